@@ -53,12 +53,12 @@ func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
 // Client returns the client of all routes for buyers, tills and webhooks, with the buyer's token.
 func (b *Buyer) Client() *ClientWithResponses { return b.client }
 
-// Buy presses the button until there is an outcome, or ctx ends: an order, also one that the user has had before, or
-// a *Refusal such as SOLD_OUT. An answer 429, 500, 503 or 504, or none, leaves it open or says to come back: Buy
-// waits, as long as the answer asks for or longer each time, and repeats the request. That is harmless: a user gets
-// one order in a sale, and a repeated request is answered with it. When ctx ends, nobody knows the outcome: the error
-// is ctx's, and no *Refusal. A wrong certificate and an answer that names no order are errors at once. params may be
-// nil; give params.Wait to be answered once the order is recorded.
+// Buy repeats the purchase until it has an outcome, or ctx ends. The outcome is an order, perhaps one that the user had
+// before, or a *Refusal such as SOLD_OUT. After an answer 429, 500, 503 or 504, or none, Buy waits as long as the
+// answer asks for, or longer each time, and repeats the request. That is harmless: a user gets one order in a sale, and
+// a repeated request is answered with it. If ctx ends first, the outcome is unknown, and the error is ctx's, not a
+// *Refusal. A wrong certificate and an answer that names no order are errors at once. params may be nil; set
+// params.Wait to be answered once the order is recorded.
 func (b *Buyer) Buy(ctx context.Context, voucherID int64, params *BuySeckillParams) (OrderRef, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		order, err := b.try(ctx, voucherID, params)

@@ -19,7 +19,7 @@ var (
 	errForeignPage = errors.New("a page of another site asks")
 )
 
-// manyDemoBuyers answers who asks for more demo buyers than people need.
+// manyDemoBuyers is the 429 for asking for too many demo buyers.
 func manyDemoBuyers() httpkit.Failure {
 	return httpkit.Failure{
 		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1",
@@ -30,7 +30,7 @@ func manyDemoBuyers() httpkit.Failure {
 	}
 }
 
-// usedLink answers who signs in by a link that is no longer good.
+// usedLink is the refusal of a sign-in link that is no longer valid.
 func usedLink() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in",
@@ -41,7 +41,7 @@ func usedLink() httpkit.Failure {
 	}
 }
 
-// notLocal answers who signs in by the link from another machine.
+// notLocal is the refusal of a sign-in link that is used on another machine.
 func notLocal() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",

@@ -13,7 +13,7 @@ import (
 // codeInternal is the code of an error that no rule matches.
 const codeInternal = "INTERNAL"
 
-// What this package refuses by itself.
+// The refusals of this package itself.
 var (
 	errNoToken  = errors.New("no token")
 	errBadToken = errors.New("token is not valid")
@@ -40,7 +40,7 @@ func rules(ofRoutes []httpkit.Rule) []httpkit.Rule {
 	return slices.Concat(early, rushRules, late, ownRules)
 }
 
-// rushRules are what this package answers in a rush, thousands of times a second.
+// rushRules are this package's most frequent answers in a rush, thousands a second.
 var rushRules = []httpkit.Rule{
 	{Matches: httpkit.Is(httpkit.ErrOverloaded), Failure: httpkit.Failure{
 		Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2",

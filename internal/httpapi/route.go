@@ -101,7 +101,8 @@ func (a *API) run(
 	return who, ans, err
 }
 
-// admit returns who calls, or why they may not, or what the route does not know in their request. It uses no store.
+// admit returns the caller, or the error of a caller who may not use the route or of a request with names that the
+// route does not know. It uses no store.
 func (a *API) admit(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
 	who, err := a.authorize(r, c, now)
 	if err == nil {
@@ -113,12 +114,12 @@ func (a *API) admit(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Id
 	return who, err
 }
 
-// comesWithBadTokens reports whether an address has spent its budget of tokens that are missing or not valid.
+// comesWithBadTokens reports whether an address has spent its budget of requests with a missing or invalid token.
 func (a *API) comesWithBadTokens(c *gin.Context, now time.Time) bool {
 	return a.failed.any(now) && a.failed.spent(a.cfg.Addresses.Of(c.Request), now)
 }
 
-// authorize returns who calls, where the route needs to know, or why they may not. It uses no store.
+// authorize returns the caller if the route needs to know them, or why they may not use it. It uses no store.
 func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
 	req := c.Request
 	if r.Access == httpkit.ForAll {
@@ -160,9 +161,9 @@ func refusalOf(access httpkit.Access) error {
 	}
 }
 
-// checkLimits refuses a caller who asks for units of the sale in the path too often, on routes on which its limits
-// hold. Admins have none. A sale without guards, or one that is not known here, costs a look into memory: no store is
-// asked.
+// checkLimits refuses a caller who exceeds the request limits of the sale in the path, on routes to which they apply.
+// They do not apply to admins. For a sale without guards, or unknown here, it costs a look into memory: it asks no
+// store.
 func (a *API) checkLimits(r *httpkit.Route, c *gin.Context, who httpkit.Identity) error {
 	if !r.Limited || a.cfg.Gatekeeper == nil || who.Admin() {
 		return nil

@@ -87,7 +87,7 @@ func visible(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// What a payment can end with, besides ErrNotFound and *StateError.
+// Errors of payments, besides ErrNotFound and *StateError.
 var (
 	// ErrNoProvider: no payment provider is configured.
 	ErrNoProvider = errors.New("no payment provider is configured")

@@ -99,8 +99,7 @@ func (r *receipt) noteLate() error {
 	return r.note(order.ByProvider, order.PaidLate)
 }
 
-// reviveDirect revives the order of an ordinary voucher, unless its buyer has bought others meanwhile and would now
-// have more than one may have.
+// reviveDirect revives the order of an ordinary voucher, unless that would put the buyer over the voucher's perUser.
 func (r *receipt) reviveDirect() error {
 	v, err := findVoucher(r.tx, r.order.VoucherID)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // paidOnline is tb_voucher_order.pay_type of an order that was paid through the service.
 const paidOnline = 1
 
-// lockOrder locks and returns an order, or order.ErrNotFound when it is not there or not the owner's; owner 0 is
-// any user.
+// lockOrder locks and returns an order. It returns order.ErrNotFound if the order does not exist or is another user's;
+// owner 0 is any user.
 func lockOrder(tx *gorm.DB, id, owner int64) (orderRow, error) {
 	var row orderRow
 	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&row).Error

@@ -6,16 +6,16 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// askedOfUser is how many challenges an account gets at once, and in the long run. It needs one for a sale; it may
-// have lost some.
+// askedOfUser is the limit on an account's requests for challenges. A buyer needs one per sale, and may lose a few.
 func askedOfUser() guards.Rate { return guards.Rate{Requests: 10, Seconds: 300} }
 
-// askedOfNetwork is the same of a network, which may be a mobile provider's: it has room for thousands of people, and
-// for no more than a part of the challenges that an instance can make.
+// askedOfNetwork is the limit on a network's requests for challenges. A network may be a mobile provider's, so there is
+// room for thousands of people, but only for a part of the challenges that an instance can make.
 func askedOfNetwork() guards.Rate { return guards.Rate{Requests: 4096, Seconds: 64} }
 
-// Asked counts a request for a challenge, and returns how many the account and its network have asked for lately,
-// this one among them. They forget one in thirty seconds, and sixty-four in one. A *RateError where it is too many.
+// Asked counts a request for a challenge. It returns how many requests of the account and of its network still count,
+// including this one: an account's count falls by one every thirty seconds, a network's by sixty-four every second.
+// Beyond a limit it returns a *RateError.
 func (t *LimitsTable) Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error) {
 	now, ofUser, ofNetwork := t.now(), askedOfUser(), askedOfNetwork()
 	user, wait := t.owe(budgetKey{saleID, uint64(userID), accountAsked}, &ofUser, now)

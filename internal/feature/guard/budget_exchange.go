@@ -14,7 +14,7 @@ const (
 	exchangeTimeout = time.Second // one exchange
 )
 
-// SpendingStore is where instances tell each other what callers have spent of their budgets: Redis.
+// SpendingStore is where instances publish what callers have spent of their budgets: Redis.
 type SpendingStore interface {
 	// ExchangeSpending tells what was spent here, if anything, and returns what others have told after the cursor and
 	// within the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
@@ -37,8 +37,8 @@ type BudgetExchange struct {
 	failing bool
 }
 
-// NewBudgetExchange returns an exchange of the budgets of limits, which must not be in use yet; anySale says whether
-// a function is true of a sale's settings here. Run exchanges.
+// NewBudgetExchange returns an exchange of the budgets of limits, which must not be in use yet; Run starts it. anySale
+// reports whether a function is true of the settings of any sale here.
 func NewBudgetExchange(
 	limits *LimitsTable, store SpendingStore, name string, anySale func(func(*guards.Settings) bool) bool,
 	log *slog.Logger,

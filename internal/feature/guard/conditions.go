@@ -25,7 +25,7 @@ type ConditionsCheck struct{}
 // Name implements Guard.
 func (ConditionsCheck) Name() guards.Name { return guards.ConditionsGuard }
 
-// Check implements Guard: a *NotEligibleError. What the token does not say is not met.
+// Check implements Guard with a *NotEligibleError. A claim that the token lacks fails its condition.
 func (ConditionsCheck) Check(r *Request) error {
 	c, claims := r.Sale.Settings.Conditions, &r.Caller.Claims
 	switch {

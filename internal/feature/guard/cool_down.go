@@ -8,8 +8,8 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// MaxUnpaid bounds how many users with expired orders an instance knows. Beyond it any others make room,
-// and are let in: so many units would have to be bought and left unpaid within a week.
+// MaxUnpaid bounds how many users with expired orders an instance remembers. Beyond it, newcomers replace others, who
+// are let in again: to fill it, somebody would have to buy that many units within a week and leave them unpaid.
 const MaxUnpaid = 1_000_000
 
 // CoolDownError says that a user lets orders expire too often.
@@ -21,15 +21,14 @@ func (e *CoolDownError) Error() string {
 	return fmt.Sprintf("orders of the user expired unpaid; wait %s", e.Retry)
 }
 
-// Unpaid is how many orders of a user expired unpaid, each within [guards.CoolDownMemory] of the one before.
+// Unpaid counts a user's orders that expired unpaid, each within [guards.CoolDownMemory] of the one before.
 type Unpaid struct {
 	UserID  int64
 	Expired int64
 	Age     time.Duration // of the last of them, by the ledger's clock
 }
 
-// CoolDownCheck is the guard "coolDown". It decides by what it was told last, for a ledger that hangs keeps nobody
-// waiting.
+// CoolDownCheck is the guard "coolDown". It decides from what was loaded last, so a ledger that hangs delays nobody.
 type CoolDownCheck struct {
 	now     func() time.Time
 	started time.Time
@@ -37,13 +36,13 @@ type CoolDownCheck struct {
 	users   map[int64]unpaid
 }
 
-// unpaid is what is known of a user, in 16 bytes.
+// unpaid is what is known about a user, in 16 bytes.
 type unpaid struct {
 	last    time.Duration // when their last order expired, since the start: no clock that is set moves it
 	expired int64
 }
 
-// NewCoolDownCheck returns a guard that knows of nobody yet.
+// NewCoolDownCheck returns a guard that remembers no users yet.
 func NewCoolDownCheck(now func() time.Time) *CoolDownCheck {
 	return &CoolDownCheck{now: now, started: now(), users: make(map[int64]unpaid)}
 }
@@ -68,7 +67,7 @@ func (c *CoolDownCheck) Check(r *Request) error {
 
 func (c *CoolDownCheck) at() time.Duration { return c.now().Sub(c.started) }
 
-// Tell has the guard know of users.
+// Tell adds users, or replaces what is known about them.
 func (c *CoolDownCheck) Tell(users []Unpaid) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,7 +90,7 @@ func (c *CoolDownCheck) dropAny() {
 	}
 }
 
-// ForgetOld drops those whose last order expired so long ago that their count begins anew.
+// ForgetOld removes users whose last order expired so long ago that their count would start again.
 func (c *CoolDownCheck) ForgetOld() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,7 +102,7 @@ func (c *CoolDownCheck) ForgetOld() {
 	}
 }
 
-// ForgetAll drops everybody, and their memory.
+// ForgetAll removes all users and releases their memory.
 func (c *CoolDownCheck) ForgetAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

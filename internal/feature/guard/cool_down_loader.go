@@ -17,20 +17,20 @@ const (
 	pages       = 10          // queries of one round
 )
 
-// UnpaidCursor is a place among the users whose orders expired, in the order in which that was committed.
+// UnpaidCursor is a position in the list of users with expired orders, sorted by the time of the commit.
 type UnpaidCursor struct {
 	Number int64
 	UserID int64
 }
 
-// UnpaidReader reads whose orders expired unpaid: the ledger.
+// UnpaidReader reads which users' orders expired unpaid: the ledger.
 type UnpaidReader interface {
 	// UnpaidAfter returns those behind the cursor, in order, at most limit, and the cursor at the last of them.
 	UnpaidAfter(ctx context.Context, after UnpaidCursor, limit int) ([]Unpaid, UnpaidCursor, error)
 }
 
-// CoolDownLoader tells a CoolDownCheck each second whose orders have expired, while a sale here has a cool-down. A
-// round is one query for what is new; after a start ten, so a million users are known within two minutes.
+// CoolDownLoader tells a CoolDownCheck each second which orders have expired, while a sale here has a cool-down. A
+// round is one query for what is new; after a start it is ten, so that a million users are loaded within two minutes.
 type CoolDownLoader struct {
 	check   *CoolDownCheck
 	ledger  UnpaidReader
@@ -41,8 +41,8 @@ type CoolDownLoader struct {
 	failing bool
 }
 
-// NewCoolDownLoader returns a loader; anySale says whether a function is true of a
-// sale's settings here. Run loads.
+// NewCoolDownLoader returns a loader; Run starts it. anySale reports whether a function is true of the settings of any
+// sale here.
 func NewCoolDownLoader(
 	check *CoolDownCheck, ledger UnpaidReader, anySale func(func(*guards.Settings) bool) bool, log *slog.Logger,
 ) *CoolDownLoader {
@@ -54,7 +54,7 @@ func (l *CoolDownLoader) Run(ctx context.Context) error {
 	return periodic.Every(ctx, loadEvery, l.round)
 }
 
-// round loads what is new, or forgets everything where no sale has a cool-down any more.
+// round loads what is new, or forgets all users once no sale has a cool-down.
 func (l *CoolDownLoader) round(ctx context.Context) {
 	if !l.anySale(func(s *guards.Settings) bool { return s != nil && s.CoolDown != nil }) {
 		if l.cursor != (UnpaidCursor{}) {
@@ -72,7 +72,7 @@ func (l *CoolDownLoader) round(ctx context.Context) {
 	}
 }
 
-// report logs that loading fails, once, and that it works again.
+// report logs the first failure of a series, and the recovery.
 func (l *CoolDownLoader) report(ctx context.Context, err error) {
 	switch {
 	case err != nil && !l.failing:

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// maxStoppedAsks is how many stopped requests may be asking Redis for an order at once: bots that are stopped
-	// must not take the batches of those who are not.
+	// maxStoppedAsks bounds how many stopped requests may ask Redis for the caller's order at once, so that bots take
+	// no room in the batches of callers who were let in.
 	maxStoppedAsks = 128
-	// stoppedAskTimeout is how long such a question may take. A guard's answer does not wait for a Redis that hangs.
+	// stoppedAskTimeout bounds such a question: a guard's answer does not wait for a Redis that hangs.
 	stoppedAskTimeout = 500 * time.Millisecond
 )
 
-// Entry lets callers into sales, or stops them: it has the guards asked, and tells whom one stops the order that they
-// have (rule 2).
+// Entry lets callers into sales, or stops them. A caller whom a guard stops gets the order that they already have, if
+// there is one (rule 2).
 type Entry struct {
 	guards *Guards
 	sales  feature.Sales
@@ -36,13 +36,13 @@ func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
 	return e.answer(ctx, s, c, e.guards.Check(s, c, e.sales.Now(s.ID)))
 }
 
-// Reserve keeps units for a caller who may enter the sale. Whoever gets none hears of their own order as Enter says it.
+// Reserve keeps units for a caller who may enter the sale. A caller who gets none is answered as by Enter.
 func (e *Entry) Reserve(ctx context.Context, s Sale, c Caller, units int64) (Reservation, error) {
 	r, err := e.guards.Reserve(s, c, units)
 	return r, e.answer(ctx, s, c, err)
 }
 
-// answer returns what a caller hears whom a guard has stopped with err.
+// answer turns a guard's error into the caller's answer: their own order if they have one, else the *StoppedError.
 func (e *Entry) answer(ctx context.Context, s Sale, c Caller, err error) error {
 	stopped, is := errors.AsType[*StoppedError](err)
 	if !is {
@@ -56,7 +56,7 @@ func (e *Entry) answer(ctx context.Context, s Sale, c Caller, err error) error {
 	return stopped
 }
 
-// ownOrder asks for a stopped caller's order; beyond the bound, order.ErrUnavailable.
+// ownOrder looks for a stopped caller's order. It returns order.ErrUnavailable when too many are looking already.
 func (e *Entry) ownOrder(ctx context.Context, voucherID, userID int64) error {
 	select {
 	case e.asking <- struct{}{}:

@@ -55,14 +55,14 @@ func open(core feature.Core) (feature.Parts, error) {
 	return parts, nil
 }
 
-// signing is what the guards that sign need. All is nil without a secret.
+// signing is what the signing guards (tickets, challenges) need. All fields are nil without a secret.
 type signing struct {
 	ring       *keys.Ring
 	tickets    *ticket.Tickets
 	challenges *challenge.Challenges
 }
 
-// openSigning returns it. In the embedded mode the tokens' secret serves here too: keys are derived for each purpose.
+// openSigning makes a signing. The embedded mode uses the secret of the tokens: each purpose has its own derived key.
 func openSigning(core feature.Core, salts keys.Salts, limits *LimitsTable) (signing, error) {
 	secret := core.Settings.Guards.Secret.Reveal()
 	if secret == "" && core.Embedded {

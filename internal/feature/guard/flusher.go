@@ -24,8 +24,8 @@ type CountStore interface {
 	AddCounts(ctx context.Context, sale order.SaleRef, d *Delta) error
 }
 
-// Flusher adds once a second what this instance's guards have done to what the others have added, as the stats
-// flusher does with answers, and with the same promise: what may have arrived is not added again.
+// Flusher adds this instance's counts to the shared ones, once a second. Like the stats flusher, it never adds a count
+// again that may have arrived: counts may be too low, and are never too high.
 type Flusher struct {
 	tally   *Tally
 	sales   feature.Sales
@@ -39,19 +39,19 @@ func NewFlusher(tally *Tally, sales feature.Sales, store CountStore, log *slog.L
 	return &Flusher{tally: tally, sales: sales, store: store, log: log}
 }
 
-// Run flushes until ctx ends, and a last time then.
+// Run flushes until ctx ends, and once more then.
 func (f *Flusher) Run(ctx context.Context) error {
 	defer f.flush(context.WithoutCancel(ctx))
 	return periodic.Every(ctx, flushEvery, f.flush)
 }
 
-// saleDelta is what is new of a sale.
+// saleDelta is what a flush adds to one sale.
 type saleDelta struct {
 	sale  order.SaleRef
 	delta *Delta
 }
 
-// flush adds what is new, to all partitions at the same time: the Redis node of one may be away alone.
+// flush adds the new counts to all partitions at the same time, because the Redis node of one may be down alone.
 func (f *Flusher) flush(ctx context.Context) {
 	byPartition, failed := f.take(ctx)
 	var (
@@ -74,8 +74,8 @@ func (f *Flusher) flush(ctx context.Context) {
 	f.failing = failed != nil
 }
 
-// take takes what is new, by partition. What is of no sale is dropped. After a failure of the ledger the other sales
-// wait for the next time.
+// take takes the new counts, by partition. It drops counts of vouchers that are no sales. After a failure of the
+// ledger, the remaining sales wait for the next flush.
 func (f *Flusher) take(ctx context.Context) (byPartition map[int][]saleDelta, failed error) {
 	byPartition = map[int][]saleDelta{}
 	for saleID, d := range f.tally.Take() {
@@ -104,8 +104,8 @@ func (f *Flusher) find(ctx context.Context, saleID int64) (voucher.Voucher, erro
 	return f.sales.Find(ctx, saleID)
 }
 
-// add adds what is new of sales of one partition. After a failure the others wait for the next time: Redis would keep
-// each of them waiting.
+// add adds the new counts of sales of one partition. After a failure the remaining sales wait for the next flush: Redis
+// would delay each of them by a timeout.
 func (f *Flusher) add(ctx context.Context, deltas []saleDelta) error {
 	for i, d := range deltas {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)

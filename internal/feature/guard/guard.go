@@ -7,21 +7,21 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Request is one press of the button, as guards see it.
+// Request is one attempt to buy, as guards see it.
 type Request struct {
 	Sale   Sale
 	Caller Caller
 	Now    time.Time // by Redis's clock as the instance knows it (rule 12)
 }
 
-// Sale is a sale with guards.
+// Sale is a sale with its guards' settings.
 type Sale struct {
 	ID       int64 // the voucher's
 	Begin    time.Time
 	Settings *guards.Settings // nil: the sale has no guards
 }
 
-// Caller is who presses the button.
+// Caller is the buyer behind a request.
 type Caller struct {
 	UserID  int64
 	Address netip.Addr // behind trusted proxies; the zero one if it is not known
@@ -48,5 +48,5 @@ type StoppedError struct {
 
 func (e *StoppedError) Error() string { return string(e.Guard) + ": " + e.Why.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the guard's own error.
 func (e *StoppedError) Unwrap() error { return e.Why }

@@ -6,7 +6,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Guards asks the guards of a sale in their order. It is safe for concurrent use.
+// Guards asks a sale's guards one after the other. It is safe for concurrent use.
 type Guards struct {
 	limits   *LimitsTable
 	asked    []Guard
@@ -14,13 +14,13 @@ type Guards struct {
 	observer Observer
 }
 
-// Observer hears what guards find, for metrics. Its methods must not block.
+// Observer is notified of what guards decide, for metrics. Its methods must not block.
 type Observer interface {
 	// GuardStopped: a guard stopped a request, or with dryRun would have.
 	GuardStopped(by guards.Name, dryRun bool)
 }
 
-// NewGuards returns guards. The limits are asked first, by CheckLimits; those given are asked by Check, in this order.
+// NewGuards returns guards. CheckLimits asks the limits, before all others; Check asks the given guards in this order.
 func NewGuards(limits *LimitsTable, tally *Tally, observer Observer, asked ...Guard) *Guards {
 	return &Guards{limits: limits, tally: tally, asked: asked, observer: observer}
 }
@@ -34,7 +34,7 @@ func (g *Guards) CheckLimits(s Sale, c Caller) error {
 }
 
 // Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that
-// stops them. Those that only try are asked all the same.
+// stops them. Guards with dryRun are asked too.
 func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	if s.Settings == nil {
 		return nil
@@ -51,8 +51,8 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	return nil
 }
 
-// Reserve keeps units for a caller, or returns a *StoppedError. Where shares are only tried, nothing is kept beyond
-// them.
+// Reserve keeps units for a caller, or returns a *StoppedError. With dryRun it keeps none beyond the shares, and lets
+// the caller in.
 func (g *Guards) Reserve(s Sale, c Caller, units int64) (Reservation, error) {
 	if s.Settings == nil || s.Settings.Units == nil {
 		return Reservation{units: units}, nil
@@ -61,7 +61,7 @@ func (g *Guards) Reserve(s Sale, c Caller, units int64) (Reservation, error) {
 	return r, g.Judge(s, c, guards.UnitsGuard, err)
 }
 
-// Judge counts what a guard has found, and returns it as a *StoppedError unless the guard only tries.
+// Judge counts a guard's decision. It returns the decision as a *StoppedError, or nil if the guard has dryRun.
 func (g *Guards) Judge(s Sale, c Caller, by guards.Name, why error) error {
 	if why == nil {
 		return nil

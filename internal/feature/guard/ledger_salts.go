@@ -14,18 +14,18 @@ import (
 	"seckill/internal/voucher"
 )
 
-// guardSaltSettings are the salts of guards.
+// guardSaltSettings names the settings that hold the guards' salts.
 func guardSaltSettings() sqlkit.Secrets {
 	return sqlkit.Secrets{Prefix: "guard_salt_", Digits: 5, MaxID: math.MaxUint16}
 }
 
-// saltKept is for how long a salt stays after its successor: longer than any ticket lives.
+// saltKept is how long a salt stays after its successor was made: longer than any ticket is valid.
 const saltKept = 3 * 24 * time.Hour
 
-// ErrSaltsExhausted says that tickets have room for no more ids of salts.
+// ErrSaltsExhausted says that all ids of salts that fit into a ticket are used.
 var ErrSaltsExhausted = errors.New("no more salts: a ticket has room for ids to 65535")
 
-// GuardSalts implements keys.Salts: it makes the first one, which is used at once.
+// GuardSalts implements keys.Salts. It makes the first salt, which is usable at once.
 func (l *Ledger) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	salts, err := guardSalts(l.db.Read(ctx))
 	if err != nil {
@@ -46,8 +46,8 @@ func (l *Ledger) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	return salts, nil
 }
 
-// RotateGuardSalt stores another salt and removes those that no ticket can name any more. All instances know it
-// before its first use, a minute later. It returns its id, or ErrSaltsExhausted.
+// RotateGuardSalt stores another salt, removes those that no valid ticket can name, and returns the new id, or
+// ErrSaltsExhausted. The salt is used a minute later, when all instances have read it.
 func (l *Ledger) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		salts, err := guardSalts(tx)
@@ -83,15 +83,16 @@ func (l *Ledger) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 	return id, nil
 }
 
-// guardSalts reads the salts, in the order of their ids.
+// guardSalts reads the salts, sorted by id.
 func guardSalts(tx *gorm.DB) ([]keys.Salt, error) { return saltsOf(guardSaltSettings().Read(tx)) }
 
-// addGuardSalt stores the salt with the id, unless another transaction is first, and returns all salts.
+// addGuardSalt stores the salt with the id, unless another transaction has stored one first, and returns all salts.
 func (l *Ledger) addGuardSalt(tx *gorm.DB, id int) ([]keys.Salt, error) {
 	return saltsOf(l.db.AddSecret(tx, guardSaltSettings(), id))
 }
 
-// saltsOf makes salts of the secrets that were read. The first salt of all is used at once, others later.
+// saltsOf makes salts of the secrets that were read. The first salt of all is usable at once, later ones after
+// RotationLead.
 func saltsOf(secrets []sqlkit.Secret, err error) ([]keys.Salt, error) {
 	salts := make([]keys.Salt, len(secrets))
 	for i, secret := range secrets {
@@ -103,7 +104,7 @@ func saltsOf(secrets []sqlkit.Secret, err error) ([]keys.Salt, error) {
 	return salts, err
 }
 
-// removeOldSalts removes the salts whose successor has been in use for long. The newest two always stay.
+// removeOldSalts removes the salts whose successor has been in use for saltKept. The newest two always stay.
 func removeOldSalts(tx *gorm.DB, salts []keys.Salt, now time.Time) error {
 	for i := range max(0, len(salts)-2) {
 		if now.Sub(salts[i+1].UsedFrom) < saltKept {

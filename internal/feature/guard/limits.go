@@ -15,10 +15,10 @@ type RateError struct {
 	Retry time.Duration // after which there is a request in their budget
 }
 
-// LimitOf is whose limit it is. It is the word that is shown.
+// LimitOf says what a limit counts by: a user, an address or a network. Answers contain the word.
 type LimitOf string
 
-// Whose limits there are.
+// What limits count by.
 const (
 	OfAddress LimitOf = "address"
 	OfNetwork LimitOf = "network"
@@ -27,8 +27,8 @@ const (
 
 func (e *RateError) Error() string { return fmt.Sprintf("too many requests of the %s", e.Of) }
 
-// LimitsTable has the budgets of addresses, networks and users in all sales: of requests, and of units. Its memory is
-// taken with the first limit and with the first share of units, and does not grow. It is safe for concurrent use.
+// LimitsTable has the budgets of addresses, networks and users in all sales: for requests, and for units. It allocates
+// its memory, of a fixed size, with the first limit and with the first share of units. It is safe for concurrent use.
 type LimitsTable struct {
 	table    func() *table // of requests
 	units    func() *table // apart, as these budgets take days to fill, and would drive out the others
@@ -36,14 +36,14 @@ type LimitsTable struct {
 	spending *spending // what other instances are to know; nil where there are none
 }
 
-// NewLimitsTable returns full budgets.
+// NewLimitsTable returns a table in which all budgets are full.
 func NewLimitsTable(now func() time.Time) *LimitsTable {
 	made := func() *table { return newTable(now()) }
 	return &LimitsTable{table: sync.OnceValue(made), units: sync.OnceValue(made), now: now}
 }
 
-// Check takes a request out of the budgets of a user, their address and its network, or returns a *RateError. The user
-// comes first: who asks all the time spends nothing of those behind the same address.
+// Check takes a request from the budgets of a user, their address and its network, or returns a *RateError. The user
+// comes first, so that a user over their limit does not spend the budget of others behind the same address.
 func (t *LimitsTable) Check(l *guards.Limits, saleID int64, c Caller) error {
 	if err := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID)); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (t *LimitsTable) Check(l *guards.Limits, saleID int64, c Caller) error {
 	return t.check(l.PerNetwork, OfNetwork, saleID, kind, who)
 }
 
-// check takes a request out of one budget, of a rate that may be nil.
+// check takes a request from one budget. It does nothing if the rate is nil.
 func (t *LimitsTable) check(r *guards.Rate, of LimitOf, saleID int64, kind kind, who uint64) error {
 	if r == nil {
 		return nil
@@ -70,8 +70,8 @@ func (t *LimitsTable) check(r *guards.Rate, of LimitOf, saleID int64, kind kind,
 	return nil
 }
 
-// checkUnreadable takes a request out of the one budget of all whose address cannot be read, where a sale limits
-// addresses or networks. It is small: they can be anybody's.
+// checkUnreadable takes a request from the one budget that all callers with unreadable addresses share, where a sale
+// limits addresses or networks. The budget is small, because such callers can be anybody.
 func (t *LimitsTable) checkUnreadable(l *guards.Limits, saleID int64) error {
 	r := cmp.Or(l.PerAddress, l.PerNetwork)
 	if r == nil {
@@ -80,10 +80,10 @@ func (t *LimitsTable) checkUnreadable(l *guards.Limits, saleID int64) error {
 	return t.check(smaller(*r, unreadable()), OfAddress, saleID, noAddress, 0)
 }
 
-// unreadable is how often all together may ask whose address cannot be read.
+// unreadable is the limit for all callers with unreadable addresses together.
 func unreadable() guards.Rate { return guards.Rate{Requests: 20, Seconds: 10} }
 
-// smaller returns the rate that lets through less, in the long run.
+// smaller returns the rate that allows fewer requests in the long run.
 func smaller(a, b guards.Rate) *guards.Rate {
 	if a.Requests*b.Seconds < b.Requests*a.Seconds {
 		return &a
@@ -91,8 +91,8 @@ func smaller(a, b guards.Rate) *guards.Rate {
 	return &b
 }
 
-// owe takes a request out of a budget, and returns how many are missing in it then, or how long it takes until there
-// is one.
+// owe takes a request from a budget. It returns how many requests the budget is below full, or how long the caller has
+// to wait until it has one.
 func (t *LimitsTable) owe(k budgetKey, r *guards.Rate, now time.Time) (owed int64, wait time.Duration) {
 	return t.table().owe(k, sizeOf(r), 1, now, t.spending)
 }

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/feature/guard/network"
 )
 
-// kind is whose budget a cell of the table is.
+// kind says what the key of a cell of the table is: a user, an address or a network.
 type kind uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	accountAsked      = account | asked
 )
 
-// addressOf and networkOf are the part of an address that has one budget. IPv4 in IPv6 is IPv4.
+// addressOf and networkOf return the part of an address that shares one budget. IPv4 in IPv6 counts as IPv4.
 func addressOf(a netip.Addr) (kind, uint64) { return part(a, address4, address6, 32, 64) }
 func networkOf(a netip.Addr) (kind, uint64) { return part(a, network4, network6, 24, 48) }
 
@@ -41,7 +41,7 @@ func part(a netip.Addr, four, six kind, bits4, bits6 int) (kind, uint64) {
 	}
 }
 
-// networkName is the network under which an address is counted for people; OtherNetworks if the address is not known.
+// networkName is the name under which statistics count an address's network; OtherNetworks if the address is unknown.
 func networkName(a netip.Addr) string {
 	if of := network.Of(a); of.IsValid() {
 		return of.String()

@@ -7,16 +7,16 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// The modes in which a guard stops.
+// Values of the label mode: whether the guard stops requests or only counts them.
 const (
 	modeStopped = "stopped"
 	modeDryRun  = "dry_run"
 )
 
-// Metrics counts whom the guards of sales stop.
+// Metrics counts the requests that guards stop.
 type Metrics struct{ stopped *prometheus.CounterVec }
 
-// NewMetrics returns zeros.
+// NewMetrics returns counters at zero.
 func NewMetrics() *Metrics {
 	m := &Metrics{metric.Counters("guard", "stopped_total",
 		"Requests that a guard of a sale stopped (stopped), or would have stopped were it not for its dryRun "+
@@ -29,7 +29,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Collectors returns what is to be registered.
+// Collectors returns the collectors to register.
 func (m *Metrics) Collectors() []prometheus.Collector { return []prometheus.Collector{m.stopped} }
 
 // GuardStopped implements Observer.

@@ -33,8 +33,8 @@ func (r *Redis) AddCounts(ctx context.Context, sale order.SaleRef, d *Delta) err
 	return err
 }
 
-// Figures returns what all instances have counted of a sale's guards; nothing, where nothing was counted. A value
-// that is no count is left out: these are figures for people, who shall still see the others.
+// Figures returns the counts of a sale's guards over all instances; zeros if nothing was counted. It skips a value that
+// is not a number, so that people still see the others.
 func (r *Redis) Figures(ctx context.Context, sale order.SaleRef) (Figures, error) {
 	keys := r.countKeys(sale)
 	var (
@@ -70,8 +70,8 @@ func networkCounts(found []redis.Z) []NetworkCount {
 	return counts
 }
 
-// countKeys are what a sale's guards did: what → how often (hash), and by network the requests that they stopped and
-// the units sold (sorted sets: network → how many). They expire thirty days after the last addition.
+// countKeys are the keys of a sale's counts: count name → number (hash), and stopped requests and sold units by network
+// (sorted sets: network → number). They expire thirty days after the last addition.
 func (r *Redis) countKeys(s order.SaleRef) []string {
 	counts := r.partitions.Key(s.Partition, "guards:"+strconv.FormatInt(s.VoucherID, 10))
 	return []string{counts, counts + ":stopped", counts + ":units"}

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// spendingKept is for how long instances find what was told: a new one, and one that was frozen.
+	// spendingKept is how long published spending can be read, for an instance that has just started or was frozen.
 	spendingKept = 10 * time.Second
-	// maxTold is how many times another instance is heard in one exchange: once in a second, if there are a hundred.
+	// maxTold bounds how many publications one exchange reads: one a second from each of a hundred instances.
 	maxTold = 100
 )
 
@@ -36,11 +36,11 @@ func (r *Redis) ExchangeSpending(
 	return elsewhere, cursor, reply.Err
 }
 
-// spendingKey is what instances tell each other of callers' budgets (sorted set: "instance time budgets" →
-// microseconds since 1970).
+// spendingKey is the key of the spending that instances publish (sorted set: "instance time budgets" → microseconds
+// since 1970).
 func (r *Redis) spendingKey() string { return r.partitions.Key(0, "spending") }
 
-// spendingText is pairs of a budget and nanoseconds, all separated by spaces.
+// spendingText writes pairs of a budget and nanoseconds, all separated by spaces.
 func spendingText(here []Spent) string {
 	var text []byte
 	for i, spent := range here {
@@ -53,8 +53,8 @@ func spendingText(here []Spent) string {
 	return string(text)
 }
 
-// parseSpending reads what an instance has told: its name, the time, and pairs. It leaves out what is none: nothing
-// that somebody wrote there may keep the others from being heard.
+// parseSpending reads what an instance has published: its name, the time, and pairs. It skips malformed pairs, so that
+// one faulty publication does not hide the others.
 func parseSpending(text string, ago time.Duration) (told []Spent) {
 	fields := strings.Fields(text)
 	for i := 2; i+1 < len(fields); i += 2 {

@@ -13,7 +13,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// TicketGiver gives out the tickets of sales: *Tickets.
+// TicketGiver issues the tickets of sales: *Tickets.
 type TicketGiver interface {
 	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of
 	// voucher and order, and ErrNoTickets, *TicketsLaterError, *ChallengeError,
@@ -21,7 +21,7 @@ type TicketGiver interface {
 	Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error)
 }
 
-// Routes are those of tickets.
+// Routes returns the routes of tickets.
 func Routes(tickets TicketGiver, front httpkit.Front) []httpkit.Route {
 	h := handlers{tickets, front}
 	return []httpkit.Route{httpkit.Owning("POST /voucher/seckill/:id/ticket", h.give, httpkit.Limited)}
@@ -32,7 +32,7 @@ type handlers struct {
 	front   httpkit.Front
 }
 
-// ticketJSON is a ticket.
+// ticketJSON is the answer with a ticket.
 type ticketJSON struct {
 	Ticket     string    `json:"ticket"`
 	UsableFrom time.Time `json:"usableFrom"`

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// figuresJSON is what a sale's guards did, by all instances, as admins read it.
+// figuresJSON is what a sale's guards did on all instances, as admins read it.
 type figuresJSON struct {
 	Settings   *guards.Settings      `json:"settings,omitempty"`
 	Stopped    map[guards.Name]int64 `json:"stopped"`    // requests
@@ -26,7 +26,7 @@ type networkCountJSON struct {
 	Count   int64  `json:"count"`
 }
 
-// figuresView returns nil for a sale without guards of which nothing was counted.
+// figuresView returns nil for a sale without guards if nothing was counted.
 func figuresView(s *guards.Settings, f Figures) *figuresJSON {
 	if s == nil && len(f.Counts) == 0 {
 		return nil
@@ -55,8 +55,8 @@ func networkCountsView(counts []NetworkCount) []networkCountJSON {
 	return v
 }
 
-// ShownFigures returns feature.Members.Guards: a function for what the guards of a voucher's sale did. With an error
-// all its figures are zero.
+// ShownFigures returns feature.Members.Guards: a function that returns what the guards of a voucher's sale did. If the
+// counts cannot be read, the function returns the error and zeros.
 func ShownFigures(
 	read func(ctx context.Context, sale order.SaleRef) (Figures, error),
 ) func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
@@ -70,7 +70,8 @@ func ShownFigures(
 	}
 }
 
-// figureLines returns the figures as lines of a CSV: requests, units by the account's age, and the highest networks.
+// figureLines returns the counts as lines of a CSV: requests, units by the account's age, and the networks with the
+// highest counts.
 func figureLines(g *figuresJSON) (lines [][2]string) {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	for _, n := range guards.Names() {

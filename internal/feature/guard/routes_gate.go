@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// TicketHeader carries a ticket for a sale.
+	// TicketHeader is the header with the ticket for a sale.
 	TicketHeader = "X-Seckill-Ticket"
-	// SolutionHeader carries the solution of a challenge, as ALTCHA's widget gives it. A header, because the entry
-	// takes bodies of few routes: strangers who send them slowly have nothing to hold.
+	// SolutionHeader is the header with the solution of a challenge, in the format of ALTCHA's widget. It is a header
+	// because few routes read bodies, so strangers cannot hold connections open by sending one slowly.
 	SolutionHeader = "X-Seckill-Altcha"
 )
 
-// Gate is the httpkit.Gatekeeper.
+// Gate implements httpkit.Gatekeeper.
 type Gate struct {
 	guards  *Guards
 	entry   *Entry
@@ -29,7 +29,7 @@ type Gate struct {
 
 var _ httpkit.Gatekeeper = (*Gate)(nil)
 
-// NewGate returns the gate of sales. signs: there are tickets and challenges.
+// NewGate returns the gate of sales. signs reports whether tickets and challenges are available.
 func NewGate(guards *Guards, entry *Entry, unknown *UnknownUnits, front httpkit.Front, signs bool) *Gate {
 	return &Gate{guards: guards, entry: entry, unknown: unknown, front: front, signs: signs}
 }
@@ -66,8 +66,7 @@ func (g *Gate) Reserve(
 	}, nil
 }
 
-// unlessHidden returns what a caller hears whom a guard of a sale stops: of a hidden one what buying it tells, that
-// there is none.
+// unlessHidden replaces a guard's error by voucher.ErrNotFound if the sale is hidden, as purchases do.
 func (g *Gate) unlessHidden(v voucher.Voucher, err error) error {
 	if _, stopped := errors.AsType[*StoppedError](err); stopped && v.Hidden(g.front.Now()) {
 		return voucher.ErrNotFound
@@ -75,7 +74,7 @@ func (g *Gate) unlessHidden(v voucher.Voucher, err error) error {
 	return err
 }
 
-// saleOf is a voucher's sale, as guards see it.
+// saleOf converts a voucher to a guarded sale.
 func saleOf(v voucher.Voucher) Sale {
 	return Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
 }
@@ -91,7 +90,7 @@ func (g *Gate) Lacks(n guards.Name) string {
 	return ""
 }
 
-// callerOf is who calls, as guards see them.
+// callerOf converts the request's identity to a guards' caller.
 func callerOf(front httpkit.Front, c *gin.Context, who httpkit.Identity) Caller {
 	return Caller{
 		UserID: who.UserID, Address: front.Address(c.Request), Claims: who.Claims,

@@ -14,10 +14,11 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// maxCrowd bounds the people for whom guards are proposed.
+// maxCrowd is the largest crowd for which guards can be proposed.
 const maxCrowd = 1_000_000_000
 
-// ProposalRoute is the route of what is proposed. instances returns those that run; order.ErrUnavailable.
+// ProposalRoute returns the route that proposes settings of guards. instances returns how many instances run, or
+// order.ErrUnavailable.
 func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, error)) httpkit.Route {
 	propose := func(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 		values, badQuery := param.ParseQuery(c.Request)
@@ -41,7 +42,7 @@ func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, er
 		httpkit.Query("units", "crowd", "perUser"))
 }
 
-// proposalJSON is what is proposed, and for what.
+// proposalJSON is the proposed settings, and the crowd that they are meant for.
 type proposalJSON struct {
 	Units         int64            `json:"units"`
 	Crowd         int64            `json:"crowd"`

@@ -13,10 +13,10 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Rules are the refusals of guards. They come early: a sale with guards may refuse most of a rush.
+// Rules are the refusals of guards. They are matched early: a sale with guards may refuse most requests of a rush.
 func Rules() []httpkit.Rule { return append(purchaseRules(), ticketRules()...) }
 
-// purchaseRules are the refusals of who asks for units.
+// purchaseRules are the refusals of requests for units.
 func purchaseRules() []httpkit.Rule {
 	return []httpkit.Rule{
 		{Early: true, Matches: httpkit.As[*RateError], Failure: httpkit.Failure{
@@ -54,7 +54,7 @@ func purchaseRules() []httpkit.Rule {
 	}
 }
 
-// ticketRules are the refusals that tickets and challenges lead to.
+// ticketRules are the refusals of requests for tickets.
 func ticketRules() []httpkit.Rule {
 	return []httpkit.Rule{
 		{Early: true, Matches: httpkit.As[*ticket.EarlyError], Failure: httpkit.Failure{
@@ -110,8 +110,8 @@ func ticketRules() []httpkit.Rule {
 	}
 }
 
-// stoppedMembers adds which guard stopped the request, and what it says; orderKnown is true if the user has no order
-// in the sale, and false if that is not known.
+// stoppedMembers adds the guard that stopped the request, and the guard's own members; orderKnown is true if the user
+// has no order in the sale, and false if that could not be determined.
 func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	e, is := errors.AsType[*StoppedError](err)
 	if !is {
@@ -144,7 +144,7 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	return append(body, '}')
 }
 
-// retryAfter returns in how many seconds a guard lets the caller ask again; "" if it does not say.
+// retryAfter returns after how many seconds a guard lets the caller ask again; "" if it does not say.
 func retryAfter(err error) string {
 	var wait time.Duration
 	if rate, is := errors.AsType[*RateError](err); is {
@@ -159,7 +159,7 @@ func retryAfter(err error) string {
 	return strconv.FormatInt(int64(math.Ceil(wait.Seconds())), 10)
 }
 
-// laterMembers adds from when tickets are given out.
+// laterMembers adds the time from which tickets are issued.
 func laterMembers(body []byte, _ words.Language, err error) []byte {
 	later, _ := errors.AsType[*TicketsLaterError](err)
 	body = append(body, `,"data":{"ticketsFrom":`...)

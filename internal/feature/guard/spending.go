@@ -10,28 +10,26 @@ import (
 )
 
 const (
-	// spendingRoom bounds how many budgets of each kind are told in a second. Who asks all the time is among the first.
+	// spendingRoom bounds how many budgets of each kind are published in a second. Heavy callers get in first.
 	spendingRoom = 256
-	// tellFrom is which part of a budget was asked for when it is told: one in eight. Most callers ask once or twice.
+	// tellFrom: a budget is published once one part in eight of it was spent. Most callers ask once or twice.
 	tellFrom = 8
-	// leastDebt is for how long what others have told keeps a caller out at most, where the limit's own time is
-	// shorter.
+	// leastDebt is the longest wait that spending on other instances can cause, unless filling the budget takes longer.
 	leastDebt = time.Minute
-	// mostTold bounds what is believed of one budget that another instance tells: as long as the longest limit takes
-	// to fill.
+	// mostTold bounds how much one publication can take from a budget: as much as the longest limit takes to fill.
 	mostTold = guards.MaxSeconds * time.Second
-	// mostUnitsTold is the same of units.
+	// mostUnitsTold is the same bound for units.
 	mostUnitsTold = 1000 * unitTime
 )
 
-// Spent is what was spent of a budget on one instance.
+// Spent is what was spent from a budget on one instance.
 type Spent struct {
 	Budget string        // whose it is, as budgetKey has it in text
 	Time   time.Duration // in which the budget gets so much back
 	Ago    time.Duration // since it was told
 }
 
-// spending collects what is spent of budgets until it is told. It is safe for concurrent use, and bounded.
+// spending collects what was spent until it is published. It is safe for concurrent use, and bounded.
 type spending struct {
 	mu    sync.Mutex
 	spent map[budgetKey]time.Duration
@@ -42,7 +40,7 @@ func newSpending() *spending {
 	return &spending{spent: make(map[budgetKey]time.Duration), room: make(map[kind]int)}
 }
 
-// add returns false where there is no room for it.
+// add reports whether there was room for the budget.
 func (s *spending) add(k budgetKey, spent time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +70,7 @@ func (s *spending) take() []Spent {
 	return taken
 }
 
-// spentElsewhere takes from the budgets here what was spent of them on other instances. What is no budget is left out.
+// spentElsewhere takes from the budgets here what was spent on other instances. It skips what is not a budget.
 func (t *LimitsTable) spentElsewhere(told []Spent) {
 	now, names := t.now(), kindNames()
 	for _, s := range told {
@@ -86,7 +84,7 @@ func (t *LimitsTable) spentElsewhere(told []Spent) {
 	}
 }
 
-// kindNames are the words by which instances tell each other of kinds.
+// kindNames are the names of kinds in publications.
 func kindNames() map[kind]string {
 	return map[kind]string{
 		address4: "address4", address6: "address6", network4: "network4", network6: "network6",
@@ -97,12 +95,12 @@ func kindNames() map[kind]string {
 	}
 }
 
-// text is sale, kind and who: 7:user:42.
+// text returns sale, kind and key: 7:user:42.
 func (k budgetKey) text(names map[kind]string) string {
 	return strconv.FormatInt(k.sale, 10) + ":" + names[k.kind] + ":" + strconv.FormatUint(k.who, 10)
 }
 
-// parseBudget reads what text returned, by an instance of this version or of another one.
+// parseBudget reads what text has written on an instance of this version or another one.
 func parseBudget(text string, names map[kind]string) (k budgetKey, ok bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {

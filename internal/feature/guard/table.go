@@ -11,14 +11,14 @@ import (
 const (
 	tableSets = 1 << 15
 	setCells  = 8
-	// mostOwed bounds what a budget owes, in the time that it takes to come back: far above any limit, and far enough
-	// below what a duration holds.
+	// mostOwed bounds a budget's debt, as the time to pay it off: far above any limit, and far below what a duration
+	// holds.
 	mostOwed = (guards.MaxShare + 1000) * unitTime
-	// Budgets is how many budgets an instance knows at once: 9 MB, however many addresses ask.
+	// Budgets is how many budgets an instance can remember: 9 MB, however many addresses call.
 	Budgets = tableSets * setCells
 )
 
-// budgetKey is whose budget it is, in which sale.
+// budgetKey names a budget: the sale, and the user, address or network.
 type budgetKey struct {
 	sale int64
 	who  uint64
@@ -45,8 +45,8 @@ type budgetSet struct {
 	cells [setCells]budget
 }
 
-// budget is one key's. A cell without a key is free. The key's parts stand here one by one, because what is told fits
-// between them: 32 bytes.
+// budget is the state of one key. A cell without a key is free. The parts of the key are separate fields because untold
+// fits between them: 32 bytes in all.
 type budget struct {
 	sale int64
 	who  uint64
@@ -61,12 +61,12 @@ func newTable(now time.Time) *table {
 	return &table{seed: maphash.MakeSeed(), started: now.Add(-time.Hour), sets: make([]budgetSet, tableSets)}
 }
 
-// tokenTime is in which time a budget gets one request.
+// tokenTime is how long a budget takes to regain one request.
 func tokenTime(r *guards.Rate) time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
-// size is what a budget holds at most, and in which time one comes back.
+// size is how much a full budget holds, and how long it takes to regain one.
 type size struct {
 	most  int64
 	token time.Duration
@@ -75,8 +75,8 @@ type size struct {
 
 func sizeOf(r *guards.Rate) size { return size{most: r.Requests, token: tokenTime(r)} }
 
-// owe takes n out of a budget, and returns how many are missing in it then, or how long it takes until there are so
-// many. It adds to the spending, which may be nil, what other instances are to know.
+// owe takes n from a budget. It returns how many the budget is below full, or how long the caller has to wait until n
+// are available. It adds to the spending, which may be nil, what other instances have to know.
 func (t *table) owe(k budgetKey, z size, n int64, now time.Time, tell *spending) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
@@ -107,7 +107,7 @@ func (t *table) giveBack(k budgetKey, z size, n int64) {
 	b.full = max(0, b.full-z.token*time.Duration(n))
 }
 
-// tell adds n to what other instances are to know of a budget out of which they were taken before.
+// tell adds to the spending n that were taken from a budget before.
 func (t *table) tell(k budgetKey, z size, n int64, tell *spending) {
 	s := t.set(k)
 	s.mu.Lock()
@@ -115,9 +115,9 @@ func (t *table) tell(k budgetKey, z size, n int64, tell *spending) {
 	s.find(k).tell(z, n, tell)
 }
 
-// tell adds n requests to what other instances are told: nothing until an eighth of the budget was asked for, however
-// slowly, because who asks at just the limit's rate owes one request at most, at each instance. What has no room
-// waits for their next request; what is more than an eighth by then is given up.
+// tell adds n requests to the spending: none until an eighth of the budget was spent, however slowly, because a caller
+// at exactly the limit's rate owes one request at most on each instance. Requests without room are added with the
+// caller's next one; of those, what exceeds an eighth is dropped.
 func (b *budget) tell(z size, n int64, s *spending) {
 	eighth := uint32((z.most + tellFrom - 1) / tellFrom)
 	b.untold = min(b.untold+uint32(n), max(eighth, uint32(n)))
@@ -127,7 +127,7 @@ func (b *budget) tell(z size, n int64, s *spending) {
 	}
 }
 
-// charge takes from a budget what was spent of it elsewhere at a time, though it may not have so much: up to mostOwed.
+// charge takes from a budget what was spent elsewhere at a time. The budget may go into debt, up to mostOwed.
 func (t *table) charge(k budgetKey, spent time.Duration, at time.Time) {
 	s := t.set(k)
 	s.mu.Lock()
@@ -140,7 +140,7 @@ func (t *table) set(k budgetKey) *budgetSet {
 	return &t.sets[maphash.Comparable(t.seed, k)%tableSets]
 }
 
-// find returns the key's cell, if need be that of another.
+// find returns the key's cell, or takes the one that will be full soonest from its key.
 func (s *budgetSet) find(k budgetKey) *budget {
 	least := &s.cells[0]
 	for i := range s.cells {

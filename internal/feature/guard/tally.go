@@ -8,10 +8,10 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Count names what is counted of a sale's guards. It is a field of a hash in Redis.
+// Count names a count of a sale's guards. It is a field of a hash in Redis.
 type Count string
 
-// StoppedCount is how many requests a guard stopped, or with DryRun would have.
+// StoppedCount counts the requests that a guard stopped, or with DryRun would have stopped.
 func StoppedCount(n guards.Name, s guards.State) Count {
 	if s == guards.DryRun {
 		return Count("dry:" + n)
@@ -19,10 +19,10 @@ func StoppedCount(n guards.Name, s guards.State) Count {
 	return Count("stop:" + n)
 }
 
-// Age is a class of accounts by how long ago they were made.
+// Age is a class of accounts by their age.
 type Age string
 
-// The classes, the youngest first.
+// The classes of age, the youngest first.
 const (
 	AgeUnknown Age = "unknown"
 	AgeDay     Age = "day"   // less than a day
@@ -35,7 +35,7 @@ const (
 // Ages returns all classes.
 func Ages() []Age { return []Age{AgeUnknown, AgeDay, AgeWeek, AgeMonth, AgeYear, AgeOlder} }
 
-// AgeOf returns the class of an account that was made at the time since; zero: not known.
+// AgeOf returns the class of an account created at the time since; zero is an unknown time.
 func AgeOf(since, now time.Time) Age {
 	age := now.Sub(since)
 	switch {
@@ -54,23 +54,23 @@ func AgeOf(since, now time.Time) Age {
 	}
 }
 
-// UnitsCount is how many units accounts of an age got.
+// UnitsCount counts the units that accounts of an age got.
 func UnitsCount(a Age) Count { return Count("units:" + a) }
 
-// NetworkCount is what was counted of a network, a /24 or a /48 in text; OtherNetworks stands for all that were not
-// counted by name.
+// NetworkCount is a network's counts, a /24 or a /48 in text; OtherNetworks stands for all networks without counts of
+// their own.
 type NetworkCount struct {
 	Network string
 	Count   int64
 }
 
-// OtherNetworks are those that found no room, and callers whose address is not known.
+// OtherNetworks stands for networks that found no room, and for callers whose address is unknown.
 const OtherNetworks = "other"
 
-// maxNetworks bounds how many networks an instance counts by name in a sale between two flushes.
+// maxNetworks bounds how many networks of a sale an instance counts separately between two flushes.
 const maxNetworks = 500
 
-// Delta is what was counted in a sale between two flushes.
+// Delta is what was counted for a sale between two flushes.
 type Delta struct {
 	Counts  map[Count]int64
 	Stopped map[string]int64 // requests that guards stopped or would have, by network
@@ -81,23 +81,23 @@ func newDelta() *Delta {
 	return &Delta{Counts: make(map[Count]int64), Stopped: make(map[string]int64), Units: make(map[string]int64)}
 }
 
-// Figures is what people read of a sale's guards, over all instances. What has not reached Redis is missing, and a
-// network that found no room is under OtherNetworks for that second: counts may be too low, and are never too high.
+// Figures is a sale's counts over all instances, for people. It lacks what has not reached Redis yet, and counts a
+// network that found no room under OtherNetworks until the next flush: counts may be too low, and are never too high.
 type Figures struct {
 	Counts  map[Count]int64
 	Stopped []NetworkCount // the ten highest
 	Units   []NetworkCount // the ten highest
 }
 
-// Tally counts for people who watch what the guards of sales do. It decides nothing. It is safe for concurrent use, and
-// bounded: what is counted per sale between two flushes is.
+// Tally counts what guards do, for people who watch a sale. Nothing is decided by it. It is safe for concurrent use,
+// and bounded per sale between two flushes.
 type Tally struct {
 	now   func() time.Time
 	mu    sync.Mutex
 	sales map[int64]*Delta
 }
 
-// NewTally returns an empty tally; now tells how old accounts are.
+// NewTally returns an empty tally; now is the clock by which accounts have an age.
 func NewTally(now func() time.Time) *Tally { return &Tally{now: now, sales: make(map[int64]*Delta)} }
 
 func (t *Tally) stopped(saleID int64, by guards.Name, s guards.State, a netip.Addr) {
@@ -119,7 +119,7 @@ func (t *Tally) Sold(saleID int64, c Caller, units int64) {
 	add(d.Units, network, units)
 }
 
-// Take returns what was counted since the last call, by sale, and counts anew.
+// Take returns what was counted since the last call, by sale.
 func (t *Tally) Take() map[int64]*Delta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -130,7 +130,7 @@ func (t *Tally) Take() map[int64]*Delta {
 	return taken
 }
 
-// PutBack adds what was taken and went nowhere.
+// PutBack adds counts that Take has returned and that could not be stored.
 func (t *Tally) PutBack(saleID int64, back *Delta) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -155,7 +155,7 @@ func (t *Tally) of(saleID int64) *Delta {
 	return d
 }
 
-// add counts n for a network, or for the others once there are too many.
+// add counts n for a network, or for OtherNetworks once there are too many.
 func add(networks map[string]int64, network string, n int64) {
 	if _, known := networks[network]; !known && len(networks) >= maxNetworks {
 		network = OtherNetworks

@@ -25,7 +25,7 @@ type Ticket struct {
 // ErrNoTickets says that the sale needs no tickets.
 var ErrNoTickets = errors.New("the sale needs no tickets")
 
-// TicketsLaterError says that tickets are not given out yet, and from when they are.
+// TicketsLaterError says that tickets are not issued yet, and when that begins.
 type TicketsLaterError struct{ From time.Time }
 
 func (e *TicketsLaterError) Error() string { return "tickets are not given out yet" }
@@ -35,7 +35,7 @@ type ChallengeError struct{ Challenge challenge.Challenge }
 
 func (e *ChallengeError) Error() string { return challenge.ErrUnsolved.Error() }
 
-// Tickets gives out the tickets of sales. It asks no store for one: what it needs is remembered.
+// Tickets issues the tickets of sales, from memory.
 type Tickets struct {
 	tickets    *ticket.Tickets
 	challenges *challenge.Challenges
@@ -43,17 +43,17 @@ type Tickets struct {
 	sales      feature.Sales
 }
 
-// NewTickets returns what gives out tickets.
+// NewTickets returns what issues tickets.
 func NewTickets(
 	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *Guards, sales feature.Sales,
 ) *Tickets {
 	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, sales: sales}
 }
 
-// Give returns a ticket of the caller for a voucher's sale, which is usable from the start where tickets are only
-// tried. The solution is ALTCHA's payload, "" without. voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
-// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; challenge.ErrBusy,
-// challenge.ErrTryAgain and ticket.ErrTryAgain, after which to ask again.
+// Give returns a ticket of the caller for a voucher's sale. If tickets have dryRun, it is usable from the start. The
+// solution is ALTCHA's payload, or "". It returns voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
+// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; or challenge.ErrBusy,
+// challenge.ErrTryAgain or ticket.ErrTryAgain, after which the caller may ask again.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error) {
 	v, err := t.sales.Find(ctx, voucherID)
 	now := t.sales.Now(voucherID)
@@ -91,8 +91,8 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 	return given, err
 }
 
-// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or only tries it. An
-// account, or a network, that asks all the time gets a *StoppedError.
+// challenge returns a *ChallengeError unless the caller has solved one, or the sale has none or has it with dryRun. An
+// account or a network beyond its limit gets a *StoppedError.
 func (t *Tickets) challenge(ctx context.Context, s Sale, c Caller, solution string, now time.Time) error {
 	set := s.Settings.Challenge
 	if set == nil {

@@ -5,7 +5,8 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// TicketsCheck is the guard "tickets". Without Tickets, on an instance without SECKILL_GUARD_SECRET, it lets nobody in.
+// TicketsCheck is the guard "tickets". If Tickets is nil, on an instance without SECKILL_GUARD_SECRET, it stops
+// everybody.
 type TicketsCheck struct{ Tickets *ticket.Tickets }
 
 // Name implements Guard.

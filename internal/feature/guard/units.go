@@ -8,29 +8,29 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// unitTime is in which time a unit comes back into a share: far longer than a sale is crowded.
+// unitTime is how long a share takes to regain a unit: far longer than a sale is crowded.
 const unitTime = 24 * time.Hour
 
-// ShareError says that an address or a network has its share of a sale's units.
+// ShareError says that an address or a network has reached its share of a sale's units.
 type ShareError struct{ Of LimitOf }
 
 func (e *ShareError) Error() string { return fmt.Sprintf("the %s has its share of the units", e.Of) }
 
-// Reservation is units that are kept in the shares of an address and its network while they are asked for, and for good
-// once they are won. The zero one is of none.
+// Reservation is units that count against the shares of an address and its network while the purchase is under way, and
+// for good once it has succeeded. The zero value reserves nothing.
 type Reservation struct {
 	units  int64
 	shares [2]share
 }
 
-// share is what one of them may have; the zero one is no bound.
+// share is the bound of one address or network; the zero value is no bound.
 type share struct {
 	key  budgetKey
 	size size
 }
 
-// Reserve keeps units for an address: those that were won and those that are being asked for stay within its share and
-// its network's. A *ShareError where they would not. Addresses that are listed as shared have no bound.
+// Reserve counts units against the shares of an address and of its network, or returns a *ShareError if they would
+// exceed one. Addresses listed as shared have no bound.
 func (t *LimitsTable) Reserve(u *guards.Units, saleID int64, a netip.Addr, units int64) (Reservation, error) {
 	kind, who := addressOf(a)
 	ofAddress := share{budgetKey{saleID, who, kind | won}, size{u.PerAddress, unitTime, true}}
@@ -59,7 +59,7 @@ func (t *LimitsTable) Reserve(u *guards.Units, saleID int64, a netip.Addr, units
 	return r, nil
 }
 
-// Return gives units back that nobody got.
+// Return gives back units that were not bought.
 func (t *LimitsTable) Return(r Reservation) {
 	for _, s := range r.shares {
 		if s.size.most > 0 {
@@ -68,7 +68,8 @@ func (t *LimitsTable) Return(r Reservation) {
 	}
 }
 
-// Win keeps units for good: the other instances are told of them. Units that come back to the sale do not lower it.
+// Win keeps units for good, and adds them to what other instances are told. Units that come back to the sale later do
+// not lower the count.
 func (t *LimitsTable) Win(r Reservation) {
 	if t.spending == nil {
 		return

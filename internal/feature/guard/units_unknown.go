@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// unknownEvery is how often it is asked what came of units, and unknownAfter how long after the purchase at least:
-	// longer than a call to Redis may be under way.
+	// unknownEvery is how often unknown outcomes are looked up, and unknownAfter how old a purchase must be: longer
+	// than a call to Redis may take.
 	unknownEvery = time.Second
 	unknownAfter = 5 * time.Second
-	// maxUnknown bounds how many purchases are remembered; the units of those beyond stay taken.
+	// maxUnknown bounds how many purchases are remembered; the units of those beyond it stay reserved.
 	maxUnknown = 4096
-	// unknownAtOnce is how many are asked for in a round, and unknownTimeout how long each may take.
+	// unknownAtOnce bounds the look-ups of one round, and unknownTimeout each of them.
 	unknownAtOnce  = 64
 	unknownTimeout = 500 * time.Millisecond
 )
 
-// UnknownUnits are units of purchases of which the buyer was not told the outcome. They stay reserved until the user's
-// order is known, or that there is none.
+// UnknownUnits holds the units of purchases whose outcome is unknown. They stay reserved until a look-up finds the
+// user's order, or that the user has none.
 type UnknownUnits struct {
 	limits  *LimitsTable
 	tally   *Tally
@@ -42,12 +42,12 @@ type unknownUnits struct {
 	since       time.Time
 }
 
-// NewUnknownUnits returns none. Run asks for them.
+// NewUnknownUnits returns an empty UnknownUnits; Run does the look-ups.
 func NewUnknownUnits(limits *LimitsTable, tally *Tally, sales feature.Sales, now func() time.Time) *UnknownUnits {
 	return &UnknownUnits{limits: limits, tally: tally, sales: sales, now: now}
 }
 
-// add remembers units of which some share has a part.
+// add remembers the units of a reservation that counts against a share.
 func (u *UnknownUnits) add(saleID int64, c Caller, r Reservation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -56,7 +56,7 @@ func (u *UnknownUnits) add(saleID int64, c Caller, r Reservation) {
 	}
 }
 
-// Run asks for what came of the units until ctx ends.
+// Run looks up the outcomes until ctx ends.
 func (u *UnknownUnits) Run(ctx context.Context) error {
 	return periodic.Every(ctx, unknownEvery, u.round)
 }
@@ -82,7 +82,7 @@ func (u *UnknownUnits) round(ctx context.Context) {
 	}
 }
 
-// due takes those that are old enough, the oldest first, as many as a round asks for.
+// due takes the units that are old enough, the oldest first, as many as a round looks up.
 func (u *UnknownUnits) due() []unknownUnits {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -75,7 +75,7 @@ func (c *Coupon) Past(now time.Time) bool {
 // Verb is what a till wants.
 type Verb int8
 
-// What tills do.
+// The actions of tills.
 const (
 	Validate Verb = iota // tell whether it could be redeemed now
 	Reserve              // nobody else may redeem it for ReservationTime

@@ -27,7 +27,7 @@ func (e EndedRequests) with(till int64, key string) EndedRequests {
 	return EndedRequests(strings.Join(all[max(0, len(all)-maxEnded):], " "))
 }
 
-// digest is what is kept of a request. Two of a coupon's that share one are one case in 10^18.
+// digest is a hash of a request. Two requests for a coupon share one with a probability of 1 in 10^18.
 func digest(till int64, key string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", till, key))
 	return hex.EncodeToString(sum[:8])

@@ -35,7 +35,7 @@ type Coupons interface {
 	LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error)
 }
 
-// Observer is told what tills do, for metrics. Its methods must not block.
+// Observer is notified of what tills do, for metrics. Its methods must not block.
 type Observer interface {
 	// Redemption: a till's command was served, or refused with one of this package's errors.
 	Redemption(v Verb, err error)

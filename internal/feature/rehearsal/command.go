@@ -35,8 +35,8 @@ It refuses while a sale runs, or one begins within an hour.
 Exit code: 0 for go, 3 for no-go, 1 when it could not be rehearsed.`
 
 const (
-	// longestLoad is how long buyers may ask. The crowd holds to it by itself, also if this process is killed. The rest
-	// of MaxLength is for comparing all answers with all orders, which are removed soon after it.
+	// longestLoad is the longest time for which buyers may buy. The crowd's own process enforces it, even if this one
+	// is killed. The rest of MaxLength is for comparing all answers with all orders, which are removed soon after it.
 	longestLoad = 20 * time.Minute
 	// endTimeout is how long ending the rehearsal may take, also after Ctrl-C.
 	endTimeout = 10 * time.Second

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// What a rehearsal must not exceed for a go.
+// The limits for a "go".
 const (
 	maxP99 = 2 * time.Second
 	// maxUnclear is the share of requests without a clear answer.

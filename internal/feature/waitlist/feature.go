@@ -21,7 +21,7 @@ func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
 	}
 }
 
-// waker wakes the job. Commands have none; a server sets it before the first request.
+// waker wakes the job. It does nothing in commands; a server sets the job before the first request.
 type waker struct{ job *Job }
 
 func (w *waker) wake(voucherID int64) {
@@ -30,7 +30,7 @@ func (w *waker) wake(voucherID int64) {
 	}
 }
 
-// open wires the lists to the core. The job may be stopped at any moment: what is due is found again.
+// open wires the lists to the core. The job may be stopped at any moment: the next run finds what is due.
 func open(core feature.Core, waker *waker) feature.Parts {
 	ledger, metrics := NewLedger(core.DB, core.Units), NewMetrics()
 	turns := NewTurns(ledger, core.IDs, core.Outbox, metrics)

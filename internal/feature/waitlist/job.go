@@ -14,12 +14,12 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// lookTimeout bounds one look.
 	lookTimeout = 5 * time.Second
-	// spared is the pause after a failure, of a list or of looking.
+	// spared is the pause after a failed turn or look.
 	spared = time.Second
 )
 
-// Job takes the turns of all lists. Every instance runs it: two that work on one list wait for each other at its
-// sale's row.
+// Job takes the turns of all lists. Every instance runs it: two that work on one list wait for each other at its sale's
+// row.
 type Job struct {
 	turns  *Turns
 	ledger TurnLedger
@@ -46,7 +46,7 @@ func (j *Job) Wake(voucherID int64) {
 	}
 }
 
-// Run takes turns until ctx ends. It always returns nil: what fails is tried again.
+// Run takes turns until ctx ends, and retries what fails. It always returns nil.
 func (j *Job) Run(ctx context.Context) error {
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()
@@ -72,7 +72,7 @@ func (j *Job) Run(ctx context.Context) error {
 	}
 }
 
-// woken returns the lists whose turns are to be taken, and forgets them.
+// woken returns the lists whose turns are due, and clears the set.
 func (j *Job) woken() map[int64]bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

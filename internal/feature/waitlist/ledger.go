@@ -19,7 +19,7 @@ type Ledger struct {
 	units sqlkit.KeptUnits
 }
 
-// NewLedger returns the lists in a database, whose sales keep their units.
+// NewLedger returns the lists in a database; units gives access to the units that its sales keep.
 func NewLedger(db *sqlkit.DB, units sqlkit.KeptUnits) *Ledger { return &Ledger{db, units} }
 
 // placeRow has no field for the column open, which the database computes.
@@ -55,7 +55,7 @@ func (r placeRow) place() Place {
 	return p
 }
 
-// turn returns what has just happened to the place, for the hooks.
+// turn returns the change of the place, for the hooks.
 func (r placeRow) turn(kind order.TurnKind, at time.Time) order.Turn {
 	p := r.place()
 	return order.Turn{

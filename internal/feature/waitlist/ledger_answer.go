@@ -12,9 +12,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Accept accepts the user's invitation, and writes the operation that asks Redis. It becomes an order once Redis has
-// made the user a holder. Repeated, it returns the place with the order id of the first time. voucher.ErrOffShelf,
-// order.ErrPaused, ErrNoPlace, ErrNotInvited, also past the deadline, order.ErrUnavailable.
+// Accept accepts the user's invitation, and writes the operation that asks Redis. The place becomes an order once Redis
+// has made the user a holder. Repeated, it returns the place with the order id of the first time. Errors:
+// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline), order.ErrUnavailable.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -62,7 +62,7 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 }
 
 // Leave gives up the user's place. An invitation is declined, and goes to the next user. A place that has ended stays
-// as it is. Leaving a place that waits takes only the place's lock, because many may leave at once. ErrNoPlace,
+// as it is. Leaving a place that waits locks only the place, because many may leave at once. Errors: ErrNoPlace,
 // ErrAccepted, order.ErrUnavailable.
 func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, error) {
 	var place Place

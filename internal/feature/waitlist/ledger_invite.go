@@ -52,7 +52,7 @@ func (k *locked) invite(pass *Pass, ids []int64) error {
 }
 
 // heads locks and returns up to n places that are invited next. It refuses places before them whose users have bought
-// meanwhile, about refusedPlaces in one transaction: thousands of them must not keep the sale locked.
+// in the meantime, but only about refusedPlaces in one transaction: refusing thousands would keep the sale locked.
 func (k *locked) heads(n int) (heads []placeRow, refused int, err error) {
 	size := n
 	for after := (turnOf{}); len(heads) < n && refused < refusedPlaces; size = turnPlaces {
@@ -115,7 +115,8 @@ func (k *locked) stillWaiting(places []placeRow) ([]placeRow, error) {
 	return rows, nil
 }
 
-// ask writes the operations that ask Redis about places with an order id; again: their earlier operation was voided.
+// ask writes the operations that ask Redis about places with an order id; again says that a rebuild voided their
+// earlier operation.
 func (k *locked) ask(places []placeRow, again bool) error {
 	for part := range slices.Chunk(places, turnPlaces) {
 		if err := k.askFor(part, again); err != nil {

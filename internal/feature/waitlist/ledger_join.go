@@ -22,13 +22,13 @@ type Joining struct {
 // errClosed: the list has to be opened first, under the sale's lock.
 var errClosed = errors.New("the waiting list is closed")
 
-// ErrBehind says that Redis has not applied all operations of the sale: a unit may be on its way to the public.
+// ErrBehind says that Redis has not applied all operations of the sale yet: one of them may put a unit on sale.
 var ErrBehind = errors.New("redis has not applied all operations of the sale")
 
 // Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of the
 // sale gets none, and is missing in the answer. The list's row is locked until the commit, so that lower positions are
 // committed before higher ones. The first to join opens the list, and locks the sale's row too; applied is the last
-// operation that Redis had applied when it had no unit left. ErrBehind, order.ErrEnded, order.ErrUnavailable.
+// operation that Redis had applied when it had no unit left. Errors: ErrBehind, order.ErrEnded, order.ErrUnavailable.
 func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error) {
 	open, err := l.open(ctx, voucherID)
 	var places map[int64]Place
@@ -53,7 +53,7 @@ func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, a
 	return places, nil
 }
 
-// join is the transaction of Join. If opens is set it may open the list, and so locks the sale first.
+// join is the transaction of Join. If opens is set, it may open the list, and locks the sale first.
 func (l *Ledger) join(
 	tx *gorm.DB, voucherID int64, joining []Joining, opens bool, applied int64,
 ) (map[int64]Place, error) {
@@ -141,7 +141,7 @@ func (l *Ledger) addPlaces(
 	return list.save(tx)
 }
 
-// placeBehind returns the place with the number of places before it.
+// placeBehind returns the place together with the number of places before it.
 func (r placeRow) placeBehind(ahead int64) Place {
 	p := r.place()
 	p.Ahead = min(ahead, MaxCounted)
@@ -205,8 +205,8 @@ func withoutOpen(
 	return places, others, nil
 }
 
-// say writes the user's standing yes or no, and returns the changed place; nil changes nothing. It does not answer an
-// invitation that stands.
+// say stores the user's standing yes or no, and returns the changed place; nil leaves it unchanged. It does not answer
+// a current invitation.
 func (r placeRow) say(tx *gorm.DB, standing *bool) (placeRow, error) {
 	if standing == nil || *standing == r.Standing {
 		return r, nil

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Place returns the user's open place, or their latest. ErrNoPlace, order.ErrUnavailable.
+// Place returns the user's open place, or their latest one. Errors: ErrNoPlace, order.ErrUnavailable.
 func (l *Ledger) Place(ctx context.Context, voucherID, userID int64) (Place, error) {
 	p, err := latestPlace(l.db.Read(ctx), voucherID, userID)
 	if err != nil {
@@ -34,7 +34,8 @@ func latestPlace(tx *gorm.DB, voucherID, userID int64) (Place, error) {
 	return shown(tx, rows[0])
 }
 
-// Places returns the user's open places, those of the newest vouchers first, at most limit. order.ErrUnavailable.
+// Places returns the user's open places, at most limit, those of the newest vouchers first. Error:
+// order.ErrUnavailable.
 func (l *Ledger) Places(ctx context.Context, userID int64, limit int) ([]Place, error) {
 	const what = "reading a user's places on waiting lists"
 	var rows []placeRow
@@ -95,7 +96,7 @@ func waitingBefore(tx *gorm.DB, row placeRow) (int64, error) {
 	return ahead, nil
 }
 
-// Counts counts a list's places, without locks. order.ErrUnavailable.
+// Counts counts a list's places, without locks. Error: order.ErrUnavailable.
 func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 	var rows []struct {
 		State             State
@@ -132,7 +133,7 @@ func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 // dueLists is how many lists one look finds at most.
 const dueLists = 100
 
-// Due returns open lists in which something is due, without a lock. order.ErrUnavailable.
+// Due returns the open lists in which something is due, without locks. Error: order.ErrUnavailable.
 func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"

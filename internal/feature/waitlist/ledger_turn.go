@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// turnPlaces is how many places one transaction invites at most, and how many missed windows it ends.
+	// turnPlaces bounds how many places one transaction invites, and how many missed windows it ends.
 	turnPlaces = 250
-	// refusedPlaces is after how many refused places of users who have bought one transaction stops.
+	// refusedPlaces is how many refused places of users with an order end a transaction.
 	refusedPlaces = 2500
-	// overPlaces is how many places of an ended sale one transaction ends.
+	// overPlaces bounds how many places of an ended sale one transaction ends.
 	overPlaces = 5000
 )
 
-// locked is a list in a transaction that holds the locks of its sale and its own.
+// locked is a list in a transaction that has locked the list and its sale.
 type locked struct {
 	tx    *gorm.DB
 	sale  sqlkit.KeptSale
@@ -31,8 +31,8 @@ type locked struct {
 	turns []order.Turn // for the hooks
 }
 
-// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked. What commits must
-// call finish: it saves up to which operation they have been moved.
+// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked. Before the commit
+// call finish, which saves the last operation whose pauses have been applied.
 func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
 	sale, err := l.units.Lock(tx, voucherID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
 	return k, err
 }
 
-// catchUp applies what the sale's operations say of pauses.
+// catchUp applies the pauses among the sale's operations.
 func (k *locked) catchUp() error {
 	last := k.sale.Sale().LastOperation
 	if last == k.list.LastOperation {
@@ -103,13 +103,13 @@ func (k *locked) moveDeadlines(by time.Duration) error {
 	return nil
 }
 
-// paused reports whether nobody is invited, and no window runs.
+// paused reports whether the sale's state stops invitations and their deadlines.
 func (k *locked) paused() bool { return k.list.PausedAt != nil }
 
 // over reports whether the sale has ended.
 func (k *locked) over() bool { s := k.sale.Sale(); return s.Retired || !k.now.Before(s.End) }
 
-// finish writes the list, and tells the hooks.
+// finish writes the list, and calls the hooks.
 func (k *locked) finish() error {
 	if k.list != k.was {
 		if err := k.list.save(k.tx); err != nil {
@@ -119,8 +119,8 @@ func (k *locked) finish() error {
 	return k.sale.Turned(k.turns)
 }
 
-// Turn does what is due in one list, as much of it as one transaction takes. ids are order ids for places with a
-// standing yes. order.ErrUnavailable.
+// Turn does what is due in one list, as much as fits into one transaction. ids are order ids for places with a standing
+// yes. Error: order.ErrUnavailable.
 func (l *Ledger) Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
 	var pass Pass
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -140,7 +140,7 @@ func (l *Ledger) Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, 
 	return pass, nil
 }
 
-// turn does what is due, under the locks.
+// turn does what is due, while the list and its sale are locked.
 func (k *locked) turn(pass *Pass, ids []int64) error {
 	if err := k.decide(pass); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (k *locked) turn(pass *Pass, ids []int64) error {
 	return k.release(pass)
 }
 
-// decide ends the acceptances that Redis has decided, and asks again about those whose operation a rebuild voided.
+// decide ends the acceptances that Redis has decided, and asks Redis again where a rebuild voided the operation.
 func (k *locked) decide(pass *Pass) error {
 	var rows []placeRow
 	err := k.tx.Where("voucher_id = ? AND state = ?", k.list.VoucherID, Accepted).Order("position").Find(&rows).Error
@@ -230,7 +230,7 @@ func (k *locked) miss(pass *Pass) error {
 		func(r *placeRow) { r.State, r.EndTime = Missed, &k.now })
 }
 
-// end ends the places of those who wait for a sale that is over, or are invited.
+// end ends the waiting and invited places of a sale that has ended.
 func (k *locked) end(pass *Pass) error {
 	var waiting, invited []placeRow
 	open := func(s State, rows *[]placeRow) error {
@@ -279,13 +279,13 @@ func (k *locked) release(pass *Pass) error {
 	return k.sale.SetOpen(false)
 }
 
-// endAs gives places their final state. With a kind, the hooks are told.
+// endAs gives places their final state. With a kind, the hooks hear of it.
 func (k *locked) endAs(places []placeRow, state State, kind order.TurnKind) error {
 	return k.update(places, kind, map[string]any{"state": state, "end_time": k.now},
 		func(r *placeRow) { r.State, r.EndTime = state, &k.now })
 }
 
-// update writes columns of places, and the same into the rows. With a kind, the hooks are told.
+// update writes columns of places, and sets the same fields in the rows. With a kind, the hooks hear of it.
 func (k *locked) update(
 	places []placeRow, kind order.TurnKind, columns map[string]any, after func(r *placeRow),
 ) error {

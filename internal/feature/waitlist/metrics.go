@@ -49,7 +49,7 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Collectors returns what is to be registered.
+// Collectors returns the collectors to register.
 func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.joins, m.turns, m.released, m.failures, m.seconds}
 }
@@ -57,7 +57,7 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 // Joined implements Observer.
 func (m *Metrics) Joined(err error) { m.joins.WithLabelValues(joinResult(err)).Inc() }
 
-// joinResult names what became of a request to join.
+// joinResult names the result of a request to join.
 func joinResult(err error) string {
 	_, bought := errors.AsType[*order.AlreadyBoughtError](err)
 	switch {

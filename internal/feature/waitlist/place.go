@@ -5,32 +5,31 @@ import (
 	"time"
 )
 
-// MaxMissed is how many invitations a place may miss in a row: with the last one it ends.
+// MaxMissed is how many invitations in a row a place may miss: the last one ends it.
 const MaxMissed = 2
 
-// MaxCounted is up to how many places ahead of one are counted.
+// MaxCounted bounds how many places before another one are counted.
 const MaxCounted = 1000
 
 // Errors of this package, which rules.go maps to answers.
 var (
 	// ErrNoList: the sale has no waiting list.
 	ErrNoList = errors.New("the sale has no waiting list")
-	// ErrOnSale: there are units that anybody can buy, or, when one has just come back, in a second
-	// (order.ReturnDelay).
+	// ErrOnSale: there are units that anybody can buy, or a unit has just come back and goes on sale within
+	// order.ReturnDelay.
 	ErrOnSale = errors.New("the sale is not sold out")
 	// ErrNoPlace: the user has no place on the list.
 	ErrNoPlace = errors.New("the user has no place on the waiting list")
-	// ErrNotInvited: the user's place is not invited: it waits still, or its window has passed, or it has ended.
+	// ErrNotInvited: the place is still waiting, its window has passed, or it has ended.
 	ErrNotInvited = errors.New("the place is not invited")
-	// ErrAccepted: the invitation is accepted, so that the place cannot be left any more: the order that it makes can
-	// be cancelled.
+	// ErrAccepted: the invitation was accepted, so the place cannot be left any more; its order can be cancelled.
 	ErrAccepted = errors.New("the invitation is accepted")
 )
 
-// State is where a place is. Its numbers are the ones stored.
+// State is the state of a place. Its numbers are stored.
 type State int8
 
-// The states of a place. The first three are open: a user has one open place of a sale at most.
+// The states of a place. The first three are open: a user has at most one open place of a sale.
 const (
 	Waiting  State = 1
 	Invited  State = 2 // a unit is kept for its user, until the deadline
@@ -53,7 +52,7 @@ func (s State) String() string {
 	}[s]
 }
 
-// Open reports whether a unit may still become the user's by it.
+// Open reports whether the place may still get its user a unit.
 func (s State) Open() bool { return s >= Waiting && s <= Accepted }
 
 // Place is a user's place on the waiting list of a sale.
@@ -76,7 +75,8 @@ type Place struct {
 	EndedAt   time.Time
 }
 
-// Counts is how many places a list has in each state, how many units are kept for them, and what they came to.
+// Counts is how many places of a list are in each state, how many units are kept for them, and how their invitations
+// ended.
 type Counts struct {
 	States   map[State]int64
 	Kept     int64
@@ -86,7 +86,7 @@ type Counts struct {
 	Missed   int64 // invitations, not places, whose window passed
 }
 
-// Pass is what one turn of a list's job has changed.
+// Pass is what one turn of a list has changed.
 type Pass struct {
 	Invited, Accepted, Missed int64 // places; Accepted: with a standing yes
 	Bought, Refused           int64 // decided acceptances, and places whose owner has an order
@@ -102,5 +102,5 @@ type Pass struct {
 // Asks reports whether there are new operations to be applied to Redis.
 func (p Pass) Asks() bool { return p.Accepted+p.Again+p.Released > 0 }
 
-// changed reports whether it has changed anything.
+// changed reports whether the turn has changed anything.
 func (p Pass) changed() bool { return p != Pass{} }

@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service is what users and admins do with waiting lists: *Waitlists. Everywhere order.ErrUnavailable may come back.
+// Service is what users and admins do with waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
 type Service interface {
 	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList,
 	// ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
@@ -35,7 +35,7 @@ type Service interface {
 	Counts(ctx context.Context, v voucher.Voucher) (Counts, error)
 }
 
-// Doors are what stands before the routes of a sale.
+// Doors are the checks before the routes of a sale.
 type Doors struct {
 	// Find returns a voucher, or voucher.ErrNotFound.
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
@@ -49,7 +49,7 @@ func (d Doors) shopOf(ctx context.Context, id int64) (int64, error) {
 	return v.ShopID, err
 }
 
-// Routes are those of waiting lists. What guards a purchase guards joining and accepting, too.
+// Routes returns the routes of waiting lists. The guards of a purchase apply to joining and accepting, too.
 func Routes(lists Service, doors Doors) []httpkit.Route {
 	h := handlers{lists, doors}
 	return []httpkit.Route{
@@ -67,7 +67,7 @@ type handlers struct {
 	doors Doors
 }
 
-// enter returns the voucher in the path, if its guards let the caller in; a hidden one is not there.
+// enter returns the voucher in the path, if its guards let the caller in. A hidden one is voucher.ErrNotFound.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
 	id, err := voucherID(c)
 	if err != nil {
@@ -93,8 +93,7 @@ func (h handlers) guarded(v voucher.Voucher) bool {
 	return h.doors.Gate != nil && v.Sale != nil && v.Sale.Guards != nil
 }
 
-// join answers POST /voucher/:id/waitlist: 201, also where the user has a place already. Saying yes beforehand claims a
-// unit.
+// join answers POST /voucher/:id/waitlist: 201, also if the user has a place already. A standing yes claims a unit.
 func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	standing, badFlag := values.Flag("standing")
@@ -121,7 +120,7 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	return placeAnswer(http.StatusCreated, p, err)
 }
 
-// accept answers POST /voucher/:id/waitlist/accept: 201 once the order is made, 202 while it is not decided.
+// accept answers POST /voucher/:id/waitlist/accept: 201 once the order exists, 202 while Redis has not decided.
 func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	v, err := h.enter(c, who)
 	if err != nil {
@@ -139,8 +138,8 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return acceptedAnswer(p)
 }
 
-// claim reserves a unit before guards until settle is called, with whether the call has claimed it, and the call's
-// error. It reserves none for a place whose unit is claimed, if the call goes on with a place in that state.
+// claim reserves a unit in the guards' shares. Call settle with the call's error, and whether it has claimed the unit.
+// claim reserves nothing if the place's unit is claimed already and the call goes on with a place in that state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
 ) (settle func(claimed bool, err error), err error) {
@@ -161,8 +160,8 @@ func (h handlers) claim(
 }
 
 // outcome returns what became of a reserved unit. A claim wins at once: Redis refuses an acceptance only if the user
-// has another order. After a failure the transaction may have been committed, which the place tells; while it cannot
-// be read, the unit stays taken.
+// has another order. After a failure the transaction may have been committed; the place shows whether it was. While the
+// place cannot be read, the unit stays taken.
 func (h handlers) outcome(ctx context.Context, userID, voucherID int64, claimed bool, err error) httpkit.Outcome {
 	switch {
 	case err == nil && claimed:
@@ -192,8 +191,8 @@ func acceptedAnswer(p Place) (httpkit.Answer, error) {
 	}, nil
 }
 
-// leave answers POST /voucher/:id/waitlist/leave. Without a place the answer is the same for every voucher, and for
-// none: it does not tell that there is a hidden one.
+// leave answers POST /voucher/:id/waitlist/leave. Without a place, the answer is the same for every voucher and for
+// unknown ids, so it does not reveal hidden vouchers.
 func (h handlers) leave(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := voucherID(c)
 	if err != nil {

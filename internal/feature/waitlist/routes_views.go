@@ -9,7 +9,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// placeJSON is a place as its user sees it. Positions are not shown: they tell how many have joined.
+// placeJSON is a place as its user sees it, without its position, which would reveal how many have joined.
 type placeJSON struct {
 	VoucherID    int64      `json:"voucherId"`
 	State        string     `json:"state"`
@@ -44,8 +44,8 @@ func view(p Place) placeJSON {
 	return v
 }
 
-// askAgain is after how many seconds it makes sense to ask for a place again: soon at the head of the list, once a
-// minute far behind it, so that 100,000 who wait ask 1,700 times a second together.
+// askAgain is after how many seconds a client should ask for the place again: soon at the head of the list, once a
+// minute far behind it, so that 100,000 waiting users make 1,700 requests a second together.
 func askAgain(p Place) int64 {
 	const soon, perSecond, late = 2, 10, 60
 	switch {
@@ -58,7 +58,7 @@ func askAgain(p Place) int64 {
 	}
 }
 
-// countsJSON is how many places a list has in each state, and how many units are kept for them.
+// countsJSON is how many places of a list are in each state, and how many units are kept for them.
 type countsJSON struct {
 	VoucherID int64 `json:"voucherId"`
 	Kept      int64 `json:"kept"`
@@ -82,8 +82,8 @@ func countsView(voucherID int64, n Counts) countsJSON {
 	}
 }
 
-// Figures returns what the report shows of a sale's waiting list: as JSON, and as lines of a CSV; nothing for a voucher
-// without one. order.ErrUnavailable.
+// Figures returns a sale's waiting list for the report: as JSON, and as lines of a CSV; nothing for a voucher without a
+// list. Error: order.ErrUnavailable.
 func (l *Ledger) Figures(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
 	if v.Sale == nil || !v.Sale.HasWaitlist() {
 		return nil, nil, nil

@@ -26,7 +26,7 @@ func noWaitlist() httpkit.Failure {
 	}
 }
 
-// stillOnSale is the 409 for joining while there are units to buy.
+// stillOnSale is the 409 for joining while units are on sale.
 func stillOnSale() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "STILL_ON_SALE", Status: http.StatusConflict, Title: "Still on sale",
@@ -55,7 +55,7 @@ func notInvited() httpkit.Failure {
 	}
 }
 
-// acceptedAlready is the 409 for leaving with an accepted invitation.
+// acceptedAlready is the 409 for leaving after accepting.
 func acceptedAlready() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "INVITATION_ACCEPTED", Status: http.StatusConflict, Title: "The invitation is accepted",

@@ -8,10 +8,10 @@ import (
 	"seckill/internal/order"
 )
 
-// turnTimeout is how long one transaction of a list may take: one whose rows are locked does not stop the others.
+// turnTimeout bounds one transaction of a list, so that a list whose rows are locked does not stop the others.
 const turnTimeout = 6 * time.Second
 
-// TurnLedger is what Turns need of the ledger: *Ledger.
+// TurnLedger is the part of the ledger that Turns need: *Ledger.
 type TurnLedger interface {
 	// Turn does what is due in one list, as much of it as one transaction takes. ids are order ids for places with a
 	// standing yes. order.ErrUnavailable.
@@ -20,7 +20,7 @@ type TurnLedger interface {
 	Due(ctx context.Context) ([]int64, error)
 }
 
-// Observer is told what happens on waiting lists, for metrics. Its methods must not block.
+// Observer is notified of what happens on waiting lists, for metrics. Its methods must not block.
 type Observer interface {
 	// Joined: a request to join was answered; err is nil for a place.
 	Joined(err error)
@@ -30,7 +30,7 @@ type Observer interface {
 	Turned(p Pass, took time.Duration, err error)
 }
 
-// Turns take the turns of lists, one after the other: a turn is what one transaction does.
+// Turns take the turns of lists, one after the other. A turn is one transaction's work.
 type Turns struct {
 	ledger   TurnLedger
 	ids      order.IDs
@@ -43,7 +43,7 @@ func NewTurns(ledger TurnLedger, ids order.IDs, outbox order.FlushRequester, obs
 	return &Turns{ledger, ids, outbox, observer}
 }
 
-// Take takes turns of one list until nothing is due. order.ErrUnavailable.
+// Take takes turns of one list until nothing is due. Error: order.ErrUnavailable.
 func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 	var ids []int64
 	for {

@@ -17,18 +17,18 @@ const (
 	joinSize    = 500             // places in one transaction at most
 	joinTimeout = 5 * time.Second // one call: a look at Redis and one transaction
 	joinWait    = 3 * time.Second // a join that would wait for longer is refused at once
-	// stepTimeout is how long one transaction of a user's may take.
+	// stepTimeout bounds one transaction of a user's call.
 	stepTimeout = 5 * time.Second
 	// decideTimeout is how long an accept waits for its order: a little longer than Redis has it wait in a sold-out
 	// sale.
 	decideTimeout = 2500 * time.Millisecond
-	// readTimeout is how long reading places may take.
+	// readTimeout bounds the reading of places.
 	readTimeout = 700 * time.Millisecond
 	// MaxPlaces is how many of a user's places are shown.
 	MaxPlaces = 50
 )
 
-// Lists is what Waitlists need of the ledger: *Ledger. Each may return order.ErrUnavailable.
+// Lists is the part of the ledger that Waitlists need: *Ledger. Each method may return order.ErrUnavailable.
 type Lists interface {
 	// Join gives the users places in the order given, those who have an open place that one. A user with a live order
 	// of the sale gets none, and is missing in the answer. ErrBehind, order.ErrEnded.
@@ -65,7 +65,7 @@ type Outbox interface {
 	order.FlushRequester
 }
 
-// Stores are what Waitlists work on.
+// Stores are the stores of Waitlists.
 type Stores struct {
 	Ledger Lists
 	Sales  Sales
@@ -76,7 +76,7 @@ type Stores struct {
 	Wake   func(voucherID int64) // has the job take the turns of a list
 }
 
-// Waitlists are the waiting lists of all sales, for those who wait and for admins. Those who join a sale's list while a
+// Waitlists are the waiting lists of all sales, for waiting users and for admins. Users who join a sale's list while a
 // transaction is under way share the next one.
 type Waitlists struct {
 	stores   Stores
@@ -85,10 +85,10 @@ type Waitlists struct {
 	joining  sync.Map       // voucher id → *joins; one for each sale that somebody joined since the start
 }
 
-// joins are the calls by which users join one list, one after the other.
+// joins batches the calls that join one list.
 type joins = batch.Batcher[Joining, joined]
 
-// joined is the answer to one of them.
+// joined is one user's result of a batch.
 type joined struct {
 	place Place
 	err   error
@@ -99,13 +99,13 @@ func NewWaitlists(stores Stores, observer Observer) *Waitlists {
 	return &Waitlists{stores: stores, observer: observer}
 }
 
-// Close waits for calls that are under way. No new ones may begin.
+// Close waits for calls that are under way. Begin no call after it.
 func (w *Waitlists) Close() { w.running.Wait() }
 
-// Join gives the user a place on the list of a voucher, as the catalog has it, or the one that they have; standing says
-// yes for whenever it is their turn, or takes that back, and nil leaves it as it is. It returns voucher.ErrNotSeckill,
-// voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the refusals of a sale that is not running, and
-// order.ErrUnavailable: repeating the call tells then.
+// Join gives the user a place on the list of a voucher, as the catalog has it, or returns the one that they have.
+// standing stores a yes for their next turn, or takes it back; nil leaves it unchanged. Join returns
+// voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the refusals of a sale
+// that is not running, and order.ErrUnavailable, after which repeating the call gives the definitive answer.
 func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
 	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
 	w.observer.Joined(err)
@@ -139,8 +139,8 @@ func (w *Waitlists) joinsOf(sale order.SaleRef) *joins {
 	return known.(*joins) //nolint:forcetypeassert // nothing else is stored
 }
 
-// call is one transaction for many who join a list. Redis is asked first: whether the sale is sold out, and who has
-// bought.
+// call is one transaction for many users who join a list. It asks Redis first whether the sale is sold out, and which
+// of them have bought.
 func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined]) error {
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), joinTimeout)
 	defer cancel()
@@ -170,7 +170,7 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 	return nil
 }
 
-// places returns the places of those who join and the orders of those who have one, or why all are refused.
+// places returns the places of those who join, and the orders of those who have one; or the reason why all are refused.
 func (w *Waitlists) places(
 	ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined],
 ) (places map[int64]Place, held []int64, refused, err error) {
@@ -204,7 +204,7 @@ func (w *Waitlists) places(
 	return places, held, nil, err
 }
 
-// bought is the error of a user who has an order already, which is the one given if Redis knew it.
+// bought returns the error for a user with an order: orderID if Redis knew it, else the one that the ledger has.
 func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int64) error {
 	if orderID != 0 {
 		return &order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}
@@ -216,7 +216,7 @@ func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int6
 	return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 }
 
-// refusal returns why nobody can join the list of a sale now, or nil. By Redis's clock (rule 12).
+// refusal returns why nobody can join the list of a sale now, or nil. It goes by Redis's clock (rule 12).
 func refusal(v order.SaleView) error {
 	switch {
 	case v.Mode == order.SaleOffShelf:
@@ -234,7 +234,7 @@ func refusal(v order.SaleView) error {
 	}
 }
 
-// Place returns the user's open place, or their latest. ErrNoPlace, order.ErrUnavailable.
+// Place returns the user's open place, or their latest one. Errors: ErrNoPlace, order.ErrUnavailable.
 func (w *Waitlists) Place(ctx context.Context, userID, voucherID int64) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -242,7 +242,7 @@ func (w *Waitlists) Place(ctx context.Context, userID, voucherID int64) (Place, 
 	return p, orUnavailable(err)
 }
 
-// Places returns the user's open places, at most MaxPlaces. order.ErrUnavailable.
+// Places returns the user's open places, at most MaxPlaces. Error: order.ErrUnavailable.
 func (w *Waitlists) Places(ctx context.Context, userID int64) ([]Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -250,8 +250,8 @@ func (w *Waitlists) Places(ctx context.Context, userID int64) ([]Place, error) {
 	return places, orUnavailable(err)
 }
 
-// Counts returns how many places the voucher's list has in each state: for admins. voucher.ErrNotSeckill, ErrNoList,
-// order.ErrUnavailable.
+// Counts returns how many places of the voucher's list are in each state, for admins. Errors: voucher.ErrNotSeckill,
+// ErrNoList, order.ErrUnavailable.
 func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, error) {
 	switch {
 	case v.Sale == nil:
@@ -265,9 +265,9 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 	return c, orUnavailable(err)
 }
 
-// Accept accepts the user's invitation and waits a little for the order that it becomes. The place is Bought then, or
-// Refused, or Accepted still: its order is made soon. Repeating is harmless; first: this call accepted it.
-// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
+// Accept accepts the user's invitation and waits a little for the order that it becomes. It returns the place as
+// Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless; first reports whether
+// this call accepted it. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
 func (w *Waitlists) Accept(
 	ctx context.Context, userID int64, v voucher.Voucher,
 ) (p Place, first bool, err error) {
@@ -298,8 +298,8 @@ func (w *Waitlists) Accept(
 	return p, first, nil
 }
 
-// Leave gives up the user's place, and its invitation if it has one. voucher.ErrNotFound, voucher.ErrNotSeckill,
-// ErrNoPlace, ErrAccepted, order.ErrUnavailable.
+// Leave gives up the user's place, and its invitation if it has one. Errors: voucher.ErrNotFound,
+// voucher.ErrNotSeckill, ErrNoPlace, ErrAccepted, order.ErrUnavailable.
 func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, error) {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()

@@ -4,7 +4,8 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Ledger keeps endpoints and events in the ledger's database, and what came of them. It is safe for concurrent use.
+// Ledger keeps endpoints, events and the results of their delivery in the ledger's database. It is safe for concurrent
+// use.
 type Ledger struct {
 	db     *sqlkit.DB
 	orders sqlkit.Orders

@@ -86,8 +86,8 @@ func typesOf(names string) []dispatch.Type {
 	return types
 }
 
-// CreateEndpoint implements dispatch.Endpoints. The endpoint is told of changes that begin a second later, and perhaps
-// of some that began before: until then instances remember that its shop has none.
+// CreateEndpoint implements dispatch.Endpoints. The endpoint gets changes that begin a second later, and perhaps some
+// that began earlier: until then instances remember that its shop has no endpoint.
 func (l *Ledger) CreateEndpoint(
 	ctx context.Context, t dispatch.Terms, secret dispatch.Secret, by voucher.Author,
 ) (dispatch.Endpoint, error) {

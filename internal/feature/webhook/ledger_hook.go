@@ -108,7 +108,7 @@ func announce(tx *gorm.DB, changes []order.Change) error {
 	return nil
 }
 
-// wanted reports whether an endpoint is told of the shop's orders. Nobody is told of those of a rehearsal.
+// wanted reports whether the shop's orders have an endpoint. Those of rehearsals never do.
 func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
 }

@@ -158,7 +158,7 @@ func (l *Ledger) EventsToSend(
 	return w, nil
 }
 
-// readWork fills in what is to be sent: all kinds of work, or one piece of it when the endpoint is only to be tried.
+// readWork reads what is to be sent: all kinds of work, or one piece while a broken endpoint is only probed.
 func readWork(tx *gorm.DB, w *dispatch.Work, n int) error {
 	kinds := []func(*gorm.DB, *dispatch.Work, int) error{readRetries, readFresh, readReplay}
 	health := w.Endpoint.Health
@@ -305,7 +305,7 @@ func (l *Ledger) SettleEvents(ctx context.Context, owner string, done dispatch.S
 	return nil
 }
 
-// settled copies into the locked row how the endpoint has taken what was sent.
+// settled copies the result of an attempt into the locked row.
 func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
 	r.NextNumber = max(r.NextNumber, done.Next)
 	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // else an admin has begun another

@@ -99,7 +99,7 @@ func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
 	return v
 }
 
-// testJSON is what came of a test event.
+// testJSON is the result of a test event.
 type testJSON struct {
 	Event      string `json:"event"` // its webhook-id
 	Taken      bool   `json:"taken"`

@@ -5,7 +5,7 @@ import "seckill/internal/kit/authtoken"
 // Access is who may call a route. docs/access.md has a line for each route.
 type Access int8
 
-// Who may call.
+// Kinds of access.
 const (
 	ForAll    Access = iota // also callers without a token, or with a bad one
 	ForUsers                // every role

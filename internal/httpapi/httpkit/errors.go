@@ -48,7 +48,7 @@ type Failure struct {
 // CodeOf returns the code for an answer of an admission.
 func CodeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
 
-// Codes that are asked about, or that several parts answer.
+// Codes that several packages answer with or compare.
 const (
 	CodePaused      = "PAUSED"
 	CodeUnavailable = "UNAVAILABLE"

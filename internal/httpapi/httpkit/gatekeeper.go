@@ -7,19 +7,19 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Outcome is what came of units that were asked for.
+// Outcome is how a purchase with reserved units ended.
 type Outcome int8
 
-// What may come of them.
+// The outcomes.
 const (
 	Refused Outcome = iota // nobody got them
 	Won                    // the user got them, whatever becomes of the order
 	Unknown                // it is not known: the user's order tells
 )
 
-// Gatekeeper keeps bots from taking sales that have guards. It is asked of no other sale, and stands before the
-// routes of a sale, which are those with [Limited], and before a purchase and a place in its waiting list. What it
-// refuses with are errors of its own, which have their rules.
+// Gatekeeper keeps bots from taking sales that have guards. It is not asked about other sales. It stands before the
+// routes with [Limited], before a purchase, and before joining a waiting list. It refuses with errors of its own, which
+// have their own rules.
 type Gatekeeper interface {
 	// Limits refuses a caller who asks for units of the voucher's sale too often, or whose address or network does. It
 	// asks no store.

@@ -12,7 +12,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// What several parts of the interface refuse.
+// Errors that several packages of the interface return.
 var (
 	// ErrTooLarge says that a body is larger than the service reads.
 	ErrTooLarge = errors.New("request body is too large")

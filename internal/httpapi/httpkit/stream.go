@@ -19,7 +19,7 @@ const (
 	streamRetry = 2 * time.Second  // after which a browser comes back
 )
 
-// What ends a stream, besides the end of what it reports.
+// Why a stream ends before it has nothing more to report.
 var (
 	ErrStreamOver   = errors.New("the stream has lasted long enough")
 	ErrStreamBroken = errors.New("the stream cannot be written")

@@ -23,8 +23,8 @@ type Audit interface {
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
-// audit answers GET /admin/audit: what admins and merchants changed, in a merchant's shop for them, newest first, in
-// pages as GET /order.
+// audit answers GET /admin/audit: what admins and merchants have changed, newest first, in pages like GET /order. A
+// merchant sees only their own shop's entries.
 func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)

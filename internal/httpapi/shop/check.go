@@ -14,15 +14,15 @@ import (
 	"seckill/internal/voucher"
 )
 
-// checkJSON is the list before a sale as it is shown.
+// checkJSON is the body of the checklist before a sale.
 type checkJSON struct {
 	At    time.Time           `json:"at"`
 	Go    bool                `json:"go"`
 	Lines []httpkit.CheckLine `json:"lines"`
 }
 
-// check answers GET /admin/check: the list before a sale, in the caller's language. A store that hangs or is away is
-// a line of it.
+// check answers GET /admin/check: the checklist before a sale, in the caller's language. A store that hangs or is down
+// is reported in a line of it.
 func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)

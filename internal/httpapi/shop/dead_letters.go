@@ -19,8 +19,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// DeadLetters is what admins do about entries that cannot be decoded: *recorder.DeadLetters. by and why go into the
-// log.
+// DeadLetters lists, replays and discards entries that cannot be decoded: *recorder.DeadLetters. by and why are logged.
 type DeadLetters interface {
 	// List returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how
 	// many there are in all. order.ErrNoDeadLetter, order.ErrUnavailable.
@@ -94,9 +93,9 @@ func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.A
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: deadLetterView(l)}}, nil
 }
 
-// isEntryID reports whether a text can name an entry of a stream: two numbers with a dash between them, and before
-// them p, the number of a partition and a colon, unless that is 0. Of others there is no dead letter, and nothing of
-// them belongs into the audit trail.
+// isEntryID reports whether a text can be the id of a stream's entry: two numbers joined by a dash, after a prefix p,
+// the partition's number and a colon unless the partition is 0. Other ids are answered as unknown, and not written into
+// the audit trail.
 func isEntryID(id string) bool {
 	before, after, found := strings.Cut(id, "-")
 	if partition, entry, named := strings.Cut(before, ":"); named && strings.HasPrefix(partition, "p") &&
@@ -109,8 +108,8 @@ func isEntryID(id string) bool {
 	return found && len(id) <= maxDeadLetterID && isNumber(before) && isNumber(after)
 }
 
-// command reads which dead letter to act on, and why. Dead letters are not in the ledger, where the audit trail is: the
-// trail's entry is written before the act, so that there is no act without an entry.
+// command reads which dead letter to act on, and why. The audit trail's entry is written before the act, because dead
+// letters are not in the ledger: so no act lacks its entry.
 func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Action) (id, why string, err error) {
 	if id = c.Param("id"); !isEntryID(id) {
 		return "", "", order.ErrNoDeadLetter
@@ -129,10 +128,10 @@ func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Actio
 	})
 }
 
-// adminName names an admin as the log and the ledger do.
+// adminName is an admin's name in the log and in the ledger.
 func adminName(who httpkit.Identity) string { return "admin " + strconv.FormatInt(who.UserID, 10) }
 
-// deadLetterJSON is a dead letter as admins read it. What its fields do not contain is absent.
+// deadLetterJSON is a dead letter as admins read it. It leaves out members that the entry lacks.
 type deadLetterJSON struct {
 	ID        string            `json:"id"`
 	Entry     string            `json:"entry"` // its id among the accepted orders
@@ -161,7 +160,7 @@ func deadLetterView(l recorder.DeadLetter) deadLetterJSON {
 	return v
 }
 
-// replayJSON is the order of a dead letter that was replayed.
+// replayJSON is the order that a replayed dead letter became.
 type replayJSON struct {
 	OrderID   string `json:"orderId"`
 	UserID    int64  `json:"userId"`

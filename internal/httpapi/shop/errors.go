@@ -23,7 +23,7 @@ var ErrUnkeyedOutcome = errors.New("outcome of a purchase without a key is unkno
 // docs/http.md and the console's list of refusals are written from it (make docs).
 func Rules() []httpkit.Rule { return slices.Concat(saleRules, coreRules) }
 
-// saleRules are what a sale in a rush answers, thousands of times a second.
+// saleRules are the most frequent answers of a sale: thousands a second in a rush.
 var saleRules = []httpkit.Rule{
 	{Early: true, Matches: httpkit.Is(order.ErrSoldOut), Failure: httpkit.Failure{
 		Code: "SOLD_OUT", Status: http.StatusConflict, Title: "Sold out",
@@ -66,7 +66,7 @@ var saleRules = []httpkit.Rule{
 	}},
 }
 
-// coreRules are those of everything but sales' requests.
+// coreRules are all other rules of the core.
 var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(voucher.ErrNotFound), Failure: httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",

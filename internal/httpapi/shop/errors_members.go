@@ -11,7 +11,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// alreadyBoughtMembers adds the order that the user has, and its status; "stale" when that is not known.
+// alreadyBoughtMembers adds the user's order and its status; "stale" if the status is unknown.
 func alreadyBoughtMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.AlreadyBoughtError](err)
 	body = append(body, `,"data":`...)
@@ -32,7 +32,7 @@ func orderFailedMembers(body []byte, _ words.Language, err error) []byte {
 	return append(body, '}')
 }
 
-// orderStateMembers adds the order and the state that it is in.
+// orderStateMembers adds the order and its state.
 func orderStateMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.StateError](err)
 	body = append(body, `,"data":`...)
@@ -48,7 +48,7 @@ func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 	return append(body, '}')
 }
 
-// limitReached answers who has as many of an ordinary voucher as one may have.
+// limitReached is the answer to a user who has as many of an ordinary voucher as it allows.
 func limitReached() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "LIMIT_REACHED", Status: http.StatusConflict, Title: "As many as one may have",

@@ -13,8 +13,8 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison:
-// they come with the voucher that is bought. A hidden sale has guards too, as it may be shown by Redis' clock
+// enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison,
+// because the settings come with the voucher. Guards also apply to a hidden sale, which may be visible by Redis's clock
 // already.
 func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
 	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Gatekeeper == nil {
@@ -23,8 +23,8 @@ func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) err
 	return a.cfg.Gatekeeper.Enter(c, who, v)
 }
 
-// reserve keeps units for a caller who may enter a voucher's sale, if its guards bound how many go to one address.
-// finish is called with what buying them ends with. A sale without guards costs a comparison.
+// reserve keeps units for a caller who may enter a voucher's sale, if its guards bound how many go to one address. Call
+// finish with the purchase's error. A sale without guards costs a comparison.
 func (a *API) reserve(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
 ) (finish func(error), err error) {
@@ -35,7 +35,7 @@ func (a *API) reserve(
 	return func(err error) { told(outcomeOf(err)) }, err
 }
 
-// outcomeOf is what came of units that were asked for.
+// outcomeOf tells the guards how a purchase ended.
 func outcomeOf(err error) httpkit.Outcome {
 	_, failed := errors.AsType[*OrderFailedError](err)
 	switch {
@@ -48,7 +48,7 @@ func outcomeOf(err error) httpkit.Outcome {
 	}
 }
 
-// guardsField is the field with the guards of a sale. A guard that it leaves out stays as it is; null turns one off,
+// guardsField is the field with the guards of a sale. A guard that it leaves out stays unchanged; null turns one off,
 // or all.
 func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	return jsonbody.Object("guards", func() { *c = guards.Change{} }, func() { *c = guards.Change{AllOff: true} },
@@ -96,8 +96,8 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	)
 }
 
-// ifThere returns the field of a guard, or one that is refused where this service has no such guard. guards: null
-// still turns all off.
+// ifThere returns the field of a guard, or one that refuses any value if this service lacks the guard. guards: null
+// turns all off in either case.
 func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
 	if a.cfg.Gatekeeper == nil {
 		return jsonbody.Forbidden(string(n), invalid.NeedsGuards, nil)

@@ -30,12 +30,11 @@ type Listings interface {
 	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
 }
 
-// maxPages is how many pages of one content are kept rendered. Others are put together for each answer, and not
-// compressed.
+// maxPages is how many rendered pages of one content are kept. Others are rendered for each answer, and not compressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. One that is off the shelf, or hidden still, exists for admins only, a
-// rehearsal also for those who may buy in it.
+// showVoucher answers GET /voucher/:id. A voucher that is off the shelf or still hidden is shown to admins only, a
+// rehearsal also to the users who may buy in it.
 func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -65,7 +64,7 @@ func shows(v voucher.Voucher, who httpkit.Identity) bool {
 	return who.Admin() || who.Only() == v.ShopID || v.Status == voucher.OnShelf && v.Admits(who.UserID)
 }
 
-// showHidden shows staff a voucher that the public does not see, as the ledger has it.
+// showHidden shows staff a voucher that is not public, read from the ledger.
 func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	found, err := a.cfg.Vouchers.All(ctx, voucher.Search{Before: id + 1, Limit: 1})
 	if err != nil {
@@ -88,7 +87,8 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
-// listVouchers answers GET /voucher/list/:shopId: without limit and before the newest PartSize, else a page.
+// listVouchers answers GET /voucher/list/:shopId. Without limit and before it returns the newest PartSize vouchers,
+// else a page.
 func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	shopID, badID := param.ID("shopId", c.Param("shopId"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
@@ -127,7 +127,7 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(b, '"')
 }
 
-// appendStale appends the end of an answer, with the mark of a stale one.
+// appendStale appends the end of an answer that may be outdated.
 func appendStale(b []byte, stale bool) []byte {
 	if stale {
 		b = append(b, `,"stale":true`...)
@@ -135,7 +135,7 @@ func appendStale(b []byte, stale bool) []byte {
 	return append(b, '}')
 }
 
-// rendering is a content as JSON, voucher by voucher, from which every page of it is put together.
+// rendering is a content as JSON, voucher by voucher, from which pages are assembled.
 type rendering struct {
 	content  *listing.Content
 	vouchers []byte // one after the other, separated by commas
@@ -146,14 +146,13 @@ type rendering struct {
 	pages map[pageKey]*prepared
 }
 
-// pageKey is the vouchers of a content from one index to another. paged says that the answer names the page that
-// follows.
+// pageKey is a range of a content's vouchers. paged means that the answer names the following page.
 type pageKey struct {
 	from, to int
 	paged    bool
 }
 
-// renderingOf returns a content's rendering, which is made once.
+// renderingOf returns a content's rendering, made on first use.
 func renderingOf(content *listing.Content) (*rendering, error) {
 	r, _ := content.Rendered(renderContent).(*rendering)
 	return r, r.err
@@ -207,7 +206,7 @@ func (r *rendering) list(k pageKey) *prepared {
 	})
 }
 
-// page returns a page, kept if there is room. There is always room for the one that most ask for: all of it.
+// page returns a page, and keeps it if there is room. There always is for the most frequent one, the whole list.
 func (r *rendering) page(k pageKey, body func() []byte) *prepared {
 	r.mu.Lock()
 	defer r.mu.Unlock()

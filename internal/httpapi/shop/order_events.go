@@ -66,7 +66,7 @@ func sendOrder(s *httpkit.Stream, o order.Order) error {
 	return s.Send("event: order\nid: " + o.Status.String() + "\ndata: " + string(data) + "\n\n")
 }
 
-// whyEnded returns why the work of a stream's handler ended: what ended its context, if that was the service, else err.
+// whyEnded returns why a stream's handler ended: the cause of its context if the service ended that, else err.
 func whyEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, order.ErrStopping) || errors.Is(cause, httpkit.ErrStreamOver) {
 		return cause

@@ -33,7 +33,7 @@ type Orders interface {
 	Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
 }
 
-// showOrder answers GET /order/:id. Another user's order does not exist.
+// showOrder answers GET /order/:id. Another user's order is answered as unknown.
 func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	values, badQuery := param.ParseQuery(c.Request)
@@ -92,8 +92,8 @@ func (a *API) cancelOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
 }
 
-// listOrders answers GET /order: newest first, in pages. next is there when there are more: the id before which the
-// following page begins.
+// listOrders answers GET /order: newest first, in pages. next, if there are more, is the value of before for the
+// following page.
 func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	f, badFilter := filter(values, append([]order.Status{order.Queued}, recordedStatuses()...)...)
@@ -114,8 +114,8 @@ func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: e}, nil
 }
 
-// findOrders answers GET /admin/order: any user's recorded orders, of a merchant's shop for them, newest first, in
-// pages as GET /order.
+// findOrders answers GET /admin/order: any user's recorded orders, newest first, in pages like GET /order. A merchant
+// sees only their own shop's orders.
 func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	userID, badUser := values.ID("userId", voucher.MaxID)
@@ -147,7 +147,7 @@ func OrderPages(
 	}
 }
 
-// filter returns which orders the query asks for, by voucher and status; the status is one of those given.
+// filter returns the filter in the query, by voucher and status; statuses are the allowed ones.
 func filter(values param.Query, statuses ...order.Status) (order.Filter, []*invalid.Problem) {
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
 	f := order.Filter{VoucherID: voucherID}
@@ -182,7 +182,7 @@ func names(statuses []order.Status) []string {
 	return words
 }
 
-// orderPage is a page of at most n orders. One more order than that means that a page follows.
+// orderPage is a page of at most n orders. A list with more than n orders has a following page.
 func orderPage(orders []order.Order, n int) httpkit.Envelope {
 	var e httpkit.Envelope
 	if len(orders) > n {
@@ -197,8 +197,8 @@ func orderPage(orders []order.Order, n int) httpkit.Envelope {
 	return e
 }
 
-// orderJSON is an order as its owner reads it. What has not happened is absent; so is the amount of an order without
-// a row, which is copied from the voucher when the row is written.
+// orderJSON is an order as its owner reads it. It leaves out what has not happened; and the amount of an order without
+// a row, which is copied from the voucher with the row.
 type orderJSON struct {
 	ID            string     `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
 	VoucherID     int64      `json:"voucherId"`
@@ -251,7 +251,7 @@ func orderView(o order.Order) orderJSON {
 	return v
 }
 
-// shownStatus is a status as it is shown: "" when it is not known.
+// shownStatus is a status as it is shown: "" if it is unknown.
 func shownStatus(s order.Status) string {
 	if s == order.StatusUnknown {
 		return ""
@@ -259,8 +259,8 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
-// orderAnswer is the answer that shows one order, with its coupon, whose code is whole for its owner, and with its
-// history, if they can be read soon.
+// orderAnswer is the answer with one order. It adds the coupon, with the whole code for its owner, and the history, if
+// they can be read soon.
 func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
 	v, stale := orderView(o), false

@@ -13,7 +13,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// ownOrder is the owner of the order in the path.
+// ownOrder returns order.ErrNotFound unless the order in the path is of the shop.
 func (a *API) ownOrder(c *gin.Context, shop int64) error {
 	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(bad); err != nil {
@@ -30,7 +30,8 @@ func (a *API) ownOrder(c *gin.Context, shop int64) error {
 	return err
 }
 
-// ownCheck is the owner of the list before a sale. What it says without a voucher is of the whole installation.
+// ownCheck returns voucher.ErrNotFound unless the checklist's voucher is of the shop. Without a voucher it refuses:
+// that checklist is about the whole installation.
 func (a *API) ownCheck(c *gin.Context, shop int64) error {
 	values, badQuery := param.ParseQuery(c.Request)
 	id, bad := values.ID("voucherId", voucher.MaxID)

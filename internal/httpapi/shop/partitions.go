@@ -12,13 +12,13 @@ import (
 	"seckill/internal/order/partition"
 )
 
-// Partitions lists partitions with what is in them: *partition.Admin.
+// Partitions lists partitions and their contents: *partition.Admin.
 type Partitions interface {
 	// List returns all, also removed ones. One whose Redis does not answer has Away. order.ErrUnavailable.
 	List(ctx context.Context) ([]partition.Contents, error)
 }
 
-// partitionJSON is a partition as admins see it. What its Redis says is absent while it is away, or has other data.
+// partitionJSON is a partition as admins see it, without Redis's part while that is down or has other data.
 type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`
@@ -31,7 +31,7 @@ type partitionJSON struct {
 	Missing   []string         `json:"missing,omitempty"` // instances that live and do not work there
 }
 
-// partitionFigure is what the Redis of a partition says.
+// partitionFigure is Redis's part of a partition.
 type partitionFigure struct {
 	At          time.Time `json:"at"`
 	Node        string    `json:"node,omitempty"` // host:port, in a cluster

@@ -35,9 +35,9 @@ type Payments interface {
 	Of(ctx context.Context, orderID int64) ([]order.Payment, error)
 }
 
-// CallbackReader reads a payment provider's callback: the provider's adapter. It refuses a header that cannot have a
-// right signature, and returns what reads the body and checks the signature; the notice names the provider.
-// order.ErrBadNotice.
+// CallbackReader reads a payment provider's callback: the provider's adapter. It refuses headers that cannot have a
+// valid signature, and returns a function that reads the body and checks the signature; the notice names the provider.
+// Error: order.ErrBadNotice.
 type CallbackReader func(header http.Header) (read func(body []byte) (order.Notice, error), err error)
 
 // paymentJSON is a payment as the order's owner reads it.
@@ -49,7 +49,7 @@ type paymentJSON struct {
 	State     string `json:"state"`
 }
 
-// adminPaymentJSON is a payment as admins read it, who may have to find it at the provider.
+// adminPaymentJSON is a payment as admins read it, with what finds it at the provider.
 type adminPaymentJSON struct {
 	PaymentID   string     `json:"paymentId"`
 	Amount      int64      `json:"amount"` // cents
@@ -133,8 +133,8 @@ func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	return httpkit.Answer{Status: http.StatusOK, Body: []byte(`{"success":true}`)}, nil
 }
 
-// readCallback returns what the provider says. A connection whose body was not read to its end is closed after the
-// answer: net/http would wait for the rest.
+// readCallback returns the provider's notice. The connection is closed after the answer if the body was not read to its
+// end: net/http would wait for the rest.
 func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	h := c.Writer.Header()
 	h["Connection"] = a.headers.closing

@@ -19,14 +19,14 @@ import (
 	"seckill/internal/voucher/listing"
 )
 
-// compressFrom is from how many bytes on a page is compressed: below, a packet holds it as it is.
+// compressFrom is from how many bytes on a page is compressed: smaller ones fit into one packet.
 const compressFrom = 1400
 
-// joinUpTo is up to how many bytes an answer is joined into one write: copying them costs less than a second one.
+// joinUpTo is the largest answer that is copied into one write: up to it, copying costs less than a second write.
 const joinUpTo = 64 << 10
 
-// prepared is an answer but for its end, the tail, which has what differs between two answers: the time, and whether
-// it is stale. It is made once for all who ask. Nobody changes it.
+// prepared is an answer rendered once for all callers. Only its tail differs between answers: the time, and whether it
+// is stale. Nobody changes it.
 type prepared struct {
 	body []byte
 	tag  string // an entity tag of the body without the tail: unquoted
@@ -55,10 +55,10 @@ func prepare(body []byte, kept bool) *prepared {
 	return p
 }
 
-// gzipHeader is that of a stream without name and time.
+// gzipHeader is the header of a stream without name and time.
 const gzipHeader = "\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"
 
-// compress begins a gzip stream. The quickest level: figures of a sale that sells change five times a second.
+// compress begins a gzip stream, at the fastest level, because the numbers of a busy sale change five times a second.
 func compress(body []byte) *gzipped {
 	var b bytes.Buffer
 	b.WriteString(gzipHeader)
@@ -71,7 +71,7 @@ func compress(body []byte) *gzipped {
 	return &gzipped{blocks: b.Bytes(), size: len(body), crc: crc32.ChecksumIEEE(body)}
 }
 
-// end is what follows the blocks: the tail, of at most 65,535 bytes, and the end of the stream.
+// end returns the bytes after the blocks: the tail, at most 65,535 bytes, and the end of the stream.
 func (g *gzipped) end(tail []byte) []byte {
 	n := uint16(len(tail))
 	b := append(make([]byte, 0, len(tail)+16), 1) // the last block, and it is stored
@@ -82,19 +82,19 @@ func (g *gzipped) end(tail []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(g.size+len(tail))) // RFC 1952: modulo 2^32
 }
 
-// shown is an answer that was prepared for all who ask, with the snapshot that it shows.
+// shown is a prepared answer together with the snapshot that it shows.
 type shown struct {
 	*prepared
 	snapshot listing.Snapshot
 	tail     []byte
 }
 
-// answerShown answers with it.
+// answerShown answers with a snapshot's prepared answer.
 func (a *API) answerShown(s *shown) httpkit.Answer {
 	return httpkit.Answer{Write: func(c *gin.Context) int { return a.writeShown(c, s) }}
 }
 
-// writeShown writes such an answer, or 304 to a caller who has it.
+// writeShown writes the answer, or 304 if the caller has it already.
 func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
 	h := c.Writer.Header()
 	tag := `W/"` + s.tag + `"` // weak: the time in the body differs, and so do encodings
@@ -143,7 +143,7 @@ func (a *API) writeBoth(w http.ResponseWriter, body, tail []byte) {
 	a.joined.Put(joined)
 }
 
-// hasTag reports whether the caller has an answer with the tag (If-None-Match, RFC 9110, section 13.1.2).
+// hasTag reports whether the caller has the answer with the tag (If-None-Match, RFC 9110, section 13.1.2).
 func hasTag(h http.Header, tag string) bool {
 	given := h["If-None-Match"]
 	if given == nil {
@@ -157,7 +157,7 @@ func hasTag(h http.Header, tag string) bool {
 	return false
 }
 
-// takesGzip reports whether the caller names gzip among the encodings that it takes. One that takes any gets none.
+// takesGzip reports whether the caller lists gzip among the encodings that it accepts. "*" does not count.
 func takesGzip(h http.Header) bool {
 	given := h["Accept-Encoding"]
 	if given == nil {

@@ -37,15 +37,15 @@ type Purchases interface {
 	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
 }
 
-// OrderFailedError says that a purchase was accepted and waited for, and could not be recorded.
+// OrderFailedError says that a purchase was accepted and could not be recorded while the caller waited.
 type OrderFailedError struct{ Order order.Order }
 
 func (e *OrderFailedError) Error() string {
 	return fmt.Sprintf("order %d failed: %s", e.Order.ID, e.Order.Reason)
 }
 
-// purchase is what both routes into a sale do: it buys so many units, or for 0 as many as the query says. An order
-// that failed while the caller waited is an error.
+// purchase is shared by both routes into a sale. It buys the given number of units, or for 0 the number in the query.
+// An order that failed while the caller waited is an error.
 func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order.Order, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
@@ -79,9 +79,9 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	return o, err
 }
 
-// wait returns how long the answer is to wait for an order to be recorded: until the caller's token expires at most.
-// It is 0 when the caller does not ask for it, or while so many requests are in flight that waiting ones would keep
-// out new ones.
+// wait returns how long the answer waits for an order to be recorded, but never beyond the expiry of the caller's
+// token. It is 0 if the caller does not ask for it, or while so many requests are in flight that waiting ones would
+// keep out new ones.
 func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *invalid.Problem) {
 	d, p := values.Duration("wait", a.cfg.MaxWait)
 	if d > 0 {

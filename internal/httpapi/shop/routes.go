@@ -6,12 +6,12 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// Routes returns every route of the shop. What answers GET answers HEAD too.
+// Routes returns every route of the shop. Routes for GET answer HEAD, too.
 func (a *API) Routes() []httpkit.Route {
 	return slices.Concat(a.forVisitors(), a.forBuyers(), a.forStaff())
 }
 
-// when returns the routes if the part that they need is there.
+// when returns the routes if the part that they need is configured.
 func when(there bool, routes ...httpkit.Route) []httpkit.Route {
 	if !there {
 		return nil
@@ -30,7 +30,7 @@ func (a *API) forVisitors() []httpkit.Route {
 			httpkit.Callback("POST /payment/callback/:provider", a.paymentCallback)))
 }
 
-// forBuyers are the routes of a purchase, and of what becomes of its order.
+// forBuyers are the routes of purchases, orders and payments.
 func (a *API) forBuyers() []httpkit.Route {
 	quantityAndWait := httpkit.Query("quantity", "wait")
 	return slices.Concat(
@@ -51,8 +51,8 @@ func (a *API) forBuyers() []httpkit.Route {
 			httpkit.Buying("POST /order/:id/cancel", a.cancelOrder)))
 }
 
-// forStaff are the routes of vouchers and orders, which merchants use for their shop, and of what an installation has
-// only once, which are for admins.
+// forStaff are the routes for staff: merchants use those of vouchers and orders for their shop; those of the whole
+// installation are for admins.
 func (a *API) forStaff() []httpkit.Route {
 	own := httpkit.OwnVoucher(a.cfg.ShopOf)
 	return slices.Concat(

@@ -122,7 +122,7 @@ func balanceView(b audit.Balance) *balanceJSON {
 	}
 }
 
-// stats returns a sale's stats, with what its guards did.
+// stats returns a sale's stats, with the counts of its guards.
 func (a *API) stats(ctx context.Context, id int64) (saleStatsJSON, error) {
 	stats, err := a.cfg.SaleStats(ctx, id)
 	if err != nil {

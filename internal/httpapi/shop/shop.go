@@ -99,5 +99,5 @@ func New(cfg Config) (*API, error) {
 	}, nil
 }
 
-// Apart returns the bounds of routes that have their own.
+// Apart returns the bounds of routes that do not count among the requests in flight.
 func (a *API) Apart() []*bulkhead.Bulkhead { return []*bulkhead.Bulkhead{a.callbacks} }

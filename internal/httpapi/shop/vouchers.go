@@ -34,7 +34,7 @@ type Vouchers interface {
 }
 
 // VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false while Redis has not applied the
-// change, which it does later. All return voucher.ErrNotFound.
+// change, which it will. All methods return voucher.ErrNotFound.
 type VoucherChanges interface {
 	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired.
 	Change(ctx context.Context, by voucher.Author, id int64,
@@ -87,14 +87,14 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	return a.created(v, err)
 }
 
-// newDraft is a draft before its body is read. Its orders have codes where a till can redeem them: a coupon that
-// somebody has paid for is to be worth something, unless the shop says that it delivers in another way.
+// newDraft returns a draft with its defaults. Its orders have codes if a till can redeem them, because a paid coupon
+// should be redeemable unless the shop says that it delivers in another way.
 func (a *API) newDraft() voucher.Draft {
 	return voucher.Draft{Redemption: voucher.Redemption{ByCode: a.cfg.Coupon != nil}}
 }
 
-// draftFields are the fields that both kinds of voucher are created from. The route says the kind; some clients say it
-// in the body as well, where it must agree.
+// draftFields are the fields of both kinds of voucher. The route says the kind; if the body names it too, they must
+// agree.
 func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field {
 	var given voucher.Kind
 	return []jsonbody.Field{
@@ -113,7 +113,7 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 	}
 }
 
-// created answers with a new voucher, and warns of a price that nobody can pay here.
+// created answers with a new voucher, and warns of a price that no provider can collect.
 func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -152,8 +152,8 @@ func noProvider() words.Text {
 	}
 }
 
-// checkDraft refuses a merchant another shop, a price that nobody could pay, where that is not wanted, and coupons that
-// nobody could redeem.
+// checkDraft refuses a draft for another merchant's shop, a price that cannot be paid where a provider is required, and
+// coupons that cannot be redeemed.
 func (a *API) checkDraft(d voucher.Draft, who httpkit.Identity) error {
 	if _, err := who.Within(d.ShopID); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (a *API) checkDraft(d voucher.Draft, who httpkit.Identity) error {
 	return wrong.Err()
 }
 
-// findVouchers answers GET /admin/voucher: every shop's vouchers, or a merchant's, newest first, in pages as
-// GET /order.
+// findVouchers answers GET /admin/voucher: all shops' vouchers, or a merchant's, newest first, in pages like GET
+// /order.
 func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
@@ -203,7 +203,7 @@ func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	}, nil
 }
 
-// titlePart returns the part of a title that is searched for; "" when it is not there.
+// titlePart returns the text to search titles for; "" if the query has none.
 func titlePart(values param.Query) (string, *invalid.Problem) {
 	text, given, p := values.Text("title")
 	if n := utf8.RuneCountInString(text); given && (n < 1 || n > voucher.MaxTitle || !utf8.ValidString(text)) {
@@ -293,12 +293,12 @@ func changed(v voucher.Shown, applied bool, err error) (httpkit.Answer, error) {
 	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: adminView(v)}}, nil
 }
 
-// timeField is a field that holds a time, in the configured zone if it has none.
+// timeField is a field with a time. A time without a zone is in the configured one.
 func (a *API) timeField(name string, into *time.Time) jsonbody.Field {
 	return jsonbody.Time(name, into, a.cfg.Zone)
 }
 
-// shelfField is a field that holds a shelf status: on or off.
+// shelfField is a field with a shelf status: on or off.
 func shelfField(name string, into *bool) jsonbody.Field {
 	return jsonbody.Choice(name, into, map[int64]bool{int64(voucher.OnShelf): true, int64(voucher.OffShelf): false})
 }
@@ -326,7 +326,7 @@ type voucherJSON struct {
 	UpdateTime *time.Time     `json:"updateTime,omitempty"`
 }
 
-// saleJSON is what only a seckill voucher has.
+// saleJSON has the members of a seckill voucher only.
 type saleJSON struct {
 	Stock     int64             `json:"stock"`  // left to sell
 	Issued    int64             `json:"issued"` // in all

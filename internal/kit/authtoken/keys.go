@@ -2,7 +2,7 @@ package authtoken
 
 import "bytes"
 
-// roles says whose tokens a key signs.
+// roles says which roles' tokens a key signs.
 type roles int8
 
 const (
@@ -12,7 +12,7 @@ const (
 	forOthers // all roles but the buyer's
 )
 
-// key is a secret, and whose tokens it signs.
+// key is a secret, and the roles whose tokens it signs.
 type key struct {
 	secret []byte
 	whose  roles

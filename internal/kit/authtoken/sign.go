@@ -36,8 +36,8 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 	return signFor(r, userID, "", e, ttl, now)
 }
 
-// SignSession makes the token of a session: of an account who signed in by an identity provider at a time, until
-// another.
+// SignSession makes the token of a session, valid until the given time, for an account that signed in by an identity
+// provider at signedIn.
 func SignSession(r Rules, account, level int64, since, signedIn, until, now time.Time) (string, error) {
 	if err := r.check(); err != nil {
 		return "", err

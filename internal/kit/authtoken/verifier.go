@@ -27,10 +27,11 @@ const (
 	RoleMerchant = "merchant"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
-	// viaSession is the claim via of tokens that this service has signed for those of identity providers.
+	// viaSession is the value of the claim via in tokens that this service issues to users who signed in by an identity
+	// provider.
 	viaSession = "session"
-	// RoleCrowd is the role of the crowd in a rehearsal: it may list the orders of the rehearsal in the claim voucher,
-	// and report on them.
+	// RoleCrowd is the role of the crowd in a rehearsal: it may list the orders of the rehearsal named by the claim
+	// voucher, and send the crowd's own report.
 	RoleCrowd = "crowd"
 
 	signatureLength = (sha256.Size*8 + 5) / 6 // in base64 without padding
@@ -83,10 +84,10 @@ func (r Rules) check() error {
 	return nil
 }
 
-// isWeak reports whether a secret is too short. None is not weak.
+// isWeak reports whether a secret is too short. An empty secret is not weak.
 func isWeak(secret []byte) bool { return len(secret) > 0 && len(secret) < MinSecret }
 
-// sharesSecret reports whether a secret of the buyers is one of the other roles' too.
+// sharesSecret reports whether the same secret signs buyers' tokens and those of other roles.
 func (r Rules) sharesSecret() bool {
 	for _, theirs := range [][]byte{r.Admin, r.AdminPrevious} {
 		if len(theirs) > 0 && (bytes.Equal(theirs, r.Secret) || bytes.Equal(theirs, r.Previous)) {
@@ -224,7 +225,7 @@ func newScratch(keys []key) *scratch {
 	return s
 }
 
-// signer returns whose tokens the key signs that made this signature of text; forNobody if none did.
+// signer returns the roles of the key that made this signature of the text; forNobody if no key did.
 func (s *scratch) signer(text, signature string) roles {
 	plain := s.text[:copy(s.text[:], text)]
 	given := s.plain[:copy(s.plain[:], signature)]

@@ -48,7 +48,7 @@ type Line struct {
 	do    text // what to do about it; empty for ok
 }
 
-// What returns the text of what is the case.
+// What returns the text of the line's finding.
 func (l Line) What(in words.Language) string { return l.what[in] }
 
 // Do returns the text of what to do about it; "" for nothing.

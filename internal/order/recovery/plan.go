@@ -100,8 +100,8 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	return plan
 }
 
-// opening returns what the sale opens with: so many units of its stock are promised, and its holders have so many
-// beyond one each.
+// opening returns the state with which the sale opens. promised units of its stock are taken; extra is how many units
+// its holders have beyond one each.
 func (in *rebuildInput) opening(promised, extra int64) order.Opening {
 	v := in.ledger.Voucher
 	o := order.Opening{

@@ -27,7 +27,7 @@ func (t *Tables) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 	return l, nil
 }
 
-// inspectServer asks for what a server has and a file has not.
+// inspectServer reads settings that a database server has and a SQLite file lacks.
 func (t *Tables) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 	var is struct {
 		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
@@ -50,7 +50,7 @@ func (t *Tables) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 	return err
 }
 
-// isOn reports whether a switch is on: 1, or a word in newer versions, of which some have more than two states.
+// isOn reports whether a switch is on: 1, or a word in newer versions. Some switches have more than two states.
 func isOn(v string) bool { return v != "0" && !strings.EqualFold(v, "off") }
 
 // connected returns how many connections the database has, of all its users.

@@ -16,7 +16,7 @@ import (
 // leaseTable has one row: who may change the schema, and until when by the database's clock.
 const leaseTable = "tb_migration_lease"
 
-// What is done with the row; the times are microseconds.
+// The actions on the lease's row. Times are in microseconds.
 const (
 	makeLeaseTable = "CREATE TABLE IF NOT EXISTS " + leaseTable + ` (
     id      TINYINT      NOT NULL,

@@ -44,10 +44,10 @@ func ReadError(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// HookError is the error of a feature's hook as the ledger passes it on. That the database is busy or away, or that the
-// caller has given up, stays to be seen. Of anything else only the text is left: a duplicate key of the feature's must
-// not be taken for another order of the user, nor a value of its that the database rejects for an order that cannot be
-// recorded. The transaction is rolled back, and has to be repeated.
+// HookError converts the error of a feature's hook. It keeps the cause only of a busy or unreachable database and of a
+// caller who has given up. Of any other error it keeps the text: a feature's duplicate key must not be taken for
+// another order of the user, nor a rejected value for an order that cannot be recorded. The transaction is rolled back,
+// and has to be repeated.
 func HookError(feature string, err error) error {
 	switch {
 	case err == nil:

@@ -31,7 +31,7 @@ func (d *DB) bound(db *gorm.DB) error {
 	)
 }
 
-// callbacks are the part of GORM's that is used here: one statement's steps, by name.
+// callbacks is the part of GORM's callbacks that is used here: the steps of one statement, by name.
 type callbacks interface {
 	Get(name string) func(*gorm.DB)
 	Replace(name string, fn func(*gorm.DB)) error

@@ -10,7 +10,7 @@ type Proposal struct {
 	Instances int64 // of the service that run: each has its part of a share
 }
 
-// What proposals reckon with.
+// The assumptions of proposals.
 const (
 	// addressPeople and networkPeople are how many people an address and a network have at most, for all of them to be
 	// served as everybody is: those of an office, and of the building that it is in; of a small crowd a part.
@@ -50,9 +50,9 @@ func (p Proposal) AddressPeople() int64 { return max(1, min(addressPeople, p.Cro
 // NetworkPeople is the same of a network.
 func (p Proposal) NetworkPeople() int64 { return max(1, min(networkPeople, p.Crowd/networkPart)) }
 
-// share is what so many people of the crowd get in one sale of a thousand at most, if all are as lucky: four standard
-// deviations above their mean. Each instance has its part, because all may sell to an address within the second in
-// which they do not know of each other.
+// share is a number of units that the given number of people exceed in one sale of a thousand at most, if all have the
+// same chance: four standard deviations above their mean. Each instance has its part, because all may sell to an
+// address within the second in which they do not know of each other.
 func (p Proposal) share(people int64) int64 {
 	mean := float64(people) * float64(p.Units) / float64(max(p.Crowd, p.Units, 1))
 	perUser := max(p.PerUser, 1)

@@ -91,7 +91,8 @@ type Challenge struct {
 // cool-down.
 const CoolDownMemory = 7 * 24 * time.Hour
 
-// CoolDown is for how long those wait who have let so many orders expire unpaid, of any sale that has one.
+// CoolDown is how long users wait who have let so many orders expire unpaid, counting orders of all sales with a
+// cool-down.
 type CoolDown struct {
 	Expired int64 `json:"expired"`
 	Minutes int64 `json:"minutes"` // from the last of them on

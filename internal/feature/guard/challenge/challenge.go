@@ -20,17 +20,17 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// What a solution is refused with.
+// Errors of solutions and of requests for challenges.
 var (
-	// ErrUnsolved: there is no solution, or it solves no challenge of this user, sale and network that is still valid.
+	// ErrUnsolved: there is no solution, or it solves no valid challenge of this user, sale and network.
 	ErrUnsolved = errors.New("the challenge is not solved")
-	// ErrTryAgain: the key of the challenge is not known yet. Ask again in a second.
+	// ErrTryAgain: this instance has not read the challenge's key yet. Ask again in a second.
 	ErrTryAgain = errors.New("the challenge's key is not known yet")
-	// ErrBusy: more challenges are asked for than are made. Ask again shortly.
+	// ErrBusy: no puzzle became ready in time. Ask again shortly.
 	ErrBusy = errors.New("too many challenges are asked for")
 )
 
-// What each challenge says. Half a mebibyte for each try; a telephone makes some ninety tries in a second.
+// The parameters of every challenge. A try takes half a mebibyte; a telephone makes about ninety a second.
 const (
 	algorithm   = "SCRYPT"
 	cost        = 512 // scrypt's N
@@ -40,13 +40,13 @@ const (
 	prefixBytes = keyLength / 2
 	randomBytes = 16
 
-	// Life is how long a challenge may be solved.
+	// Life is how long a challenge can be solved.
 	Life = 2 * time.Minute
 
 	maxPayload = 2048 // characters; a payload has some 900
 )
 
-// Parameters are ALTCHA's, in the alphabetical order in which they are signed.
+// Parameters are ALTCHA's, sorted by name as they are signed.
 type Parameters struct {
 	Algorithm    string `json:"algorithm"`
 	Cost         int    `json:"cost"`
@@ -61,39 +61,39 @@ type Parameters struct {
 	Salt         string `json:"salt"`
 }
 
-// Data says whose challenge it is.
+// Data binds a challenge to its caller.
 type Data struct {
 	Bound      string `json:"bound"`      // of which user and network
 	Difficulty int    `json:"difficulty"` // the most tries that it takes, for a display of progress
 	Key        uint16 `json:"key"`        // id of the salt of the keys that signed it
 }
 
-// Challenge is what a caller gets.
+// Challenge is what a caller has to solve.
 type Challenge struct {
 	Parameters Parameters `json:"parameters"`
 	Signature  string     `json:"signature"`
 }
 
-// Solution is what a caller found.
+// Solution is the caller's answer to a challenge.
 type Solution struct {
 	Counter    uint32  `json:"counter"`
 	DerivedKey string  `json:"derivedKey"`
 	Time       float64 `json:"time,omitempty"` // milliseconds; not used
 }
 
-// Payload is what a caller sends, as base64 of its JSON.
+// Payload is what a caller sends, as the base64 of its JSON.
 type Payload struct {
 	Challenge Challenge `json:"challenge"`
 	Solution  Solution  `json:"solution"`
 }
 
-// Caller is whom a challenge is for.
+// Caller is the buyer for whom a challenge is made.
 type Caller struct {
 	SaleID, UserID int64
 	Address        netip.Addr // the network is what counts: its /24, in IPv6 its /48
 }
 
-// Keys are the keys of sales: *keys.Ring.
+// Keys returns the keys that sign a sale's challenges: *keys.Ring.
 type Keys interface {
 	// Current returns the key to sign with, and the id of its salt. keys.ErrNotKnown.
 	Current(purpose keys.Purpose, saleID int64) (*keys.Key, uint16, error)
@@ -101,7 +101,7 @@ type Keys interface {
 	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
 }
 
-// Recent counts who asked lately: *guard.LimitsTable.
+// Recent counts recent requests for challenges: *guard.LimitsTable.
 type Recent interface {
 	// Asked counts a request and returns how many the account and its network have asked for lately. A
 	// *guard.RateError where it is too many.
@@ -116,13 +116,13 @@ type Challenges struct {
 	unsolved *unsolved
 }
 
-// New returns challenges that are signed with the keys. Run makes them; depth of each kind wait to be asked for:
+// New returns challenges signed with the keys. Run makes the puzzles ahead of time, up to depth of each difficulty:
 // PoolDepth.
 func New(k Keys, recent Recent, depth int) *Challenges {
 	return &Challenges{keys: k, recent: recent, pool: newPool(depth), unsolved: newUnsolved()}
 }
 
-// Run makes what challenges are made of until ctx ends.
+// Run makes puzzles until ctx ends.
 func (c *Challenges) Run(ctx context.Context) error { return c.pool.run(ctx) }
 
 const (
@@ -131,8 +131,8 @@ const (
 	networkPerCrowd = 8  // by how many tries each further crowd raises the difficulty
 )
 
-// Difficulty counts an ask, and returns how many tries the caller's challenge takes at most: easiest where little was
-// asked lately, and never more than hardest. A *guard.RateError where the account or its network asks too often.
+// Difficulty counts a request for a challenge, and returns how many tries it may take at most. The fewer recent
+// requests of the account and the network, the easier. Beyond their limits it returns a *guard.RateError.
 func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	user, network, err := c.recent.Asked(who.SaleID, who.UserID, who.Address)
 	if err != nil {
@@ -144,8 +144,8 @@ func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	return min(tries, hardest), nil
 }
 
-// Again returns the challenge that the caller was given and has not solved, while there is time for it. Asking again
-// takes no puzzle from others, and is not counted.
+// Again returns the challenge that the caller was given and has not solved, if enough time is left. Such a repetition
+// takes no puzzle from others and is not counted.
 func (c *Challenges) Again(who Caller, now time.Time) (Challenge, bool) {
 	g, is := c.unsolved.find(who.SaleID, who.UserID, network.Of(who.Address), now)
 	if !is {
@@ -155,7 +155,7 @@ func (c *Challenges) Again(who Caller, now time.Time) (Challenge, bool) {
 	return made, err == nil // else its key is gone: they get another
 }
 
-// Make returns a new challenge for the caller. ErrBusy, keys.ErrNotKnown.
+// Make returns a new challenge for the caller. Errors: ErrBusy, keys.ErrNotKnown.
 func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now time.Time) (Challenge, error) {
 	_, saltID, err := c.keys.Current(keys.Challenge, who.SaleID)
 	if err != nil {
@@ -178,7 +178,8 @@ func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now t
 	return made, err
 }
 
-// write returns what a caller gets of a challenge: the same each time. keys.ErrNotKnown, keys.ErrUnknownYet.
+// write returns the signed challenge. The same arguments give the same challenge. Errors: keys.ErrNotKnown,
+// keys.ErrUnknownYet.
 func (c *Challenges) write(who Caller, g *given) (Challenge, error) {
 	signing, err := c.keys.Find(keys.Challenge, who.SaleID, g.salt)
 	if err != nil {
@@ -200,7 +201,7 @@ func (c *Challenges) write(who Caller, g *given) (Challenge, error) {
 	return made, err
 }
 
-// Check checks a caller's solution, as base64 of a payload's JSON. ErrUnsolved, ErrTryAgain.
+// Check checks a caller's solution, the base64 of a payload's JSON. Errors: ErrUnsolved, ErrTryAgain.
 func (c *Challenges) Check(text string, who Caller, now time.Time) error {
 	p, err := ParsePayload(text)
 	if err != nil {
@@ -293,7 +294,7 @@ func Solve(ctx context.Context, c Challenge) (Payload, error) {
 	return Payload{}, ctx.Err()
 }
 
-// bound names a user and a network, without telling either.
+// bound identifies a user and a network without revealing either.
 func bound(key *keys.Key, who Caller) string {
 	of := network.Of(who.Address)
 	message := make([]byte, 0, 48)
@@ -306,7 +307,7 @@ func bound(key *keys.Key, who Caller) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// sign signs parameters: their JSON with sorted names.
+// sign signs parameters: their JSON, sorted by name.
 func sign(key *keys.Key, p Parameters) (string, error) {
 	text, err := json.Marshal(p)
 	if err != nil {
@@ -315,7 +316,7 @@ func sign(key *keys.Key, p Parameters) (string, error) {
 	return mac(key, text), nil
 }
 
-// mac signs as ALTCHA's libraries do. These take keys as text, so the key is its hexadecimal form.
+// mac signs as ALTCHA's libraries do: they take keys as text, so the key is its hexadecimal form.
 func mac(key *keys.Key, message []byte) string {
 	secret := key.Secret()
 	h := hmac.New(sha256.New, []byte(hex.EncodeToString(secret[:])))

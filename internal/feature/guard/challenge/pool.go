@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// PoolDepth is how many puzzles of each counter are kept: a mebibyte for all, once the hardest challenges are
-	// asked for.
+	// PoolDepth is how many puzzles of each counter are kept: a mebibyte in all at the highest difficulty.
 	PoolDepth = 256
-	// workFor is how long the maker works before it rests as long: half of one processor, whatever comes.
+	// workFor is how long the maker works before it rests for the same time, so that it uses at most half of one
+	// processor.
 	workFor = 5 * time.Millisecond
-	// poolWait is how long a caller waits for a puzzle, and poolWaiting is how many may.
+	// poolWait is how long a caller waits for a puzzle, and poolWaiting how many callers may wait.
 	poolWait    = 500 * time.Millisecond
 	poolWaiting = 32
-	// reserveScore is up to which score a network takes from a full reserve; the emptier it is the lower.
+	// reserveScore is the worst score with which a network may take from a full reserve. The emptier the reserve, the
+	// lower.
 	reserveScore = 64
-	// draws is how many counters are drawn until one is found of which there is a puzzle.
+	// draws bounds how many counters are drawn to find one for which a puzzle is ready.
 	draws = 4
 )
 
-// puzzle is what a challenge takes a try of scrypt to make. It is given to one caller: who knows the answer may tell
-// it.
+// puzzle is the expensive part of a challenge, which costs a try of scrypt. Each is given to one caller only, who could
+// tell others the answer.
 type puzzle struct {
 	nonce, salt [randomBytes]byte
 	key         [keyLength]byte
@@ -61,7 +62,7 @@ type waiter struct {
 
 func newPool(depth int) *pool { return &pool{depth: depth, wanted: make(chan struct{}, 1)} }
 
-// take returns a puzzle whose counter is drawn evenly below the difficulty. ErrBusy.
+// take returns a puzzle whose counter is drawn evenly below the difficulty, or ErrBusy.
 func (p *pool) take(ctx context.Context, network netip.Prefix, difficulty int) (puzzle, error) {
 	found, mine := p.ask(network, difficulty)
 	switch {
@@ -83,8 +84,8 @@ func (p *pool) take(ctx context.Context, network netip.Prefix, difficulty int) (
 	}
 }
 
-// ask returns a puzzle from the reserve, or the caller's place among those who wait; neither where all who wait come
-// first.
+// ask returns a puzzle from the reserve, or the caller's place in the queue; neither if the queue is full of callers
+// with a better score.
 func (p *pool) ask(network netip.Prefix, difficulty int) (*puzzle, *waiter) {
 	now := time.Now()
 	p.mu.Lock()
@@ -128,7 +129,7 @@ func (p *pool) fromReserve(difficulty int) *puzzle {
 	return nil
 }
 
-// last returns which of those who wait comes last: by the standing of their networks, then who came last.
+// last returns the index of the waiter to be served last: the worst score, then the latest arrival.
 func (p *pool) last(now time.Time) (last int) {
 	worst := math.Inf(-1)
 	for i, w := range p.waiting {
@@ -139,7 +140,7 @@ func (p *pool) last(now time.Time) (last int) {
 	return last
 }
 
-// leave ends a wait. A puzzle that came at the same moment is taken.
+// leave removes a waiter. It returns a puzzle that was assigned at the same moment.
 func (p *pool) leave(mine *waiter) (puzzle, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +157,7 @@ func (p *pool) leave(mine *waiter) (puzzle, error) {
 	return puzzle{}, ErrBusy
 }
 
-// next takes who comes first out of those who wait; nil if nobody does.
+// next takes the waiter to be served first out of the queue; nil if nobody waits.
 func (p *pool) next() *waiter {
 	now := time.Now()
 	p.mu.Lock()
@@ -176,7 +177,7 @@ func (p *pool) next() *waiter {
 	return w
 }
 
-// solved notes that a network has solved one.
+// solved notes that a network has solved a puzzle.
 func (p *pool) solved(network netip.Prefix) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -215,7 +216,7 @@ func (p *pool) run(ctx context.Context) error {
 	}
 }
 
-// work makes puzzles for a while, and reports whether more are missing.
+// work makes puzzles for workFor, and reports whether more are missing.
 func (p *pool) work(began time.Time) bool {
 	for time.Since(began) < workFor {
 		if w := p.next(); w != nil {
@@ -231,7 +232,7 @@ func (p *pool) work(began time.Time) bool {
 	return true
 }
 
-// scarcest returns the counter of which there are fewest.
+// scarcest returns the counter with the fewest puzzles.
 func (p *pool) scarcest() (counter int, missing bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -259,7 +260,8 @@ func newPuzzle(counter int) puzzle {
 	return made
 }
 
-// draw returns a counter below the difficulty, each as likely: nobody gains by beginning elsewhere than at nought.
+// draw returns a counter below the difficulty, all with the same probability: starting the search elsewhere than at
+// zero gains nothing.
 func draw(difficulty int) int {
 	var b [1]byte
 	for limit := 256 - 256%difficulty; ; {

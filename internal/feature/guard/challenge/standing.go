@@ -10,9 +10,9 @@ import (
 const (
 	standingSets  = 1 << 12
 	standingCells = 8
-	// halfLife is after how long half of what is known of a network is forgotten.
+	// halfLife is the time in which half of a network's score is forgotten.
 	halfLife = time.Minute
-	// bestScore and worstScore bound a score, so that nobody gathers more than what a minute or ten forget.
+	// bestScore and worstScore bound a score, so that no network collects more than a few minutes can forget.
 	bestScore  = -16
 	worstScore = 4096
 )
@@ -39,7 +39,7 @@ func newStanding() *standing {
 	return &standing{seed: maphash.MakeSeed(), sets: make([][standingCells]score, standingSets)}
 }
 
-// of returns a network's score; 0 of one that is not known.
+// of returns a network's score; 0 if it is unknown.
 func (s *standing) of(network netip.Prefix, now time.Time) float64 {
 	set := s.set(network)
 	for i := range set {
@@ -74,7 +74,7 @@ func (s *standing) set(network netip.Prefix) *[standingCells]score {
 	return &s.sets[maphash.Comparable(s.seed, network)%standingSets]
 }
 
-// after is the score once it was forgotten for a while.
+// after returns a score after it has decayed for a while.
 func (s *score) after(now time.Time) float64 {
 	if s.value == 0 {
 		return 0

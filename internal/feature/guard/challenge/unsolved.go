@@ -10,7 +10,7 @@ import (
 const (
 	unsolvedSets  = 1 << 12
 	unsolvedCells = 8
-	// enoughTime is how long a challenge must still be valid to be given once more: a slow telephone solves the hardest
+	// enoughTime is how long a challenge must still be valid to be given again: a slow telephone solves the hardest
 	// within a second.
 	enoughTime = 10 * time.Second
 )
@@ -43,7 +43,7 @@ type given struct {
 
 func newUnsolved() *unsolved { return &unsolved{seed: maphash.MakeSeed()} }
 
-// find returns the challenge that an account has not solved, of the same network, with enough time left.
+// find returns the account's unsolved challenge of the same network, if it is valid for enoughTime.
 func (u *unsolved) find(sale, user int64, network netip.Prefix, now time.Time) (found given, is bool) {
 	s := u.set(sale, user)
 	s.mu.Lock()
@@ -58,7 +58,7 @@ func (u *unsolved) find(sale, user int64, network netip.Prefix, now time.Time) (
 	return given{}, false
 }
 
-// put remembers a challenge, in place of the account's last one.
+// put remembers a challenge, and replaces the account's previous one.
 func (u *unsolved) put(g given) {
 	s := u.set(g.sale, g.user)
 	s.mu.Lock()
@@ -66,7 +66,7 @@ func (u *unsolved) put(g given) {
 	s.put(g)
 }
 
-// put does so in a set that is locked.
+// put is put in a set that the caller has locked.
 func (s *unsolvedSet) put(g given) {
 	oldest := &s.cells[0]
 	for i := range s.cells {
@@ -82,8 +82,8 @@ func (s *unsolvedSet) put(g given) {
 	*oldest = g
 }
 
-// solve notes that an account has solved a challenge, which another instance may have given it, and reports whether
-// that is news: the same solution may come again.
+// solve notes that an account has solved a challenge, which another instance may have given out. It reports whether
+// this is the first time: the same solution may be sent twice.
 func (u *unsolved) solve(solved given) (news bool) {
 	s := u.set(solved.sale, solved.user)
 	s.mu.Lock()

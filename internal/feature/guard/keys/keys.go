@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Bytes is how long salts and keys are: the width of their hash.
+// Bytes is the length of salts and keys: the width of their hash.
 const Bytes = sha256.Size
 
-// RotationLead is how long before its first use a salt is stored.
+// RotationLead is how long a salt is stored before its first use.
 const RotationLead = time.Minute
 
-// Purpose is what a key is for. A signature for one purpose is void for each other.
+// Purpose is what a key is used for. A signature for one purpose is invalid for any other.
 type Purpose string
 
 // The purposes.
@@ -41,14 +41,14 @@ type Key struct {
 	macs   sync.Pool // of *mac
 }
 
-// mac is what one signature needs, kept so that signing allocates nothing.
+// mac is the state of one signature, reused so that signing allocates nothing.
 type mac struct {
 	hash hash.Hash
 	text []byte
 	sum  []byte
 }
 
-// newKey derives the key of a purpose and a sale. The name of what is derived has a version, should it ever change.
+// newKey derives the key of a purpose and a sale. The derived name contains a version, in case it ever changes.
 func newKey(secret []byte, salt []byte, purpose Purpose, saleID int64) *Key {
 	info := "seckill guard 1 " + string(purpose) + " " + strconv.FormatInt(saleID, 10)
 	derived, err := hkdf.Key(sha256.New, secret, salt, info, Bytes)
@@ -62,7 +62,7 @@ func newKey(secret []byte, salt []byte, purpose Purpose, saleID int64) *Key {
 	return k
 }
 
-// Secret is the key itself, for formats whose signatures are made elsewhere.
+// Secret returns the key itself, for formats whose signatures are made elsewhere.
 func (k *Key) Secret() [Bytes]byte { return k.secret }
 
 // Sign returns the HMAC of a message.
@@ -73,7 +73,7 @@ func (k *Key) Sign(message []byte) [Bytes]byte {
 	return m.finish()
 }
 
-// Number returns the number that the key gives a user: the same each time, and anybody's guess without the key.
+// Number returns a number for a user: always the same, and unpredictable without the key.
 func (k *Key) Number(userID int64) uint64 {
 	m := k.macs.Get().(*mac)
 	defer k.macs.Put(m)

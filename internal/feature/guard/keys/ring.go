@@ -14,25 +14,25 @@ import (
 const (
 	// reloadEvery is how often salts are read: several times within RotationLead.
 	reloadEvery = 10 * time.Second
-	// unknownFor is how long an unknown id may be a salt that this instance has not read yet, and the least time
+	// unknownFor is how long an unknown id counts as one that this instance has not read yet, and the shortest time
 	// between two reads.
 	unknownFor = time.Second
 	// readTimeout bounds one read.
 	readTimeout = time.Second
-	// maxDerived is how many keys are remembered. A sale that is asked for needs four of each salt in use.
+	// maxDerived bounds how many keys are remembered. A busy sale needs four for each salt in use.
 	maxDerived = 16_384
 )
 
-// ErrUnknownYet says that the salt is not known and is being looked for: ask again in a second.
+// ErrUnknownYet says that the salt is unknown and is being looked up: ask again in a second.
 var ErrUnknownYet = errors.New("the key is not known yet")
 
 // ErrNotKnown says that there is no salt with the id.
 var ErrNotKnown = errors.New("there is no such key")
 
-// ErrShortSecret says that keys from the secret could be guessed.
+// ErrShortSecret says that the secret is so short that keys from it could be guessed.
 var ErrShortSecret = errors.New("the secret of guards is too short")
 
-// Salts is where the salts stand: sqlstore.Store.
+// Salts reads the stored salts: *guard.Ledger.
 type Salts interface {
 	// GuardSalts returns all salts in the order of their ids, at least one: it makes the first.
 	GuardSalts(ctx context.Context) ([]Salt, error)
@@ -53,7 +53,7 @@ type Ring struct {
 	derived map[derivation]*Key
 }
 
-// derivation names a key. Seeds have no salt, which is salted false.
+// derivation identifies a key. Seeds have no salt: salted is false.
 type derivation struct {
 	purpose Purpose
 	saleID  int64
@@ -61,7 +61,7 @@ type derivation struct {
 	salted  bool
 }
 
-// NewRing returns a ring without salts: Load reads them once, and Run keeps reading them. ErrShortSecret.
+// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them.
 func NewRing(secret string, source Salts, now func() time.Time, log *slog.Logger) (*Ring, error) {
 	if len(secret) < Bytes {
 		return nil, fmt.Errorf("%w: it has %d bytes, and needs %d", ErrShortSecret, len(secret), Bytes)
@@ -72,7 +72,7 @@ func NewRing(secret string, source Salts, now func() time.Time, log *slog.Logger
 	}, nil
 }
 
-// Load reads the salts once. A ring without them can neither sign nor check.
+// Load reads the salts once. Without them a ring can neither sign nor check.
 func (r *Ring) Load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -90,7 +90,7 @@ func (r *Ring) Load(ctx context.Context) error {
 	return nil
 }
 
-// Run reads the salts at once, every ten seconds, and soon after somebody met an unknown one, until ctx ends.
+// Run reads the salts at once, every ten seconds, and soon after an unknown id was found, until ctx ends.
 func (r *Ring) Run(ctx context.Context) error {
 	r.reload(ctx)
 	return periodic.EveryOr(ctx, reloadEvery, r.wanted, r.reload)
@@ -102,7 +102,7 @@ func (r *Ring) reload(ctx context.Context) {
 	}
 }
 
-// Current returns the key to sign with, and the id of its salt: the newest that is in use. ErrNotKnown before Load.
+// Current returns the key to sign with, and the id of its salt: the newest in use. Before Load it returns ErrNotKnown.
 func (r *Ring) Current(purpose Purpose, saleID int64) (*Key, uint16, error) {
 	now := r.now()
 	r.mu.RLock()
@@ -121,7 +121,7 @@ func (r *Ring) Current(purpose Purpose, saleID int64) (*Key, uint16, error) {
 	return r.derive(derivation{purpose, saleID, current.ID, true}, current.Value[:]), current.ID, nil
 }
 
-// Find returns the key that a signature names. ErrUnknownYet, ErrNotKnown.
+// Find returns the key that a signature names. Errors: ErrUnknownYet, ErrNotKnown.
 func (r *Ring) Find(purpose Purpose, saleID int64, saltID uint16) (*Key, error) {
 	name := derivation{purpose, saleID, saltID, true}
 	r.mu.RLock()
@@ -139,7 +139,7 @@ func (r *Ring) Find(purpose Purpose, saleID int64, saltID uint16) (*Key, error) 
 	return nil, r.unknown()
 }
 
-// Seed returns the key of a purpose that no rotation changes.
+// Seed returns the key of a purpose that rotations do not change.
 func (r *Ring) Seed(purpose Purpose, saleID int64) *Key {
 	name := derivation{purpose: purpose, saleID: saleID}
 	r.mu.RLock()
@@ -151,7 +151,8 @@ func (r *Ring) Seed(purpose Purpose, saleID int64) *Key {
 	return r.derive(name, nil)
 }
 
-// unknown asks for one read for all callers, at most once a second, and says what an unknown id is meanwhile.
+// unknown requests a read, shared by all callers and at most once a second, and returns the error for an unknown id
+// until then.
 func (r *Ring) unknown() error {
 	now := r.now()
 	r.mu.Lock()
@@ -173,7 +174,7 @@ func (r *Ring) unknown() error {
 	return ErrUnknownYet
 }
 
-// ask has Run read the salts; r.mu is held.
+// ask makes Run read the salts. The caller holds r.mu.
 func (r *Ring) ask(now time.Time) {
 	r.asked = now
 	select {
@@ -182,7 +183,7 @@ func (r *Ring) ask(now time.Time) {
 	}
 }
 
-// derive makes a key and remembers it. All are forgotten when there are too many: making one takes some microseconds.
+// derive makes a key and remembers it. When there are too many, it forgets all: making one takes a few microseconds.
 func (r *Ring) derive(name derivation, salt []byte) *Key {
 	r.mu.RLock()
 	key, known := r.derived[name]

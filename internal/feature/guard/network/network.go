@@ -3,8 +3,8 @@ package network
 
 import "net/netip"
 
-// Of returns the network of an address: a /24, in IPv6 a /48. IPv4 in IPv6 is IPv4. The zero Prefix if the address is
-// not known.
+// Of returns the network of an address: its /24, or /48 in IPv6. IPv4 in IPv6 counts as IPv4. It returns the zero
+// Prefix if the address is unknown.
 func Of(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 24

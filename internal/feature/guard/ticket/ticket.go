@@ -11,24 +11,24 @@ import (
 	"seckill/internal/feature/guard/keys"
 )
 
-// What a ticket is refused with, besides *EarlyError.
+// Why a ticket is refused, besides *EarlyError.
 var (
 	// ErrRequired: the sale needs a ticket, and none was sent.
 	ErrRequired = errors.New("a ticket is required")
 	// ErrInvalid: the ticket is not this user's for this sale, or it has expired.
 	ErrInvalid = errors.New("the ticket is not valid")
-	// ErrTryAgain: the ticket's key is not known yet. Ask again in a second.
+	// ErrTryAgain: this instance has not read the ticket's key yet. Ask again in a second.
 	ErrTryAgain = errors.New("the ticket's key is not known yet")
 )
 
-// EarlyError says that the ticket is good and not usable yet.
+// EarlyError says that the ticket is valid, but not usable yet.
 type EarlyError struct{ UsableFrom time.Time }
 
 func (e *EarlyError) Error() string {
 	return fmt.Sprintf("the ticket is usable from %s", e.UsableFrom.UTC().Format(time.RFC3339Nano))
 }
 
-// Keys are the keys of sales: *keys.Ring.
+// Keys returns the keys that sign a sale's tickets: *keys.Ring.
 type Keys interface {
 	// Current returns the key to sign with, and the id of its salt. keys.ErrNotKnown.
 	Current(purpose keys.Purpose, saleID int64) (*keys.Key, uint16, error)
@@ -41,7 +41,7 @@ type Keys interface {
 // Tickets makes and checks tickets.
 type Tickets struct{ keys Keys }
 
-// New returns tickets that are signed with the keys.
+// New returns tickets signed with the keys.
 func New(k Keys) *Tickets { return &Tickets{keys: k} }
 
 // A ticket is 24 bytes, in base64url without padding 32 characters:
@@ -66,7 +66,8 @@ const (
 	maxExpiry = 1<<40 - 1
 )
 
-// Issue returns a ticket of the user for the sale that expires at the given time, to the second. keys.ErrNotKnown.
+// Issue returns a ticket of the user for the sale that expires at the given time, to the second. Error:
+// keys.ErrNotKnown.
 func (t *Tickets) Issue(saleID, userID int64, expires time.Time) (string, error) {
 	key, saltID, err := t.keys.Current(keys.Ticket, saleID)
 	if err != nil {
@@ -83,7 +84,7 @@ func (t *Tickets) Issue(saleID, userID int64, expires time.Time) (string, error)
 	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
 }
 
-// Check checks a user's ticket for a sale at a time. ErrRequired for an empty one, ErrInvalid, ErrTryAgain.
+// Check checks a user's ticket for a sale at a time. Errors: ErrRequired if it is empty, ErrInvalid, ErrTryAgain.
 func (t *Tickets) Check(text string, saleID, userID int64, now time.Time) error {
 	if text == "" {
 		return ErrRequired
@@ -119,7 +120,7 @@ func (t *Tickets) Delay(saleID, userID int64, longest time.Duration) time.Durati
 	return time.Duration(t.keys.Seed(keys.Delay, saleID).Number(userID)%steps) * time.Millisecond
 }
 
-// Usable checks whether the user's moment has come. *EarlyError.
+// Usable returns nil once the user's moment has come, before that an *EarlyError.
 func (t *Tickets) Usable(saleID, userID int64, begin time.Time, longest time.Duration, now time.Time) error {
 	if moment := begin.Add(t.Delay(saleID, userID, longest)); now.Before(moment) {
 		return &EarlyError{UsableFrom: moment}
@@ -138,7 +139,7 @@ func expiry(raw *[ticketSize]byte) int64 {
 	return int64(raw[3])<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
 }
 
-// decode reads the one text that stands for its bytes: a ticket has no spare bits, and no other character is skipped.
+// decode reads a ticket. Each ticket has exactly one valid spelling: no spare bits, no ignored characters.
 func decode(raw *[ticketSize]byte, text string) bool {
 	if len(text) != Length {
 		return false
@@ -152,7 +153,7 @@ func decode(raw *[ticketSize]byte, text string) bool {
 	return err == nil && n == ticketSize
 }
 
-// signature signs a ticket's head with its sale and its user.
+// signature signs a ticket's head together with its sale and its user.
 func signature(key *keys.Key, head []byte, saleID, userID int64) [keys.Bytes]byte {
 	var message [headBytes + 16]byte
 	copy(message[:], head)

@@ -209,7 +209,7 @@ func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
 	return a.endpoints.DeleteEndpoint(ctx, id, by)
 }
 
-// TestResult is what came of a test event.
+// TestResult is the result of a test event.
 type TestResult struct {
 	ID      string // its webhook-id
 	Took    time.Duration

@@ -174,7 +174,7 @@ func (e Endpoint) Secrets(now time.Time) []Secret {
 	return []Secret{e.Secret}
 }
 
-// Wants reports whether the endpoint is told of events of the type.
+// Wants reports whether the endpoint has subscribed to events of the type.
 func (e Endpoint) Wants(t Type) bool { return len(e.Types) == 0 || slices.Contains(e.Types, t) }
 
 // Replaying reports whether events are still to be sent again.

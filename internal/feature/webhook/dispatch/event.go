@@ -34,7 +34,7 @@ func Types() []Type {
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
 
-// Event is one change of an order, or on a waiting list, as endpoints are told of it.
+// Event is one change of an order, or on a waiting list, as endpoints receive it.
 type Event struct {
 	Number      int64 // among all events, in the order of their commits; 0: not given yet
 	ShopID      int64 // 0: not known, for an order of a voucher that does not exist

@@ -58,7 +58,7 @@ func (h Health) hopeless(now time.Time) bool {
 	return h.Broken() && now.Sub(h.FailingSince) >= disableAfter
 }
 
-// retryPause returns how long an event waits after so many attempts, and whether it is sent again at all.
+// retryPause returns how long an event waits after the given number of attempts, and whether it is retried at all.
 func retryPause(attempts int64) (pause time.Duration, again bool) {
 	pauses := [...]time.Duration{
 		5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute, time.Hour,
