@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,7 +34,10 @@ func documents(t *testing.T) map[string]string {
 func TestNamedFilesExist(t *testing.T) {
 	t.Parallel()
 	named := 0
-	for _, doc := range []string{"docs/walkthrough.md", "CONTRIBUTING.md", "docs/runbook.md", "docs/operations.md"} {
+	for _, doc := range []string{
+		"docs/walkthrough.md", "CONTRIBUTING.md", "docs/runbook.md", "docs/operations.md", "docs/tutorial.md",
+		"docs/tutorial.zh-CN.md",
+	} {
 		for _, path := range found("`((?:cmd|internal|scripts|migrations|web|test|lab|deploy|docs)/[\\w./-]+\\.\\w+)`",
 			text(t, doc)) {
 			named++
@@ -44,6 +48,36 @@ func TestNamedFilesExist(t *testing.T) {
 	}
 	if named < 40 {
 		t.Errorf("only %d files are named: is the pattern right?", named)
+	}
+}
+
+// Tests named by a document exist.
+func TestNamedTestsExist(t *testing.T) {
+	t.Parallel()
+	exist, named := map[string]bool{}, 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, name := range found(`(?m)^func (Test[A-Z]\w*)\(`, string(source)) {
+			exist[name] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, doc := range documents(t) {
+		for _, name := range found("`(Test[A-Z]\\w*)`", doc) {
+			named++
+			if !exist[name] {
+				t.Errorf("%s names the test %s, which does not exist", path, name)
+			}
+		}
+	}
+	if named < 40 {
+		t.Errorf("only %d tests are named: is the pattern right?", named)
 	}
 }
 
