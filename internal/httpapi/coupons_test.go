@@ -73,6 +73,7 @@ func TestRedeemableByDefault(t *testing.T) {
 		{true, `,"redeemable":true`, http.StatusCreated, true},
 		{true, `,"redeemable":false`, http.StatusCreated, false},
 		{true, `,"validDays":30`, http.StatusCreated, true},
+		{true, `,"validDays":0`, http.StatusBadRequest, false}, // not for ever
 		{true, `,"redeemable":false,"validDays":30`, http.StatusBadRequest, false},
 		{false, ``, http.StatusCreated, false},
 		{false, `,"redeemable":false`, http.StatusCreated, false},
