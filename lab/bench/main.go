@@ -37,6 +37,10 @@ func commands() []command {
 			"smoke", "compare and limits in seconds: that they run and their counts add up; the figures mean nothing",
 			smoke,
 		},
+		{
+			"overlaps", "how often two hold one lock of those that tutorials teach; writes docs/benchmarks.md",
+			overlaps,
+		},
 		{"render", "report a stored result of compare or limits again", render},
 		{"versus", "what a purchase costs in an older commit and in the work tree, run in turn", versus.Run},
 		{"locks", "the locks beside three other libraries, on a Redis of its own", locks.Run},

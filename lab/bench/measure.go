@@ -154,7 +154,12 @@ func smoke(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	o.plan.Compare, o.plan.Limits = true, true
-	return measure(ctx, o, stdout, stderr)
+	if err = measure(ctx, o, stdout, stderr); err != nil {
+		return err
+	}
+	return with(ctx, o.plan, stderr, func(bench *measures.Bench) error {
+		return showOverlaps(ctx, bench, o, stdout)
+	})
 }
 
 // measure runs the plan's measurements and reports them.
@@ -182,6 +187,34 @@ func sale(ctx context.Context, args []string, _, stderr io.Writer) error {
 		_, err := bench.LongSale(ctx)
 		return err
 	})
+}
+
+func overlaps(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse("overlaps", args, stderr, func(flags *flag.FlagSet, o *options) func() {
+		outFlag(flags, o)
+		return func() {}
+	})
+	if err != nil {
+		return err
+	}
+	return with(ctx, o.plan, stderr, func(bench *measures.Bench) error {
+		return showOverlaps(ctx, bench, o, stdout)
+	})
+}
+
+// showOverlaps prints their table and writes it into the page beside the reports.
+func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout io.Writer) error {
+	found, err := bench.Overlaps(ctx)
+	if err != nil {
+		return err
+	}
+	table := report.OverlapTable(found)
+	fmt.Fprint(stdout, table)
+	if o.out == "" {
+		return nil
+	}
+	_, err = report.UpdatePage(o.out+".md", map[string]string{"overlaps": table})
+	return err
 }
 
 // profile writes the file that the compiler reads as default.pgo: in half of its load the sale is sold out.

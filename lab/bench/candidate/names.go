@@ -19,6 +19,14 @@ const (
 	Service   = "this service"
 )
 
+// Kinds of locks in Redis, whose holders stall.
+const (
+	Ownerless   = "no owner"
+	CheckDelete = "owner checked, then deleted"
+	Unrenewed   = "owner checked by the script that deletes, not renewed"
+	Renewed     = "this service's lock"
+)
+
 // Some of these under other conditions.
 const (
 	Always      = Service + "; appendfsync always"

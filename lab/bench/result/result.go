@@ -47,6 +47,14 @@ type Contention struct {
 	Duplicates int64  `json:"duplicates"` // orders of users who had one
 }
 
+// Overlap is what happened under a kind of lock while some of its holders stalled.
+type Overlap struct {
+	Candidate  string
+	Turns      int64 // holders
+	Overlaps   int64 // of them: began while another one held the same lock
+	Duplicates int64 // orders of users who had one
+}
+
 // Crash says what happened to accepted orders when a process was killed with SIGKILL in the middle of a sale and
 // started again.
 type Crash struct {

@@ -61,6 +61,11 @@ func conditionalUpdate(ctx context.Context, s *shop, tx *sql.Tx, p purchase) err
 	if err := notBoughtYet(ctx, tx, p); err != nil {
 		return err
 	}
+	return s.takeUnit(ctx, tx, p)
+}
+
+// takeUnit takes a unit if there is one, and writes the order.
+func (s *shop) takeUnit(ctx context.Context, tx *sql.Tx, p purchase) error {
 	result, err := tx.ExecContext(ctx,
 		"UPDATE tb_seckill_voucher SET stock = stock - 1 WHERE voucher_id = ? AND stock > 0", p.voucher)
 	if err != nil {

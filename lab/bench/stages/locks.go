@@ -4,7 +4,6 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"strconv"
 	"sync"
 	"time"
 
@@ -38,7 +37,7 @@ type redisLocks struct{ shop *shop }
 const lease = 10 * time.Second
 
 func (l redisLocks) lock(ctx context.Context, userID int64) (func(), error) {
-	key, owner := l.shop.prefix+"lock:order:"+strconv.FormatInt(userID, 10), uuid.NewString()
+	key, owner := l.shop.lockKey(userID), uuid.NewString()
 	got, err := l.shop.rdb.SetNX(ctx, key, owner, lease).Result()
 	switch {
 	case err != nil:

@@ -67,6 +67,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
+	if c, ok := buyer.(*critical); ok {
+		defer func() { fmt.Println(c.report()) }()
+	}
 	if o.stage != bareStage && !o.join {
 		if err = s.prepare(ctx, o.stock, q != nil); err != nil {
 			return err

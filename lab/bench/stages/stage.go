@@ -25,6 +25,9 @@ func build(stage string, s *shop) (front.Buyer, queue, error) {
 	case "redislock":
 		return &database{shop: s, purchase: conditionalUpdate, lock: redisLocks{s}.lock}, nil, nil
 	}
+	if c := newCritical(s, stage); c != nil {
+		return c, nil, nil
+	}
 	var q queue
 	switch stage {
 	case "memory":
