@@ -189,7 +189,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange a provider's token
-         * @description An ID token or an access token (RFC 9068) of an identity provider that the service knows, for a token of this service. The latter is good until `expires`, even while the provider is away. The same user at the provider is always the same `userId`.
+         * @description An ID token or an access token (RFC 9068) of an identity provider that the service knows, for a token of this service. The latter is good until `expires`, even while the provider is away. The same user at the provider is always the same `userId`. `for` says what they sign in for: `shop`, as a buyer; `console`, as an admin or else a merchant; `till`, as a till. Nobody gets a role that this does not need, and staff are signed in until an hour after they signed in at the provider.
          */
         post: operations["signIn"];
         delete?: never;
@@ -3354,6 +3354,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description The provider does not give this user the role. */
+        NotOfProvider: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description A till's token, or one of a rehearsal's crowd. */
         NotBuyer: {
             headers: {
@@ -4140,6 +4151,11 @@ export interface operations {
                      * @example eyJhbGciOiJSUzI1NiIsImtpZCI6IjEifQ.eyJpc3MiOiJodHRwczovL2xvZ2luLmV4YW1wbGUifQ.c2lnbmVk
                      */
                     token: string;
+                    /**
+                     * @default shop
+                     * @enum {string}
+                     */
+                    for?: "shop" | "console" | "till";
                 };
             };
         };
@@ -4164,6 +4180,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotOfProvider"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

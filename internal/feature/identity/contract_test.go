@@ -25,10 +25,12 @@ func TestContract(t *testing.T) {
 		},
 		Cases: map[string]apitest.Case{
 			"POST /session": {
-				Access:   httpkit.ForAll,
-				Good:     apitest.Request{Body: `{"token":"a.b.c"}`},
-				Invalid:  &apitest.Request{Body: `{}`},
-				Refusals: []error{issuers.ErrRefused, ErrOften, ErrManySignIns, order.ErrUnavailable},
+				Access:  httpkit.ForAll,
+				Good:    apitest.Request{Body: `{"token":"a.b.c","for":"console"}`},
+				Invalid: &apitest.Request{Body: `{"token":"a.b.c","for":"admin"}`},
+				Refusals: []error{
+					issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill, ErrOften, ErrManySignIns, order.ErrUnavailable,
+				},
 			},
 			"POST /session/end": {Access: httpkit.ForUsers, Refusals: []error{order.ErrUnavailable}},
 		},
@@ -38,7 +40,7 @@ func TestContract(t *testing.T) {
 // routesOn are the routes where everybody may sign in, or with err nobody.
 func routesOn(err error) []httpkit.Route {
 	return Routes(Service{
-		Exchange: func(context.Context, string) (Session, error) {
+		Exchange: func(context.Context, string, Purpose) (Session, error) {
 			return Session{Token: "d.e.f", UserID: 1 << 52, Expires: apitest.Noon().Add(time.Hour)}, err
 		},
 		End:     func(context.Context, int64) error { return err },

@@ -28,12 +28,15 @@ func open(core feature.Core) (feature.Parts, error) {
 	if err != nil {
 		return feature.Parts{}, fmt.Errorf("%w: %w", feature.ErrSettings, err)
 	}
+	if err := checkStaff(list, len(core.SignIn.Tokens.Admin) > 0); err != nil {
+		return feature.Parts{}, fmt.Errorf("%w: %w", feature.ErrSettings, err)
+	}
 	var (
 		ledger   = NewLedger(core.DB)
 		void     = &Void{}
 		now      = core.Front.Now
 		verifier = issuers.NewVerifier(list, issuers.SourceOf, now, core.Log)
-		sessions = NewSessions(verifier, ledger, void, core.SignIn.Tokens, core.SignIn.Life, now)
+		sessions = NewSessions(verifier, ledger, void, core.SignIn.Tokens, core.SignIn.Life, now, core.Log)
 		metrics  = newMetrics(verifier, void)
 	)
 	return feature.Parts{
@@ -52,4 +55,16 @@ func open(core feature.Core) (feature.Parts, error) {
 		Metrics: metrics.collectors(),
 		Void:    void.Covers,
 	}, nil
+}
+
+// checkStaff refuses issuers that make staff while one secret signs all roles: whoever makes buyers' tokens would make
+// admins' too.
+func checkStaff(list []issuers.Issuer, own bool) error {
+	for _, i := range list {
+		if i.Staff.Names() && !own {
+			return fmt.Errorf("issuer %q: staff needs SECKILL_JWT_ADMIN_SECRET, which is not set (allowed: set it, or "+
+				"leave staff out)", i.Name)
+		}
+	}
+	return nil
 }

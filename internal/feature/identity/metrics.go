@@ -29,7 +29,7 @@ func newMetrics(keys *issuers.Verifier, void *Void) *metrics {
 			"Users, and issuers, of whom this instance knows that their earlier tokens are void.", nil, nil),
 		keys: keys, void: void,
 	}
-	for _, outcome := range []string{"ok", "refused", "rate_limited", "unavailable", "failed"} {
+	for _, outcome := range []string{"ok", "refused", "not_staff", "rate_limited", "unavailable", "failed"} {
 		m.signIns.WithLabelValues(outcome)
 	}
 	return m
@@ -45,6 +45,8 @@ func (m *metrics) observe(err error) {
 		outcome = "ok"
 	case errors.Is(err, issuers.ErrRefused):
 		outcome = "refused"
+	case errors.Is(err, ErrNotOfConsole), errors.Is(err, ErrNotOfTill):
+		outcome = "not_staff"
 	case errors.Is(err, ErrOften):
 		outcome = "rate_limited"
 	case errors.Is(err, order.ErrUnavailable):

@@ -5,18 +5,21 @@ import (
 	"errors"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/kit/invalid"
 )
 
 // Service is what users do with sessions.
 type Service struct {
-	// Exchange returns a session for a provider's token. issuers.ErrRefused, order.ErrUnavailable.
-	Exchange func(ctx context.Context, token string) (Session, error)
+	// Exchange returns a session for a provider's token. issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill,
+	// order.ErrUnavailable.
+	Exchange func(ctx context.Context, token string, purpose Purpose) (Session, error)
 	// End makes the user's tokens void that were signed in before now, this one with them. order.ErrUnavailable.
 	End func(ctx context.Context, userID int64) error
 	// Address returns the caller's, the zero one if it cannot be read, and Take counts a sign-in from it. ErrOften.
@@ -54,11 +57,19 @@ func (h handlers) exchange(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 		h.Observe(err)
 		return httpkit.Answer{}, err
 	}
-	var token string
-	if err := h.bodies.Read(c, jsonbody.Required(jsonbody.Text("token", &token))); err != nil {
+	token, purpose := "", string(ForShop)
+	err := h.bodies.Read(c, jsonbody.Required(jsonbody.Text("token", &token)), jsonbody.Text("for", &purpose))
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	s, err := h.Exchange(c.Request.Context(), token)
+	purposes := []string{string(ForShop), string(ForConsole), string(ForTill)}
+	if !slices.Contains(purposes, purpose) {
+		var wrong invalid.Problems
+		wrong.Bad("for", invalid.Malformed, invalid.OneOf,
+			invalid.Data{"value": invalid.Clip(purpose), "values": purposes})
+		return httpkit.Answer{}, wrong.Err()
+	}
+	s, err := h.Exchange(c.Request.Context(), token, Purpose(purpose))
 	if !errors.Is(err, context.Canceled) {
 		h.Observe(err)
 	}

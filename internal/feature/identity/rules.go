@@ -16,6 +16,18 @@ func Rules() []httpkit.Rule {
 			Detail:    "The provider's token is of no known issuer, malformed, expired, void, or not for this service.",
 			English:   "Please sign in again.", Chinese: "登录已失效，请重新登录",
 		}},
+		{Matches: httpkit.Is(ErrNotOfConsole), Failure: httpkit.Failure{
+			Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+			Detail: "The provider makes this user neither an admin nor a merchant of one shop. Its entry in the file " +
+				"of issuers says by which claims it would.",
+			English: "Your account is neither an admin's nor a merchant's.", Chinese: "您的账号不是管理员或商家账号",
+		}},
+		{Matches: httpkit.Is(ErrNotOfTill), Failure: httpkit.Failure{
+			Code: "FORBIDDEN", Status: http.StatusForbidden, Title: "Forbidden",
+			Detail: "The provider does not make this user a till of one shop. Its entry in the file of issuers says " +
+				"by which claims it would.",
+			English: "Your account is not a till's.", Chinese: "您的账号不是收银台账号",
+		}},
 		{Matches: httpkit.Is(ErrOften), Failure: httpkit.Failure{
 			Code: "RATE_LIMITED", Status: http.StatusTooManyRequests, Title: "Too many requests", RetryAfter: "1",
 			Detail:  "More sign-ins come from this address than an instance takes from one. Nothing was done.",

@@ -2,7 +2,9 @@ package identity
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/maypok86/otter/v2"
@@ -16,10 +18,51 @@ import (
 const (
 	atOnce     = 256     // exchanges that an instance works on
 	remembered = 200_000 // accounts, some 200 bytes each
+
+	// staffLife is for how long staff are signed in: from their sign-in at the provider, so that one token of it does
+	// not make them staff for a day.
+	staffLife = time.Hour
 )
 
 // ErrManySignIns says that too many users sign in at once at this instance.
 var ErrManySignIns = fmt.Errorf("%w: too many sign-ins at once", order.ErrUnavailable)
+
+// Refusals of users whose provider does not give them the role that they need.
+var (
+	ErrNotOfConsole = errors.New("the user is neither an admin nor a merchant")
+	ErrNotOfTill    = errors.New("the user is no till")
+)
+
+// Purpose is what somebody signs in for. They get no role that this does not need.
+type Purpose string
+
+// The purposes.
+const (
+	ForShop    Purpose = "shop"    // as a buyer
+	ForConsole Purpose = "console" // as an admin, or else a merchant
+	ForTill    Purpose = "till"    // as a till
+)
+
+// as returns the role and the shop that a person gets.
+func (p Purpose) as(who issuers.Person) (role string, shop int64, err error) {
+	var (
+		wanted  []issuers.Role
+		refusal error
+	)
+	switch p {
+	case ForShop:
+	case ForConsole:
+		wanted, refusal = []issuers.Role{issuers.Admin, issuers.Merchant}, ErrNotOfConsole
+	case ForTill:
+		wanted, refusal = []issuers.Role{issuers.Till}, ErrNotOfTill
+	}
+	for _, role := range wanted {
+		if shop, ok := who.Roles[role]; ok {
+			return string(role), shop, nil
+		}
+	}
+	return authtoken.RoleBuyer, 0, refusal
+}
 
 // Accounts knows which user a subject is: the ledger.
 type Accounts interface {
@@ -27,10 +70,12 @@ type Accounts interface {
 	Account(ctx context.Context, issuer, subject string) (int64, error)
 }
 
-// Session is a token of this service and whose it is.
+// Session is a token of this service, whose it is, and as what.
 type Session struct {
 	Token   string
 	UserID  int64
+	Role    string
+	Shop    int64
 	Expires time.Time
 }
 
@@ -42,6 +87,7 @@ type Sessions struct {
 	rules    authtoken.Rules
 	life     time.Duration
 	now      func() time.Time
+	log      *slog.Logger
 
 	room  *bulkhead.Bulkhead
 	users *otter.Cache[account, int64]
@@ -53,23 +99,29 @@ type account struct{ issuer, subject string }
 // NewSessions returns sessions that live for a time and are signed by the rules.
 func NewSessions(
 	v *issuers.Verifier, accounts Accounts, void *Void, rules authtoken.Rules, life time.Duration, now func() time.Time,
+	log *slog.Logger,
 ) *Sessions {
 	return &Sessions{
-		verify: v.Verify, accounts: accounts, void: void, rules: rules, life: life, now: now,
+		verify: v.Verify, accounts: accounts, void: void, rules: rules, life: life, now: now, log: log,
 		// Of their own: while a provider hangs, sign-ins wait for it, and nobody else does.
 		room:  bulkhead.New(atOnce, 0, bulkhead.Purchase),
 		users: otter.Must(&otter.Options[account, int64]{MaximumSize: remembered}),
 	}
 }
 
-// Exchange returns a session for a provider's token. issuers.ErrRefused, ErrManySignIns, order.ErrUnavailable.
-func (s *Sessions) Exchange(ctx context.Context, token string) (Session, error) {
+// Exchange returns a session for a provider's token. issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill, ErrManySignIns,
+// order.ErrUnavailable.
+func (s *Sessions) Exchange(ctx context.Context, token string, purpose Purpose) (Session, error) {
 	permit, ok := s.room.Try(bulkhead.Purchase)
 	if !ok {
 		return Session{}, ErrManySignIns
 	}
 	defer permit.Release()
 	who, err := s.verify(ctx, token)
+	if err != nil {
+		return Session{}, err
+	}
+	role, shop, err := purpose.as(who)
 	if err != nil {
 		return Session{}, err
 	}
@@ -81,19 +133,34 @@ func (s *Sessions) Exchange(ctx context.Context, token string) (Session, error) 
 		return Session{}, issuers.Refuse("its user has signed out since, or it was revoked")
 	}
 	now := s.now()
-	until := now.Add(s.life)
-	if longest := s.rules.MaxLife; longest > 0 && who.SignedIn.Add(longest).Before(until) {
-		until = who.SignedIn.Add(longest)
-	}
-	until = until.Truncate(time.Second)
+	until := s.end(role, who.SignedIn, now)
 	if !until.After(now) {
-		return Session{}, issuers.Refuse("its user signed in longer ago than SECKILL_JWT_MAX_LIFE")
+		return Session{}, issuers.Refuse("its user signed in longer ago than a session of the role may last")
 	}
-	signed, err := authtoken.SignSession(s.rules, user, who.Level, who.Since, who.SignedIn, until, now)
+	signed, err := authtoken.SignSession(s.rules, authtoken.Session{
+		Account: user, Role: role, Shop: shop, Level: who.Level, Since: who.Since, SignedIn: who.SignedIn, Until: until,
+	}, now)
 	if err != nil {
 		return Session{}, err
 	}
-	return Session{Token: signed, UserID: user, Expires: until}, nil
+	if role != authtoken.RoleBuyer { // an audit trail has the number alone
+		s.log.InfoContext(ctx, "staff signed in", "user", user, "role", role, "shop", shop,
+			"issuer", who.Issuer, "subject", who.Subject, "until", until)
+	}
+	return Session{Token: signed, UserID: user, Role: role, Shop: shop, Expires: until}, nil
+}
+
+// end returns until when a session lasts.
+func (s *Sessions) end(role string, signedIn, now time.Time) time.Time {
+	until := now.Add(s.life)
+	longest := s.rules.Life(role)
+	if role != authtoken.RoleBuyer && (longest == 0 || longest > staffLife) {
+		longest = staffLife
+	}
+	if last := signedIn.Add(longest); longest > 0 && last.Before(until) {
+		until = last
+	}
+	return until.Truncate(time.Second)
 }
 
 // user returns the user of a person, from memory if they were here before.

@@ -3,6 +3,7 @@ package identity
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -29,7 +30,8 @@ func (f *fakeAccounts) Account(context.Context, string, string) (int64, error) {
 // newSessions are those of somebody who signed in a minute ago.
 func newSessions(accounts Accounts, rules authtoken.Rules, signedIn time.Time) *Sessions {
 	rules.Secret, rules.Accounts = []byte("0123456789abcdef0123456789abcdef"), true
-	s := NewSessions(&issuers.Verifier{}, accounts, &Void{}, rules, 8*time.Hour, func() time.Time { return noon })
+	s := NewSessions(&issuers.Verifier{}, accounts, &Void{}, rules, 8*time.Hour, func() time.Time { return noon },
+		slog.New(slog.DiscardHandler))
 	s.verify = func(context.Context, string) (issuers.Person, error) {
 		return issuers.Person{Issuer: "i", Subject: "s", SignedIn: signedIn, Level: 3, Since: noon.Add(-time.Hour)}, nil
 	}
@@ -50,7 +52,7 @@ func TestExchange(t *testing.T) {
 		"signed in too early": {time.Minute, 0},
 	} {
 		s := newSessions(&fakeAccounts{}, authtoken.Rules{MaxLife: tc.maxLife}, signedIn)
-		got, err := s.Exchange(t.Context(), "a.b.c")
+		got, err := s.Exchange(t.Context(), "a.b.c", ForShop)
 		if tc.want == 0 {
 			if !errors.Is(err, issuers.ErrRefused) {
 				t.Errorf("%s: %v", name, err)
@@ -77,17 +79,17 @@ func TestAccountsAreRemembered(t *testing.T) {
 	t.Parallel()
 	ledger := &fakeAccounts{err: order.ErrUnavailable}
 	s := newSessions(ledger, authtoken.Rules{}, noon)
-	if _, err := s.Exchange(t.Context(), "a.b.c"); !errors.Is(err, order.ErrUnavailable) {
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("the ledger is away: %v", err)
 	}
 	ledger.err = nil
 	for range 3 {
-		if _, err := s.Exchange(t.Context(), "a.b.c"); err != nil {
+		if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); err != nil {
 			t.Error(err)
 		}
 	}
 	ledger.err = order.ErrUnavailable
-	if _, err := s.Exchange(t.Context(), "a.b.c"); err != nil || ledger.asked.Load() != 2 {
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); err != nil || ledger.asked.Load() != 2 {
 		t.Errorf("away again: %v, asked %d times", err, ledger.asked.Load())
 	}
 }
@@ -97,12 +99,12 @@ func TestVoidTokensAreNotExchanged(t *testing.T) {
 	t.Parallel()
 	s := newSessions(&fakeAccounts{}, authtoken.Rules{}, noon)
 	s.void.Tell(Users{First: firstAccount + 5, Last: firstAccount + 5, Before: noon})
-	if _, err := s.Exchange(t.Context(), "a.b.c"); !errors.Is(err, issuers.ErrRefused) {
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); !errors.Is(err, issuers.ErrRefused) {
 		t.Errorf("signed in before: %v", err)
 	}
 	later := newSessions(&fakeAccounts{}, authtoken.Rules{}, noon.Add(time.Second))
 	later.void = s.void
-	if _, err := later.Exchange(t.Context(), "a.b.c"); err != nil {
+	if _, err := later.Exchange(t.Context(), "a.b.c", ForShop); err != nil {
 		t.Errorf("signed in later: %v", err)
 	}
 }
@@ -123,20 +125,20 @@ func TestSignInsAreBounded(t *testing.T) {
 	var all sync.WaitGroup
 	for range atOnce {
 		all.Go(func() {
-			if _, err := s.Exchange(t.Context(), "a.b.c"); err != nil {
+			if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	inside.Wait()
-	if _, err := s.Exchange(t.Context(), "a.b.c"); !errors.Is(err, ErrManySignIns) ||
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); !errors.Is(err, ErrManySignIns) ||
 		!errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("one more: %v", err)
 	}
 	close(hang)
 	all.Wait()
 	s.verify = verify
-	if _, err := s.Exchange(t.Context(), "a.b.c"); err != nil {
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

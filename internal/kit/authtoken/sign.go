@@ -36,28 +36,46 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 	return signFor(r, userID, "", e, ttl, now)
 }
 
-// SignSession makes the token of a session, valid until the given time, for an account that signed in by an identity
-// provider at signedIn.
-func SignSession(r Rules, account, level int64, since, signedIn, until, now time.Time) (string, error) {
+// Session is what the token of a session says: its account signed in by an identity provider at SignedIn, and it is
+// valid until Until. Role is RoleBuyer, RoleAdmin, or RoleMerchant or RoleTill with their Shop.
+type Session struct {
+	Account         int64
+	Role            string
+	Shop            int64
+	Level           int64
+	Since           time.Time
+	SignedIn, Until time.Time
+}
+
+// SignSession makes the token of a session. It refuses roles above a buyer's while they have no secret of their own.
+func SignSession(r Rules, s Session, now time.Time) (string, error) {
 	if err := r.check(); err != nil {
 		return "", err
 	}
+	inShop := s.Role == RoleMerchant || s.Role == RoleTill
 	switch {
-	case account < voucher.FirstAccount || account > voucher.LastAccount:
-		return "", fmt.Errorf("authtoken: %d is no account", account)
-	case !until.After(now), signedIn.IsZero():
-		return "", fmt.Errorf("authtoken: a session cannot begin at %s and end at %s", signedIn, until)
-	case level < 0 || level > voucher.MaxID:
-		return "", fmt.Errorf("authtoken: level %d is out of range (allowed: 0 to %d)", level, voucher.MaxID)
+	case s.Account < voucher.FirstAccount || s.Account > voucher.LastAccount:
+		return "", fmt.Errorf("authtoken: %d is no account", s.Account)
+	case !s.Until.After(now), s.SignedIn.IsZero():
+		return "", fmt.Errorf("authtoken: a session cannot begin at %s and end at %s", s.SignedIn, s.Until)
+	case s.Level < 0 || s.Level > voucher.MaxID:
+		return "", fmt.Errorf("authtoken: level %d is out of range (allowed: 0 to %d)", s.Level, voucher.MaxID)
+	case !inShop && s.Role != RoleBuyer && s.Role != RoleAdmin:
+		return "", fmt.Errorf("authtoken: a session cannot have the role %q", s.Role)
+	case inShop != (s.Shop != 0), s.Shop < 0 || s.Shop > voucher.MaxID:
+		return "", fmt.Errorf("authtoken: a session with the role %q cannot be of shop %d", s.Role, s.Shop)
+	case s.Role != RoleBuyer && len(r.Admin) == 0:
+		return "", fmt.Errorf("authtoken: a session with the role %q needs the admins' secret", s.Role)
 	}
 	c := signedClaims{
-		Subject: strconv.FormatInt(account, 10), Via: viaSession, Issuer: r.Issuer, Audience: r.Audience,
-		Expires: until.Unix(), Issued: signedIn.Unix(), extraClaims: extraClaims{Level: level},
+		Subject: strconv.FormatInt(s.Account, 10), Role: s.Role, Via: viaSession, Issuer: r.Issuer,
+		Audience: r.Audience, Expires: s.Until.Unix(), Issued: s.SignedIn.Unix(),
+		extraClaims: extraClaims{Shop: s.Shop, Level: s.Level},
 	}
-	if !since.IsZero() {
-		c.Since = since.Unix()
+	if !s.Since.IsZero() {
+		c.Since = s.Since.Unix()
 	}
-	return signClaims(r.Secret, c)
+	return signClaims(r.SecretOf(s.Role), c)
 }
 
 // extraClaims describe the account beyond its role.

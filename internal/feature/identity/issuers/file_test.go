@@ -33,8 +33,26 @@ func TestFile(t *testing.T) {
 	private.JWKS, private.Networks = "http://10.0.0.7:8080/keys", []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.7/32"), netip.MustParsePrefix("fd00::/8"),
 	}
+	admins, mall, hall := one, one, one
+	admins.Staff = Staff{Claim: "groups", Roles: map[Role][]string{Admin: {"ops"}}}
+	mall.Staff = Staff{
+		Claim: "groups", Roles: map[Role][]string{Merchant: {"owners", "deputies"}, Till: {"tills", "owners"}},
+		ShopClaim: "groups", Shops: map[string]int64{"north": 3, "south": 4},
+	}
+	hall.Staff = Staff{
+		Claim: "role", Roles: map[Role][]string{Till: {"till"}},
+		ShopClaim: "shop", Shops: map[string]int64{"3": 3, "4": 4},
+	}
+	anywhere := hall
+	anywhere.Staff.Shops, anywhere.Staff.AnyShop = nil, true
+	const till = `, "staff": {"claim": "role", "till": ["till"], "shopClaim": "shop", "shops": `
 	for text, want := range map[string][]Issuer{
 		good(""): {one},
+		good(`, "staff": {"claim": "groups", "admin": ["ops"]}`): {admins},
+		good(`, "staff": {"claim": "groups", "merchant": ["owners", "deputies"], "till": ["tills", "owners"],
+			"shopClaim": "groups", "shops": {"north": 3, "south": 4}}`): {mall},
+		good(till + `[3, 4]}`): {hall},
+		good(till + `"any"}`):  {anywhere},
 		good(`}, {"issuer": "https://b", "jwksFile": "keys.json", "audience": "web", "audienceIn": "client_id",
 			"tokens": "access", "algorithms": ["ES256", "EdDSA"],
 			"claims": {"user": "username", "level": "grade", "since": "joined"}`): {one, two},

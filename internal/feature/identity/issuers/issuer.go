@@ -35,6 +35,7 @@ type Issuer struct {
 	Kind       Kind
 	Algorithms []Algorithm
 	Claims     Claims
+	Staff      Staff
 }
 
 // Claims are the names of the claims that are read; "": none.

@@ -31,6 +31,7 @@ type Person struct {
 	SignedIn        time.Time // the token's iat
 	Level           int64
 	Since           time.Time
+	Roles           map[Role]int64 // what they may be besides a buyer, with the shop; 0 for an admin
 }
 
 // provider is an issuer with its keys.
@@ -180,7 +181,9 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	if err != nil || subject == "" || len(subject) > maxName {
 		return Person{}, fmt.Errorf("%s is no text of 1 to %d bytes", p.Claims.User, maxName)
 	}
-	who := Person{Issuer: p.Name, Subject: subject, Level: c.whole(p.Claims.Level, mostWhole)}
+	who := Person{
+		Issuer: p.Name, Subject: subject, Level: c.whole(p.Claims.Level, mostWhole), Roles: p.Staff.roles(c),
+	}
 	if since := c.whole(p.Claims.Since, lastSecond); since > 0 {
 		who.Since = time.Unix(since, 0)
 	}

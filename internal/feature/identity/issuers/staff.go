@@ -1,0 +1,111 @@
+package issuers
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"seckill/internal/voucher"
+)
+
+// Staff says which users of an issuer may be more than buyers: by which values of which claim. The zero value is
+// nobody: a provider that nobody named for staff makes none.
+type Staff struct {
+	Claim string            // a text, or a list of texts
+	Roles map[Role][]string // the values of the claim that give a role
+
+	ShopClaim string           // which shop a merchant or a till is of: a number, a text, or a list of these
+	Shops     map[string]int64 // by the value of ShopClaim
+	AnyShop   bool             // the value is the shop's number, and may be any
+}
+
+// Role is what somebody may be besides a buyer, as the service's own tokens say it.
+type Role string
+
+// The roles that an issuer can give.
+const (
+	Admin    Role = "admin"
+	Merchant Role = "merchant"
+	Till     Role = "till"
+)
+
+// inShop reports whether a role is of a shop.
+func (r Role) inShop() bool { return r == Merchant || r == Till }
+
+// Names reports whether the issuer names anybody.
+func (s Staff) Names() bool { return len(s.Roles) > 0 }
+
+// roles returns what the claims make of their user besides a buyer: each role with its shop, 0 for an admin. A role of
+// a shop needs a claim that names exactly one shop of those for which the issuer may speak.
+func (s Staff) roles(c *tokenClaims) map[Role]int64 {
+	if !s.Names() {
+		return nil
+	}
+	given := values(c.members[s.Claim])
+	shop, known := s.shop(c)
+	all := map[Role]int64{}
+	for role, wanted := range s.Roles {
+		if role.inShop() && !known || !anyOf(wanted, given) {
+			continue
+		}
+		if all[role] = 0; role.inShop() {
+			all[role] = shop
+		}
+	}
+	return all
+}
+
+func anyOf(wanted []string, given map[string]bool) bool {
+	for _, one := range wanted {
+		if given[one] {
+			return true
+		}
+	}
+	return false
+}
+
+// shop returns the one shop that the claim names. Values that name none are ignored, as the claim may be a list of the
+// user's groups.
+func (s Staff) shop(c *tokenClaims) (shop int64, ok bool) {
+	for text := range values(c.members[s.ShopClaim]) {
+		id, known := s.Shops[text]
+		if s.AnyShop {
+			id, known = shopNumber(text)
+		}
+		if !known || id == shop {
+			continue
+		}
+		if shop != 0 {
+			return 0, false
+		}
+		shop = id
+	}
+	return shop, shop != 0
+}
+
+// shopNumber reads the number of a shop as it is written: digits, without a leading zero.
+func shopNumber(text string) (id int64, ok bool) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, err == nil && isShop(id) && strconv.FormatInt(id, 10) == text
+}
+
+// isShop reports whether an issuer may speak for a shop of this number.
+func isShop(id int64) bool { return id >= 1 && id <= voucher.MaxID && id != voucher.RehearsalShop }
+
+// values returns the texts and whole numbers of a claim, which is one or a list of them. Anything else has none.
+func values(raw json.RawMessage) map[string]bool {
+	var list []json.RawMessage
+	if len(raw) == 0 || raw[0] != '[' {
+		list = []json.RawMessage{raw}
+	} else if json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	all := map[string]bool{}
+	for _, one := range list {
+		if s, ok := text(one); ok && s != "" {
+			all[s] = true
+		} else if n, err := strconv.ParseInt(string(one), 10, 64); err == nil {
+			all[strconv.FormatInt(n, 10)] = true
+		}
+	}
+	return all
+}
