@@ -4,8 +4,12 @@ import "seckill/lab/mutant"
 
 // inGuards returns the mutants of guards against bots.
 func inGuards() []mutant.Mutant {
-	const ledger, guard, tickets = "./internal/sqlstore", "./internal/feature/guard", "./internal/feature/guard/ticket"
-	const ticket = "internal/feature/guard/ticket/ticket.go"
+	const (
+		ledger, guard  = "./internal/sqlstore", "./internal/feature/guard"
+		budget, ticket = "internal/feature/guard/budget/", "internal/feature/guard/ticket/ticket.go"
+		budgets        = "./internal/feature/guard/budget"
+		tickets        = "./internal/feature/guard/ticket"
+	)
 	return []mutant.Mutant{
 		packageMutant("orders of sales without a cool-down count too", ledger, "TestUnpaidIsCounted$", "counted",
 			mutant.Change{
@@ -19,24 +23,24 @@ func inGuards() []mutant.Mutant {
 				To: `"CASE WHEN NOT tb_unpaid.last_time < ? AND FALSE`,
 			},
 		),
-		packageMutant("each instance has budgets of its own", guard,
+		packageMutant("each instance has budgets of its own", budgets,
 			"TestInstancesShareBudgets$", "one instance lets in",
 			mutant.Change{
-				File: "internal/feature/guard/budget_exchange.go", From: `		e.limits.spentElsewhere(elsewhere)
+				File: budget + "exchange.go", From: `		e.limits.spentElsewhere(elsewhere)
 `, To: `		e.limits.spentElsewhere(elsewhere[:0])
 `,
 			},
 		),
-		packageMutant("of who asks each instance at just the rate nothing is told", guard,
+		packageMutant("of who asks each instance at just the rate nothing is told", budgets,
 			"TestInstancesSharePacedBudgets$/users", "were let in of each", mutant.Change{
-				File: "internal/feature/guard/table.go", From: `	if tell != nil {`,
+				File: budget + "cells.go", From: `	if tell != nil {`,
 				To: `	if tell != nil && (full-at)*tellFrom >= z.token*time.Duration(z.most) {`,
 			},
 		),
-		packageMutant("what was spent elsewhere never comes back", guard, "TestSpentElsewhere$", "want 8",
-			mutant.Change{File: "internal/feature/guard/spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
+		packageMutant("what was spent elsewhere never comes back", budgets, "TestSpentElsewhere$", "want 8",
+			mutant.Change{File: budget + "spending.go", From: `now.Add(-max(0, s.Ago))`, To: `now`},
 		),
-		packageMutant("an instance hears itself", guard, "TestRedis$/miniredis/spending$",
+		packageMutant("an instance hears itself", guard+"/store", "TestRedis$/miniredis/spending$",
 			"7:user:1=5", mutant.Change{
 				File: "scripts/exchange_spending.lua", From: `string.sub(told[i], 1, #own) ~= own`, To: `true`,
 			},
@@ -80,16 +84,16 @@ func inGuards() []mutant.Mutant {
 `, To: `	own := order.ErrBarred
 `},
 		),
-		packageMutant("a ledger that fails makes the cool-down forget", guard,
-			"TestCoolDownLoader$", "the ledger is away",
-			mutant.Change{File: "internal/feature/guard/cool_down_loader.go", From: `	if err != nil {
+		packageMutant("a ledger that fails makes the cool-down forget", guard+"/cooldown",
+			"TestLoader$", "the ledger is away",
+			mutant.Change{File: "internal/feature/guard/cooldown/loader.go", From: `	if err != nil {
 		return false, err
 	}
-	l.check`, To: `	if err != nil {
-		l.check.ForgetAll()
+	l.users`, To: `	if err != nil {
+		l.users.ForgetAll()
 		return false, err
 	}
-	l.check`},
+	l.users`},
 		),
 	}
 }

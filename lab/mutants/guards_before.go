@@ -9,6 +9,7 @@ func beforeGuards() []mutant.Mutant {
 			"./internal/kit/clientip"
 		clientip, idle = "internal/kit/clientip/clientip.go", "internal/kit/connlimit/idle.go"
 		crowd          = "internal/kit/connlimit/crowd.go"
+		budget         = "internal/feature/guard/budget/budget.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("an address with a port is no address", peers, "TestAddresses$/with_a_port", "invalid IP",
@@ -31,22 +32,22 @@ func beforeGuards() []mutant.Mutant {
 			}`},
 		),
 		packageMutant("who cannot be read has no budget", guard, "TestLimitsBehindProxies$", "202",
-			mutant.Change{File: "internal/feature/guard/limits.go", From: `		return t.checkUnreadable(l, saleID)
+			mutant.Change{File: budget, From: `		return t.checkUnreadable(l, saleID)
 `, To: `		return nil
 `},
 		),
 		packageMutant("who cannot be read has an address's whole budget", guard, "TestLimitsBehindProxies$", "202",
-			mutant.Change{File: "internal/feature/guard/limits.go", From: `smaller(*r, unreadable())`, To: `r`},
+			mutant.Change{File: budget, From: `smaller(*r, unreadable())`, To: `r`},
 		),
-		packageMutant("a user who asks all the time spends their address's budget", guard, "TestAUsersLimitComesFirst$",
-			"a neighbour", mutant.Change{
-				File: "internal/feature/guard/limits.go",
-				From: `	if err := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID)); err != nil {
+		packageMutant("a user who asks all the time spends their address's budget", guard+"/budget",
+			"TestAUsersLimitComesFirst$", "a neighbour", mutant.Change{
+				File: budget,
+				From: `	if err := t.check(l.PerUser, OfUser, saleID, account, uint64(userID)); err != nil {
 		return err
 	}
-	if !c.Address.IsValid() {`, To: `	user := t.check(l.PerUser, OfUser, saleID, account, uint64(c.UserID))
+	if !a.IsValid() {`, To: `	user := t.check(l.PerUser, OfUser, saleID, account, uint64(userID))
 	defer func() { _ = user }()
-	if !c.Address.IsValid() {`,
+	if !a.IsValid() {`,
 			},
 		),
 		packageMutant("strangers spend the limits of a sale", api, "TestGatekeeper$/a_stranger", "-want",

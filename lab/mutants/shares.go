@@ -6,14 +6,16 @@ import "seckill/lab/mutant"
 func inShares() []mutant.Mutant {
 	const (
 		guard   = "./internal/feature/guard"
-		units   = "internal/feature/guard/units.go"
+		budgets = "./internal/feature/guard/budget"
+		units   = "internal/feature/guard/budget/units.go"
 		unknown = "internal/feature/guard/units_unknown.go"
 		gate    = "internal/feature/guard/routes_gate.go"
 	)
 	return []mutant.Mutant{
-		packageMutant("units that are asked for do not count", guard, "TestSharesAreNeverExceeded$", "were kept, want",
-			mutant.Change{File: units, From: `	r := Reservation{units: units}
-`, To: `	r := Reservation{units: units}
+		packageMutant("units that are asked for do not count", budgets, "TestSharesAreNeverExceeded$",
+			"were kept, want",
+			mutant.Change{File: units, From: `	r := Reservation{Units: units}
+`, To: `	r := Reservation{Units: units}
 	defer func() { t.Return(r) }()
 `},
 		),
@@ -21,21 +23,21 @@ func inShares() []mutant.Mutant {
 			mutant.Change{File: gate, From: `			g.guards.limits.Return(r)
 `, To: ``},
 		),
-		packageMutant("a network has no share", guard, "TestShareOfEach$/its_network", "-want",
+		packageMutant("a network has no share", budgets, "TestShareOfEach$/its_network", "-want",
 			mutant.Change{File: units, From: `	if !a.IsValid() {
 		ofNetwork`, To: `	if ofNetwork.size.most > 0 {
 		ofNetwork`},
 		),
-		packageMutant("where the network refuses the address has paid", guard, "TestNetworkRefusesWhole$",
+		packageMutant("where the network refuses the address has paid", budgets, "TestNetworkRefusesWhole$",
 			"the address has its share",
 			mutant.Change{File: units, From: `			t.Return(r)
 			if`, To: `			if`},
 		),
-		packageMutant("shared addresses have a share", guard, "TestShareOfEach$/shared", "-want",
+		packageMutant("shared addresses have a share", budgets, "TestShareOfEach$/shared", "-want",
 			mutant.Change{File: units, From: `if u.IsShared(a.Unmap()) {`, To: `if u.IsShared(a.Unmap()) && false {`},
 		),
-		packageMutant("what was won elsewhere does not count", guard, "TestInstancesShareShares$", "won elsewhere",
-			mutant.Change{File: units, From: `t.units().tell(s.key, s.size, r.units, t.spending)`, To: `_ = s`},
+		packageMutant("what was won elsewhere does not count", budgets, "TestInstancesShareShares$", "won elsewhere",
+			mutant.Change{File: units, From: `t.units().tell(s.key, s.size, r.Units, t.spending)`, To: `_ = s`},
 		),
 		packageMutant("an unknown outcome frees the units", guard, "TestShareAfterAnUnknownOutcome$", "202",
 			mutant.Change{
@@ -60,7 +62,7 @@ func inShares() []mutant.Mutant {
 				To: `	return r, err`,
 			},
 		),
-		packageMutant("a unit comes back within the hour", guard, "TestShareIsRaised$", "came back",
+		packageMutant("a unit comes back within the hour", budgets, "TestShareIsRaised$", "came back",
 			mutant.Change{File: units, From: `const unitTime = 24 * time.Hour`, To: `const unitTime = time.Hour`},
 		),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/store"
 	"seckill/internal/kit/cmdline"
 )
 
@@ -31,7 +32,7 @@ func guardKey(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		return err
 	}
 	return open.Ledger(ctx, env, func(core feature.Core) error {
-		ledger := NewLedger(core.DB)
+		ledger := store.NewLedger(core.DB)
 		if *rotate {
 			id, err := ledger.RotateGuardSalt(ctx)
 			if err != nil {

@@ -17,8 +17,6 @@ func (e *NotEligibleError) Error() string {
 	return fmt.Sprintf("the account does not meet the sale's %s of %d", e.Condition, e.Wanted)
 }
 
-const day = 24 * time.Hour
-
 // ConditionsCheck is the guard "conditions".
 type ConditionsCheck struct{}
 
@@ -31,7 +29,8 @@ func (ConditionsCheck) Check(r *Request) error {
 	switch {
 	case claims.Level < c.MinLevel:
 		return &NotEligibleError{"minLevel", c.MinLevel}
-	case c.MinAgeDays > 0 && (claims.Since.IsZero() || r.Now.Sub(claims.Since) < time.Duration(c.MinAgeDays)*day):
+	case c.MinAgeDays > 0 &&
+		(claims.Since.IsZero() || r.Now.Sub(claims.Since) < time.Duration(c.MinAgeDays)*24*time.Hour):
 		return &NotEligibleError{"minAgeDays", c.MinAgeDays}
 	}
 	return nil

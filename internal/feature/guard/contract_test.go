@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/clientip"
@@ -47,7 +48,9 @@ func TestContract(t *testing.T) {
 				Refusals: []error{
 					voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded, order.ErrUnavailable, ErrNoTickets,
 					&TicketsLaterError{}, &ChallengeError{}, challenge.ErrBusy, challenge.ErrTryAgain,
-					&StoppedError{Guard: guards.LimitsGuard, Why: &RateError{Of: OfUser, Retry: time.Minute}},
+					&StoppedError{
+						Guard: guards.LimitsGuard, Why: &budget.RateError{Of: budget.OfUser, Retry: time.Minute},
+					},
 				},
 			},
 		},

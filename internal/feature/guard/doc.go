@@ -9,10 +9,14 @@
 //	units       the share of one address, and of one network              SHARE_TAKEN
 //	challenge   work, for a ticket (package challenge)                    CHALLENGE_REQUIRED
 //
-// The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all
-// within about a second. What a guard decides by is in the request itself (token, address) or in the instance's
-// memory: none asks a store while somebody waits. Rule 2 of docs/architecture.md stands before every guard but the
-// limits: whom a guard stops is still looked for among the sale's holders, who hear their order.
+// The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all within
+// about a second. What a guard decides by is in the request itself (token, address) or in the instance's memory: none
+// asks a store while somebody waits. Rule 2 of docs/architecture.md stands before every guard but the limits: whom a
+// guard stops is still looked for among the sale's holders, who hear their order.
+//
+// Package budget has the memory of limits, shares and requests for challenges, cooldown that of expired orders, keys
+// what tickets and challenges are signed with. Package tally counts what guards do, and store is what they keep in
+// Redis and in the database.
 //
 // A guard with dryRun stops nobody and counts whom it would have stopped, by the same code.
 //

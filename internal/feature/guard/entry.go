@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/feature"
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/order"
 )
 
@@ -37,7 +38,7 @@ func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
 }
 
 // Reserve keeps units for a caller who may enter the sale. A caller who gets none is answered as by Enter.
-func (e *Entry) Reserve(ctx context.Context, s Sale, c Caller, units int64) (Reservation, error) {
+func (e *Entry) Reserve(ctx context.Context, s Sale, c Caller, units int64) (budget.Reservation, error) {
 	r, err := e.guards.Reserve(s, c, units)
 	return r, e.answer(ctx, s, c, err)
 }

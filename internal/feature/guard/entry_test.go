@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/feature/guard/budget"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
@@ -55,7 +57,7 @@ func (noObserver) GuardStopped(guards.Name, bool) {}
 func guarded(s *guards.Settings) (*fakeSales, *Entry) {
 	sales := &fakeSales{sale: ordertest.VoucherAt(1, 0)}
 	sales.sale.Sale.Guards = s
-	return sales, NewEntry(NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), noObserver{},
+	return sales, NewEntry(NewGuards(budget.NewTable(time.Now), tally.New(time.Now), noObserver{},
 		ConditionsCheck{}), sales)
 }
 

@@ -7,8 +7,12 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/internal/feature"
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/cooldown"
 	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/store"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 )
@@ -25,26 +29,27 @@ func New() feature.Feature {
 }
 
 func open(core feature.Core) (feature.Parts, error) {
-	limits, tally, metrics := NewLimitsTable(time.Now), NewTally(time.Now), NewMetrics()
-	coolDown, redis, ledger := NewCoolDownCheck(time.Now), NewRedis(core.Partitions), NewLedger(core.DB)
+	limits, counts, metrics := budget.NewTable(time.Now), tally.New(time.Now), NewMetrics()
+	coolDown, redis, ledger := cooldown.NewUsers(time.Now), store.NewRedis(core.Partitions), store.NewLedger(core.DB)
 	signing, err := openSigning(core, ledger, limits)
 	if err != nil {
 		return feature.Parts{}, err
 	}
-	guards := NewGuards(limits, tally, metrics, ConditionsCheck{}, coolDown, TicketsCheck{signing.tickets})
-	unknown := NewUnknownUnits(limits, tally, core.Sales, time.Now)
+	guards := NewGuards(limits, counts, metrics,
+		ConditionsCheck{}, CoolDownCheck{coolDown}, TicketsCheck{signing.tickets})
+	unknown := NewUnknownUnits(limits, counts, core.Sales, time.Now)
 	parts := feature.Parts{
 		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales), unknown, core.Front, signing.tickets != nil),
 		Jobs: []func(context.Context) error{
-			NewCoolDownLoader(coolDown, ledger, core.Sales.AnyGuards, core.Log).Run,
-			NewFlusher(tally, core.Sales, redis, core.Log).Run, unknown.Run,
+			cooldown.NewLoader(coolDown, ledger, core.Sales.AnyGuards, core.Log).Run,
+			tally.NewFlusher(counts, core.Sales, redis, core.Log).Run, unknown.Run,
 		},
 		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
 		Metrics: metrics.Collectors(),
 		Members: feature.Members{Guards: ShownFigures(redis.Figures)},
 	}
 	if !core.Embedded { // which has one instance
-		exchange := NewBudgetExchange(limits, redis, uuid.NewString(), core.Sales.AnyGuards, core.Log)
+		exchange := budget.NewExchange(limits, redis, uuid.NewString(), core.Sales.AnyGuards, core.Log)
 		parts.Jobs = append(parts.Jobs, exchange.Run)
 	}
 	if signing.tickets != nil {
@@ -63,7 +68,7 @@ type signing struct {
 }
 
 // openSigning makes a signing. The embedded mode uses the secret of the tokens: each purpose has its own derived key.
-func openSigning(core feature.Core, salts keys.Salts, limits *LimitsTable) (signing, error) {
+func openSigning(core feature.Core, salts keys.Salts, limits *budget.Table) (signing, error) {
 	secret := core.Settings.Guards.Secret.Reveal()
 	if secret == "" && core.Embedded {
 		secret = core.Secret

@@ -15,6 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature/guard/budget"
+	"seckill/internal/feature/guard/cooldown"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
@@ -58,8 +61,8 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 		tb.Fatal(err)
 	}
 	front := httpkit.Front{Now: func() time.Time { return g.now }, Address: addresses.Of}
-	tally := NewTally(time.Now)
-	limits := NewLimitsTable(apitest.Noon)
+	tally := tally.New(time.Now)
+	limits := budget.NewTable(apitest.Noon)
 	all := NewGuards(limits, tally, noObserver{}, asked...)
 	unknown := NewUnknownUnits(limits, tally, g, func() time.Time { return g.now })
 	g.unknown = unknown
@@ -208,7 +211,7 @@ func TestLimitsBehindProxies(t *testing.T) {
 		r.Header = map[string]string{"X-Forwarded-For": address}
 		return r
 	}
-	for i := range unreadable().Requests {
+	for i := range 20 {
 		if w := do(t, a, from("unknown")); w.Code != http.StatusAccepted {
 			t.Fatalf("unreadable, the %dth: %d", i, w.Code)
 		}
@@ -281,13 +284,13 @@ func TestGuardsOfAHiddenSale(t *testing.T) {
 // Who has let orders expire hears for how long they wait, or their order.
 func TestCoolDownOfASale(t *testing.T) {
 	t.Parallel()
-	check := NewCoolDownCheck(apitest.Noon)
-	f, a := newGated(t, &guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30}}, check)
-	check.Tell([]Unpaid{{UserID: apitest.BuyerID, Expired: 1}})
+	users := cooldown.NewUsers(apitest.Noon)
+	f, a := newGated(t, &guards.Settings{CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30}}, CoolDownCheck{users})
+	users.Tell([]cooldown.Unpaid{{UserID: apitest.BuyerID, Expired: 1}})
 	if w := do(t, a, press()); w.Code != http.StatusAccepted {
 		t.Errorf("after one: %d", w.Code)
 	}
-	check.Tell([]Unpaid{{UserID: apitest.BuyerID, Expired: 2, Age: 10*time.Minute + time.Millisecond}})
+	users.Tell([]cooldown.Unpaid{{UserID: apitest.BuyerID, Expired: 2, Age: 10*time.Minute + time.Millisecond}})
 	for target, lang := range map[string]string{"/voucher/seckill/5": "en", "/voucher-order/seckill/5": "zh"} {
 		w := do(t, a, apitest.Request{
 			Method: http.MethodPost, Target: target, Header: map[string]string{"Accept-Language": lang},
@@ -412,10 +415,10 @@ func TestRefusals(t *testing.T) {
 			`,"usableFrom":"2026-01-02T12:00:00.731Z"`,
 		},
 		{ticket.ErrTryAgain, "UNAVAILABLE", ""},
-		{&RateError{Of: OfNetwork, Retry: time.Minute}, "RATE_LIMITED", `,"of":"network"`},
+		{&budget.RateError{Of: budget.OfNetwork, Retry: time.Minute}, "RATE_LIMITED", `,"of":"network"`},
 		{&NotEligibleError{Condition: "minLevel", Wanted: 2}, "NOT_ELIGIBLE", `,"condition":"minLevel","wanted":2`},
-		{&CoolDownError{Retry: time.Hour}, "COOL_DOWN", ""},
-		{&ShareError{Of: OfNetwork}, "SHARE_TAKEN", `,"of":"network"`},
+		{&cooldown.Error{Retry: time.Hour}, "COOL_DOWN", ""},
+		{&budget.ShareError{Of: budget.OfNetwork}, "SHARE_TAKEN", `,"of":"network"`},
 	} {
 		g, a := newGated(t, &guards.Settings{Tickets: &guards.Tickets{DelayMs: 1500}}, stops{tt.why})
 		g.own = order.ErrBarred

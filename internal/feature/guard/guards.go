@@ -3,14 +3,16 @@ package guard
 import (
 	"time"
 
+	"seckill/internal/feature/guard/budget"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/voucher/guards"
 )
 
 // Guards asks a sale's guards one after the other. It is safe for concurrent use.
 type Guards struct {
-	limits   *LimitsTable
+	limits   *budget.Table
 	asked    []Guard
-	tally    *Tally
+	tally    *tally.Tally
 	observer Observer
 }
 
@@ -21,8 +23,8 @@ type Observer interface {
 }
 
 // NewGuards returns guards. CheckLimits asks the limits, before all others; Check asks the given guards in this order.
-func NewGuards(limits *LimitsTable, tally *Tally, observer Observer, asked ...Guard) *Guards {
-	return &Guards{limits: limits, tally: tally, asked: asked, observer: observer}
+func NewGuards(limits *budget.Table, counts *tally.Tally, observer Observer, asked ...Guard) *Guards {
+	return &Guards{limits: limits, tally: counts, asked: asked, observer: observer}
 }
 
 // CheckLimits returns nil if the caller may ask for a unit now, else a *StoppedError.
@@ -30,7 +32,7 @@ func (g *Guards) CheckLimits(s Sale, c Caller) error {
 	if s.Settings == nil || s.Settings.Limits == nil {
 		return nil
 	}
-	return g.Judge(s, c, guards.LimitsGuard, g.limits.Check(s.Settings.Limits, s.ID, c))
+	return g.Judge(s, c, guards.LimitsGuard, g.limits.Check(s.Settings.Limits, s.ID, c.UserID, c.Address))
 }
 
 // Check returns nil if the caller may enter the sale at the time now, else a *StoppedError of the first guard that
@@ -53,9 +55,9 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 
 // Reserve keeps units for a caller, or returns a *StoppedError. With dryRun it keeps none beyond the shares, and lets
 // the caller in.
-func (g *Guards) Reserve(s Sale, c Caller, units int64) (Reservation, error) {
+func (g *Guards) Reserve(s Sale, c Caller, units int64) (budget.Reservation, error) {
 	if s.Settings == nil || s.Settings.Units == nil {
-		return Reservation{units: units}, nil
+		return budget.Reservation{Units: units}, nil
 	}
 	r, err := g.limits.Reserve(s.Settings.Units, s.ID, c.Address, units)
 	return r, g.Judge(s, c, guards.UnitsGuard, err)
@@ -68,7 +70,7 @@ func (g *Guards) Judge(s Sale, c Caller, by guards.Name, why error) error {
 	}
 	state := s.Settings.State(by)
 	dryRun := state == guards.DryRun
-	g.tally.stopped(s.ID, by, state, c.Address)
+	g.tally.Stopped(s.ID, by, state, c.Address)
 	g.observer.GuardStopped(by, dryRun)
 	if dryRun {
 		return nil

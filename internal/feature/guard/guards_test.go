@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature/guard/budget"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/voucher/guards"
 )
 
@@ -61,8 +63,8 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 	t.Parallel()
 	counted := func(dryRun bool) map[guards.Name]int {
 		caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
-		heard := observer{}
-		g := NewGuards(NewLimitsTable(func() time.Time { return noon }), NewTally(time.Now), heard, ConditionsCheck{})
+		heard, counts := observer{}, tally.New(time.Now)
+		g := NewGuards(budget.NewTable(func() time.Time { return noon }), counts, heard, ConditionsCheck{})
 		s := Sale{ID: 1, Settings: &guards.Settings{
 			Limits: &guards.Limits{
 				PerAddress: &guards.Rate{Requests: 1, Seconds: 60}, PerUser: &guards.Rate{Requests: 1, Seconds: 60},
@@ -88,6 +90,16 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 		if len(heard[!dryRun]) != 0 {
 			t.Errorf("dryRun %t: %v was counted as the other", dryRun, heard[!dryRun])
 		}
+		state := guards.On
+		if dryRun {
+			state = guards.DryRun
+		}
+		wantCounts := map[tally.Count]int64{
+			tally.StoppedCount(guards.LimitsGuard, state): 3, tally.StoppedCount(guards.ConditionsGuard, state): 3,
+		}
+		if diff := cmp.Diff(wantCounts, counts.Take()[1].Counts); diff != "" {
+			t.Errorf("dryRun %t: counts for people (-want +got):\n%s", dryRun, diff)
+		}
 		return heard[dryRun]
 	}
 	want := map[guards.Name]int{guards.LimitsGuard: 3, guards.ConditionsGuard: 3}
@@ -111,7 +123,7 @@ func (o observer) GuardStopped(by guards.Name, dryRun bool) {
 func TestNoGuards(t *testing.T) {
 	t.Parallel()
 	heard := observer{}
-	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), heard, ConditionsCheck{})
+	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), heard, ConditionsCheck{})
 	for _, s := range []Sale{
 		{ID: 1}, {ID: 1, Settings: &guards.Settings{}}, {ID: 1, Settings: &guards.Settings{Unreadable: true}},
 	} {
@@ -128,7 +140,7 @@ func TestNoGuards(t *testing.T) {
 
 // Each check costs what the benchmark says. What guards share of a request is the only thing that it allocates.
 func BenchmarkCheck(b *testing.B) {
-	g := NewGuards(NewLimitsTable(time.Now), NewTally(time.Now), observer{}, ConditionsCheck{})
+	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), observer{}, ConditionsCheck{})
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7"), Claims: guards.Claims{Level: 2, Since: noon}}
 	for name, s := range map[string]Sale{
 		"no guards":  {ID: 1},

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -15,7 +16,7 @@ type figuresJSON struct {
 	Settings   *guards.Settings      `json:"settings,omitempty"`
 	Stopped    map[guards.Name]int64 `json:"stopped"`    // requests
 	WouldStop  map[guards.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
-	UnitsByAge map[Age]int64         `json:"unitsByAge"` // units, by the account's age
+	UnitsByAge map[tally.Age]int64   `json:"unitsByAge"` // units, by the account's age
 	// Requests stopped or counted by a dry run, the ten highest.
 	StoppedNetworks []networkCountJSON `json:"stoppedNetworks"`
 	UnitNetworks    []networkCountJSON `json:"unitNetworks"` // units, the ten highest
@@ -27,27 +28,27 @@ type networkCountJSON struct {
 }
 
 // figuresView returns nil for a sale without guards if nothing was counted.
-func figuresView(s *guards.Settings, f Figures) *figuresJSON {
+func figuresView(s *guards.Settings, f tally.Figures) *figuresJSON {
 	if s == nil && len(f.Counts) == 0 {
 		return nil
 	}
 	v := &figuresJSON{
 		Settings:  s,
 		Stopped:   make(map[guards.Name]int64),
-		WouldStop: make(map[guards.Name]int64), UnitsByAge: make(map[Age]int64),
+		WouldStop: make(map[guards.Name]int64), UnitsByAge: make(map[tally.Age]int64),
 		StoppedNetworks: networkCountsView(f.Stopped), UnitNetworks: networkCountsView(f.Units),
 	}
 	for _, n := range guards.Names() {
-		v.Stopped[n], v.WouldStop[n] = f.Counts[StoppedCount(n, guards.On)],
-			f.Counts[StoppedCount(n, guards.DryRun)]
+		v.Stopped[n], v.WouldStop[n] = f.Counts[tally.StoppedCount(n, guards.On)],
+			f.Counts[tally.StoppedCount(n, guards.DryRun)]
 	}
-	for _, a := range Ages() {
-		v.UnitsByAge[a] = f.Counts[UnitsCount(a)]
+	for _, a := range tally.Ages() {
+		v.UnitsByAge[a] = f.Counts[tally.UnitsCount(a)]
 	}
 	return v
 }
 
-func networkCountsView(counts []NetworkCount) []networkCountJSON {
+func networkCountsView(counts []tally.NetworkCount) []networkCountJSON {
 	v := make([]networkCountJSON, len(counts))
 	for i, c := range counts {
 		v[i] = networkCountJSON(c)
@@ -58,7 +59,7 @@ func networkCountsView(counts []NetworkCount) []networkCountJSON {
 // ShownFigures returns feature.Members.Guards: a function that returns what the guards of a voucher's sale did. If the
 // counts cannot be read, the function returns the error and zeros.
 func ShownFigures(
-	read func(ctx context.Context, sale order.SaleRef) (Figures, error),
+	read func(ctx context.Context, sale order.SaleRef) (tally.Figures, error),
 ) func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
 	return func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
 		figures, err := read(ctx, order.SaleOf(v))
@@ -79,7 +80,7 @@ func figureLines(g *figuresJSON) (lines [][2]string) {
 		lines = append(lines, [2]string{name + "_stopped", number(g.Stopped[n])},
 			[2]string{name + "_would_stop", number(g.WouldStop[n])})
 	}
-	for _, a := range Ages() {
+	for _, a := range tally.Ages() {
 		lines = append(lines, [2]string{"units_age_" + string(a), number(g.UnitsByAge[a])})
 	}
 	for _, n := range g.StoppedNetworks {

@@ -7,17 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher/guards"
 )
 
 // someFigures has counted something.
-func someFigures(context.Context, order.SaleRef) (Figures, error) {
-	return Figures{
-		Counts:  map[Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
-		Stopped: []NetworkCount{{Network: "192.0.2.0/24", Count: 50}, {Network: OtherNetworks, Count: 14}},
-		Units:   []NetworkCount{{Network: "2001:db8::/48", Count: 3}},
+func someFigures(context.Context, order.SaleRef) (tally.Figures, error) {
+	return tally.Figures{
+		Counts:  map[tally.Count]int64{"stop:limits": 60, "dry:coolDown": 4, "units:day": 1, "units:older": 2},
+		Stopped: []tally.NetworkCount{{Network: "192.0.2.0/24", Count: 50}, {Network: tally.OtherNetworks, Count: 14}},
+		Units:   []tally.NetworkCount{{Network: "2001:db8::/48", Count: 3}},
 	}, nil
 }
 
@@ -29,7 +30,7 @@ func TestGuardFigures(t *testing.T) {
 	broken := errors.New("no connection")
 	for _, test := range []struct {
 		name  string
-		read  func(context.Context, order.SaleRef) (Figures, error)
+		read  func(context.Context, order.SaleRef) (tally.Figures, error)
 		err   error
 		json  []string
 		lines map[string]string
@@ -48,7 +49,7 @@ func TestGuardFigures(t *testing.T) {
 			},
 		},
 		{
-			"unread", func(context.Context, order.SaleRef) (Figures, error) { return Figures{}, broken },
+			"unread", func(context.Context, order.SaleRef) (tally.Figures, error) { return tally.Figures{}, broken },
 			broken,
 			[]string{`"requests":5`, `"limits":0`},
 			map[string]string{"guard_limits_stopped": "0", "units_network 2001:db8::/48": ""},
@@ -82,7 +83,7 @@ func TestGuardFigures(t *testing.T) {
 // A sale without guards of which nothing was counted shows nothing.
 func TestNoGuardFigures(t *testing.T) {
 	t.Parallel()
-	nothing := func(context.Context, order.SaleRef) (Figures, error) { return Figures{}, nil }
+	nothing := func(context.Context, order.SaleRef) (tally.Figures, error) { return tally.Figures{}, nil }
 	shown, lines, err := ShownFigures(nothing)(t.Context(), ordertest.VoucherAt(1, 0))
 	if shown != nil || lines != nil || err != nil {
 		t.Errorf("%v, %v, %v", shown, lines, err)

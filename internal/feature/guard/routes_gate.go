@@ -57,7 +57,7 @@ func (g *Gate) Reserve(
 		switch o {
 		case httpkit.Won:
 			g.guards.limits.Win(r)
-			g.guards.tally.Sold(v.ID, caller, units)
+			g.guards.tally.Sold(v.ID, caller.Claims.Since, caller.Address, units)
 		case httpkit.Refused:
 			g.guards.limits.Return(r)
 		case httpkit.Unknown:

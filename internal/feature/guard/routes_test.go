@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/ticket"
@@ -160,7 +161,7 @@ func (w workedTickets) Give(
 func TestBadSolutions(t *testing.T) {
 	t.Parallel()
 	const each = 100
-	challenges := challenge.New(guardKeys(t), NewLimitsTable(time.Now), 8)
+	challenges := challenge.New(guardKeys(t), budget.NewTable(time.Now), 8)
 	ctx, stop := context.WithCancel(t.Context())
 	made := make(chan struct{})
 	go func() { defer close(made); _ = challenges.Run(ctx) }()

@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"time"
 
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/cooldown"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
@@ -19,7 +21,7 @@ func Rules() []httpkit.Rule { return append(purchaseRules(), ticketRules()...) }
 // purchaseRules are the refusals of requests for units.
 func purchaseRules() []httpkit.Rule {
 	return []httpkit.Rule{
-		{Early: true, Matches: httpkit.As[*RateError], Failure: httpkit.Failure{
+		{Early: true, Matches: httpkit.As[*budget.RateError], Failure: httpkit.Failure{
 			Code: "RATE_LIMITED", Status: http.StatusTooManyRequests, RetryAfter: "1", Wait: retryAfter,
 			Title: "Too many requests for this sale",
 			Detail: "The sale limits how often an address, a network or a user may ask; data says which. Nothing was " +
@@ -27,7 +29,7 @@ func purchaseRules() []httpkit.Rule {
 			English: "Too many requests from here. Please wait a moment.", Chinese: "请求过于频繁，请稍后再试",
 			Members: stoppedMembers,
 		}},
-		{Early: true, Matches: httpkit.As[*ShareError], Failure: httpkit.Failure{
+		{Early: true, Matches: httpkit.As[*budget.ShareError], Failure: httpkit.Failure{
 			Code: "SHARE_TAKEN", Status: http.StatusForbidden, Title: "The address has its share",
 			Detail: "So many units have gone to this address, or to its network, that the sale gives it no more; " +
 				"data says which. A unit that is just being asked for counts. orderKnown is false where it was not " +
@@ -35,7 +37,7 @@ func purchaseRules() []httpkit.Rule {
 			English: "As much as one connection may get was sold to yours. Another one may still buy.",
 			Chinese: "您所在网络的购买数量已达本次活动上限，换一个网络仍可购买", Members: stoppedMembers,
 		}},
-		{Early: true, Matches: httpkit.As[*CoolDownError], Failure: httpkit.Failure{
+		{Early: true, Matches: httpkit.As[*cooldown.Error], Failure: httpkit.Failure{
 			Code: "COOL_DOWN", Status: http.StatusTooManyRequests, RetryAfter: "60", Wait: retryAfter,
 			Title: "Orders expired unpaid", Detail: "Orders of this user expired unpaid too often, and the " +
 				"sale has them wait for as long as Retry-After says. orderKnown is false where it was not " +
@@ -121,12 +123,12 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	body = append(body, e.Guard...)
 	body = append(body, `","orderKnown":`...)
 	body = strconv.AppendBool(body, e.OrderKnown)
-	if rate, is := errors.AsType[*RateError](e.Why); is {
+	if rate, is := errors.AsType[*budget.RateError](e.Why); is {
 		body = append(body, `,"of":"`...)
 		body = append(body, rate.Of...)
 		body = append(body, '"')
 	}
-	if share, is := errors.AsType[*ShareError](e.Why); is {
+	if share, is := errors.AsType[*budget.ShareError](e.Why); is {
 		body = append(body, `,"of":"`...)
 		body = append(body, share.Of...)
 		body = append(body, '"')
@@ -147,10 +149,10 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 // retryAfter returns after how many seconds a guard lets the caller ask again; "" if it does not say.
 func retryAfter(err error) string {
 	var wait time.Duration
-	if rate, is := errors.AsType[*RateError](err); is {
+	if rate, is := errors.AsType[*budget.RateError](err); is {
 		wait = rate.Retry
 	}
-	if cooling, is := errors.AsType[*CoolDownError](err); is {
+	if cooling, is := errors.AsType[*cooldown.Error](err); is {
 		wait = cooling.Retry
 	}
 	if wait <= 0 {

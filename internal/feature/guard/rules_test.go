@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/cooldown"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/voucher/guards"
 )
@@ -22,8 +24,8 @@ func TestRules(t *testing.T) {
 		return codes
 	}
 	for want, refusals := range map[string][]error{
-		"RATE_LIMITED":       {&RateError{}},
-		"COOL_DOWN":          {&CoolDownError{}},
+		"RATE_LIMITED":       {&budget.RateError{}},
+		"COOL_DOWN":          {&cooldown.Error{}},
 		"NOT_ELIGIBLE":       {&NotEligibleError{}},
 		"NOT_STARTED":        {&ticket.EarlyError{}, &TicketsLaterError{}},
 		"TICKET_REQUIRED":    {ticket.ErrRequired},

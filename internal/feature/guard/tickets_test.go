@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/keys"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
@@ -59,9 +61,9 @@ func newInstance(t *testing.T, table keys.Salts, s *guards.Settings) *instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	limits, tickets := NewLimitsTable(time.Now), ticket.New(ring)
+	limits, tickets := budget.NewTable(time.Now), ticket.New(ring)
 	challenges := challenge.New(ring, limits, 8)
-	asked := NewGuards(limits, NewTally(time.Now), noObserver{}, TicketsCheck{tickets})
+	asked := NewGuards(limits, tally.New(time.Now), noObserver{}, TicketsCheck{tickets})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = ring.Run(ctx) })

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"seckill/internal/feature"
+	"seckill/internal/feature/guard/budget"
+	"seckill/internal/feature/guard/tally"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -27,8 +29,8 @@ const (
 // UnknownUnits holds the units of purchases whose outcome is unknown. They stay reserved until a look-up finds the
 // user's order, or that the user has none.
 type UnknownUnits struct {
-	limits  *LimitsTable
-	tally   *Tally
+	limits  *budget.Table
+	tally   *tally.Tally
 	sales   feature.Sales
 	now     func() time.Time
 	mu      sync.Mutex
@@ -38,20 +40,22 @@ type UnknownUnits struct {
 type unknownUnits struct {
 	saleID      int64
 	caller      Caller
-	reservation Reservation
+	reservation budget.Reservation
 	since       time.Time
 }
 
 // NewUnknownUnits returns an empty UnknownUnits; Run does the look-ups.
-func NewUnknownUnits(limits *LimitsTable, tally *Tally, sales feature.Sales, now func() time.Time) *UnknownUnits {
-	return &UnknownUnits{limits: limits, tally: tally, sales: sales, now: now}
+func NewUnknownUnits(
+	limits *budget.Table, counts *tally.Tally, sales feature.Sales, now func() time.Time,
+) *UnknownUnits {
+	return &UnknownUnits{limits: limits, tally: counts, sales: sales, now: now}
 }
 
 // add remembers the units of a reservation that counts against a share.
-func (u *UnknownUnits) add(saleID int64, c Caller, r Reservation) {
+func (u *UnknownUnits) add(saleID int64, c Caller, r budget.Reservation) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if r.shares != [2]share{} && len(u.waiting) < maxUnknown {
+	if r.Bound() && len(u.waiting) < maxUnknown {
 		u.waiting = append(u.waiting, unknownUnits{saleID, c, r, u.now()})
 	}
 }
@@ -71,7 +75,7 @@ func (u *UnknownUnits) round(ctx context.Context) {
 		switch {
 		case bought:
 			u.limits.Win(one.reservation)
-			u.tally.Sold(one.saleID, one.caller, one.reservation.units)
+			u.tally.Sold(one.saleID, one.caller.Claims.Since, one.caller.Address, one.reservation.Units)
 		case errors.Is(err, order.ErrBarred), errors.Is(err, voucher.ErrNotFound),
 			errors.Is(err, voucher.ErrNotSeckill):
 			u.limits.Return(one.reservation)

@@ -101,10 +101,10 @@ type Keys interface {
 	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
 }
 
-// Recent counts recent requests for challenges: *guard.LimitsTable.
+// Recent counts recent requests for challenges: *budget.Table.
 type Recent interface {
 	// Asked counts a request and returns how many the account and its network have asked for lately. A
-	// *guard.RateError where it is too many.
+	// *budget.RateError where it is too many.
 	Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error)
 }
 
@@ -132,7 +132,7 @@ const (
 )
 
 // Difficulty counts a request for a challenge, and returns how many tries it may take at most. The fewer recent
-// requests of the account and the network, the easier. Beyond their limits it returns a *guard.RateError.
+// requests of the account and the network, the easier. Beyond their limits it returns a *budget.RateError.
 func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 	user, network, err := c.recent.Asked(who.SaleID, who.UserID, who.Address)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"seckill/internal/feature/guard"
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/keys"
 )
@@ -44,7 +44,7 @@ func newChallenges(t testing.TB) (*challenge.Challenges, *keys.Ring) {
 	if err := r.Load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	cs := challenge.New(r, guard.NewLimitsTable(func() time.Time { return start }), challenge.PoolDepth)
+	cs := challenge.New(r, budget.NewTable(func() time.Time { return start }), challenge.PoolDepth)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var making sync.WaitGroup
 	making.Go(func() { _ = cs.Run(ctx) })
@@ -236,7 +236,7 @@ func TestBusy(t *testing.T) {
 		if err := r.Load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		cs := challenge.New(r, guard.NewLimitsTable(time.Now), challenge.PoolDepth)
+		cs := challenge.New(r, budget.NewTable(time.Now), challenge.PoolDepth)
 		began := time.Now()
 		var asking sync.WaitGroup
 		var atOnce atomic.Int64
@@ -324,7 +324,7 @@ func TestAskingAgain(t *testing.T) {
 func TestDifficulty(t *testing.T) {
 	t.Parallel()
 	now := start
-	cs := challenge.New(nil, guard.NewLimitsTable(func() time.Time { return now }), challenge.PoolDepth)
+	cs := challenge.New(nil, budget.NewTable(func() time.Time { return now }), challenge.PoolDepth)
 	ask := func(who challenge.Caller, hardest, want int) {
 		t.Helper()
 		if got, err := cs.Difficulty(who, 16, hardest); err != nil || got != want {
@@ -361,7 +361,7 @@ func TestDifficulty(t *testing.T) {
 
 // wait is after which time a caller may ask again.
 func wait(err error) time.Duration {
-	if rate, is := errors.AsType[*guard.RateError](err); is {
+	if rate, is := errors.AsType[*budget.RateError](err); is {
 		return rate.Retry
 	}
 	return 0

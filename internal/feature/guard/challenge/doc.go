@@ -24,6 +24,6 @@
 //	the same solution twice                        the same as once: a ticket of the same user for the same sale
 //	more ask than the pool can serve               ErrBusy after half a second at most: ask again
 //	the same account asks again                    the same challenge, until it is solved or nearly over
-//	an account or a network asks all the time      *guard.RateError: ask later
+//	an account or a network asks all the time      *budget.RateError: ask later
 //	recent asks were forgotten (a restart)         an easier challenge
 package challenge

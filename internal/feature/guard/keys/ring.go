@@ -32,7 +32,7 @@ var ErrNotKnown = errors.New("there is no such key")
 // ErrShortSecret says that the secret is so short that keys from it could be guessed.
 var ErrShortSecret = errors.New("the secret of guards is too short")
 
-// Salts reads the stored salts: *guard.Ledger.
+// Salts reads the stored salts: *store.Ledger.
 type Salts interface {
 	// GuardSalts returns all salts in the order of their ids, at least one: it makes the first.
 	GuardSalts(ctx context.Context) ([]Salt, error)

@@ -1,0 +1,11 @@
+package testkit
+
+import "runtime"
+
+// Heap returns how many bytes of the heap are in use after a garbage collection.
+func Heap() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
