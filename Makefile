@@ -60,8 +60,13 @@ loadgen: ## build ./bin/loadgen, which rehearses a sale (docs/rehearsal.md)
 
 # TARGETS=linux/amd64 for one. The same commit and the same Go make the same bytes.
 .PHONY: release
-release: ## build dist/: archives for Linux and macOS, what is in them, checksums: VERSION=v1.2.3
+release: ## build dist/: archives for Linux and macOS, what is in them, the npm package, checksums: VERSION=v1.2.3
 	@go run ./deploy/release -version '$(VERSION)' -out dist $(if $(TARGETS),-targets '$(TARGETS)')
+
+# The Go tool fetches modules by their path. Look at git diff before you commit.
+.PHONY: rename
+rename: ## give all modules the path of your repository: MODULE=github.com/you/seckill
+	@go run ./deploy/rename '$(MODULE)'
 
 .PHONY: token
 token: build ## print a token for trying out: make token user=42 [role=admin], or role=till shop=1

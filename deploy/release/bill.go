@@ -21,7 +21,13 @@ type bill struct {
 }
 
 type metadata struct {
-	Component component `json:"component"`
+	Component  component  `json:"component"`
+	Properties []property `json:"properties"`
+}
+
+type property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 type component struct {
@@ -38,12 +44,15 @@ type hash struct {
 	Content   string `json:"content"`
 }
 
-// writeBill writes the list of what the programs say that they were built from: every module, and the Go toolchain
+// writeBill writes the commit, and what the programs say that they were built from: every module, and the Go toolchain
 // with its standard library.
-func writeBill(path, version string, programs []file) error {
+func writeBill(path, version, revision string, programs []file) error {
 	b := bill{
 		Format: "CycloneDX", Spec: "1.6", Version: 1,
-		Metadata: metadata{component{Type: "application", Ref: "seckill", Name: "seckill", Version: version}},
+		Metadata: metadata{
+			component{Type: "application", Ref: "seckill", Name: "seckill", Version: version},
+			[]property{{"seckill:commit", revision}},
+		},
 	}
 	for _, p := range programs {
 		sum, err := sumOf(p.path)

@@ -1,5 +1,6 @@
 // Command release builds what a release consists of: for each system an archive with the static binaries, the systemd
-// unit and the licence, a list of what the binaries are made of, and the checksums of all.
+// unit and the licence, a list of what the binaries are made of; the client as a package for npm; the checksums of all.
+// The programs, the lists and the package name the commit.
 //
 // # What is authoritative
 //
@@ -151,6 +152,13 @@ func (r release) build(ctx context.Context) error {
 		made = append(made, names...)
 		_, _ = fmt.Fprintf(r.progress, "%-14s %s, %.0f s\n", t, strings.Join(names, ", "), time.Since(begin).Seconds())
 	}
+	packed, err := r.writeClient(".")
+	if err != nil {
+		return fmt.Errorf("the client: %w", err)
+	}
+	if packed != "" {
+		made = append(made, packed)
+	}
 	return writeSums(r.out, made)
 }
 
@@ -187,7 +195,7 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 	if err := writeArchive(filepath.Join(r.out, archive), name, files, r.made); err != nil {
 		return nil, err
 	}
-	if err := writeBill(filepath.Join(r.out, bill), r.version, files[:len(programs())]); err != nil {
+	if err := writeBill(filepath.Join(r.out, bill), r.version, r.revision, files[:len(programs())]); err != nil {
 		return nil, err
 	}
 	return []string{archive, bill}, nil

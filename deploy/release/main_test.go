@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,7 +102,7 @@ func TestBill(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "bill")
-	if err := writeBill(path, "v1.2.3", []file{{"server", self, 0}, {"loadgen", self, 0}}); err != nil {
+	if err := writeBill(path, "v1.2.3", "0a1b2c3", []file{{"server", self, 0}, {"loadgen", self, 0}}); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
@@ -125,7 +126,8 @@ func TestBill(t *testing.T) {
 			t.Errorf("%s is there %d times: %v", name, count[name], count)
 		}
 	}
-	if b.Format != "CycloneDX" || b.Metadata.Component.Version != "v1.2.3" {
+	if b.Format != "CycloneDX" || b.Metadata.Component.Version != "v1.2.3" ||
+		!slices.Contains(b.Metadata.Properties, property{"seckill:commit", "0a1b2c3"}) {
 		t.Errorf("%+v", b)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -84,13 +83,12 @@ func WithoutOverlay(root, dir string, names ...string) (string, error) {
 
 // Linked returns the packages of this module in a server that is built with the overlay.
 func Linked(ctx context.Context, root, overlay string) ([]string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-overlay", overlay, "./cmd/server")
+	const ours = "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}"
+	cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-f", ours, "-overlay", overlay, "./cmd/server")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("what the server links: %w", err)
 	}
-	return slices.DeleteFunc(strings.Fields(string(out)), func(p string) bool {
-		return !strings.HasPrefix(p, "seckill/")
-	}), nil
+	return strings.Fields(string(out)), nil
 }

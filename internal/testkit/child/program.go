@@ -23,7 +23,8 @@ func Build(ctx context.Context, tree, pkg, out string, flags ...string) error {
 
 // Root returns the folder of the service's module, from anywhere in it or in a module that requires it.
 func Root(ctx context.Context) (string, error) {
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "seckill").Output()
+	const here = "seckill/internal/testkit/child"
+	out, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Module.Dir}}", here).Output()
 	if err != nil {
 		return "", fmt.Errorf("finding the checkout: %w", err)
 	}

@@ -64,6 +64,9 @@ func runBeside(ctx context.Context, commit string, given *flag.FlagSet) (err err
 	return command(ctx, program, args...).Run()
 }
 
+// oldModule is the service's module in the commits that are compared with, whatever it is called now.
+const oldModule = "seckill"
+
 // here is this package's path.
 const here = "seckill/lab/bench/locks"
 
@@ -113,7 +116,7 @@ func moveOld(from, to string) error {
 		}
 		moved := string(text)
 		for _, name := range oldPackages {
-			moved = strings.ReplaceAll(moved, `"seckill/internal/`+name, `"`+here+`/before/`+name)
+			moved = strings.ReplaceAll(moved, `"`+oldModule+`/internal/`+name, `"`+here+`/before/`+name)
 		}
 		return os.WriteFile(path, []byte(moved), 0o600)
 	})
