@@ -1136,6 +1136,7 @@ const (
 	WhyCodeBUYERBELOWLIMIT      WhyCode = "BUYER_BELOW_LIMIT"
 	WhyCodeDISCARDED            WhyCode = "DISCARDED"
 	WhyCodeDUPLICATEBUYER       WhyCode = "DUPLICATE_BUYER"
+	WhyCodeEXTENDED             WhyCode = "EXTENDED"
 	WhyCodeIDCOLLISION          WhyCode = "ID_COLLISION"
 	WhyCodeINVITATIONACCEPTED   WhyCode = "INVITATION_ACCEPTED"
 	WhyCodeMONEYBACK            WhyCode = "MONEY_BACK"
@@ -1148,10 +1149,12 @@ const (
 	WhyCodeNOUNITFORLATEPAYMENT WhyCode = "NO_UNIT_FOR_LATE_PAYMENT"
 	WhyCodePAIDLATE             WhyCode = "PAID_LATE"
 	WhyCodePAIDTWICE            WhyCode = "PAID_TWICE"
+	WhyCodeREDEMPTIONUNDONE     WhyCode = "REDEMPTION_UNDONE"
 	WhyCodeREJECTED             WhyCode = "REJECTED"
 	WhyCodeRELEASED             WhyCode = "RELEASED"
 	WhyCodeRESERVED             WhyCode = "RESERVED"
 	WhyCodeSALEOVER             WhyCode = "SALE_OVER"
+	WhyCodeSTAFFDECIDED         WhyCode = "STAFF_DECIDED"
 	WhyCodeUNITFORLATEPAYMENT   WhyCode = "UNIT_FOR_LATE_PAYMENT"
 	WhyCodeUNKNOWNVOUCHER       WhyCode = "UNKNOWN_VOUCHER"
 )
@@ -1166,6 +1169,8 @@ func (e WhyCode) Valid() bool {
 	case WhyCodeDISCARDED:
 		return true
 	case WhyCodeDUPLICATEBUYER:
+		return true
+	case WhyCodeEXTENDED:
 		return true
 	case WhyCodeIDCOLLISION:
 		return true
@@ -1191,6 +1196,8 @@ func (e WhyCode) Valid() bool {
 		return true
 	case WhyCodePAIDTWICE:
 		return true
+	case WhyCodeREDEMPTIONUNDONE:
+		return true
 	case WhyCodeREJECTED:
 		return true
 	case WhyCodeRELEASED:
@@ -1198,6 +1205,8 @@ func (e WhyCode) Valid() bool {
 	case WhyCodeRESERVED:
 		return true
 	case WhyCodeSALEOVER:
+		return true
+	case WhyCodeSTAFFDECIDED:
 		return true
 	case WhyCodeUNITFORLATEPAYMENT:
 		return true
@@ -1430,7 +1439,7 @@ type Order struct {
 	RefundTime    *Time       `json:"refundTime,omitempty"`
 	RefundingTime *Time       `json:"refundingTime,omitempty"`
 
-	// Status `queued`: accepted, without a row yet. `redeemed`, `refunded`, `failed` and `lapsed` (not redeemed in time) are final. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
+	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status    *OrderStatus `json:"status,omitempty"`
 	UserId    Id           `json:"userId"`
 	VoucherId Id           `json:"voucherId"`
@@ -1481,11 +1490,11 @@ type OrderRef struct {
 	// Reason Why an accepted order could not be recorded.
 	Reason *FailReason `json:"reason,omitempty"`
 
-	// Status `queued`: accepted, without a row yet. `redeemed`, `refunded`, `failed` and `lapsed` (not redeemed in time) are final. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
+	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status *OrderStatus `json:"status,omitempty"`
 }
 
-// OrderStatus `queued`: accepted, without a row yet. `redeemed`, `refunded`, `failed` and `lapsed` (not redeemed in time) are final. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
+// OrderStatus `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 type OrderStatus string
 
 // Payment defines model for Payment.
@@ -1657,7 +1666,7 @@ type ProblemData struct {
 	// ReservedUntil Somebody has reserved the coupon.
 	ReservedUntil *Time `json:"reservedUntil,omitempty"`
 
-	// Status `queued`: accepted, without a row yet. `redeemed`, `refunded`, `failed` and `lapsed` (not redeemed in time) are final. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
+	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status *OrderStatus `json:"status,omitempty"`
 
 	// TicketsFrom From when tickets are given out.
@@ -2095,6 +2104,9 @@ type WebhookTestAnswerSuccess bool
 
 // WhyCode defines model for WhyCode.
 type WhyCode string
+
+// ActKey 1 to 255 visible ASCII characters.
+type ActKey = IdempotencyKey
 
 // Before A number below 2^63, as a string.
 type Before = OrderId

@@ -726,6 +726,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/order/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel somebody's order
+         * @description A recorded, unpaid one, whole; its units go back on sale. A cancelled order stays as it is. The audit trail has an entry with the reason, the order's history has who did it, and endpoints are sent `order.cancelled`.
+         */
+        post: operations["cancelOrderForStaff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/order/{id}/refund": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give somebody's money back
+         * @description For a paid order, whole, by the provider that has the money. One that is refunding or refunded stays as it is. A lapsed coupon is extended first, and a redemption undone. The audit trail has an entry with the reason.
+         */
+        post: operations["refundOrderForStaff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/order/{id}/extend": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give somebody's coupon a later date
+         * @description For a paid order, or a lapsed one, which is paid again. The audit trail has an entry with the reason, and endpoints are sent `order.extended`.
+         */
+        post: operations["extendCoupon"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/order/{id}/unredeem": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo the redemption of somebody's coupon
+         * @description The order is paid again, and the coupon may be redeemed anew. The request that redeemed it does not do so again, however late it is repeated. The audit trail has an entry with the reason, and endpoints are sent `order.restored`.
+         */
+        post: operations["undoRedemption"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/voucher": {
         parameters: {
             query?: never;
@@ -1625,7 +1753,7 @@ export interface components {
         /** @description 1 to 255 visible ASCII characters. */
         IdempotencyKey: string;
         /**
-         * @description `queued`: accepted, without a row yet. `redeemed`, `refunded`, `failed` and `lapsed` (not redeemed in time) are final. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
+         * @description `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
          * @enum {string}
          */
         OrderStatus: "queued" | "unpaid" | "paid" | "redeemed" | "cancelled" | "refunding" | "refunded" | "failed" | "lapsed";
@@ -2560,7 +2688,7 @@ export interface components {
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;
@@ -2686,7 +2814,7 @@ export interface components {
         /** @enum {string} */
         FailureCode: "ADDRESS_NOT_ALLOWED" | "BY_ADMIN" | "CANCELED" | "CONNECTION_CLOSED" | "CONNECTION_REFUSED" | "DNS" | "DNS_FAILED" | "FAILED_LONG" | "GONE" | "NEEDS_TLS" | "NOT_HTTP" | "NO_TLS" | "OTHER" | "REDIRECT" | "STATUS" | "TIMEOUT" | "TLS_CERTIFICATE" | "TLS_EXPIRED" | "TLS_HANDSHAKE" | "TLS_HOST" | "TLS_UNKNOWN_AUTHORITY" | "UNREACHABLE";
         /** @enum {string} */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_OVER" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             event: string;
@@ -2951,6 +3079,12 @@ export interface components {
             success: true;
             data: components["schemas"]["Order"];
             stale?: components["schemas"]["Stale"];
+        };
+        StaffCoupon: {
+            orderId: components["schemas"]["OrderId"];
+            voucherId: components["schemas"]["Id"];
+            status: components["schemas"]["RecordedStatus"];
+            coupon: components["schemas"]["Coupon"];
         };
         OrderPage: {
             /** @enum {boolean} */
@@ -3453,6 +3587,75 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `KEY_REUSED`: the key was used for another request. */
+        StaffCancelRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `COUPON_RESERVED`: a till has reserved its coupon. `KEY_REUSED`: the key was used for another request. */
+        StaffRefundRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `NOT_LATER`: the date is not after the coupon's, or has passed, or the coupon has none. `KEY_REUSED`: the key was used for another request. */
+        ExtendRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `NOT_FOUND`: there is no such order. `COUPON_NOT_FOUND`: it has no coupon. */
+        NoOrderOrCoupon: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Not with this coupon; `data` says what it is. `REDEMPTION_UNDONE`: this request redeemed it, and the shop has undone that; redeem anew with another key. Nothing was redeemed by this request. */
+        TillRedeemRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description The order's state, and its coupon. */
+        StaffCoupon: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    /** @enum {boolean} */
+                    success: true;
+                    data: components["schemas"]["StaffCoupon"];
+                };
+            };
+        };
         /** @description It was redeemed before. */
         ReleaseRefused: {
             headers: {
@@ -3692,6 +3895,11 @@ export interface components {
     };
     parameters: {
         /**
+         * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+         * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+         */
+        ActKey: components["schemas"]["IdempotencyKey"];
+        /**
          * @description The rehearsal's own voucherId.
          * @example 8
          */
@@ -3768,6 +3976,19 @@ export interface components {
                  */
                 "application/json": {
                     /** @description It stands in the log and in the audit trail. */
+                    why: string;
+                };
+            };
+        };
+        StaffReason: {
+            content: {
+                /**
+                 * @example {
+                 *       "why": "the shop was closed"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description It stands in the audit trail. */
                     why: string;
                 };
             };
@@ -5047,7 +5268,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NoCoupon"];
-            409: components["responses"]["RedeemRefused"];
+            409: components["responses"]["TillRedeemRefused"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["TillLimited"];
             500: components["responses"]["Internal"];
@@ -5146,6 +5367,166 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaff"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelOrderForStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffReason"];
+        responses: {
+            200: components["responses"]["WholeOrder"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["StaffCancelRefused"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    refundOrderForStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffReason"];
+        responses: {
+            200: components["responses"]["WholeOrder"];
+            /** @description The money is on its way. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrderAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["StaffRefundRefused"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    extendCoupon: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "validUntil": "2027-01-31T23:00:00Z",
+                 *       "why": "the shop was closed"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * Format: date-time
+                     * @description The new date, exclusive. A time without a zone is the shop's.
+                     */
+                    validUntil: string;
+                    /** @description It stands in the audit trail. */
+                    why: string;
+                };
+            };
+        };
+        responses: {
+            200: components["responses"]["StaffCoupon"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NoOrderOrCoupon"];
+            409: components["responses"]["ExtendRefused"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    undoRedemption: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The order's id.
+                 * @example 660000000123456789
+                 */
+                id: components["parameters"]["OrderId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffReason"];
+        responses: {
+            200: components["responses"]["StaffCoupon"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NoOrderOrCoupon"];
+            409: components["responses"]["StaffCancelRefused"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

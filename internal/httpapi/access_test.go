@@ -161,6 +161,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /admin/order":                  httpkit.ForMerchants,
 		"GET /admin/order/:id":               httpkit.ForMerchants,
 		"HEAD /admin/order/:id":              httpkit.ForMerchants,
+		"POST /admin/order/:id/cancel":       httpkit.ForMerchants,
+		"POST /admin/order/:id/refund":       httpkit.ForMerchants,
 		"GET /admin/voucher":                 httpkit.ForMerchants,
 		"HEAD /admin/voucher":                httpkit.ForMerchants,
 		"GET /admin/voucher/:id/live":        httpkit.ForMerchants,

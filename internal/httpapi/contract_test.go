@@ -176,6 +176,20 @@ func routesDescribed() map[string]described {
 			}, invalid: &request{target: "/admin/order/x"},
 			refusals: []error{noOrder, unavailable},
 		},
+		"POST /admin/order/:id/cancel": {
+			good:     request{target: "/admin/order/5/cancel", body: `{"why":"closed"}`, header: key},
+			succeeds: []func(*setup){has(order.Cancelled)},
+			invalid:  &request{target: "/admin/order/5/cancel", body: `{"why":"closed"}`},
+			refusals: []error{noOrder, state, idempotency.ErrReused, unavailable},
+		},
+		"POST /admin/order/:id/refund": {
+			good:     request{target: "/admin/order/5/refund", body: `{"why":"closed"}`, header: key},
+			succeeds: []func(*setup){has(order.Refunding), has(order.Refunded)},
+			invalid:  &request{target: "/admin/order/5/refund", body: `{"why":" "}`, header: key},
+			refusals: []error{
+				noOrder, state, &order.NotNowError{Why: errCoupon}, idempotency.ErrReused, unavailable,
+			},
+		},
 		"GET /admin/voucher": {
 			good:     request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"},
 			succeeds: []func(*setup){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},

@@ -231,6 +231,11 @@ func (f fakeOrders) Cancel(_ context.Context, userID, orderID int64) (order.Orde
 	return f.cancel(userID, orderID)
 }
 
+// CancelForStaff is Cancel of the buyer.
+func (f fakeOrders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return f.Cancel(ctx, 42, act.OrderID)
+}
+
 func (f fakeOrders) History(_ context.Context, o order.Order) ([]order.Event, error) {
 	if f.history == nil {
 		return nil, nil
@@ -279,6 +284,11 @@ func (f fakePayments) Confirm(_ context.Context, n order.Notice) error {
 		return order.ErrNoPayment
 	}
 	return f.confirm(n)
+}
+
+// RefundForStaff is Refund of the buyer.
+func (f fakePayments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return f.Refund(ctx, 42, act.OrderID)
 }
 
 func (f fakePayments) Refund(_ context.Context, userID, orderID int64) (order.Order, error) {

@@ -82,6 +82,9 @@ func OrUnavailable(err error) error {
 	if _, is := errors.AsType[*NotNowError](err); is {
 		return err
 	}
+	if _, is := errors.AsType[*idempotency.RepeatedError](err); is {
+		return err
+	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 

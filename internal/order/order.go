@@ -40,8 +40,8 @@ func (s Status) Live() bool {
 	return s == Queued || s == Unpaid || s == Paid || s == Redeemed || s == Refunding || s == Lapsed
 }
 
-// Final reports whether an order in this state never changes again. Cancelled is not final: a late payment may revive
-// the order.
+// Final reports whether an order in this state never changes again by itself: only staff can undo a redemption, or
+// extend a coupon that has lapsed. Cancelled is not final: a late payment may revive the order.
 func (s Status) Final() bool { return s == Redeemed || s == Refunded || s == Failed || s == Lapsed }
 
 // Order is one order as its owner sees it: a row of tb_voucher_order, or an accepted order that waits for its row. A
@@ -63,6 +63,7 @@ type Order struct {
 	RefundedAt  time.Time
 	FailedAt    time.Time
 	LapsedAt    time.Time
+	Revision    int64 // how many numbers its times do not count (Action.Revisions)
 }
 
 // Reason says why an accepted order could not be recorded. It is stored with the failed row.

@@ -15,6 +15,9 @@ const (
 	Revive                      // cancelled → paid: the money came late, and there still was a unit
 	Redeem                      // paid → redeemed: a till has taken its coupon
 	Lapse                       // paid → lapsed: its coupon was valid until then
+	Unredeem                    // redeemed → paid: staff undo what a till has done
+	Extend                      // paid → paid: staff give its coupon a later date
+	Reinstate                   // lapsed → paid: the same for one that has lapsed
 )
 
 // step is the transition of one action.
@@ -42,6 +45,12 @@ func (a Action) step() step {
 		return step{"redeem", Paid, Redeemed, false}
 	case Lapse:
 		return step{"lapse", Paid, Lapsed, false}
+	case Unredeem:
+		return step{"undo the redemption of", Redeemed, Paid, false}
+	case Extend:
+		return step{"extend", Paid, Paid, false}
+	case Reinstate:
+		return step{"reinstate", Lapsed, Paid, false}
 	default:
 		return step{name: "do nothing", from: StatusUnknown, to: StatusUnknown}
 	}
@@ -55,6 +64,21 @@ func (a Action) To() Status { return a.step().to }
 
 // GivesUnit reports whether the order's unit goes back on sale by the action.
 func (a Action) GivesUnit() bool { return a.step().gives }
+
+// Pays reports whether the action is that the order is paid: one that comes back to it has been paid before.
+func (a Action) Pays() bool { return a == Pay || a == Revive }
+
+// Revisions returns by how much the action raises the order's Revision: as many numbers as its own times do not count.
+func (a Action) Revisions() int64 {
+	switch a {
+	case Extend:
+		return 1 // it sets no time
+	case Unredeem, Reinstate:
+		return 2 // it takes one back
+	default:
+		return 0
+	}
+}
 
 // Check returns a *StateError when the action cannot be taken on an order in the given state.
 func (a Action) Check(orderID int64, s Status) error {

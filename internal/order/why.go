@@ -8,7 +8,8 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Why says why something happened to an order: a code, and after a space its data, which only Reserved has. It is
+// Why says why something happened to an order: a code, and after a space its data, a time, which Reserved and Extended
+// have. It is
 // stored, and programs read it: a code that exists keeps its meaning. The reasons of failed orders are among the
 // codes.
 type Why string
@@ -17,6 +18,7 @@ type Why string
 const (
 	BuyerAtLimit     Why = "BUYER_AT_LIMIT"
 	BuyerBelowLimit  Why = "BUYER_BELOW_LIMIT"
+	Extended         Why = "EXTENDED"
 	InvitedToBuy     Why = "INVITATION_ACCEPTED"
 	MoneyBack        Why = "MONEY_BACK"
 	NotPaidInTime    Why = "NOT_PAID_IN_TIME"
@@ -30,13 +32,16 @@ const (
 	Released         Why = "RELEASED"
 	Reserved         Why = "RESERVED"
 	SaleOver         Why = "SALE_OVER"
+	StaffDecided     Why = "STAFF_DECIDED"
 	UnitForLate      Why = "UNIT_FOR_LATE_PAYMENT"
+	Unredeemed       Why = "REDEMPTION_UNDONE"
 )
 
 // whys has the words of each code.
 var whys = map[Why]words.Text{
 	BuyerAtLimit:     {"the buyer has bought as many as one may have; the money goes back", "已达限购数量，将退回付款"},
 	BuyerBelowLimit:  {"the buyer may have one more", "未超过限购数量"},
+	Extended:         {"valid until {until} from now on", "有效期延至 {until}"},
 	InvitedToBuy:     {"an invitation of the waiting list was accepted", "已接受候补邀请"},
 	MoneyBack:        {"the money has gone back", "款项已退回"},
 	NotPaidInTime:    {"not paid in time", "超时未支付"},
@@ -50,7 +55,9 @@ var whys = map[Why]words.Text{
 	Released:         {"the reservation was released", "已取消保留"},
 	Reserved:         {"reserved until {until}", "保留至 {until}"},
 	SaleOver:         {"the sale is over for good; the money goes back", "活动已结束，将退回付款"},
+	StaffDecided:     {"the shop decided so", "商家处理"},
 	UnitForLate:      {"a unit was taken again for the late payment", "付款逾期到账，已重新分配名额"},
+	Unredeemed:       {"the redemption was undone", "核销已撤销"},
 
 	Why(DuplicateBuyer):   {"the buyer had another order", "买家已有其他订单"},
 	Why(Discarded):        {"an admin discarded it", "被管理员丢弃"},
@@ -65,6 +72,9 @@ func Whys() map[Why]words.Text { return maps.Clone(whys) }
 
 // ReservedUntil says that a till has reserved the coupon until a time.
 func ReservedUntil(t time.Time) Why { return Reserved + Why(" "+t.UTC().Format(time.RFC3339)) }
+
+// ExtendedUntil says that staff have given the coupon another date.
+func ExtendedUntil(t time.Time) Why { return Extended + Why(" "+t.UTC().Format(time.RFC3339)) }
 
 // Code returns the code without data.
 func (w Why) Code() Why {

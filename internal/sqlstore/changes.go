@@ -47,14 +47,6 @@ func (s *Store) ChangeVoucher(
 	return v, nil
 }
 
-// admin returns the actor that is the admin with the user id; 0 is the service itself.
-func admin(id int64) order.Actor {
-	if id == 0 {
-		return order.ByService
-	}
-	return order.Actor(fmt.Sprintf("admin %d", id))
-}
-
 // lockVoucher locks a voucher and its sale, which is nil for an ordinary one.
 func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
 	var row voucherRow
@@ -133,7 +125,8 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
 		ops = append(ops, operationRow{
-			Kind: kind, Actor: admin(c.by.AdminID), Mode: modeOf(status, to.Paused), BeginTime: &begin, EndTime: &end,
+			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: modeOf(status, to.Paused),
+			BeginTime: &begin, EndTime: &end,
 		})
 	}
 	if status != c.row.Status {
@@ -212,7 +205,9 @@ func (s *Store) ChangeStock(
 		if err != nil {
 			return err
 		}
-		ops := []operationRow{{Kind: order.Restock, Delta: delta, Actor: admin(by.AdminID), IdempotencyKey: &key}}
+		ops := []operationRow{{
+			Kind: order.Restock, Delta: delta, Actor: order.ByAdmin(by.AdminID), IdempotencyKey: &key,
+		}}
 		if err := s.appendOperations(tx, &sale, ops, now); err != nil {
 			return err
 		}

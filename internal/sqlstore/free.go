@@ -52,11 +52,11 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]o
 	return nil
 }
 
-// refundNothing ends a paid order that cost nothing, as its owner wants: there is no money that a provider would send
-// back.
-func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
-	if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
+// refundNothing ends a paid order that cost nothing, as its owner or staff want: there is no money that a provider
+// would send back.
+func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, c cause) error {
+	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
 		return err
 	}
-	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: now, why: order.NothingToPayBack})
+	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: order.NothingToPayBack})
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"gorm.io/gorm"
 
@@ -125,8 +124,8 @@ func (s *Store) recorded(tx *gorm.DB, claims []order.Claim, terms map[int64]orde
 	return nil
 }
 
-// may asks the hooks whether the owner of a locked order may take the action now.
-func (s *Store) may(tx *gorm.DB, row orderRow, action order.Action, now time.Time) error {
+// may asks the hooks whether the owner of a locked order, or staff, may take the action now.
+func (s *Store) may(tx *gorm.DB, row orderRow, action order.Action, c cause) error {
 	if action != order.Cancel && action != order.RequestRefund ||
 		!slices.ContainsFunc(s.hooks, func(h sqlkit.Hook) bool { return h.May != nil }) {
 		return nil
@@ -136,7 +135,7 @@ func (s *Store) may(tx *gorm.DB, row orderRow, action order.Action, now time.Tim
 		return err
 	}
 	asked := order.Change{
-		Order: row.order(), Terms: terms[row.VoucherID], Action: action, By: order.Owner, At: now,
+		Order: row.order(), Terms: terms[row.VoucherID], Action: action, By: c.by, At: c.at,
 	}
 	for _, h := range s.hooks {
 		if h.May == nil {

@@ -191,35 +191,41 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 		if row.Status == order.Refunding || row.Status == order.Refunded {
 			return nil // asked before
 		}
-		if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
-			return err
-		}
-		p, err := paymentOf(tx, row.ID, order.PaymentReceived)
-		if err != nil {
-			return err
-		}
-		if p == nil && row.Amount > 0 {
-			return errNotPaid
-		}
 		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		if err := s.may(tx, row, order.RequestRefund, now); err != nil {
-			return err
-		}
-		if p == nil {
-			return s.refundNothing(tx, rows, now)
-		}
-		if err := s.advance(tx, rows, order.RequestRefund, cause{by: order.Owner, at: now}); err != nil {
-			return err
-		}
-		return p.sendBack(tx)
+		return s.refund(tx, rows, cause{by: order.Owner, at: now})
 	})
 	if err != nil {
 		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
 	}
 	return rows[0].order(), nil
+}
+
+// refund begins to send back the money of a locked order. One that cost nothing is refunded at once.
+func (s *Store) refund(tx *gorm.DB, rows []orderRow, c cause) error {
+	row := rows[0]
+	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
+		return err
+	}
+	p, err := paymentOf(tx, row.ID, order.PaymentReceived)
+	if err != nil {
+		return err
+	}
+	if p == nil && row.Amount > 0 {
+		return errNotPaid
+	}
+	if err := s.may(tx, row, order.RequestRefund, c); err != nil {
+		return err
+	}
+	if p == nil {
+		return s.refundNothing(tx, rows, c)
+	}
+	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+		return err
+	}
+	return p.sendBack(tx)
 }
 
 // Refunding implements service.PaymentLedger.

@@ -112,6 +112,7 @@ type orderRow struct {
 	FailTime      *time.Time   `gorm:"column:fail_time"`
 	LapseTime     *time.Time   `gorm:"column:lapse_time"`
 	Quantity      int64        `gorm:"column:quantity"`
+	Revision      int64        `gorm:"column:revision"`
 }
 
 // units returns how many units the order has.
@@ -127,6 +128,7 @@ func (r orderRow) order() order.Order {
 		RedeemedAt:  sqlkit.At(r.RedeemTime),
 		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime),
 		RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
+		Revision: r.Revision,
 	}
 }
 
@@ -138,6 +140,6 @@ func rowOf(o order.Order) orderRow {
 		PayTime: sqlkit.Stamp(o.PaidAt), RedeemTime: sqlkit.Stamp(o.RedeemedAt),
 		CancelTime: sqlkit.Stamp(o.CancelledAt), RefundingTime: sqlkit.Stamp(o.RefundingAt),
 		RefundTime: sqlkit.Stamp(o.RefundedAt), FailTime: sqlkit.Stamp(o.FailedAt),
-		LapseTime: sqlkit.Stamp(o.LapsedAt),
+		LapseTime: sqlkit.Stamp(o.LapsedAt), Revision: o.Revision,
 	}
 }

@@ -112,7 +112,13 @@ func (r orderRow) after(action order.Action, now time.Time) orderRow {
 		r.RedeemTime = &now
 	case order.Lapse:
 		r.LapseTime = &now
+	case order.Unredeem:
+		r.RedeemTime = nil
+	case order.Reinstate:
+		r.LapseTime = nil
+	case order.Extend:
 	}
+	r.Revision += action.Revisions()
 	return r
 }
 
@@ -128,10 +134,14 @@ func (r orderRow) changed(action order.Action) map[string]any {
 		columns["refunding_time"] = r.RefundingTime
 	case order.ConfirmRefund:
 		columns["refund_time"] = r.RefundTime
-	case order.Redeem:
+	case order.Redeem, order.Unredeem:
 		columns["redeem_time"] = r.RedeemTime
-	case order.Lapse:
+	case order.Lapse, order.Reinstate:
 		columns["lapse_time"] = r.LapseTime
+	case order.Extend:
+	}
+	if n := action.Revisions(); n > 0 {
+		columns["revision"] = gorm.Expr("revision + ?", n)
 	}
 	return columns
 }
@@ -199,7 +209,7 @@ func (s *Store) Transition(
 			return err
 		}
 		if by == order.Owner {
-			if err := s.may(tx, row, action, now); err != nil {
+			if err := s.may(tx, row, action, cause{by: by, at: now}); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,7 +14,7 @@ import (
 
 var actions = []order.Action{
 	order.Pay, order.Cancel, order.Expire, order.RequestRefund, order.ConfirmRefund, order.Revive,
-	order.Redeem, order.Lapse,
+	order.Redeem, order.Lapse, order.Unredeem, order.Extend, order.Reinstate,
 }
 
 // Every action on an order in every state: one step where the domain allows it, with its time, its event and its unit;
@@ -57,6 +58,12 @@ func TestTransition(t *testing.T) {
 					want.RedeemedAt = ledgertest.RecordedAt
 				case order.Lapse:
 					want.LapsedAt = ledgertest.RecordedAt
+				case order.Unredeem:
+					want.RedeemedAt, want.Revision = time.Time{}, 2
+				case order.Reinstate:
+					want.LapsedAt, want.Revision = time.Time{}, 2
+				case order.Extend:
+					want.Revision = 1
 				}
 				if diff := cmp.Diff(want, got); err != nil || diff != "" {
 					t.Errorf("%s: %v (-want +got):\n%s", action, err, diff)

@@ -47,6 +47,12 @@ const (
 	Exported  Action = "export"  // orders, with their codes masked or whole
 	Forced    Action = "force"   // a lock, taken from its holder
 	Revoked   Action = "revoke"  // the tokens of a user, or of an issuer's users
+
+	OrderCancelled Action = "cancel" // somebody's order, by staff
+	OrderRefunded  Action = "refund"
+
+	CouponExtended   Action = "extend"
+	CouponUnredeemed Action = "unredeem"
 )
 
 // FieldChange is the change of one field, with values written as in a request.

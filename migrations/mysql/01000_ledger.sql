@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.5', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.6', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -95,6 +95,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher_order (
     pay_deadline   DATETIME(3)  NULL COMMENT 'an unpaid order is closed then',
     lapse_time     DATETIME(3)  NULL,
     quantity       TINYINT      NOT NULL DEFAULT 1 COMMENT 'units',
+    revision       INT          NOT NULL DEFAULT 0 COMMENT 'numbers of its events that its times do not count: what staff did',
     PRIMARY KEY (id),
     UNIQUE KEY uk_order_live (user_id, voucher_id, live),
     KEY idx_order_voucher (voucher_id), -- lists of a voucher's orders by id, too: it ends with the primary key

@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.5', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.6', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -82,6 +82,7 @@ CREATE TABLE tb_voucher_order (
     pay_deadline   DATETIME     NULL,
     lapse_time     DATETIME     NULL,
     quantity       TINYINT      NOT NULL DEFAULT 1,
+    revision       INTEGER      NOT NULL DEFAULT 0,
     CONSTRAINT ck_order_kind CHECK (kind IN (0, 1)),
     CONSTRAINT ck_order_state CHECK (status BETWEEN 1 AND 8)
 );

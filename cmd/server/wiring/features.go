@@ -56,7 +56,8 @@ func FrontFor(
 ) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
-		Address: addresses.Of, ShopOf: shopOf(parts.Catalog), Orders: shop.OrderPages(parts.Orders),
+		Address: addresses.Of, ShopOf: shopOf(parts.Catalog),
+		Order: parts.Orders.Order, Orders: shop.OrderPages(parts.Orders),
 	}
 }
 

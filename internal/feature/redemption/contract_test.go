@@ -65,7 +65,7 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/till/redeem", Body: `{"code":"x","reservation":"r"}`, Header: key},
 				Invalid: &apitest.Request{Target: "/till/redeem", Body: `{"code":"x"}`},
 				Refusals: refused(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed,
-					redemption.ErrVoid, redemption.ErrReservationOver),
+					redemption.ErrVoid, redemption.ErrReservationOver, redemption.ErrUndone),
 			},
 			"POST /till/release": {
 				Access:   httpkit.ForTills,

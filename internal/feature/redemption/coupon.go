@@ -25,6 +25,8 @@ var (
 	ErrLapsed = errors.New("coupon has lapsed")
 	// ErrVoid: its order was given back for a refund.
 	ErrVoid = errors.New("coupon is void: its order is refunded")
+	// ErrUndone: this request redeemed it, and staff have undone that.
+	ErrUndone = errors.New("the redemption was undone")
 	// ErrWrongCodes: the till has sent too many wrong codes.
 	ErrWrongCodes = errors.New("too many wrong codes")
 )
@@ -47,7 +49,7 @@ type Coupon struct {
 	RedeemedAt time.Time    // zero until then
 	// Reservation is the last one; it bars others until its time. A zero one has ended.
 	Reservation Reservation
-	// Ended are the requests whose reservations were released or replaced.
+	// Ended are the requests whose reservations are over, and those that redeemed it until staff undid that.
 	Ended EndedRequests
 	// RedeemedBy and RedeemKey are the till and the key of the request that redeemed it.
 	RedeemedBy int64
@@ -222,6 +224,8 @@ func (c *Coupon) reserve(cmd Command, now time.Time) (repeated bool, reason erro
 
 func (c *Coupon) redeem(cmd Command, now time.Time) error {
 	switch held := c.Reserved(now); {
+	case c.Ended.Has(cmd.Till.ID, redeemRequest(cmd.Key)):
+		return ErrUndone
 	case cmd.Reservation == "" && held:
 		return ErrReserved
 	case cmd.Reservation == "" && c.Past(now):
@@ -231,7 +235,7 @@ func (c *Coupon) redeem(cmd Command, now time.Time) error {
 	}
 	c.Status, c.RedeemedAt = order.Redeemed, now
 	c.RedeemedBy, c.RedeemKey = cmd.Till.ID, cmd.Key
-	c.Reservation = Reservation{}
+	c.end()
 	return nil
 }
 

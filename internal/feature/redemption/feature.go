@@ -34,8 +34,9 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 	m := newMetrics()
 	tills := NewTills(ledger, core.Notifier, m, uuid.NewString, time.Now)
 	return feature.Parts{
-		Start:  []func(context.Context) error{ledger.begin},
-		Routes: Routes(tills, core.Sales, core.Purchases, core.Front),
+		Start: []func(context.Context) error{ledger.begin},
+		Routes: append(Routes(tills, core.Sales, core.Purchases, core.Front),
+			StaffRoutes(NewStaff(ledger, core.Notifier), core.Front)...),
 		Jobs: []func(context.Context) error{
 			NewLapser(ledger, core.Locks, core.Notifier, m, core.Log).Run, NewKeyLoader(ledger, core.Log).Run,
 		},

@@ -35,9 +35,14 @@ func (l *Ledger) Hook() sqlkit.Hook {
 		May:   checkRefund,
 		Wants: func(t order.Terms, to order.Status) bool { return to == order.Paid && t.Redemption.ByCode },
 		Changed: func(tx *gorm.DB, changes []order.Change) error {
-			coupons := make([]couponRow, len(changes))
-			for i, c := range changes {
-				coupons[i] = newCouponRow(c.Order, c.Terms, c.At)
+			var coupons []couponRow
+			for _, c := range changes {
+				if c.Action.Pays() { // else it has come back to this state, and has its code
+					coupons = append(coupons, newCouponRow(c.Order, c.Terms, c.At))
+				}
+			}
+			if len(coupons) == 0 {
+				return nil
 			}
 			if err := l.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
 				return err

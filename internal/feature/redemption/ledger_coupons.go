@@ -53,6 +53,7 @@ func (r *couponRow) coupon(o order.Order) Coupon {
 // take copies what tills change in a coupon into its row.
 func (r *couponRow) take(c Coupon) {
 	r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = nil, nil, nil, nil
+	r.RedeemedBy, r.RedeemKey = nil, nil
 	r.EndedRequests = string(c.Ended)
 	if held := c.Reservation; held.ID != "" {
 		r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = &held.ID, &held.Till, &held.Key, &held.Until
@@ -81,7 +82,7 @@ func couponsOf(tx *gorm.DB, orderIDs []int64) (map[int64]*couponRow, error) {
 func saveCoupons(tx *gorm.DB, rows []couponRow) error {
 	for part := range sqlkit.Chunks(rows) {
 		changes := clause.AssignmentColumns([]string{
-			"due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "ended_requests",
+			"valid_until", "due_time", "reservation", "reserved_by", "reserve_key", "reserved_until", "ended_requests",
 			"redeemed_by", "redeem_key",
 		})
 		err := tx.Clauses(

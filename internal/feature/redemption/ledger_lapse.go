@@ -41,7 +41,7 @@ func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []ord
 }
 
 // lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
-// again but for the reserved ones.
+// again but for the reserved ones, and those that staff have extended meanwhile.
 func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 	orders, err := l.orders.Lock(tx, due)
 	if err != nil {
@@ -63,7 +63,7 @@ func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 			return nil, fmt.Errorf("there is a coupon and no order %d", id)
 		}
 		coupon := coupons[id].coupon(o)
-		if coupon.Reserved(now) {
+		if coupon.Reserved(now) || !coupon.Past(now) { // staff may have extended it since it was found
 			continue
 		}
 		if o.Status == order.Paid {

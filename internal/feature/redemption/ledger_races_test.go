@@ -199,8 +199,9 @@ func TestLostCommitReplyOfTills(t *testing.T) {
 			t.Errorf("%s again: %+v", name, o)
 		}
 	}
-	l.Exec(t, "UPDATE tb_coupon SET due_time = ? WHERE redeemed_by IS NULL AND reservation IS NULL",
-		ledgertest.Stored(ledgertest.RecordedAt))
+	past := ledgertest.Stored(ledgertest.RecordedAt)
+	l.Exec(t, "UPDATE tb_coupon SET due_time = ?, valid_until = ? WHERE redeemed_by IS NULL AND reservation IS NULL",
+		past, past)
 	proxy.DropRepliesTo("COMMIT", 1)
 	_, _, err := store.LapseDue(t.Context(), 1, 9)
 	ledgertest.Infrastructure(t, err)

@@ -48,6 +48,20 @@ func Rules() []httpkit.Rule {
 			English: "This coupon is void: it was refunded.", Chinese: "该券已退款，不可使用",
 			Members: couponMembers,
 		}},
+		{Matches: httpkit.Is(ErrUndone), Failure: httpkit.Failure{
+			Code: "REDEMPTION_UNDONE", Status: http.StatusConflict, Title: "The redemption was undone",
+			Detail: "This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; " +
+				"redeem anew, with another key.",
+			English: "This was redeemed, and the shop has undone it. Redeem it anew.", Chinese: "该核销已被撤销，请重新核销",
+			Members: couponMembers,
+		}},
+		{Matches: httpkit.Is(ErrNotLater), Failure: httpkit.Failure{
+			Code: "NOT_LATER", Status: http.StatusConflict, Title: "Not a later date",
+			Detail: "The date is not after the one that the coupon has, or it has passed, or the coupon is valid for " +
+				"ever. Nothing was changed.",
+			English: "Choose a time that is later than the coupon's date, and still to come.",
+			Chinese: "请选择晚于现有有效期且尚未到来的时间",
+		}},
 		{Matches: httpkit.Is(ErrWrongCodes), Failure: httpkit.Failure{
 			Code: "TOO_MANY_WRONG_CODES", Status: http.StatusTooManyRequests, RetryAfter: "10",
 			Title:   "Too many wrong codes",

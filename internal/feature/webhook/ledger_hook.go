@@ -96,7 +96,7 @@ func (l *Ledger) Hook() sqlkit.Hook {
 func announce(tx *gorm.DB, changes []order.Change) error {
 	events := make([]eventRow, len(changes))
 	for i, c := range changes {
-		e, err := dispatch.EventOf(c.Order, c.Terms.ShopID, c.At, c.Why)
+		e, err := dispatch.EventOf(c)
 		if err != nil {
 			return err
 		}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/kit/idempotency"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 )
 
@@ -40,6 +42,22 @@ type Bodies struct{ Limit int64 } // bytes
 // that is wrong, or ErrTooLarge.
 func (b Bodies) Read(c *gin.Context, fields ...jsonbody.Field) error {
 	return SizeError(jsonbody.Read(RawWriter(c), c.Request, b.Limit, fields...))
+}
+
+// maxWhy is how many characters a reason may have; the ledger's columns are wider.
+const maxWhy = 200
+
+// ReadWhy is Read with one more field, the reason that an admin gives for what they do.
+func (b Bodies) ReadWhy(c *gin.Context, fields ...jsonbody.Field) (why string, err error) {
+	if err := b.Read(c, append(fields, jsonbody.Required(jsonbody.Text("why", &why)))...); err != nil {
+		return "", err
+	}
+	why = strings.TrimSpace(why)
+	if n := utf8.RuneCountInString(why); n == 0 || n > maxWhy {
+		return "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length,
+			invalid.Data{"length": n, "min": 1, "max": maxWhy}))
+	}
+	return why, nil
 }
 
 // RawWriter returns the server's own writer under Gin's.

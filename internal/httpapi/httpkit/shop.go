@@ -3,12 +3,14 @@ package httpkit
 import (
 	"context"
 	"errors"
+	"math"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -68,4 +70,27 @@ func Owns(
 		err = voucher.ErrNotFound
 	}
 	return err
+}
+
+// OwnOrder returns the owner of the order in the path. find returns an order, or order.ErrNotFound; shopOf the shop of
+// its voucher, or voucher.ErrNotFound.
+func OwnOrder(
+	find func(ctx context.Context, id int64) (order.Order, error),
+	shopOf func(ctx context.Context, voucherID int64) (int64, error),
+) Owner {
+	return func(c *gin.Context, shop int64) error {
+		id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
+		if err := invalid.Join(bad); err != nil {
+			return err
+		}
+		o, err := find(c.Request.Context(), id)
+		if err != nil {
+			return err
+		}
+		theirs, err := shopOf(c.Request.Context(), o.VoucherID)
+		if errors.Is(err, voucher.ErrNotFound) || err == nil && theirs != shop {
+			return order.ErrNotFound
+		}
+		return err
+	}
 }

@@ -6,12 +6,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
@@ -32,10 +30,7 @@ type DeadLetters interface {
 	Discard(ctx context.Context, id, by, why string) (recorder.DeadLetter, error)
 }
 
-const (
-	maxWhy          = 200 // characters of a reason; the ledger's columns are wider
-	maxDeadLetterID = 64  // bytes; real ones have some 20
-)
+const maxDeadLetterID = 64 // bytes; real ones have some 20
 
 // listDeadLetters answers GET /admin/deadletter: dead letters, oldest first; next is the after of the following page.
 func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
@@ -114,13 +109,8 @@ func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Actio
 	if id = c.Param("id"); !isEntryID(id) {
 		return "", "", order.ErrNoDeadLetter
 	}
-	if err := a.cfg.Bodies.Read(c, jsonbody.Required(jsonbody.Text("why", &why))); err != nil {
+	if why, err = a.cfg.Bodies.ReadWhy(c); err != nil {
 		return "", "", err
-	}
-	why = strings.TrimSpace(why)
-	if n := utf8.RuneCountInString(why); n == 0 || n > maxWhy {
-		return "", "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length,
-			invalid.Data{"length": n, "min": 1, "max": maxWhy}))
 	}
 	return id, why, a.cfg.Audit.Note(c.Request.Context(), voucher.Entry{
 		By: httpkit.Author(c, who), Action: action,

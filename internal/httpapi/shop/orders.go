@@ -24,6 +24,10 @@ type Orders interface {
 	// Cancel cancels the user's unpaid order, waiting for the row of one that is queued; a cancelled one stays as it
 	// is. order.ErrNotFound, *order.StateError, order.ErrUnavailable.
 	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
+	// CancelForStaff cancels anybody's recorded order, once for each key of the act's author; a cancelled one stays as
+	// it is. order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable,
+	// *idempotency.RepeatedError, idempotency.ErrReused.
+	CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// History returns what happened to the order, oldest first. order.ErrUnavailable.
 	History(ctx context.Context, o order.Order) ([]order.Event, error)
 	// Order returns any user's recorded order. order.ErrNotFound, order.ErrUnavailable.
@@ -58,11 +62,16 @@ func (a *API) findOrder(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
+	return a.wholeOrder(c, o)
+}
+
+// wholeOrder is the answer that shows admins an order, with its history and its payments.
+func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) {
 	ans, err := a.orderAnswer(c, o, false)
 	if err != nil || a.cfg.Payments == nil {
 		return ans, err
 	}
-	payments, err := a.cfg.Payments.Of(c.Request.Context(), id)
+	payments, err := a.cfg.Payments.Of(c.Request.Context(), o.ID)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err
 	}

@@ -1,33 +1,17 @@
 package shop
 
 import (
-	"errors"
-	"math"
-
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
 // ownOrder returns order.ErrNotFound unless the order in the path is of the shop.
 func (a *API) ownOrder(c *gin.Context, shop int64) error {
-	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(bad); err != nil {
-		return err
-	}
-	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
-	if err != nil {
-		return err
-	}
-	theirs, err := a.cfg.ShopOf(c.Request.Context(), o.VoucherID)
-	if errors.Is(err, voucher.ErrNotFound) || err == nil && theirs != shop {
-		return order.ErrNotFound
-	}
-	return err
+	return httpkit.OwnOrder(a.cfg.Orders.Order, a.cfg.ShopOf)(c, shop)
 }
 
 // ownCheck returns voucher.ErrNotFound unless the checklist's voucher is of the shop. Without a voucher it refuses:

@@ -31,6 +31,10 @@ type Payments interface {
 	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded.
 	// Repeating it is harmless. order.ErrNotFound, *order.StateError.
 	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
+	// RefundForStaff is Refund for anybody's recorded order, once for each key of the act's author.
+	// order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError,
+	// idempotency.ErrReused.
+	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// Of returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
 	Of(ctx context.Context, orderID int64) ([]order.Payment, error)
 }
@@ -91,7 +95,7 @@ func (a *API) pay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) 
 	}}}, nil
 }
 
-// refund answers POST /order/:id/refund: 202 while the money is on its way, 200 once it is back.
+// refund answers POST /order/:id/refund.
 func (a *API) refund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {
@@ -101,11 +105,15 @@ func (a *API) refund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, erro
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	status := http.StatusOK
+	return httpkit.Answer{Status: refundStatus(o), Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
+}
+
+// refundStatus is 202 while the money is on its way, 200 once it is back.
+func refundStatus(o order.Order) int {
 	if o.Status == order.Refunding {
-		status = http.StatusAccepted
+		return http.StatusAccepted
 	}
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
+	return http.StatusOK
 }
 
 const (

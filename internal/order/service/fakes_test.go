@@ -92,6 +92,16 @@ func (f *fakeLedger) Transition(
 	return o, nil
 }
 
+// CancelForStaff is Transition, with the act's reason instead of an audit entry.
+func (f *fakeLedger) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return f.Transition(ctx, act.OrderID, 0, order.Cancel, act.Actor())
+}
+
+// RefundForStaff is AskRefund of anybody's order.
+func (f *fakeLedger) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return f.AskRefund(ctx, 0, act.OrderID)
+}
+
 func (f *fakeLedger) History(_ context.Context, id int64) (events []order.Event, err error) {
 	err = f.Call("history", func() error { events = slices.Clone(f.history[id]); return nil })
 	return events, err

@@ -50,6 +50,19 @@ func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order
 	if state, is := errors.AsType[*order.StateError](err); is && state.Status == order.Cancelled {
 		return s.lookup.Order(ctx, userID, orderID)
 	}
+	return s.cancelled(ctx, o, err)
+}
+
+// CancelForStaff cancels anybody's recorded order and returns it; a cancelled one is returned unchanged. It returns
+// ErrNotFound, *order.StateError for one that cannot be cancelled, *order.NotNowError, ErrUnavailable; for the author's
+// key, *idempotency.RepeatedError and idempotency.ErrReused.
+func (s *Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	o, err := s.ledger.CancelForStaff(ctx, act)
+	return s.cancelled(ctx, o, err)
+}
+
+// cancelled has an order that was just cancelled known to those who watch it, and its unit given back to Redis.
+func (s *Orders) cancelled(ctx context.Context, o order.Order, err error) (order.Order, error) {
 	if err != nil {
 		return order.Order{}, order.OrUnavailable(err)
 	}

@@ -160,6 +160,23 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	if errors.Is(err, order.ErrNotFound) {
 		return order.Order{}, p.notPaid(ctx, userID, orderID)
 	}
+	return p.refunding(ctx, sub, o, err)
+}
+
+// RefundForStaff returns the money for anybody's paid order, as Refund does for its owner's. It returns ErrNotFound
+// also for an order that is not recorded yet; *order.StateError, *order.NotNowError, ErrUnavailable; for the author's
+// key, *idempotency.RepeatedError and idempotency.ErrReused.
+func (p *Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	sub := p.parts.Notifier.Subscribe(act.OrderID)
+	defer sub.Cancel()
+	o, err := p.ledger.RefundForStaff(ctx, act)
+	return p.refunding(ctx, sub, o, err)
+}
+
+// refunding waits a little for the money of an order to go back, and returns the order as it is then.
+func (p *Payments) refunding(
+	ctx context.Context, sub *Subscription, o order.Order, err error,
+) (order.Order, error) {
 	if err != nil {
 		return order.Order{}, order.OrUnavailable(err)
 	}
@@ -175,7 +192,7 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	if _, err := sub.Wait(waiting, order.Refunding); err != nil {
 		return o, nil // the order is returned as refunding
 	}
-	if now, err := p.parts.Lookup.Order(ctx, userID, orderID); err == nil {
+	if now, err := p.parts.Lookup.Order(ctx, o.UserID, o.ID); err == nil {
 		o = now
 	}
 	return o, nil

@@ -15,6 +15,10 @@ type OrderLedger interface {
 	// and returns the order after it. owner 0 stands for any owner. ErrNotFound when the order does not exist or is
 	// another user's; *order.StateError when the step is not possible.
 	Transition(ctx context.Context, orderID, owner int64, action order.Action, by order.Actor) (order.Order, error)
+	// CancelForStaff cancels anybody's order, once for each key of the act's author, with an entry in the audit trail;
+	// a cancelled one stays as it is. ErrNotFound, *order.StateError, *order.NotNowError; for the key,
+	// *idempotency.RepeatedError and idempotency.ErrReused.
+	CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// History returns the order's events since it was recorded, oldest first.
 	History(ctx context.Context, orderID int64) ([]order.Event, error)
 	// Find returns orders that pass the filter, with an id below before, newest first, at most limit.
@@ -55,6 +59,10 @@ type PaymentLedger interface {
 type RefundLedger interface {
 	// AskRefund takes the owner's paid order, and its received payment, to refunding. Repeating it is no error.
 	AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error)
+	// RefundForStaff is AskRefund for anybody's order, once for each key of the act's author, with an entry in the
+	// audit trail. ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError and
+	// idempotency.ErrReused.
+	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// Refunding returns up to n payments whose money must go back, the oldest first.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
 	// Refunded records that the money has gone back. An order that is refunding by this payment takes the step

@@ -26,6 +26,7 @@ func Types() []Type {
 	for _, s := range states {
 		types = append(types, typeOf(s))
 	}
+	types = append(types, OrderExtended, OrderRestored)
 	for _, k := range ofWaitlists() {
 		types = append(types, TypeOfTurn(k))
 	}
@@ -33,6 +34,24 @@ func Types() []Type {
 }
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
+
+// Types of events of acts of staff after which an order is paid, although nobody has paid.
+const (
+	OrderExtended Type = "order.extended" // its coupon has a later date
+	OrderRestored Type = "order.restored" // its redemption was undone
+)
+
+// typeOfChange returns the type of the event that tells of a change.
+func typeOfChange(c order.Change) Type {
+	switch c.Action {
+	case order.Extend, order.Reinstate:
+		return OrderExtended
+	case order.Unredeem:
+		return OrderRestored
+	default:
+		return typeOf(c.Order.Status)
+	}
+}
 
 // Event is one change of an order, or on a waiting list, as endpoints receive it.
 type Event struct {
@@ -73,6 +92,7 @@ type data struct {
 	Reason        string     `json:"reason,omitempty"` // why it failed
 	Why           string     `json:"why,omitempty"`    // in English
 	WhyCode       order.Why  `json:"whyCode,omitempty"`
+	Until         string     `json:"until,omitempty"` // the coupon's date, where that was extended
 	CreateTime    *time.Time `json:"createTime,omitempty"`
 	PayBefore     *time.Time `json:"payBefore,omitempty"`
 	PayTime       *time.Time `json:"payTime,omitempty"`
@@ -84,14 +104,16 @@ type data struct {
 	LapseTime     *time.Time `json:"lapseTime,omitempty"`
 }
 
-// EventOf returns the event that the order has come to its present state; why may be empty.
-func EventOf(o order.Order, shopID int64, at time.Time, why order.Why) (Event, error) {
-	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOf(o.Status), At: at}
+// EventOf returns the event that tells of a change.
+func EventOf(c order.Change) (Event, error) {
+	o, shopID, at, why := c.Order, c.Terms.ShopID, c.At, c.Why
+	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOfChange(c), At: at}
 	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
 		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, ShopID: shopID,
 		VoucherID: o.VoucherID, UserID: o.UserID,
 		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason),
-		Why: why.In(words.English), WhyCode: why.Code(), CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
+		Why: why.In(words.English), WhyCode: why.Code(), Until: why.Until(),
+		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
 		PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
 		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
 		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),

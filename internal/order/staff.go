@@ -1,0 +1,40 @@
+package order
+
+import (
+	"fmt"
+	"strconv"
+
+	"seckill/internal/voucher"
+)
+
+// StaffAct is what staff do with somebody's order: once for each key of its author, with an entry in the audit trail.
+type StaffAct struct {
+	OrderID int64
+	By      voucher.Author
+	Why     string // for people; the trail has it, the order's history does not, as its owner reads that
+}
+
+// Actor returns who acts, as in histories.
+func (a StaffAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
+
+// ByAdmin returns the actor that is the admin with the user id; 0 is the service itself.
+func ByAdmin(id int64) Actor {
+	if id == 0 {
+		return ByService
+	}
+	return Actor(fmt.Sprintf("admin %d", id))
+}
+
+// Made returns what a key of the act's author has made: the order.
+func (a StaffAct) Made() string { return strconv.FormatInt(a.OrderID, 10) }
+
+// Audited returns what the audit trail says of an act that brings the order from one state to another, and of what else
+// it changes.
+func (a StaffAct) Audited(from, to Status, more ...voucher.FieldChange) []voucher.FieldChange {
+	changes := []voucher.FieldChange{{Field: "orderId", From: a.Made(), To: a.Made()}}
+	if from != to {
+		changes = append(changes, voucher.FieldChange{Field: "orderStatus", From: from.String(), To: to.String()})
+	}
+	changes = append(changes, more...)
+	return append(changes, voucher.FieldChange{Field: "why", To: a.Why})
+}

@@ -1,0 +1,72 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// CancelForStaff implements service.OrderLedger.
+func (s *Store) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, s.cancel)
+}
+
+// RefundForStaff implements service.PaymentLedger.
+func (s *Store) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, s.refund)
+}
+
+// actForStaff takes an order one step for staff. An order that has taken the step already stays as it is.
+func (s *Store) actForStaff(
+	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
+	take func(tx *gorm.DB, rows []orderRow, c cause) error,
+) (order.Order, error) {
+	var rows []orderRow
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := sqlkit.ClaimKey(tx, now, act.By.Key, act.Made()); err != nil {
+			return err
+		}
+		row, err := lockOrder(tx, act.OrderID, 0)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		if row.Status == action.To() || action == order.RequestRefund && row.Status == order.Refunded {
+			return nil
+		}
+		if now, err = s.db.LedgerTime(tx); err != nil { // the lock may have been waited for
+			return err
+		}
+		c := cause{by: act.Actor(), at: now, why: order.StaffDecided}
+		if err := take(tx, rows, c); err != nil {
+			return err
+		}
+		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
+			VoucherID: row.VoucherID, Action: audited, Changes: act.Audited(row.Status, rows[0].Status),
+		})
+	})
+	if err != nil {
+		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("%s order %d for staff", action, act.OrderID), err)
+	}
+	return rows[0].order(), nil
+}
+
+// cancel cancels a locked order.
+func (s *Store) cancel(tx *gorm.DB, rows []orderRow, c cause) error {
+	if err := order.Cancel.Check(rows[0].ID, rows[0].Status); err != nil {
+		return err
+	}
+	if err := s.may(tx, rows[0], order.Cancel, c); err != nil {
+		return err
+	}
+	return s.advance(tx, rows, order.Cancel, c)
+}
