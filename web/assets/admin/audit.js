@@ -2,6 +2,7 @@
 // Who changed what.
 
 import { html, useEffect } from '../vendor/htm-preact.js';
+import { actor } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 
 /** @param {any} props */
@@ -63,11 +64,13 @@ function Changes({ entry: e, words }) {
     if (['beginTime', 'endTime', 'visibleFrom', 'validUntil'].includes(field)) return time(text);
     if (COUNTS.has(field)) return number(Number(text));
     if (field === 'status') return t(text === '1' ? 'state.on_shelf' : 'state.off_shelf');
+    if (field === 'orderStatus') return t(`order.${text}`);
+    if (field === 'redeemedBy') return actor(text, words);
     if (field === 'paused') return t(text === 'true' ? 'yes' : 'no');
     return text;
   };
   const fresh = e.action === 'create';
   const told = fresh ? e.changes.filter((/** @type {any} */ c) => FIRST.has(c.field) || SEVERAL.has(c.field) && Number(c.to) > 1) : e.changes;
   return html`<ul class="changes">${told.map((/** @type {any} */ c) => html`<li>
-    <span class="soft">${has(`field.${c.field}`) ? t(`field.${c.field}`) : c.field}</span> ${!fresh && c.from !== '' && html`<del>${value(c.field, c.from)}</del> → `}<ins>${value(c.field, c.to)}</ins></li>`)}</ul>`;
+    <span class="soft">${has(`field.${c.field}`) ? t(`field.${c.field}`) : c.field}</span> ${!fresh && c.from !== '' && c.from !== c.to && html`<del>${value(c.field, c.from)}</del> → `}<ins>${value(c.field, c.to)}</ins></li>`)}</ul>`;
 }

@@ -12,15 +12,15 @@ import { Wrong, problems, useProblems } from './wrong.js';
 /** Money as it is typed, in cents. @param {string} text */
 const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
 /** A local time as it is typed, with the browser's zone. @param {string} text */
-const instant = (text) => new Date(text).toISOString();
+export const instant = (text) => new Date(text).toISOString();
 /** A time for <input type=datetime-local>. @param {string | number} time */
-function local(time) {
+export function local(time) {
   const at = new Date(time);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 /** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
-const skipped = (text) => local(text).slice(0, text.length) !== text;
+export const skipped = (text) => local(text).slice(0, text.length) !== text;
 
 /** What a new voucher starts with: the values of another, in another window. @param {any} v @param {number} now */
 export function copyOf(v, now) {

@@ -1,0 +1,129 @@
+package browser
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/internal/testkit"
+)
+
+// staffAct has the console do something to the open order, for a reason.
+func (w *window) staffAct(act, why string) {
+	w.tb.Helper()
+	w.click(fmt.Sprintf("dialog [data-act=%s]", act))
+	w.enter("#f-why", why)
+	w.click("dialog [data-act=yes]")
+}
+
+// TestConsoleStaff has an admin extend a coupon, undo its redemption and refund it, from the console; the buyer's page
+// and the audit trail say so.
+func TestConsoleStaff(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	for language, says := range map[string]struct{ later, paid, refund, why, missing, suffix string }{
+		"en-GB": {"later than the coupon", "Paid", "Refunded", "the shop was closed", "missing", ""},
+		"zh-CN": {"晚于现有有效期", "已支付", "已退款", "店铺停业", "必填", "-zh"},
+	} {
+		id, code := s.coupon("Noodles for two " + language)
+		w := open(t, s.url("/admin#/orders?orderId="+id), s.asAdmin(desktop().in(language)))
+		w.sees("dialog .tag", says.paid)
+		w.accessible()
+		w.picture("console-order-desktop"+says.suffix, false)
+
+		w.click("dialog [data-act=extend]")
+		w.click("dialog [data-act=yes]")
+		w.sees("#f-why-wrong", says.missing)
+		w.enter("#f-why", says.why)
+		evaluate[bool](w, "document.querySelector('#f-validUntil').value = '2026-01-01T00:00:00', true")
+		w.click("dialog [data-act=yes]")
+		w.sees("#f-validUntil-wrong", says.later)
+		w.accessible()
+		w.picture("console-extend-refused-desktop"+says.suffix, false)
+		later := time.Now().AddDate(1, 0, 0)
+		evaluate[bool](w, fmt.Sprintf("document.querySelector('#f-validUntil').value = '%s', true",
+			later.Format("2006-01-02T15:04:05")))
+		w.click("dialog [data-act=yes]")
+		w.sees("dialog .figures", fmt.Sprint(later.Year()))
+
+		till := open(t, s.url("/till"), s.asTill(phone().in(language)))
+		till.enter("#code", code)
+		till.click("[data-act=check]")
+		till.click("[data-act=redeem]")
+		till.sees(".result.good .says", "")
+		w = open(t, s.url("/admin#/orders?orderId="+id), s.asAdmin(desktop().in(language)))
+		w.click("dialog [data-act=unredeem]")
+		w.accessible()
+		w.picture("console-unredeem-desktop"+says.suffix, false)
+		w.click("dialog .button.quiet")
+		w.staffAct("unredeem", says.why)
+		w.sees("dialog .tag", says.paid)
+		w.staffAct("refund", says.why)
+		w.sees("dialog .tag", says.refund)
+		w.seesNo("dialog [data-act=refund]")
+		w.accessible()
+		w.picture("console-refunded-desktop"+says.suffix, false)
+		w.visit(s.url("/admin#/audit"))
+		w.sees("tr[data-action=refund]", says.why)
+		w.sees("tr[data-action=refund]", says.refund)
+		w.accessible()
+		w.picture("console-staff-audit-desktop"+says.suffix, false)
+	}
+}
+
+// TestConsoleStaffWithLostAnswer checks that a cancel whose answer is lost is done once.
+func TestConsoleStaffWithLostAnswer(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	v := s.onSale("Noodles for one", 5)
+	var bought struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", v), 42, nil, &bought)
+	p := testkit.NewProxy(t, s.server.Addr)
+	w := open(t, s.through(p)+"admin#/orders?orderId="+bought.OrderID, s.asAdmin(phone()))
+	p.DropRepliesTo("POST /admin/order", 1)
+	w.staffAct("cancel", "a mistake")
+	w.sees("dialog .tag", "Cancelled")
+	w.sees("dialog .history li:last-child", "by admin 1")
+	w.accessible()
+	w.picture("console-cancelled-phone", false)
+	if p.Lost() == 0 {
+		t.Error("no answer was lost: nothing was tested")
+	}
+	var trail []struct{ Action string }
+	s.must(http.MethodGet, fmt.Sprintf("/admin/audit?voucherId=%d", v), admin, nil, &trail)
+	cancels := 0
+	for _, e := range trail {
+		if e.Action == "cancel" {
+			cancels++
+		}
+	}
+	if cancels != 1 {
+		t.Errorf("%d cancels in the audit trail, want 1", cancels)
+	}
+}
+
+// TestConsoleStaffRefused checks that what a till has done meanwhile is a clear refusal, and that the order is shown as
+// it is by then.
+func TestConsoleStaffRefused(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	id, code := s.coupon("Noodles for two")
+	for language, says := range map[string]string{"en-GB": "The order is: Redeemed", "zh-CN": "已使用"} {
+		w := open(t, s.url("/admin#/orders?orderId="+id), s.asAdmin(phone().in(language)))
+		w.click("dialog [data-act=refund]")
+		w.enter("#f-why", "a mistake")
+		till := open(t, s.url("/till"), s.asTill(phone()))
+		till.enter("#code", code)
+		till.click("[data-act=check]")
+		till.click("[data-act=redeem]")
+		till.sees(".result.good .says", "")
+		w.click("dialog [data-act=yes]")
+		w.sees("dialog [role=alert]", says)
+		w.accessible()
+		w.picture("console-refund-refused-phone-"+language, false)
+		w.click("dialog .button.quiet")
+		w.staffAct("unredeem", "a mistake")
+		w.sees("dialog [data-act=refund]", "")
+	}
+}

@@ -1,0 +1,69 @@
+// @ts-check
+// One order: what it is, its payments and its history. Staff may act on it (staff.js).
+
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { Dialog, announce } from '../shell.js';
+import { trouble } from './parts.js';
+import { StaffAct, actsOn } from './staff.js';
+
+/** The colour of an order's state. @type {Record<string, string>} */
+export const TONES = { paid: 'good', redeemed: 'good', unpaid: 'warn', refunding: 'warn', failed: 'bad' };
+
+/** How often an order whose money goes back is read again, in milliseconds. */
+const AGAIN = 2000;
+
+/** Who did something to an order: the words that are stored are the service's own. @param {string} by @param {import('../words.js').Words} words */
+export function actor(by, { t, has }) {
+  if (has(`by.${by}`)) return t(`by.${by}`);
+  const [kind, n] = by.split(' ');
+  return has(`by.${kind}.n`) ? t(`by.${kind}.n`, { n }) : by;
+}
+
+/** One order in a dialog, or what staff are asked before they act on it. @param {any} props onChange is called when it has come to another state */
+export function Order({ id, client, words, onClose, onChange }) {
+  const { t } = words;
+  const [o, setOrder] = useState(/** @type {any} */ (null));
+  const [wrong, setWrong] = useState('');
+  const [act, setAct] = useState('');
+  const read = async () => {
+    const answer = await client.ask('GET', `/admin/order/${encodeURIComponent(id)}`);
+    setWrong(answer.success ? '' : trouble(answer, t));
+    if (answer.success) setOrder(answer.data);
+  };
+  useEffect(() => void read(), []);
+  const status = o?.status;
+  useEffect(() => {
+    if (status !== 'refunding') return undefined;
+    const timer = setInterval(() => document.hidden || read(), AGAIN);
+    return () => {
+      clearInterval(timer);
+      onChange();
+    };
+  }, [status]);
+  useEffect(() => void (status === 'refunded' && announce(t('staff.refund.done'))), [status]);
+  const done = () => {
+    onChange();
+    void read();
+  };
+  if (act) return html`<${StaffAct} key=${act} act=${act} order=${o} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setAct('')} />`;
+  return html`<${Dialog} key="order" title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
+    ${!o && !wrong && html`<p class="soft">${t('loading')}</p>`}
+    ${wrong && html`<p class="note warn" role="alert">${wrong}</p>`}
+    ${o && html`<div class="stack"><${Facts} order=${o} words=${words} />
+      ${status === 'refunding' && html`<p class="note" role="status">${t('staff.refund.coming')}</p>`}
+      <div class="row actions">${actsOn(o).map((one) => html`<button type="button" class=${`button small ${one.danger ? 'danger' : ''}`} data-act=${one.act} onClick=${() => setAct(one.act)}>${t(`staff.${one.act}`)}</button>`)}</div></div>`}
+  <//>`;
+}
+
+/** @param {any} props */
+function Facts({ order: o, words }) {
+  const { t, time, money } = words;
+  return html`<div class="stack">
+    <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
+    <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
+    ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
+    ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
+      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}
+    <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), words.why(e)])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
+  </div>`;
+}

@@ -1,0 +1,61 @@
+// @ts-check
+// What staff do to somebody's order: cancel it, give its money back, give its coupon a later date, undo its redemption. Each asks first, with a
+// reason for the audit trail, and is done once, however often it is sent.
+
+import { html, useState } from '../vendor/htm-preact.js';
+import { announce } from '../shell.js';
+import { instant, local, skipped } from './form.js';
+import { Ask, Field, incomplete, tied, trouble } from './parts.js';
+import { refusal } from './wrong.js';
+
+/** @typedef {{act: string, danger?: boolean, dated?: boolean, coupon?: boolean}} Act coupon: it needs one; dated: one with a date */
+
+/** What staff may do to an order, by its state. @type {Record<string, Act[]>} */
+const ACTS = {
+  unpaid: [{ act: 'cancel', danger: true }],
+  paid: [{ act: 'extend', dated: true }, { act: 'refund', danger: true }],
+  redeemed: [{ act: 'unredeem', danger: true, coupon: true }],
+  lapsed: [{ act: 'extend', dated: true }],
+};
+
+/** What staff may do to the order now. @param {any} o @returns {Act[]} */
+export const actsOn = (o) => (ACTS[o.status] ?? []).filter((one) => (!one.dated || o.coupon?.validUntil) && (!one.coupon || o.coupon));
+
+/** Asks before an act, and does it. @param {any} props onRefused is called when the order may be other than it is shown */
+export function StaffAct({ act, order: o, client, words, onClose, onDone, onRefused }) {
+  const { t, money } = words;
+  const [busy, setBusy] = useState(false);
+  const dated = act === 'extend';
+  /** @param {FormData} form @param {any} element */
+  const run = async (form, element) => {
+    const typed = { why: String(form.get('why')).trim(), ...(dated && { validUntil: String(form.get('validUntil')) }) };
+    /** @type {Record<string, string>} */
+    const found = {};
+    if (!typed.why) found.why = t('wrong.missing');
+    if (dated && incomplete(element.elements.validUntil)) found.validUntil = t('wrong.time');
+    else if (typed.validUntil === '') found.validUntil = t('wrong.missing');
+    else if (typed.validUntil && skipped(typed.validUntil)) found.validUntil = t('wrong.skipped');
+    if (Object.keys(found).length > 0) return [found];
+    setBusy(true);
+    const answer = await client.create(`/admin/order/${o.id}/${act}`, { ...typed, ...(typed.validUntil && { validUntil: instant(typed.validUntil) }) });
+    setBusy(false);
+    if (!answer.success) {
+      onRefused();
+      if (answer.code === 'NOT_LATER') return [{ validUntil: trouble(answer, t) }];
+      return refusal(answer, t, answer.code === 'ORDER_STATE' ? t('staff.state', { state: t(`order.${answer.data.status}`) }) : trouble(answer, t));
+    }
+    announce(t(answer.status === 202 ? 'staff.refund.coming' : `staff.${act}.done`));
+    onDone();
+    return '';
+  };
+  const says = t(act === 'refund' && !o.amount ? 'staff.refund.free' : `staff.${act}.says`, { user: String(o.userId), money: money(o.amount ?? 0) });
+  return html`<${Ask} title=${t(`staff.${act}.ask`, { id: o.id })} says=${says} yes=${t(`staff.${act}.yes`)} danger=${!dated} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+    ${dated && html`<${Field} name="validUntil" label=${t('form.zone', { label: t('staff.until'), zone: words.zone() })} wrong=${wrong.validUntil}>
+      <input ...${tied('validUntil', wrong.validUntil)} type="datetime-local" step="1" defaultValue=${local(o.coupon.validUntil)} />
+    <//>`}
+    <${Field} name="why" label=${t('field.why')} hint=${t('staff.why')} wrong=${wrong.why}>
+      <input ...${tied('why', wrong.why, true)} autocomplete="off" />
+    <//>
+    <p class="soft" role="status">${busy && t('staff.busy')}</p>`}
+  <//>`;
+}
