@@ -5321,6 +5321,10 @@ export interface operations {
                 userId?: components["schemas"]["Id"];
                 /** @description Only orders in this state. */
                 status?: components["schemas"]["RecordedStatus"];
+                /** @description Only this shop's. */
+                shopId?: components["schemas"]["Id"];
+                /** @description Only those of the payment with this id, or with this reference at its provider. */
+                payment?: string;
             };
             header?: never;
             path?: never;
@@ -5341,6 +5345,7 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

@@ -166,9 +166,9 @@ func routesDescribed() map[string]described {
 			refusals: []error{noOrder, state, &order.NotNowError{Why: errCoupon}, unavailable},
 		},
 		"GET /admin/order": {
-			good:     request{target: "/admin/order?limit=1&userId=42&status=paid"},
+			good:     request{target: "/admin/order?limit=1&userId=42&shopId=2&payment=pay_1&status=paid"},
 			succeeds: []func(*setup){asIs, has(order.Paid)},
-			invalid:  &request{target: "/admin/order?status=queued"}, refusals: []error{unavailable},
+			invalid:  &request{target: "/admin/order?status=queued&payment="}, refusals: []error{unavailable},
 		},
 		"GET /admin/order/:id": {
 			good: request{target: "/admin/order/5"}, succeeds: []func(*setup){

@@ -307,7 +307,8 @@ func TestFindOrders(t *testing.T) {
 		"?userId=42&voucherId=5&status=refunding&before=100&limit=7": {
 			order.Filter{UserID: 42, VoucherID: 5, Status: order.Refunding}, 100, 8,
 		},
-		"?status=failed": {order.Filter{Status: order.Failed}, 9223372036854775807, 21},
+		"?shopId=3&payment=chg_1": {order.Filter{ShopID: 3, Payment: "chg_1"}, 9223372036854775807, 21},
+		"?status=failed":          {order.Filter{Status: order.Failed}, 9223372036854775807, 21},
 	} {
 		var got asked
 		a := newAPI(t, withOrders(fakeOrders{
@@ -372,6 +373,8 @@ func TestOrderFilterValues(t *testing.T) {
 	// Queued orders have no row: only their owner can see them. An owner's route has no userId.
 	for target, field := range map[string]string{
 		"/admin/order?status=queued": "status", "/admin/order?userId=x": "userId", "/admin/order?userId=0": "userId",
+		"/admin/order?payment=": "payment", "/admin/order?payment=%20": "payment", "/admin/order?shopId=x": "shopId",
+		"/admin/order?payment=" + strings.Repeat("x", 129): "payment",
 	} {
 		got := wantProblem(t, asBoth(t, a, target), http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {

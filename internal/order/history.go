@@ -29,6 +29,7 @@ type Filter struct {
 	UserID    int64
 	VoucherID int64
 	ShopID    int64  // only the ledger restricts by it
+	Payment   string // a payment's id, or a provider's reference of one; only Find of the ledger restricts by it
 	Status    Status // Queued (0) does not restrict: queued orders have no row
 	Waiting   bool   // only queued orders: the ledger has none
 }

@@ -73,10 +73,12 @@ func (n Notice) Check() error {
 	return CheckReference(n.Reference)
 }
 
+// MaxReference is how many characters a provider's reference may have: as wide as the column.
+const MaxReference = 128
+
 // CheckReference returns ErrBadNotice, wrapped, for what cannot be stored as a provider's reference.
 func CheckReference(reference string) error {
-	const longest = 128 // as wide as the column
-	if len(reference) > longest || !visible(reference) {
+	if len(reference) > MaxReference || !visible(reference) {
 		return fmt.Errorf("%w: %.150q is not a reference", ErrBadNotice, reference)
 	}
 	return nil

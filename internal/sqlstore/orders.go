@@ -71,6 +71,13 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 	if f.VoucherID != 0 && f.UserID == 0 && f.Status == order.Queued {
 		query = s.byVoucher(query)
 	}
+	if f.Payment != "" {
+		ids, err := s.paidWith(ctx, f.Payment)
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		query = query.Where("id IN ?", ids)
+	}
 	var rows []orderRow
 	if err := filtered(query, f).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
 		return nil, sqlkit.ReadError("listing orders", err)
@@ -80,6 +87,21 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 		orders[i] = row.order()
 	}
 	return orders, nil
+}
+
+// paidWith returns the orders of the payments that have the id or the reference: one as a rule, and no more than 1000.
+func (s *Store) paidWith(ctx context.Context, payment string) (ids []int64, err error) {
+	const most = 1000
+	for _, column := range []string{"id", "reference"} {
+		var found []int64
+		err := s.db.Read(ctx).Model(&paymentRow{}).Where(column+" = ?", payment).Limit(most).
+			Pluck("order_id", &found).Error
+		if err != nil {
+			return nil, sqlkit.ReadError("finding the orders of payment "+payment, err)
+		}
+		ids = append(ids, found...)
+	}
+	return ids[:min(len(ids), most)], nil
 }
 
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.

@@ -3,6 +3,7 @@ package sqlstore_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"gorm.io/gorm"
@@ -129,5 +130,48 @@ func TestRefundForStaff(t *testing.T) {
 			t.Errorf("history\n%s", got)
 		}
 		l.Conserved(t, v)
+	})
+}
+
+// Orders are found by their shop, and by a payment's id or the provider's reference of it.
+func TestFindOrdersOfAPayment(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		cs := l.NewOrders(t, v, 3)
+		var paid []order.Payment
+		for _, c := range cs[:2] {
+			paid = append(paid, l.Pays(t, c))
+		}
+		if err := l.SetReference(t.Context(), paid[1].ID, "chg_1"); err != nil {
+			t.Fatal(err)
+		}
+		shop, err := l.Voucher(t.Context(), v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, one := range map[string]struct {
+			order.Filter
+			want []order.Claim
+		}{
+			"by id":                 {order.Filter{Payment: paid[0].ID}, cs[:1]},
+			"by reference":          {order.Filter{Payment: "chg_1"}, cs[1:2]},
+			"by none":               {order.Filter{Payment: "chg_2"}, nil},
+			"in its shop":           {order.Filter{Payment: "chg_1", ShopID: shop.ShopID}, cs[1:2]},
+			"in another shop":       {order.Filter{Payment: "chg_1", ShopID: shop.ShopID + 1}, nil},
+			"of another state":      {order.Filter{Payment: "chg_1", Status: order.Paid}, nil},
+			"all of another's shop": {order.Filter{ShopID: shop.ShopID + 1}, nil},
+		} {
+			found, err := l.Find(t.Context(), one.Filter, 1<<62, 9)
+			var ids, want []int64
+			for _, o := range found {
+				ids = append(ids, o.ID)
+			}
+			for _, c := range one.want {
+				want = append(want, c.OrderID)
+			}
+			if err != nil || !slices.Equal(ids, want) {
+				t.Errorf("%s: %v, %v, want %v", name, ids, err, want)
+			}
+		}
 	})
 }

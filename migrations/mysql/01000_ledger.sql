@@ -161,6 +161,7 @@ CREATE TABLE IF NOT EXISTS tb_payment (
     PRIMARY KEY (id),
     KEY idx_payment_order (order_id),
     KEY idx_payment_state (state, create_time),
+    KEY idx_payment_reference (reference),
     CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 5)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

@@ -142,6 +142,7 @@ CREATE TABLE tb_payment (
 ) WITHOUT ROWID;
 CREATE INDEX idx_payment_order ON tb_payment (order_id);
 CREATE INDEX idx_payment_state ON tb_payment (state, create_time);
+CREATE INDEX idx_payment_reference ON tb_payment (reference);
 
 CREATE TABLE tb_request (
     caller      BIGINT       NOT NULL,

@@ -127,3 +127,21 @@ func TestConsoleStaffRefused(t *testing.T) {
 		w.sees("dialog [data-act=refund]", "")
 	}
 }
+
+// TestConsoleFindsOrderOfPayment finds an order by the id of its payment.
+func TestConsoleFindsOrderOfPayment(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	v := s.onSale("Noodles for one", 5)
+	var bought struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", v), 42, nil, &bought)
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", v), 43, nil, nil)
+	var payment struct{ PaymentID string }
+	s.must(http.MethodPost, "/order/"+bought.OrderID+"/pay", 42, nil, &payment)
+	w := open(t, s.url("/admin#/orders"), s.asAdmin(desktop()))
+	w.enter("#q-payment", payment.PaymentID)
+	w.keys("\r")
+	w.sees("tbody tr:only-child", bought.OrderID)
+	w.accessible()
+	w.picture("console-orders-of-payment-desktop", false)
+}

@@ -129,17 +129,33 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	values, badQuery := param.ParseQuery(c.Request)
 	userID, badUser := values.ID("userId", voucher.MaxID)
 	f, badFilter := filter(values, recordedStatuses()...)
+	shopID, badShop := values.ID("shopId", voucher.MaxID)
+	payment, badPayment := paymentName(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	if err := invalid.Join(append(badFilter, badQuery, badUser, badLimit, badCursor)...); err != nil {
+	err := invalid.Join(append(badFilter, badQuery, badUser, badShop, badPayment, badLimit, badCursor)...)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	f.UserID, f.ShopID = userID, who.Only()
+	f.UserID, f.Payment = userID, payment
+	if f.ShopID, err = who.Within(shopID); err != nil {
+		return httpkit.Answer{}, err
+	}
 	page, err := OrderPages(a.cfg.Orders)(c.Request.Context(), f, cursor, n)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+}
+
+// paymentName returns what the query asks for: a payment's id or a provider's reference of one; "" for any.
+func paymentName(values param.Query) (string, *invalid.Problem) {
+	text, given, bad := values.Text("payment")
+	if given && (text == "" || order.CheckReference(text) != nil) {
+		return "", invalid.New("payment", invalid.Malformed, invalid.Length,
+			invalid.Data{"value": invalid.Clip(text), "min": 1, "max": order.MaxReference})
+	}
+	return text, bad
 }
 
 // OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter

@@ -71,7 +71,7 @@ func (a *API) forStaff() []httpkit.Route {
 			httpkit.Staff("POST /voucher/:id/resume", a.resumeSale, own)),
 		when(a.cfg.Orders != nil,
 			httpkit.Staff("GET /admin/order", a.findOrders, httpkit.ByHandler,
-				httpkit.Query("userId", "voucherId", "status", "limit", "before")),
+				httpkit.Query("userId", "voucherId", "shopId", "payment", "status", "limit", "before")),
 			httpkit.Staff("GET /admin/order/:id", a.findOrder, a.ownOrder),
 			httpkit.Staff("POST /admin/order/:id/cancel", a.cancelForStaff, a.ownOrder, httpkit.Body,
 				httpkit.Keyed(a.actedBefore))),

@@ -392,6 +392,7 @@ export const TEXTS = {
   'filter.orderId': { en: 'Order number', zh: '订单号' },
   'filter.userId': { en: 'User', zh: '用户编号' },
   'filter.voucherId': { en: 'Voucher', zh: '优惠券编号' },
+  'filter.payment': { en: 'Payment', zh: '支付单号' },
   'filter.adminId': { en: 'Admin', zh: '管理员编号' },
   'any.state': { en: 'Any state', zh: '全部状态' },
   order: { en: 'Order', zh: '订单号' },
