@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )
 
@@ -15,19 +14,6 @@ const TitlesPerSearch = titlesPerSearch
 func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {
 	err = s.db.Pool().QueryRowContext(ctx, "SELECT "+expression).Scan(&value)
 	return value, err
-}
-
-// TakePermits takes all connections that a class can have.
-func TakePermits(s *Store, c bulkhead.Class) (release func()) {
-	var taken []bulkhead.Permit
-	for permit, ok := s.db.Bulkhead().Try(c); ok; permit, ok = s.db.Bulkhead().Try(c) {
-		taken = append(taken, permit)
-	}
-	return func() {
-		for _, permit := range taken {
-			permit.Release()
-		}
-	}
 }
 
 // Order returns one order, or order.ErrNotFound.

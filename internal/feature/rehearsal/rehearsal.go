@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -52,25 +53,10 @@ func (e *RunningError) Error() string {
 		e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
 }
 
-// Sales lists the sales that Redis must hold: the ledger.
-type Sales interface {
-	// SalesToKeep returns all of them with their vouchers.
-	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
-}
-
 // Clock is the clock that decides when a sale begins: Redis's (rule 12).
 type Clock interface {
 	// TimeIn returns the time of the Redis node that has the partition.
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
-}
-
-// Vouchers creates and changes vouchers: *voucher.Service.
-type Vouchers interface {
-	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
-	CreateBeside(ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale) (voucher.Shown, error)
-	// Change changes a voucher.
-	Change(ctx context.Context, by voucher.Author, id int64,
-		change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
 
 // FindVoucher returns a voucher as it is now, or voucher.ErrNotFound.
@@ -81,10 +67,10 @@ type Memory func(ctx context.Context) (used, limit int64, err error)
 
 // Parts are what rehearsals need.
 type Parts struct {
-	Sales    Sales
+	Sales    order.KeptSales
 	Clock    Clock
 	Find     FindVoucher
-	Vouchers Vouchers
+	Vouchers feature.Vouchers
 	Locker   order.Locker
 	Runs     Runs
 	Memory   Memory

@@ -21,8 +21,6 @@ type Metrics struct {
 	seconds  prometheus.Histogram
 }
 
-var _ Observer = (*Metrics)(nil)
-
 // NewMetrics returns metrics that are not registered.
 func NewMetrics() *Metrics {
 	counter := func(name, help string) prometheus.Counter {
@@ -54,7 +52,7 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.joins, m.turns, m.released, m.failures, m.seconds}
 }
 
-// Joined implements Observer.
+// Joined counts a request to join; err is nil for a place.
 func (m *Metrics) Joined(err error) { m.joins.WithLabelValues(joinResult(err)).Inc() }
 
 // joinResult names the result of a request to join.
@@ -74,7 +72,7 @@ func joinResult(err error) string {
 	}
 }
 
-// Answered implements Observer.
+// Answered counts an invitation that was accepted or declined.
 func (m *Metrics) Answered(accepted bool) {
 	result := "declined"
 	if accepted {
@@ -83,7 +81,7 @@ func (m *Metrics) Answered(accepted bool) {
 	m.turns.WithLabelValues(result).Inc()
 }
 
-// Turned implements Observer.
+// Turned counts what one turn of a list has changed, or that it failed with err.
 func (m *Metrics) Turned(p Pass, took time.Duration, err error) {
 	for result, n := range map[string]int64{
 		"invited": p.Invited, "standing": p.Accepted, "missed": p.Missed, "bought": p.Bought, "refused": p.Refused,

@@ -20,27 +20,17 @@ type TurnLedger interface {
 	Due(ctx context.Context) ([]int64, error)
 }
 
-// Observer is notified of what happens on waiting lists, for metrics. Its methods must not block.
-type Observer interface {
-	// Joined: a request to join was answered; err is nil for a place.
-	Joined(err error)
-	// Answered: an invitation was accepted, or declined.
-	Answered(accepted bool)
-	// Turned: one turn of a list changed so much, or failed with err.
-	Turned(p Pass, took time.Duration, err error)
-}
-
 // Turns take the turns of lists, one after the other. A turn is one transaction's work.
 type Turns struct {
-	ledger   TurnLedger
-	ids      order.IDs
-	outbox   order.FlushRequester
-	observer Observer
+	ledger  TurnLedger
+	ids     order.IDs
+	outbox  order.FlushRequester
+	metrics *Metrics
 }
 
 // NewTurns returns the turns of a ledger's lists.
-func NewTurns(ledger TurnLedger, ids order.IDs, outbox order.FlushRequester, observer Observer) *Turns {
-	return &Turns{ledger, ids, outbox, observer}
+func NewTurns(ledger TurnLedger, ids order.IDs, outbox order.FlushRequester, metrics *Metrics) *Turns {
+	return &Turns{ledger, ids, outbox, metrics}
 }
 
 // Take takes turns of one list until nothing is due. Error: order.ErrUnavailable.
@@ -50,7 +40,7 @@ func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 		start := time.Now()
 		pass, err := t.turn(ctx, voucherID, ids)
 		if err != nil && ctx.Err() == nil || pass.changed() { // a caller who has gone is no failure of the list
-			t.observer.Turned(pass, time.Since(start), err)
+			t.metrics.Turned(pass, time.Since(start), err)
 		}
 		if err != nil {
 			return err

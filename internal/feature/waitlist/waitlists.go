@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/kit/batch"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
@@ -59,19 +60,13 @@ type Rows interface {
 	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
 }
 
-// Outbox brings Redis up to the ledger, while a caller waits or soon.
-type Outbox interface {
-	voucher.Outbox
-	order.FlushRequester
-}
-
 // Stores are the stores of Waitlists.
 type Stores struct {
 	Ledger Lists
 	Sales  Sales
 	Rows   Rows
 	IDs    order.IDs
-	Outbox Outbox
+	Outbox feature.Outbox
 	Turns  *Turns
 	Wake   func(voucherID int64) // has the job take the turns of a list
 }
@@ -79,10 +74,10 @@ type Stores struct {
 // Waitlists are the waiting lists of all sales, for waiting users and for admins. Users who join a sale's list while a
 // transaction is under way share the next one.
 type Waitlists struct {
-	stores   Stores
-	observer Observer
-	running  sync.WaitGroup // goroutines that join
-	joining  sync.Map       // voucher id → *joins; one for each sale that somebody joined since the start
+	stores  Stores
+	metrics *Metrics
+	running sync.WaitGroup // goroutines that join
+	joining sync.Map       // voucher id → *joins; one for each sale that somebody joined since the start
 }
 
 // joins batches the calls that join one list.
@@ -95,8 +90,8 @@ type joined struct {
 }
 
 // NewWaitlists returns the waiting lists of the stores.
-func NewWaitlists(stores Stores, observer Observer) *Waitlists {
-	return &Waitlists{stores: stores, observer: observer}
+func NewWaitlists(stores Stores, metrics *Metrics) *Waitlists {
+	return &Waitlists{stores: stores, metrics: metrics}
 }
 
 // Close waits for calls that are under way. Begin no call after it.
@@ -108,7 +103,7 @@ func (w *Waitlists) Close() { w.running.Wait() }
 // that is not running, and order.ErrUnavailable, after which repeating the call gives the definitive answer.
 func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
 	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
-	w.observer.Joined(err)
+	w.metrics.Joined(err)
 	return p, err
 }
 
@@ -281,7 +276,7 @@ func (w *Waitlists) Accept(
 		return p, false, orUnavailable(err)
 	}
 	if first = p.OrderID == id; first {
-		w.observer.Answered(true)
+		w.metrics.Answered(true)
 	}
 	w.stores.Outbox.RequestFlush(v.ID) // it is decided also if this caller goes away
 	deciding, cancel := context.WithTimeout(ctx, decideTimeout)
@@ -308,7 +303,7 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 		return p, orUnavailable(err)
 	}
 	if p.State == Declined {
-		w.observer.Answered(false)
+		w.metrics.Answered(false)
 	}
 	w.stores.Wake(voucherID) // the unit is the next one's
 	return p, nil

@@ -91,15 +91,6 @@ func AlertmanagerPrograms(ctx context.Context) (manager, tool string, err error)
 	return cmp.Or(find(names[0]), find(names[1])), find("amtool"), nil
 }
 
-// CurlProgram returns the path of curl, installing it if possible.
-func CurlProgram(ctx context.Context) (string, error) {
-	look := func() bool { return find("curl") != "" }
-	if err := ensure(ctx, look, []string{"curl"}); err != nil {
-		return "", fmt.Errorf("curl is %w; install it", err)
-	}
-	return find("curl"), nil
-}
-
 // NodeProgram returns the path of Node.js, installing it if possible.
 func NodeProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("node") != "" }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/network"
 	"seckill/internal/voucher/guards"
@@ -93,33 +94,18 @@ type Caller struct {
 	Address        netip.Addr // the network is what counts: its /24, in IPv6 its /48
 }
 
-// Keys returns the keys that sign a sale's challenges: *keys.Ring.
-type Keys interface {
-	// Current returns the key to sign with, and the id of its salt. keys.ErrNotKnown.
-	Current(purpose keys.Purpose, saleID int64) (*keys.Key, uint16, error)
-	// Find returns the key with a salt. keys.ErrUnknownYet, keys.ErrNotKnown.
-	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
-}
-
-// Recent counts recent requests for challenges: *budget.Table.
-type Recent interface {
-	// Asked counts a request and returns how many the account and its network have asked for lately. A
-	// *budget.RateError where it is too many.
-	Asked(saleID, userID int64, a netip.Addr) (user, network int64, err error)
-}
-
 // Challenges makes challenges and checks solutions.
 type Challenges struct {
-	keys     Keys
-	recent   Recent
+	keys     *keys.Ring
+	recent   *budget.Table
 	pool     *pool
 	unsolved *unsolved
 }
 
-// New returns challenges signed with the keys. Run makes the puzzles ahead of time, up to depth of each difficulty:
-// PoolDepth.
-func New(k Keys, recent Recent, depth int) *Challenges {
-	return &Challenges{keys: k, recent: recent, pool: newPool(depth), unsolved: newUnsolved()}
+// New returns challenges signed with keys of the ring; recent counts requests for them. Run makes the puzzles ahead of
+// time, up to depth of each difficulty: PoolDepth.
+func New(ring *keys.Ring, recent *budget.Table, depth int) *Challenges {
+	return &Challenges{keys: ring, recent: recent, pool: newPool(depth), unsolved: newUnsolved()}
 }
 
 // Run makes puzzles until ctx ends.

@@ -28,21 +28,11 @@ func (e *EarlyError) Error() string {
 	return fmt.Sprintf("the ticket is usable from %s", e.UsableFrom.UTC().Format(time.RFC3339Nano))
 }
 
-// Keys returns the keys that sign a sale's tickets: *keys.Ring.
-type Keys interface {
-	// Current returns the key to sign with, and the id of its salt. keys.ErrNotKnown.
-	Current(purpose keys.Purpose, saleID int64) (*keys.Key, uint16, error)
-	// Find returns the key with a salt. keys.ErrUnknownYet, keys.ErrNotKnown.
-	Find(purpose keys.Purpose, saleID int64, saltID uint16) (*keys.Key, error)
-	// Seed returns the key that no rotation changes.
-	Seed(purpose keys.Purpose, saleID int64) *keys.Key
-}
-
 // Tickets makes and checks tickets.
-type Tickets struct{ keys Keys }
+type Tickets struct{ keys *keys.Ring }
 
-// New returns tickets signed with the keys.
-func New(k Keys) *Tickets { return &Tickets{keys: k} }
+// New returns tickets signed with keys of the ring.
+func New(ring *keys.Ring) *Tickets { return &Tickets{keys: ring} }
 
 // A ticket is 24 bytes, in base64url without padding 32 characters:
 //

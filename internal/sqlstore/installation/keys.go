@@ -1,4 +1,4 @@
-package sqlstore
+package installation
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 )
 
 // FindKey implements httpapi.Keys.
-func (s *Store) FindKey(ctx context.Context, k idempotency.Key) error { return s.db.FindKey(ctx, k) }
+func (t *Tables) FindKey(ctx context.Context, k idempotency.Key) error { return t.db.FindKey(ctx, k) }
 
 // ForgetKeys implements service.KeyLedger.
-func (s *Store) ForgetKeys(ctx context.Context, token int64, age time.Duration, n int) (forgotten int, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+func (t *Tables) ForgetKeys(ctx context.Context, token int64, age time.Duration, n int) (forgotten int, err error) {
+	err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		if err := sqlkit.RaiseFence(tx, order.KeysJob, token); err != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := t.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
