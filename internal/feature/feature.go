@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/pages"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -57,6 +58,8 @@ type Parts struct {
 	// Void reports whether a token is void that was issued to a user at a time; zero: it does not say when. It is asked
 	// with each token, from memory.
 	Void func(userID int64, issued time.Time) bool
+	// Providers are by whom users sign in on the pages.
+	Providers []pages.Provider
 }
 
 // List is all features, in order.
@@ -138,6 +141,7 @@ func (l List) Open(core Core) (all Parts, err error) {
 		all.Members = all.Members.with(parts.Members)
 		all.Close = append(all.Close, parts.Close...)
 		all.Void = either(all.Void, parts.Void)
+		all.Providers = append(all.Providers, parts.Providers...)
 	}
 	return all, nil
 }

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -24,6 +25,7 @@ const admin = 1
 type shop struct {
 	tb     testing.TB
 	server *box.Server
+	admins string // the admins' secret
 }
 
 // embeddedShop returns a service with only a data directory, which has its demonstration sale.
@@ -52,7 +54,7 @@ func realShop(tb testing.TB, more ...string) *shop {
 // start starts a service and waits until it is ready to sell.
 func start(tb testing.TB, settings map[string]string) *shop {
 	tb.Helper()
-	s := &shop{tb, box.NewServer(tb, "shop", settings)}
+	s := &shop{tb, box.NewServer(tb, "shop", settings), cmp.Or(settings["SECKILL_JWT_ADMIN_SECRET"], box.Secret)}
 	if err := s.server.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func (s *shop) url(path string) string { return s.server.URL(path) }
 // token returns a user's token; admin's has the admin role.
 func (s *shop) token(user int64) string {
 	if user == admin {
-		return box.Sign(box.Secret, box.Claims(user, "admin"))
+		return box.Sign(s.admins, box.Claims(user, "admin"))
 	}
 	return box.BuyerToken(user)
 }

@@ -377,14 +377,14 @@ export class Client {
   }
 }
 
-/** The claims of a token, merchant and shop being those of a merchant's and of a till's; null when it is no token. Only the service can decide whether it is valid. @param {string} token */
+/** The claims of a token, merchant and shop being those of a merchant's and of a till's, session whether an identity provider's user has signed in; null when it is no token. Only the service can decide whether it is valid. @param {string} token */
 export function claims(token) {
   try {
     const payload = token.split('.')[1].replaceAll('-', '+').replaceAll('_', '/');
-    const { sub, role, shop, exp } = JSON.parse(atob(payload));
+    const { sub, role, shop, exp, via } = JSON.parse(atob(payload));
     /** @param {string} one */
     const shopOf = (one) => (role === one ? Number(shop) || 0 : 0);
-    return { user: String(sub), admin: role === 'admin', merchant: shopOf('merchant'), shop: shopOf('till'), expires: Number(exp) * 1000 };
+    return { user: String(sub), admin: role === 'admin', merchant: shopOf('merchant'), shop: shopOf('till'), expires: Number(exp) * 1000, session: via === 'session' };
   } catch {
     return null;
   }

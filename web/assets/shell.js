@@ -116,7 +116,7 @@ export function useTick(every) {
  * A dialog over the page, with the browser's own focus and Escape. The focus goes to what has autofocus, else to the first control: the
  * cross is the last. @param {any} props
  */
-export function Dialog({ title, onClose, closeLabel, children }) {
+export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, children }) {
   const place = useRef(null);
   useEffect(() => {
     const dialog = /** @type {any} */ (place.current);
@@ -128,9 +128,9 @@ export function Dialog({ title, onClose, closeLabel, children }) {
     dialog.addEventListener('close', onClose);
     return () => dialog.removeEventListener('close', onClose);
   }, [onClose]);
-  return html`<dialog ref=${place} class="dialog" aria-labelledby="dialog-title">
+  return html`<dialog ref=${place} class="dialog" aria-labelledby=${id}>
     <header class="dialog-head">
-      <h2 id="dialog-title">${title}</h2>
+      <h2 id=${id}>${title}</h2>
     </header>
     ${children}
     <button class="icon dialog-close" type="button" aria-label=${closeLabel} onClick=${onClose}>✕</button>

@@ -6,6 +6,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/feature/identity/issuers"
+	"seckill/internal/kit/pages"
 )
 
 // New returns the feature.
@@ -53,8 +54,22 @@ func open(core feature.Core) (feature.Parts, error) {
 		}, core.Front.Bodies),
 		Jobs:    []func(context.Context) error{NewVoidLoader(void, ledger, now, core.Log).Run, verifier.Run},
 		Metrics: metrics.collectors(),
-		Void:    void.Covers,
+		Void:    void.Covers, Providers: providers(list),
 	}, nil
+}
+
+// providers returns the issuers by which pages sign users in.
+func providers(list []issuers.Issuer) (all []pages.Provider) {
+	for _, i := range list {
+		if i.Pages == (issuers.Pages{}) {
+			continue
+		}
+		all = append(all, pages.Provider{
+			Issuer: i.Name, Label: i.Pages.Label, Authorize: i.Pages.Authorize, Token: i.Pages.Token,
+			Client: i.Pages.Client, Scope: i.Pages.Scope, Access: i.Kind == issuers.AccessToken,
+		})
+	}
+	return all
 }
 
 // checkStaff refuses issuers that make staff while one secret signs all roles: whoever makes buyers' tokens would make

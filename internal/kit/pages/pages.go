@@ -21,7 +21,7 @@ const (
 )
 
 // Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
-// {{.NoProvider}}, {{.NoCodes}}.
+// {{.NoProvider}}, {{.NoCodes}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
@@ -29,6 +29,8 @@ type Site struct {
 	NoProvider bool
 	// NoCodes: no order has a code that a till redeems.
 	NoCodes bool
+	// Providers are by whom users sign in; none: by a token.
+	Providers []Provider
 	// Assets is the path of the assets, without a trailing slash. New sets it.
 	Assets string
 }
@@ -81,7 +83,13 @@ func New(files fs.FS, site Site) (*Pages, error) {
 		if path == "/index" {
 			path = "/"
 		}
-		p.files[path] = newFile(name, body.Bytes())
+		f := newFile(name, body.Bytes())
+		if f.policy == policy { // a page with one of its own signs nobody in
+			if f.policy, err = site.policyFor(policy); err != nil {
+				return nil, err
+			}
+		}
+		p.files[path] = f
 	}
 	return p, nil
 }

@@ -77,11 +77,15 @@ func (k Key) public(tb testing.TB, kid string) map[string]any {
 // Sign returns a token with these claims, and these members in its header besides alg and typ.
 func (k Key) Sign(tb testing.TB, header, claims map[string]any) string {
 	tb.Helper()
-	token := jwt.NewWithClaims(k.Method, jwt.MapClaims(claims))
-	maps.Copy(token.Header, header)
-	signed, err := token.SignedString(k.Secret)
+	signed, err := k.sign(header, claims)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return signed
+}
+
+func (k Key) sign(header, claims map[string]any) (string, error) {
+	token := jwt.NewWithClaims(k.Method, jwt.MapClaims(claims))
+	maps.Copy(token.Header, header)
+	return token.SignedString(k.Secret)
 }

@@ -26,6 +26,7 @@ type Provider struct {
 	set     []byte
 	broken  http.HandlerFunc
 	fetches int
+	login   login
 }
 
 // Start starts a provider, until the test ends.
@@ -38,8 +39,17 @@ func Start(tb testing.TB) *Provider {
 	return p
 }
 
-// ServeHTTP answers with the key set, or as the provider is broken.
+// ServeHTTP answers with the key set or, on its page and for its tokens, signs somebody in; or as the provider is
+// broken.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/authorize":
+		p.authorize(w, r)
+		return
+	case "/token":
+		p.token(w, r)
+		return
+	}
 	p.mu.Lock()
 	p.fetches++
 	broken, set := p.broken, p.set
@@ -81,6 +91,14 @@ func (p *Provider) Issuer() string { return p.server.URL }
 // Token returns the ID token of somebody who signs in now, with claims changed.
 func (p *Provider) Token(tb testing.TB, subject string, changed map[string]any) string {
 	tb.Helper()
+	token, err := p.sign(subject, changed)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return token
+}
+
+func (p *Provider) sign(subject string, changed map[string]any) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	claims := map[string]any{
@@ -88,7 +106,7 @@ func (p *Provider) Token(tb testing.TB, subject string, changed map[string]any) 
 		"exp": time.Now().Add(time.Hour).Unix(),
 	}
 	maps.Copy(claims, changed)
-	return p.key.Sign(tb, map[string]any{"kid": strconv.Itoa(p.number)}, claims)
+	return p.key.sign(map[string]any{"kid": strconv.Itoa(p.number)}, claims)
 }
 
 // File writes a file of issuers with the provider, whose entry has these members besides, and returns its path.

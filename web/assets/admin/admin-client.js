@@ -2,6 +2,7 @@
 // The console's client of the service: the client of all pages, with pages of lists, and the stream of a sale's stats.
 
 import { Client } from '../client.js';
+import { Again } from '../sign-in/again.js';
 
 /** @typedef {import('../client.js').Answer} Answer */
 
@@ -36,11 +37,14 @@ export class AdminClient extends Client {
   constructor(session, language) {
     super({ token: () => session.token, language });
     this.#session = session;
+    this.again = new Again(session);
   }
 
-  /** @param {string} method @param {string} path @param {import('../client.js').Options} [options] */
+  /** @param {string} method @param {string} path @param {import('../client.js').Options} [options] @returns {Promise<Answer>} */
   async ask(method, path, options) {
+    const asked = this.#session.token;
     const answer = await super.ask(method, path, options);
+    if (answer.status === 401 && (await this.again.renewed(asked))) return this.ask(method, path, options);
     if (this.#session.token && (answer.status === 401 || answer.code === 'FORBIDDEN')) this.refused(answer);
     return answer;
   }
@@ -55,10 +59,12 @@ export class AdminClient extends Client {
     return answer;
   }
 
-  /** A file, null when it does not come, or not as a whole. @param {string} path */
+  /** A file, null when it does not come, or not as a whole. @param {string} path @returns {Promise<Blob | null>} */
   async file(path) {
+    const asked = this.#session.token;
     try {
-      const response = await fetch(path, { headers: { Authorization: `Bearer ${this.#session.token}` }, cache: 'no-store' });
+      const response = await fetch(path, { headers: { Authorization: `Bearer ${asked}` }, cache: 'no-store' });
+      if (response.status === 401 && (await this.again.renewed(asked))) return this.file(path);
       if (response.status === 401 || response.status === 403) this.refused({ ...(await response.json()), status: response.status });
       return response.ok ? await response.blob() : null;
     } catch {
@@ -86,11 +92,13 @@ export class AdminClient extends Client {
   /** @param {number} id @param {{figures: (f: Figures) => void, away: (why: string) => void}} view @param {AbortSignal} signal */
   async #watch(id, view, signal) {
     while (!signal.aborted) {
+      const asked = this.#session.token;
       try {
         // Not an EventSource: that cannot send the token in a header, and an admin's token must not be in an address.
         const response = await fetch(`/admin/voucher/${id}/live`, {
-          headers: { Authorization: `Bearer ${this.#session.token}`, Accept: 'text/event-stream' }, cache: 'no-store', signal,
+          headers: { Authorization: `Bearer ${asked}`, Accept: 'text/event-stream' }, cache: 'no-store', signal,
         });
+        if (response.status === 401 && (await this.again.renewed(asked))) continue;
         if (response.status === 401 || response.status === 403) {
           this.refused({ ...(await response.json()), status: response.status });
           return;

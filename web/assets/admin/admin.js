@@ -18,6 +18,7 @@ import { Sales } from './sales.js';
 import { Session } from './session.js';
 import { SignIn, linkCode } from './signin.js';
 import { TEXTS } from './texts.js';
+import { PROVIDER_TEXTS, SignInAgain, end } from '../sign-in.js';
 import { Vouchers } from './vouchers.js';
 import { Webhook, Webhooks } from './webhooks.js';
 
@@ -75,7 +76,7 @@ function Console({ words }) {
     };
     return () => window.removeEventListener('hashchange', moved);
   }, []);
-  bar.signOut = () => (session.forget(), setWhy(''), setSignedIn(false), bar.changed());
+  bar.signOut = () => (end(client, session.ofProvider), session.forget(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
     return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), go(section()), bar.changed(), announce(t('signed.in')))} />`;
   }
@@ -87,6 +88,7 @@ function Console({ words }) {
     ${Page
       ? html`<${Page.page} key=${`${at.name}/${at.id}`} id=${at.id} client=${client} words=${words} />`
       : html`<${Section} client=${client} words=${words} />`}
+    <${SignInAgain} words=${words} again=${client.again} purpose="console" onToken=${(/** @type {string} */ token) => session.keep(token)} onOut=${() => bar.signOut()} />
   `;
 }
 
@@ -100,6 +102,6 @@ function Who({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...CODES, ...WHYS }, {
+show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...CODES, ...WHYS, ...PROVIDER_TEXTS }, {
   title: 'title', home: '/admin', extra: (words) => html`<${Who} words=${words} />`,
 });

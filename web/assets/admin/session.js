@@ -18,6 +18,11 @@ export class Session {
     return claims(this.token)?.user ?? '';
   }
 
+  /** Whether they have signed in by an identity provider. */
+  get ofProvider() {
+    return claims(this.token)?.session ?? false;
+  }
+
   /**
    * Returns what is wrong with a token, as far as its own claims show: the key of a text, "" for nothing.
    * @param {string} token @param {number} now

@@ -1,8 +1,10 @@
 // @ts-check
-// Signing in: with an admin's token. What its own claims show to be wrong is reported before the service is asked.
+// Signing in: by an identity provider, or with an admin's or a merchant's token. What its own claims show to be wrong is reported before the service is asked.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { claims } from '../client.js';
+import { Otherwise, Providers } from '../sign-in.js';
+import { PROVIDERS } from '../site.js';
 import { Session } from './session.js';
 
 /** The code of the sign-in link that the service prints at its start, out of the address and not in its history any more. */
@@ -59,9 +61,11 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
     else setProblem(answer.errorMsg || t('no.answer'));
   };
   return html`
-    <form class="panel sign-in stack" onInput=${() => setProblem('')} onSubmit=${submit}>
+    <div class="panel sign-in stack">
       <h1>${t('title')}</h1>
       ${why && html`<p class="note warn" role="alert">${t(why, { user: '' })}</p>`}
+      <${Providers} words=${words} purpose="console" onToken=${(/** @type {string} */ token) => (session.keep(token), onSignedIn())} />
+      <${Otherwise} words=${words}><form class="stack" onInput=${() => setProblem('')} onSubmit=${submit}>
       <div class="field">
         <label for="token">${t('sign.token')}</label>
         <textarea id="token" ref=${field} rows="4" required spellcheck="false" autocomplete="off" autocapitalize="off"
@@ -69,8 +73,9 @@ export function SignIn({ client, session, words, why, code, onTried, onSignedIn 
         <p class="field-hint" id="token-hint">${t('sign.hint')}</p>
         <p class="field-problem" id="token-problem" role="alert">${problem}</p>
       </div>
-      <button class="button primary" aria-disabled=${String(asking)}>${asking && html`<span class="spinner" aria-hidden="true"></span>`}${t(asking ? 'sign.asking' : 'sign.in')}</button>
+      <button class="button ${PROVIDERS.length ? '' : 'primary'}" aria-disabled=${String(asking)}>${asking && html`<span class="spinner" aria-hidden="true"></span>`}${t(asking ? 'sign.asking' : 'sign.in')}</button>
       <p class="soft" role="status">${slow && t('sign.slow')}</p>
-    </form>
+      </form><//>
+    </div>
   `;
 }

@@ -4,6 +4,7 @@
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { Client } from '../client.js';
 import { announce, show, titled, useTick } from '../shell.js';
+import { PROVIDER_TEXTS, end, left, returned } from '../sign-in.js';
 import { WHYS } from '../whys.js';
 import { preferred } from '../words.js';
 import { Card } from './card.js';
@@ -25,18 +26,19 @@ const account = { open() {}, changed() {} };
 function Page({ words }) {
   const { t } = words;
   const [, changed] = useState(0);
-  const [signing, setSigning] = useState(/** @type {{why: string, then?: () => void} | null} */ (null));
+  const [signing, setSigning] = useState(/** @type {{why: string, again?: boolean, kept?: any, then?: () => void} | null} */ (returned ? { why: 'sign.in' } : null));
+  const [goOn, setGoOn] = useState(/** @type {{act: string, voucher: number, n: number} | null} */ (left ?? null)); // what was pressed before leaving to sign in
   const shop = useMemo(() => new Shop(client, session, shopId, {
     changed: () => changed((/** @type {number} */ n) => n + 1),
     notify: (event, values = {}) => notify(event, values),
-    signedOut: () => (account.changed(), setSigning({ why: 'signed.out' })),
+    signedOut: (then) => (account.changed(), setSigning({ why: 'signed.out', again: true, then })),
     another: () => (account.changed(), setSigning(null)),
   }), []);
   useTick(500);
   useEffect(() => {
     shop.watch();
     shop.readOrders();
-    account.open = () => (session.token ? (shop.signOut(), setSigning(null)) : setSigning({ why: 'sign.in' }));
+    account.open = () => (session.token ? (end(client, session.ofProvider), shop.signOut(), setSigning(null)) : setSigning({ why: 'sign.in' }));
     const back = () => document.hidden || shop.watch();
     const shown = (/** @type {PageTransitionEvent} */ e) => e.persisted && shop.cameBack();
     document.addEventListener('visibilitychange', back);
@@ -46,9 +48,20 @@ function Page({ words }) {
 
   const now = client.clock.now();
   /** @param {import('../client.js').Voucher} voucher */
-  const press = (voucher) => (session.token ? shop.press(voucher) : setSigning({ why: 'sign.why', then: () => shop.press(voucher) }));
+  const press = (voucher) => (session.token ? shop.press(voucher) : setSigning({ why: 'sign.why', kept: keep('press', voucher), then: () => shop.press(voucher) }));
   /** @param {import('../client.js').Voucher} voucher */
-  const join = (voucher) => (session.token ? shop.places.join(voucher) : setSigning({ why: 'sign.wait', then: () => shop.places.join(voucher) }));
+  const join = (voucher) => (session.token ? shop.places.join(voucher) : setSigning({ why: 'sign.wait', kept: keep('join', voucher), then: () => shop.places.join(voucher) }));
+  /** What the page goes on with when the browser comes back from a provider. @param {string} act @param {import('../client.js').Voucher} voucher */
+  const keep = (act, voucher) => ({ act, voucher: voucher.id, n: shop.quantity(voucher) });
+  useEffect(() => {
+    if (!goOn || !session.token || !shop.vouchers) return;
+    setGoOn(null);
+    const voucher = shop.vouchers.find((v) => v.id === goOn.voucher);
+    if (!voucher) return;
+    if (goOn.n > 1) shop.choose(voucher, goOn.n);
+    if (goOn.act === 'join') shop.places.join(voucher);
+    else shop.press(voucher);
+  });
   const signedIn = async () => {
     const then = signing?.then;
     setSigning(null);
@@ -68,7 +81,7 @@ function Page({ words }) {
     </div>
     ${shop.more && html`<${More} shop=${shop} t=${t} />`}
     ${session.token && html`<${Orders} shop=${shop} words=${words} now=${now} />`}
-    ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
+    ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} again=${signing.again ?? false} kept=${signing.kept} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
     <${Starts} shop=${shop} now=${now} t=${t} />
     <${Title} invited=${shop.places.invited(now)} words=${words} />
   `;
@@ -124,7 +137,7 @@ function Account({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Page} words=${words} />`, { ...TEXTS, ...WHYS }, {
+show((words) => html`<${Page} words=${words} />`, { ...TEXTS, ...WHYS, ...PROVIDER_TEXTS }, {
   title: 'title',
   extra: (words) => html`<${Account} words=${words} />`,
 });

@@ -14,6 +14,11 @@ export class Session {
     return claims(this.token)?.user ?? '';
   }
 
+  /** Whether they have signed in by an identity provider. */
+  get ofProvider() {
+    return claims(this.token)?.session ?? false;
+  }
+
   /** Takes a token; false for what is none, or has expired by the given time. @param {string} token @param {number} now */
   signIn(token, now) {
     token = token.trim().replace(/^bearer\s+/i, '');

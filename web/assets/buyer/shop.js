@@ -69,7 +69,7 @@ export class Shop {
 
   /**
    * @param {import('../client.js').Client} client @param {import('./session.js').Session} session @param {number} shopId
-   * @param {{changed: () => void, notify: (event: string, values?: any) => void, signedOut: () => void, another: () => void}} view another: somebody was signed in or out in another tab
+   * @param {{changed: () => void, notify: (event: string, values?: any) => void, signedOut: (then?: () => void) => void, another: () => void}} view signedOut: then is what was refused; another: somebody was signed in or out in another tab
    */
   constructor(client, session, shopId, view) {
     this.client = client;
@@ -242,10 +242,12 @@ export class Shop {
   }
 
   /** Forgets who the buyer is. */
-  signOut() {
+  /** @param {() => void} [then] what was pressed, and is pressed again once the same user has signed in again */
+  signOut(then) {
+    const { user } = this.session;
     this.session.signOut();
     this.#forget();
-    this.view.signedOut();
+    this.view.signedOut(then && (() => this.session.user === user && then()));
   }
 
   /** Somebody was signed in or out in another tab. */
@@ -313,8 +315,12 @@ export class Shop {
     }
     this.#keys.delete(voucher.id);
     if (outcome.refused === 'UNAUTHENTICATED') {
+      const n = this.quantity(voucher);
       this.presses.delete(voucher.id);
-      this.signOut();
+      this.signOut(() => {
+        if (n > 1) this.choose(voucher, n);
+        this.press(voucher);
+      });
       return;
     }
     const few = outcome.refused === 'NOT_ENOUGH' && outcome.left ? { stock: outcome.left } : {};

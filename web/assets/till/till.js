@@ -4,14 +4,19 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Client, claims } from '../client.js';
 import { announce, show } from '../shell.js';
+import { Again } from '../sign-in/again.js';
+import { Otherwise, PROVIDER_TEXTS, Providers, SignInAgain, end } from '../sign-in.js';
+import { PROVIDERS } from '../site.js';
 import { preferred } from '../words.js';
 import { canScan, scan } from './camera.js';
 import { TEXTS } from './texts.js';
 
 const KEPT = 'seckill.till';
 
-let token = localStorage.getItem(KEPT) ?? '';
+// A token that was pasted is of the device; who signs in by a provider does so for as long as the tab is open.
+let token = sessionStorage.getItem(KEPT) ?? localStorage.getItem(KEPT) ?? '';
 const client = new Client({ token: () => token, language: preferred });
+const again = new Again({ get token() { return token; } });
 
 /** What the button in the bar does; the page sets it. @type {{out: () => void, changed: () => void}} */
 const account = { out() {}, changed() {} };
@@ -21,14 +26,16 @@ function signIn(given) {
   given = given.trim().replace(/^bearer\s+/i, '');
   const who = claims(given);
   if (!who?.shop || who.expires <= Date.now()) return false;
+  signOut();
   token = given;
-  localStorage.setItem(KEPT, token);
+  (who.session ? sessionStorage : localStorage).setItem(KEPT, token);
   return true;
 }
 
 function signOut() {
   token = '';
   localStorage.removeItem(KEPT);
+  sessionStorage.removeItem(KEPT);
 }
 
 /** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
@@ -43,15 +50,17 @@ const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) 
 function Page({ words }) {
   const [, changed] = useState(0);
   const [why, setWhy] = useState('');
-  account.out = () => (signOut(), setWhy(''), account.changed(), changed((/** @type {number} */ n) => n + 1));
+  account.out = () => (end(client, claims(token)?.session ?? false), signOut(), setWhy(''), account.changed(), changed((/** @type {number} */ n) => n + 1));
   const lost = () => (account.out(), setWhy('signed.out'));
   return token
-    ? html`<${Till} words=${words} onLost=${lost} />`
+    ? html`<${Till} words=${words} onLost=${lost} />
+      <${SignInAgain} words=${words} again=${again} purpose="till" onToken=${signIn} onOut=${() => account.out()} />`
     : html`<${SignIn} words=${words} why=${why} onSignedIn=${() => (account.changed(), changed((/** @type {number} */ n) => n + 1))} />`;
 }
 
 /** @param {any} props */
-function SignIn({ words: { t }, why, onSignedIn }) {
+function SignIn({ words, why, onSignedIn }) {
+  const { t } = words;
   const [problem, setProblem] = useState(why);
   /** @param {any} e */
   const submit = (e) => {
@@ -62,8 +71,10 @@ function SignIn({ words: { t }, why, onSignedIn }) {
       e.target.elements.token.focus();
     }
   };
-  return html`<form class="panel stack sign" onInput=${() => setProblem('')} onSubmit=${submit}>
+  return html`<div class="panel stack sign">
     <h1>${t('sign.title')}</h1>
+    <${Providers} words=${words} purpose="till" onToken=${(/** @type {string} */ given) => signIn(given) && onSignedIn()} />
+    <${Otherwise} words=${words}><form class="stack" onInput=${() => setProblem('')} onSubmit=${submit}>
     <div class="field">
       <label for="token">${t('sign.token')}</label>
       <textarea id="token" name="token" rows="3" required spellcheck="false" autocomplete="off" autocapitalize="off"
@@ -71,8 +82,9 @@ function SignIn({ words: { t }, why, onSignedIn }) {
       <p class="field-hint" id="token-hint">${t('sign.hint')}</p>
       <p class="field-problem" id="token-problem" role="alert">${problem && t(problem)}</p>
     </div>
-    <button class="button primary wide">${t('sign.in')}</button>
-  </form>`;
+    <button class="button ${PROVIDERS.length ? '' : 'primary'} wide">${t('sign.in')}</button>
+    </form><//>
+  </div>`;
 }
 
 /** @param {any} props */
@@ -103,7 +115,9 @@ function Till({ words, onLost }) {
   /** @param {string} path @param {any} options */
   const ask = async (path, options) => {
     setAsking(true);
-    const answer = await client.insist('POST', path, options);
+    const asked = token;
+    let answer = await client.insist('POST', path, options);
+    if (answer.status === 401 && (await again.renewed(asked))) answer = await client.insist('POST', path, options);
     setAsking(false);
     if (answer.status === 401) onLost();
     return answer;
@@ -200,7 +214,7 @@ function Account({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Page} words=${words} />`, TEXTS, {
+show((words) => html`<${Page} words=${words} />`, { ...TEXTS, ...PROVIDER_TEXTS }, {
   title: 'title',
   home: '/till',
   extra: (words) => html`<${Account} words=${words} />`,

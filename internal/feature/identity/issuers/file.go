@@ -112,14 +112,14 @@ func parseIssuer(raw json.RawMessage, where, folder string, wrong *fileError) (i
 		e.where = fmt.Sprintf("issuer %q", i.Name)
 	}
 	e.known(members, "issuer", "jwks", "jwksFile", "jwksNetworks", "audience", "audienceIn", "tokens", "algorithms",
-		"claims", "staff")
+		"claims", "staff", "pages")
 	i.Audience = e.text("audience", true, "this service's name at the issuer, at most 255 bytes")
 	i.AudienceIn = e.choice("audienceIn", "aud", "aud", "client_id", "azp")
 	i.Kind = Kind(e.choice("tokens", "", string(IDToken), string(AccessToken)))
 	i.Algorithms = e.algorithms()
 	i.Networks = e.networks()
 	i.JWKS, i.File = e.keys(folder, len(i.Networks) > 0)
-	i.Claims, i.Staff = e.claims(), e.staff()
+	i.Claims, i.Staff, i.Pages = e.claims(), e.staff(), e.pages(i)
 	return i
 }
 

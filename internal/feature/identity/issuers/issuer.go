@@ -36,6 +36,7 @@ type Issuer struct {
 	Algorithms []Algorithm
 	Claims     Claims
 	Staff      Staff
+	Pages      Pages
 }
 
 // Claims are the names of the claims that are read; "": none.

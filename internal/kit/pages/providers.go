@@ -1,0 +1,44 @@
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Provider is an identity provider by which users sign in on a page. The browser gets all of it: there is no secret.
+type Provider struct {
+	Issuer    string `json:"issuer"`
+	Label     string `json:"label"`
+	Authorize string `json:"authorize"` // where the browser goes
+	Token     string `json:"token"`     // where the page fetches the token
+	Client    string `json:"client"`
+	Scope     string `json:"scope"`
+	Access    bool   `json:"access"` // it is the access token that is exchanged, not the ID token
+}
+
+// ProvidersText is the providers as the pages read them: JSON.
+func (s Site) ProvidersText() (string, error) {
+	if len(s.Providers) == 0 {
+		return "[]", nil
+	}
+	b, err := json.Marshal(s.Providers)
+	return string(b), err
+}
+
+// policyFor adds to a policy that pages may talk to the providers from which they fetch tokens.
+func (s Site) policyFor(policy string) (string, error) {
+	origins := []string{"connect-src 'self'"}
+	for _, p := range s.Providers {
+		u, err := url.Parse(p.Token)
+		if err != nil {
+			return "", fmt.Errorf("pages: the address of a provider's tokens: %w", err)
+		}
+		if origin := u.Scheme + "://" + u.Host; !slices.Contains(origins, origin) {
+			origins = append(origins, origin)
+		}
+	}
+	return strings.Replace(policy, origins[0], strings.Join(origins, " "), 1), nil
+}
