@@ -59,6 +59,9 @@ func New(files fs.FS, site Site) (*Pages, error) {
 			sources[name] = body
 			return nil
 		}
+		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' have licenses in them
+			body = withoutComments(body)
+		}
 		if strings.HasPrefix(name, assets) {
 			_, _ = fmt.Fprintf(sum, "%s %d\n%s", name, len(body), body) // writing to a hash never fails
 		}
