@@ -14,15 +14,15 @@ import (
 
 // everyState replaces the page by a card in every state of its button, with every possible note, and an order in every
 // state. It resolves to the states of the buttons.
-const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'buyer/card', 'buyer/orders']
+const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'buyer/card', 'buyer/orders', 'buyer/own']
   .map((name) => import('/assets/' + name + '.js')))
-  .then(async ([{ html, render }, { preferred, speak }, { TEXTS }, { Card }, { Orders }]) => {
+  .then(async ([{ html, render }, { preferred, speak }, { TEXTS }, { Card }, { Orders }, { Own, Urgent }]) => {
   const words = speak(preferred(), TEXTS), now = Date.now();
   const at = (minutes) => new Date(now + minutes * 60e3).toISOString();
   const shop = { presses: new Map(), orders: [], doing: new Map(), refusals: new Map(), refusalOf: (o) => shop.refusals.get(o.id), ordersKnown: true, vouchers: [], mine: new Map(),
-    waiting: new Map(), given: new Map(), quantity: (v) => v.wanted ?? 1, choose() {}, readOrder() {},
+    waiting: new Map(), wasLive: new Set(), given: new Map(), quantity: (v) => v.wanted ?? 1, choose() {}, readOrder() {},
     liveOrder: (id) => shop.orders.find((o) => o.voucherId === id), liveOrders: (id) => shop.mine.get(id) ?? [],
-    places: { of: (id) => shop.waiting.get(id), doing: new Map(), refusals: new Map() }, tickets: { of: (id) => shop.given.get(id) } };
+    places: { of: (id) => shop.waiting.get(id), open: () => [...shop.waiting].map(([voucherId, place]) => ({ voucherId, ...place })), doing: new Map(), refusals: new Map() }, tickets: { of: (id) => shop.given.get(id) } };
   const card = (fields, { press, order, place, ticket, mine, refused } = {}) => {
     const id = shop.vouchers.length + 1;
     shop.vouchers.push({ id, shopId: 1, title: 'Noodles for two ' + id, subTitle: 'In the old town', rules: 'One to a person.', payValue: 1000, actualValue: 5000,
@@ -68,6 +68,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card(listed, { place: { state: 'invited', acceptBefore: at(5) } });
   card(listed, { place: { state: 'invited', missed: 1, acceptBefore: at(5) } });
   card(listed, { place: { state: 'invited', acceptBefore: at(-1) } });
+  card(listed, { place: { state: 'invited', paused: true, acceptBefore: at(-1) } });
   card(listed, { place: { state: 'accepted' } });
   for (const status of ['cancelled', 'refunded', 'failed']) shop.orders.push({ id: status, voucherId: 900, amount: 1000, status, createTime: at(-1) });
   const asked = ['unpaid', 'paid'].map((status) => shop.orders.find((o) => o.status === status));
@@ -76,9 +77,10 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   shop.ordersTrouble = { status: 503 };
   document.body.replaceChildren();
   render(html` + "`" + `<main id="content"><h1>Every state</h1>
+    <${Own} shop=${shop} words=${words} now=${now} />
     <div class="cards">${shop.vouchers.map((v) => html` + "`" +
 	`<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now} />` + "`" + `)}</div>
-    <${Orders} shop=${shop} words=${words} now=${now} /></main>` + "`" + `, document.body);
+    <${Orders} shop=${shop} words=${words} now=${now} /><${Urgent} shop=${shop} words=${words} now=${now} /></main>` + "`" + `, document.body);
   return [...document.querySelectorAll('[data-state]')].map((b) => b.dataset.state);
 })`
 

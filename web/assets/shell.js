@@ -32,7 +32,8 @@ function applyTheme(theme) {
  */
 export function show(page, table, options) {
   applyTheme(localStorage.getItem(THEME) ?? 'auto');
-  const all = { ...table, ...TEXTS };
+  const name = document.querySelector('meta[name=site-name]')?.getAttribute('content');
+  const all = { ...table, ...TEXTS, ...(name && { brand: { en: name, zh: name } }) };
   const root = /** @type {HTMLElement} */ (document.getElementById('page'));
   root.replaceChildren();
   render(html`<${Shell} page=${page} table=${all} options=${options} />`, root);
@@ -116,7 +117,7 @@ export function useTick(every) {
  * A dialog over the page, with the browser's own focus and Escape. The focus goes to what has autofocus, else to the first control: the
  * cross is the last. @param {any} props
  */
-export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, children }) {
+export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, class: kind = '', children }) {
   const place = useRef(null);
   useEffect(() => {
     const dialog = /** @type {any} */ (place.current);
@@ -128,7 +129,7 @@ export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, childr
     dialog.addEventListener('close', onClose);
     return () => dialog.removeEventListener('close', onClose);
   }, [onClose]);
-  return html`<dialog ref=${place} class="dialog" aria-labelledby=${id}>
+  return html`<dialog ref=${place} class="dialog ${kind}" aria-labelledby=${id}>
     <header class="dialog-head">
       <h2 id=${id}>${title}</h2>
     </header>

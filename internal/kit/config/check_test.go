@@ -41,8 +41,20 @@ func TestProblems(t *testing.T) {
 			[]string{"SECKILL_MYSQL_POOL_SIZE=9"},
 			found{"SECKILL_MYSQL_DSN": "is missing, though SECKILL_MYSQL_POOL_SIZE is set"},
 		},
-		"not a choice":           {[]string{"SECKILL_EMBEDDED=always"}, found{"SECKILL_EMBEDDED": `is "always"`}},
-		"blank data directory":   {[]string{"SECKILL_DATA_DIR= "}, found{"SECKILL_DATA_DIR": "is blank"}},
+		"not a choice":         {[]string{"SECKILL_EMBEDDED=always"}, found{"SECKILL_EMBEDDED": `is "always"`}},
+		"blank data directory": {[]string{"SECKILL_DATA_DIR= "}, found{"SECKILL_DATA_DIR": "is blank"}},
+		"a name too long": {
+			[]string{"SECKILL_SITE_NAME=" + strings.Repeat("面", 41)},
+			found{"SECKILL_SITE_NAME": "has 41 characters, or one that cannot be shown"},
+		},
+		"a name in two lines": {
+			[]string{"SECKILL_SITE_NAME=Noodles\nand more"},
+			found{"SECKILL_SITE_NAME": "has 16 characters, or one that cannot be shown"},
+		},
+		"a colour's name": {[]string{"SECKILL_SITE_COLOUR=green"}, found{"SECKILL_SITE_COLOUR": `is "green"`}},
+		"half a colour": {
+			[]string{"SECKILL_SITE_COLOUR=#12345g"}, found{"SECKILL_SITE_COLOUR": `is "#12345g"`},
+		},
 		"address without a port": {[]string{"SECKILL_HTTP_ADDR=8080"}, found{"SECKILL_HTTP_ADDR": `is "8080"`}},
 		"port too high": {
 			[]string{"SECKILL_HTTP_ADDR=:65536"}, found{"SECKILL_HTTP_ADDR": `is ":65536"`},

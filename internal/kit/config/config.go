@@ -70,6 +70,9 @@ type HTTP struct {
 	// Pages are static files; they use no store. Without them the embedded mode hands out no demo buyers.
 	Pages bool `env:"SECKILL_PAGES" envDefault:"true" unit:"true or false" effect:"show pages to browsers, the buyer's at /; in the embedded mode that page makes buyers for trying out"`
 
+	SiteName   string `env:"SECKILL_SITE_NAME" shown:"Seckill; in Chinese 秒杀" unit:"text of up to 40 characters" effect:"the shop's name on the pages"`
+	SiteColour string `env:"SECKILL_SITE_COLOUR" shown:"a dark orange" unit:"#rrggbb" effect:"the colour of buttons and links on the pages; it is made darker, in dark mode lighter, until it can be read"`
+
 	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service; none by default"`
 }
 

@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 func checkHTTP(c *Config, ps *problems) {
@@ -29,6 +32,13 @@ func checkHTTP(c *Config, ps *problems) {
 				"host names without a port, such as server-1 or metrics.shop.internal, or *")
 		}
 	}
+	if n := utf8.RuneCountInString(h.SiteName); n > 40 || strings.ContainsFunc(h.SiteName, unicode.IsControl) {
+		ps.add("SECKILL_SITE_NAME", fmt.Sprintf("has %d characters, or one that cannot be shown", n),
+			"up to 40 characters")
+	}
+	if h.SiteColour != "" && !isColour(h.SiteColour) {
+		ps.add("SECKILL_SITE_COLOUR", fmt.Sprintf("is %q", h.SiteColour), "a colour such as #0b6b45")
+	}
 	for _, p := range h.TrustedProxies {
 		if !isNetwork(p) {
 			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p),
@@ -44,6 +54,15 @@ func checkHTTP(c *Config, ps *problems) {
 				"origins such as https://shop.example.com, without a path, or *")
 		}
 	}
+}
+
+// isColour reports whether s is a colour as #rrggbb.
+func isColour(s string) bool {
+	if len(s) != 7 || s[0] != '#' {
+		return false
+	}
+	_, err := strconv.ParseUint(s[1:], 16, 32)
+	return err == nil
 }
 
 // splitAddr splits host:port. The host may be empty; the port is a number.

@@ -21,7 +21,7 @@ const (
 )
 
 // Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
-// {{.NoProvider}}, {{.NoCodes}}, {{.ProvidersText}}.
+// {{.NoProvider}}, {{.NoCodes}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
@@ -31,6 +31,10 @@ type Site struct {
 	NoCodes bool
 	// Providers are by whom users sign in; none: by a token.
 	Providers []Provider
+	// Name is the shop's name; empty: the product's.
+	Name string
+	// Colour is the shop's colour, as #rrggbb; empty: that of base.css.
+	Colour string
 	// Assets is the path of the assets, without a trailing slash. New sets it.
 	Assets string
 }
@@ -58,6 +62,9 @@ func New(files fs.FS, site Site) (*Pages, error) {
 		if strings.HasSuffix(name, ".html") {
 			sources[name] = body
 			return nil
+		}
+		if name == assets+"base.css" && site.Colour != "" {
+			body = append(body, accents(site.Colour)...)
 		}
 		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' have licenses in them
 			body = withoutComments(body)

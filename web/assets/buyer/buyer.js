@@ -7,8 +7,10 @@ import { announce, show, titled, useTick } from '../shell.js';
 import { PROVIDER_TEXTS, end, left, returned } from '../sign-in.js';
 import { WHYS } from '../whys.js';
 import { preferred } from '../words.js';
+import { alertBuyer } from './alerts.js';
 import { Card } from './card.js';
 import { Orders } from './orders.js';
+import { Own, Urgent } from './own.js';
 import { Session } from './session.js';
 import { Shop } from './shop.js';
 import { SignIn } from './signin.js';
@@ -75,6 +77,7 @@ function Page({ words }) {
     ${shop.vouchers && shop.trouble && html`<p class="note warn" role="status">${t('stale')}</p>`}
     ${shop.vouchers === null && html`<p class="note ${shop.trouble ? 'warn' : ''}" role="status">${t(shop.trouble ? 'trouble' : 'loading')}</p>`}
     ${shop.vouchers?.length === 0 && html`<p class="note">${t('empty')}</p>`}
+    ${session.token && html`<${Own} shop=${shop} words=${words} now=${now} />`}
     <div class="cards">
       ${(shop.vouchers ?? []).map((v) => html`<${Card} key=${v.id} voucher=${v} shop=${shop} words=${words} now=${now}
         onPress=${() => press(v)} onJoin=${() => join(v)} onPay=${(/** @type {any} */ o) => shop.act('pay', o)} />`)}
@@ -83,11 +86,13 @@ function Page({ words }) {
     ${session.token && html`<${Orders} shop=${shop} words=${words} now=${now} />`}
     ${signing && html`<${SignIn} client=${client} session=${session} words=${words} why=${t(signing.why)} again=${signing.again ?? false} kept=${signing.kept} onClose=${() => setSigning(null)} onSignedIn=${signedIn} />`}
     <${Starts} shop=${shop} now=${now} t=${t} />
-    <${Title} invited=${shop.places.invited(now)} words=${words} />
+    <${Urgent} shop=${shop} words=${words} now=${now} />
+    <${Title} invited=${shop.places.open().some((p) => p.state === 'invited' && now < Date.parse(p.acceptBefore ?? ''))} words=${words} />
   `;
 
   /** Announces what has happened. @param {string} event @param {any} values */
   function notify(event, values) {
+    if (event === 'place.invited') alertBuyer(t('title.invited'), t('tell.place.invited', values));
     if (event === 'refused') announce(values.message || t('note.refused'));
     else if (event === 'order') announce(t('tell.order', { state: t(`order.${values.status}`) }));
     else if (TEXTS[`tell.${event}`]) announce(t(`tell.${event}`, values));

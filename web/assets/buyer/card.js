@@ -5,6 +5,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
+import { ask, canAsk } from './alerts.js';
 import { Art } from './art.js';
 import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
@@ -83,6 +84,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
         ${(state === 'kept' || state === 'ticket') && html`<button type="button" class="button quiet" data-act="withdraw" onClick=${() => shop.withdraw(voucher)}>${t('withdraw')}</button>`}
         ${again && html`<${Another} n=${mine.length} price=${money(amount)} t=${t} onClose=${() => setAgain(false)} onYes=${onPress} />`}
         ${state === 'waiting' && html`<label class="pick"><input type="checkbox" data-act="standing" checked=${place?.standing} disabled=${doing} onChange=${(/** @type {any} */ e) => shop.places.say(voucher, e.currentTarget.checked)} /> ${t('standing')}</label>`}
+        ${state === 'waiting' && canAsk() && html`<${Notify} t=${t} />`}
         ${(state === 'waiting' || state === 'invited') && html`<${Leave} state=${state} doing=${doing} t=${t} onLeave=${() => shop.places.leave(voucher)} />`}
       </div>
     </div>
@@ -152,6 +154,12 @@ function Leave({ state, doing, t, onLeave }) {
         </p>
       </div>
     <//>`}`;
+}
+
+/** Offers a notification for when it is the buyer's turn. @param {any} props */
+function Notify({ t }) {
+  const [, decided] = useState('');
+  return html`<button type="button" class="button quiet" data-act="notify" onClick=${async () => decided(await ask())}>${t('notify')}</button>`;
 }
 
 /** Asks before a buyer buys another one of what they have. @param {any} props */

@@ -2,6 +2,7 @@
 // The buyer's orders, each with its history and the actions on it.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { LIVE } from '../client.js';
 import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
@@ -10,21 +11,24 @@ import { countdown } from '../words.js';
 const TONES = { queued: 'warn', unpaid: 'warn', refunding: 'warn', paid: 'good', redeemed: 'good', failed: 'bad' };
 
 /**
+ * The orders that have ended, and what is to be said where there are none.
  * @param {{shop: import('./shop.js').Shop, words: import('../words.js').Words, now: number}} props
  */
 export function Orders({ shop, words, now }) {
   const { t } = words;
+  const ended = shop.orders.filter((o) => !LIVE.has(o.status) && !shop.wasLive.has(o.id));
+  const says = shop.orders.length > 0 || shop.ordersTrouble ? '' : t(shop.ordersKnown ? 'orders.none' : 'orders.loading');
+  if (!says && !shop.ordersTrouble && ended.length === 0) return null;
   return html`<section class="orders" aria-labelledby="orders-title">
-    <h2 id="orders-title">${t('orders')}</h2>
+    <h2 id="orders-title">${t(ended.length > 0 ? 'orders.ended' : 'orders')}</h2>
     ${shop.ordersTrouble && html`<p class="note warn" role="status">${t(shop.ordersKnown ? 'orders.stale' : 'orders.trouble')}</p>`}
-    ${shop.orders.length === 0
-      ? !shop.ordersTrouble && html`<p class="soft">${t(shop.ordersKnown ? 'orders.none' : 'orders.loading')}</p>`
-      : html`<ul class="stack">${shop.orders.map((order) => html`<li key=${order.id}><${One} order=${order} shop=${shop} words=${words} now=${now} /></li>`)}</ul>`}
+    ${says && html`<p class="soft">${says}</p>`}
+    <ul class="own-list">${ended.map((order) => html`<li key=${order.id}><${One} order=${order} shop=${shop} words=${words} now=${now} /></li>`)}</ul>
   </section>`;
 }
 
 /** @param {any} props */
-function One({ order, shop, words, now }) {
+export function One({ order, shop, words, now }) {
   const { t, has, money, moment } = words;
   const [asking, ask] = useState('');
   const voucher = shop.vouchers?.find((/** @type {any} */ v) => v.id === order.voucherId);

@@ -46,9 +46,9 @@ export class Places {
     return this.#places.get(voucherId);
   }
 
-  /** Whether a unit is kept for the buyer. @param {number} now */
-  invited(now) {
-    return [...this.#places.values()].some((p) => p.state === 'invited' && now < Date.parse(p.acceptBefore ?? ''));
+  /** The places by which the buyer may still get a unit. */
+  open() {
+    return [...this.#places.values()].filter(isOpen);
   }
 
   /** Reads the open places once, where some voucher has a waiting list. @param {Voucher[]} vouchers */
@@ -69,7 +69,7 @@ export class Places {
 
   /** Reads the open places again: another tab may have joined or left. @param {Voucher[]} vouchers */
   async reread(vouchers) {
-    const open = [...this.#places.values()].filter(isOpen).map((place) => place.voucherId);
+    const open = this.open().map((place) => place.voucherId);
     this.#known = false;
     await this.read(vouchers);
     await Promise.all(open.filter((id) => !this.doing.has(id)).map((id) => this.#ask(id)));
@@ -176,7 +176,7 @@ export class Places {
     clearTimeout(this.#timers.get(id));
     if (old?.state !== place.state) this.refusals.delete(id); // that was of the state before
     if (place.askAgainSeconds) this.#askIn(place.askAgainSeconds, id);
-    if (news && old?.state !== place.state && place.state !== 'bought') this.view.notify(place.state, place);
+    if (news && old?.state !== place.state && place.state !== 'bought') this.view.notify(old?.state === 'invited' && place.state === 'waiting' ? 'passed' : place.state, place);
     if (old?.state !== 'bought' && place.state === 'bought') this.view.bought(place);
   }
 }

@@ -37,6 +37,10 @@ export class Shop {
   orders = [];
   /** Whether the orders were read: without them nobody knows that there are none. */
   ordersKnown = false;
+  /** The orders that were live when they were seen. @type {Set<string>} */
+  wasLive = new Set();
+  /** Whether the buyer has done something on this page. */
+  acted = false;
   /** Of the orders, when reading them failed last. @type {import('../client.js').Answer | null} */
   ordersTrouble = null;
   /** Of the list, when reading it failed last. @type {import('../client.js').Answer | null} */
@@ -80,7 +84,7 @@ export class Shop {
     this.tabs = new Tabs({ changed: () => this.#reread(), signed: () => this.session.reread() && this.#another() });
     this.places = new Places(client, this.tickets, {
       changed: () => this.view.changed(),
-      acted: () => this.tabs.tell(),
+      acted: () => ((this.acted = true), this.tabs.tell()),
       notify: (event, place) => this.view.notify(`place.${event}`, { title: this.#title(place.voucherId), ahead: place.ahead ?? 0 }),
       bought: (place) => this.#accepted(place),
       refused: (answer) => this.#notPlaced(answer),
@@ -236,6 +240,7 @@ export class Shop {
       if (!known || (this.#updated.get(order.id) ?? 0) < asked) all.set(order.id, { ...known, ...order });
     }
     this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
+    for (const order of this.orders) if (LIVE.has(order.status)) this.wasLive.add(order.id);
     this.#followNewest();
     this.planTickets();
     this.view.changed();
@@ -269,6 +274,8 @@ export class Shop {
     for (const stop of this.#followed.values()) stop();
     this.#followed.clear();
     this.orders = [];
+    this.wasLive.clear();
+    this.acted = false;
     this.ordersKnown = false;
     this.ordersTrouble = null;
     this.presses.clear();
@@ -286,6 +293,7 @@ export class Shop {
   async press(voucher) {
     const before = this.presses.get(voucher.id);
     if (before && UNDER_WAY.has(before.phase)) return;
+    this.acted = true;
     if (voucher.type === 1 && this.liveOrder(voucher.id)) return;
     const who = this.session.token;
     const again = (/** @type {import('../client.js').Answer} */ a) => this.session.token === who && this.#note(voucher.id, { phase: nothingDone(a) ? 'busy' : 'again' });
@@ -469,6 +477,7 @@ export class Shop {
     const i = this.orders.findIndex((o) => o.id === order.id);
     const old = this.orders[i];
     this.#updated.set(order.id, performance.now());
+    if (LIVE.has(order.status)) this.wasLive.add(order.id);
     if (i < 0) this.orders = [order, ...this.orders];
     else this.orders = this.orders.with(i, { ...old, ...order });
     if (old && old.status !== order.status) this.view.notify('order', { status: order.status });

@@ -23,7 +23,7 @@ import { isOpen } from './places.js';
  * says nothing about stock and pause: the button works, says that it is a try, and the answer to the purchase decides. Once a sale gives out tickets
  * the button works: what is pressed early is kept until the buyer's moment. An invitation of the waiting list comes before what is on
  * sale, and that before a place that only waits. An invitation whose time has passed is passing until the service says what became of it:
- * it may have been accepted at the last moment.
+ * it may have been accepted at the last moment. While the sale is paused its time stands still.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
  * sale @param {Press} [press] @param {Place} [place] the buyer's on its waiting list
  * @returns {State}
@@ -37,7 +37,8 @@ export function stateOf(voucher, now, order, press, place) {
   if (place?.state === 'accepted') return 'accepted';
   if (voucher.status !== 1 || voucher.saleState === 'off_shelf') return 'off_shelf';
   if (voucher.type === 0) return 'grab';
-  if (place?.state === 'invited' && !place.paused && now < Date.parse(place.acceptBefore ?? '')) return 'invited';
+  if (place?.state === 'invited' && place.paused) return 'paused';
+  if (place?.state === 'invited' && now < Date.parse(place.acceptBefore ?? '')) return 'invited';
   switch (voucher.saleState) {
     case 'preparing':
     case 'paused':
