@@ -19,7 +19,7 @@ func TestConsoleBefore(t *testing.T) {
 	s := realShop(t)
 	voucher := s.offer("Tonight at eight", 40, time.Now().Add(3*time.Hour), time.Now().Add(5*time.Hour), "not_started")
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
-	w.click("[data-before] a")
+	w.click("[data-act=before]")
 	w.sees("h1", "Before the sale")
 	w.sees("[data-line='sale.window'][data-level=ok]", "40 units from")
 	w.sees("[data-line='rehearsal'][data-level=warning]", "not rehearsed")

@@ -62,6 +62,16 @@ func (s *shop) startCrowd(voucher int64, first, users int64) (wait func()) {
 // tile returns the selector of a number of a watched sale.
 func tile(name string) string { return fmt.Sprintf("[data-tile=%s] .tile-value", name) }
 
+// acts clicks an action on a voucher, which may be folded into the menu.
+func (w *window) acts(act string) {
+	w.tb.Helper()
+	button := "[data-act=" + act + "]"
+	w.until(fmt.Sprintf("document.querySelector(%s) !== null", quoted(".actions "+button)))
+	evaluate[bool](w, fmt.Sprintf("(menu => { if (menu) menu.open = true; return true; })(document.querySelector(%s)"+
+		"?.closest('.menu'))", quoted(".actions "+button)))
+	w.click(".actions " + button)
+}
+
 // TestConsoleSignIn checks that the page says what is wrong with a token, and that a valid one lasts as long as the
 // tab.
 func TestConsoleSignIn(t *testing.T) {
@@ -88,7 +98,7 @@ func TestConsoleSignIn(t *testing.T) {
 	evaluate[bool](w, "document.querySelector('#token').value = '', true")
 	w.enter("#token", "Bearer "+s.token(admin))
 	w.click("form .button.primary")
-	w.sees("h1", "Vouchers")
+	w.sees("h1", "Start")
 	w.visit(s.url("/admin#/audit"))
 	w.sees("h1", "Audit trail")
 	w.click("[data-act=sign-out]")
@@ -103,7 +113,7 @@ func TestSignInLink(t *testing.T) {
 	s := embeddedShop(t)
 	link := s.signInLink()
 	w := open(t, s.url(link), desktop())
-	w.sees("h1", "Vouchers")
+	w.sees("h1", "Start")
 	if address := evaluate[string](w, "location.href"); strings.Contains(address, "sign-in") {
 		t.Errorf("the code stays in the address: %s", address)
 	}
@@ -135,7 +145,7 @@ func (s *shop) signInLink() (link string) {
 func TestConsoleSale(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.sees(".note", "There are no vouchers here yet")
 	w.click("[data-act=create]")
 	w.sees("dialog", "New voucher")
@@ -147,7 +157,8 @@ func TestConsoleSale(t *testing.T) {
 	w.click("[data-act=save]")
 	w.sees("#f-title-wrong", "This is missing")
 	w.sees("#f-payValue-wrong", "This is not a number")
-	w.sees("dialog", "3 to put right")
+	w.sees("#f-actualValue-wrong", "an amount from 0.01") // at once, though the service was not asked
+	w.sees("dialog .foot", "Fields to correct: 4. Title")
 	w.until("document.activeElement.id === 'f-title'")
 	w.replaces("#f-payValue", "10")
 	w.enter("#f-title", "100 for 10")
@@ -182,13 +193,14 @@ func TestConsoleSale(t *testing.T) {
 	w.until("Number(document.querySelector('[data-tile=accepted] .tile-value').innerText.replace(/,/g, '')) > 270")
 	w.picture("console-sale-desktop", true)
 	wait()
+	w.sees(".over-time [data-peak]", "a second")
 	w.sees(tile("accepted"), "300")
 	w.sees(tile("recorded"), "300")
 	w.sees(tile("stock"), "100")
 	w.sees("[data-balance=balanced]", "400 issued = 100 left + 0 waiting + 300 recorded")
 	w.accessible()
 
-	w.click("[data-act=pause]")
+	w.acts("pause")
 	w.sees("dialog", "nobody can buy")
 	w.accessible()
 	w.picture("console-pause-desktop", false)
@@ -198,11 +210,14 @@ func TestConsoleSale(t *testing.T) {
 	s.startBuyers(voucher, 2000, 8)()
 	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Paused') && " +
 		"r.innerText.includes('8'))")
-	w.click("[data-act=resume]")
+	w.acts("resume")
 	w.click("[data-act=yes]")
 	w.sees(".head .tag", "On sale")
+	w.until("document.querySelector('.actions > .danger').dataset.act === 'pause'") // the one action of its state
+	w.sees(".marks", "Paused")
+	w.sees(".marks", "Resumed")
 
-	w.click("[data-act=restock]")
+	w.acts("restock")
 	w.until("document.activeElement.id === 'f-delta'")
 	w.enter("#f-delta", "-500")
 	w.sees("dialog", "500 units are taken")
@@ -221,7 +236,20 @@ func TestConsoleSale(t *testing.T) {
 	w.sees("[data-balance=balanced]", "450 issued = 0 left + 0 waiting + 450 recorded")
 	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Sold out') && " +
 		"r.innerText.includes('50'))")
+	w.until("document.querySelector('.actions > .primary').dataset.act === 'restock'")
+	w.sees(".marks", "+50")
 	w.accessible()
+	// Somebody who comes after the rush sees all of it.
+	late := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(phone().in("zh-CN").inDark()))
+	late.sees(".over-time [data-peak]", "峰值")
+	late.sees(".marks", "+50")
+	late.sees(".marks", "已售罄")
+	late.click("[data-act=menu]")
+	late.sees(".menu-list [data-act=copy]", "复制")
+	late.accessible()
+	late.picture("console-late-phone-dark-zh", true)
+	late.keys(kb.Escape)
+	late.until("!document.querySelector('.menu').open && document.activeElement.dataset.act === 'menu'")
 	w.picture("console-sold-out-desktop", true)
 	w.visit(s.url("/admin#/audit"))
 	for _, action := range []string{"create", "pause", "resume", "stock"} {
@@ -254,7 +282,7 @@ func TestConsoleVariants(t *testing.T) {
 	phone.accessible()
 	phone.picture("console-sale-phone", true)
 
-	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.sees("tr[data-voucher] a", "五折优惠券")
 	w.accessible()
 	w.picture("console-vouchers-desktop", false)
@@ -272,7 +300,8 @@ func TestConsoleVariants(t *testing.T) {
 		w.visit(s.url("/admin#/orders"))
 		w.sees("nav.places a[aria-current=page]", "Orders")
 		w.visit(s.url("/admin#/" + odd))
-		w.sees("tr[data-voucher] a", "五折优惠券")
+		w.sees("h1", "There is nothing here")
+		w.sees(".note", "#/"+odd)
 	}
 	w.visit(s.url("/admin#/orders"))
 	w.sees("tbody tr", "Unpaid")
@@ -307,7 +336,7 @@ func TestConsoleQuantity(t *testing.T) {
 	w.picture("console-order-several-desktop", false)
 	w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))
 	w.sees("[data-balance=balanced]", "5 issued = 1 left + 0 waiting + 4 recorded")
-	w.click("[data-act=copy]")
+	w.acts("copy")
 	w.until("document.querySelector('#f-perUser').value === '3'")
 	w.picture("console-form-several-desktop", false)
 }
@@ -349,7 +378,7 @@ func TestConsoleCopy(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("Noodles for ten", 40)
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
-	w.click("[data-act=copy]")
+	w.acts("copy")
 	w.sees("dialog", "New voucher")
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
@@ -378,7 +407,7 @@ func TestConsoleCopy(t *testing.T) {
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(".head", "hidden until")
-	w.sees("[data-before] a[href^='#/before/']", "") // the list of checks
+	w.sees(".actions > a[href^='#/before/']", "") // the list of checks
 	w.accessible()
 	w.picture("console-not-started-desktop", false)
 	copied := evaluate[int64](w, "Number(location.hash.split('/')[2])")
@@ -390,7 +419,7 @@ func TestConsoleCopy(t *testing.T) {
 		nil); status != http.StatusNotFound {
 		t.Errorf("a buyer who wants to buy it: %d", status)
 	}
-	w.click("[data-act=edit]")
+	w.acts("edit")
 	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = '', true")
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
@@ -407,13 +436,14 @@ func TestConsoleTemplates(t *testing.T) {
 	s := realShop(t)
 	voucher := s.onSale("Noodles for ten", 40)
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
-	w.click("[data-act=copy]")
+	w.acts("copy")
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten'")
+	w.unfold()
 	w.enter("#f-template", "Friday evening")
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.until(fmt.Sprintf("location.hash !== '#/voucher/%d'", voucher))
-	w.visit(s.url("/admin"))
+	w.visit(s.url("/admin#/vouchers"))
 	w.click("[data-act=create]")
 	w.sees("#f-from", "Friday evening")
 	w.accessible()
@@ -424,7 +454,7 @@ func TestConsoleTemplates(t *testing.T) {
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
-	w.click("fieldset.kinds label:nth-of-type(2) input")
+	w.click(".kinds label:nth-of-type(2) input")
 	w.until("document.querySelector('#f-stock') === null && document.querySelector('#f-perUser').value === ''")
 	w.enter("#f-perUser", "21")
 	w.click("[data-act=save]")

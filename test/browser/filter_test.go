@@ -27,7 +27,7 @@ func TestConsoleFilters(t *testing.T) {
 		}
 		return nil
 	})
-	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	rows := func(n int) string {
 		return fmt.Sprintf("document.querySelectorAll('.sheet tbody tr').length === %d", n)
 	}
@@ -75,9 +75,9 @@ func TestConsoleOnATelephone(t *testing.T) {
 		time.Now().Add(5*time.Hour), "not_started")
 	s.startBuyers(voucher, 100, 25)()
 	for _, d := range []device{phone(), phone().in("zh-CN").inDark()} {
-		w := open(t, s.url("/admin"), s.asAdmin(d))
+		w := open(t, s.url("/admin#/vouchers"), s.asAdmin(d))
 		for _, place := range []string{
-			"vouchers", "sales", "orders", "deadletters", "webhooks", "audit", "partitions",
+			"start", "vouchers", "sales", "orders", "deadletters", "webhooks", "audit", "partitions",
 			fmt.Sprint("voucher/", voucher), fmt.Sprint("report/", voucher),
 		} {
 			w.visit(s.url("/admin#/" + place))
@@ -128,7 +128,7 @@ func TestConsoleSignInWaits(t *testing.T) {
 func (w *window) getsIn() {
 	w.tb.Helper()
 	w.until(`(() => {
-  if (document.querySelector('h1')?.innerText === 'Vouchers') return true;
+  if (document.querySelector('h1')?.innerText === 'Start') return true;
   document.querySelector('form .button.primary[aria-disabled=false]')?.click();
   return false;
 })()`)
@@ -149,6 +149,7 @@ func TestConsoleSignInWhileTheDatabaseHangs(t *testing.T) {
 	p.Blackhole()
 	w.enter("#token", s.token(admin))
 	w.getsIn()
+	w.visit(s.url("/admin#/vouchers"))
 	w.sees("[role=alert]", "") // the service's reason
 	w.accessible()
 	p.Heal()

@@ -34,7 +34,7 @@ func TestFirstHour(t *testing.T) {
 	step("and paid")
 
 	console := open(t, s.url(s.signInLink()), desktop())
-	console.sees("h1", "Vouchers")
+	console.sees("h1", "Start")
 	step("the console is open")
 	console.click("[data-act=create]")
 	console.sees("dialog", "New voucher")
@@ -51,7 +51,7 @@ func TestFirstHour(t *testing.T) {
 	console.click("[data-act=save]")
 	console.sees(".tag", "Not started")
 	step("a sale for tomorrow is created")
-	console.click("[data-before] a")
+	console.click("[data-act=before]")
 	console.sees("[data-line='sale.window'][data-level=ok]", "50 units from")
 	step("and checked")
 	console.click("[data-act=rehearse]")

@@ -22,8 +22,9 @@ func TestConsoleOfMerchant(t *testing.T) {
 	w := open(t, s.url("/admin#/partitions"), desktop())
 	w.enter("#token", box.Sign(box.Secret, claims))
 	w.click("form .button.primary")
-	w.sees("h1", "Vouchers")
+	w.sees("h1", "There is nothing here") // for merchants
 	w.sees(".who", "Merchant 7, shop 3")
+	w.visit(s.url("/admin#/vouchers"))
 	w.sees("tbody", "Theirs")
 	w.accessible()
 	for what, wrong := range map[string]string{
@@ -48,6 +49,9 @@ func TestConsoleOfMerchant(t *testing.T) {
 		t.Error("the audit trail has another shop's voucher")
 	}
 	w.visit(s.url("/admin#/partitions"))
-	w.sees("h1", "Vouchers")
+	w.sees("h1", "There is nothing here")
 	w.seesNo("#token")
+	w.visit(s.url("/admin#/start"))
+	w.sees("[data-running]", "Theirs")
+	w.seesNo("main > .note.warn") // all that it asks for, a merchant may see
 }

@@ -25,13 +25,14 @@ func TestConsolePartitions(t *testing.T) {
 		}
 		return nil
 	})
-	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
 	for field, value := range map[string]string{
 		"title": "100 for 10", "payValue": "10", "actualValue": "100", "stock": "400",
 	} {
 		w.enter("#f-"+field, value)
 	}
+	w.unfold()
 	create := func(partition, done string) {
 		t.Helper()
 		evaluate[bool](w, "document.querySelector('#f-partition').value = '', true")

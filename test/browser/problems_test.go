@@ -14,7 +14,7 @@ import (
 // in the form's units.
 func TestProblemsInChinese(t *testing.T) {
 	s := embeddedShop(t)
-	w := open(t, s.url("/admin"), s.asAdmin(desktop().in("zh-CN").inDark()))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop().in("zh-CN").inDark()))
 	w.click("[data-act=create]")
 	for field, value := range map[string]string{
 		"title": strings.Repeat("券", 256), "payValue": "2,000,000,000", "actualValue": "0", "stock": "400000000",

@@ -23,7 +23,7 @@ func TestStalePages(t *testing.T) {
 	buyer, zh := open(t, s.url("/"), desktop()), open(t, s.url("/"), phone().in("zh-CN").inDark())
 	buyer.sees(button("sold_out"), "Sold out")
 	zh.sees(button("sold_out"), "已售罄")
-	console := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	console := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	console.sees(".tag", "Sold out")
 	p.Blackhole()
 	buyer.sees(button("try"), "Try anyway for ¥10")
@@ -72,7 +72,7 @@ func TestRatesOverTheSameTime(t *testing.T) {
 func TestTimesThatClocksSkip(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
-	w := open(t, s.url("/admin"), s.asAdmin(desktop().at("Europe/Berlin")))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop().at("Europe/Berlin")))
 	w.click("[data-act=create]")
 	set := func(name, value string) {
 		evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector('#f-%s'); f.value = '%s';

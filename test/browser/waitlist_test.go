@@ -228,7 +228,7 @@ func TestConsoleWaitingList(t *testing.T) {
 			w.accessible()
 			w.picture("console-waitlist-"+name, true)
 
-			w.click("[data-act=copy]")
+			w.acts("copy")
 			w.until("document.querySelector('#f-inviteWindow').value === '10'")
 			evaluate[bool](w, "document.querySelector('#f-inviteWindow').value = '0.01', true")
 			w.click("[data-act=save]")

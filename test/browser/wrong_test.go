@@ -37,16 +37,16 @@ func (w *window) isRight(field string) {
 func TestCorrectedField(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	w := open(t, s.url("/admin"), s.asAdmin(desktop()))
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
 	w.enter("#f-payValue", "ten")
 	w.click("[data-act=save]")
-	w.sees("dialog .field-problem[role=status]", "4 to put right.")
+	w.sees("dialog .field-problem[role=status]", "Fields to correct: 4.")
 	w.until("document.activeElement.id === 'f-title' && document.activeElement.getAttribute('aria-describedby') === " +
 		"'f-title-wrong'")
 	w.enter("#f-title", "A thousand for ten")
 	w.isRight("title")
-	w.sees("dialog .field-problem[role=status]", "3 to put right.")
+	w.sees("dialog .field-problem[role=status]", "Fields to correct: 3.")
 	w.sees("#f-payValue-wrong", "This is not a number.")
 	for field, value := range map[string]string{"payValue": "1,000.50", "actualValue": "2,000", "stock": "9,007,199"} {
 		w.replaces("#f-"+field, value)
@@ -56,6 +56,7 @@ func TestCorrectedField(t *testing.T) {
 
 	w.sets("#f-endTime", "2026-01-01T10:00:00")
 	w.sets("#f-beginTime", "2026-01-01T11:00:00")
+	w.unfold()
 	w.enter("#f-visibleFrom", "0102")
 	w.click("[data-act=save]")
 	w.sees("#f-visibleFrom-wrong", "This time is not complete.")
@@ -80,7 +81,7 @@ func TestCorrectedField(t *testing.T) {
 	w.sees(tile("stock"), "9,007,199")
 	w.accessible()
 
-	w.click("[data-act=restock]")
+	w.acts("restock")
 	w.enter("#f-delta", "-10,000,000")
 	w.sees("dialog", "10,000,000 units are taken")
 	w.click("[data-act=yes]")
@@ -90,8 +91,8 @@ func TestCorrectedField(t *testing.T) {
 	w.keys(kb.Escape)
 	w.seesNo("dialog")
 
-	w.click("[data-act=guards]")
-	w.choose(`select[name="guards.limits"]`, "on")
+	w.acts("guards")
+	w.click(`[name="guards.limits"]`)
 	w.until("document.querySelector('[name=\"guards.limits.perUser.requests\"]').value !== ''") // what is proposed
 	w.sets(`[name="guards.limits.perUser.requests"]`, "")
 	w.click("[data-act=save]")

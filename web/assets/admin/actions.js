@@ -30,25 +30,47 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen(act)}>${t(`act.${act}`)}</button>`;
   /** @param {string} act @param {() => Promise<string>} run @param {boolean} [danger] */
   const ask = (act, run, danger) => open === act && html`<${Ask} title=${t(`ask.${act}`, { title: voucher.title })} says=${t(`says.${act}`)} yes=${t(`act.${act}`)} danger=${danger} t=${t} run=${run} onClose=${close} />`;
+  /** @param {string} act @param {string} path @param {string} [kind] */
+  const link = (act, path, kind = '') => html`<a class="button small ${kind}" data-act=${act} href=${`#/${path}/${voucher.id}`}>${t(`act.${act}`)}</a>`;
+  const shows = (/** @type {string} */ act, kind = '') => (act === 'before' || act === 'report' ? link(act, act, kind) : button(act, kind));
+  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(!paused || voucher.stale ? ['pause'] : []), 'restock', ...(guards === undefined ? [] : ['guards']), 'before'] : []), 'edit', 'copy', 'report', off ? 'shelve' : 'unshelve'];
+  const main = sells && voucher.stale && !off ? ['resume', 'pause'] : [mainOf(voucher)]; // while it is not known how the sale is, both
   return html`<div class="row actions">
-    ${sells && (paused || voucher.stale) && button('resume', 'primary')}
-    ${sells && (!paused || voucher.stale) && button('pause', 'danger')}
-    ${sells && button('restock')}
-    ${sells && guards !== undefined && button('guards')}
-    ${button('edit')}
-    ${button('copy')}
-    <a class="button small" data-act="report" href=${`#/report/${voucher.id}`}>${t('act.report')}</a>
-    ${off ? button('shelve') : button('unshelve')}
+    ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}
+    <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act)).map((act) => shows(act, act === 'unshelve' ? 'danger' : ''))}<//>
     ${ask('pause', () => change('POST', '/pause'), true)}
     ${ask('resume', () => change('POST', '/resume'))}
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
     ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
     ${open === 'guards' && html`<${GuardsDialog} voucher=${voucher} guards=${guards} client=${client} words=${words} onClose=${close} onDone=${onDone} />`}
-    ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} onClose=${close} onDone=${onDone} />`}
-    ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf({ ...voucher, guards }, client.clock.now())} onClose=${close}
+    ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} draft=${`edit.${voucher.id}`} onClose=${close} onDone=${onDone} />`}
+    ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf({ ...voucher, guards }, client.clock.now())} draft=${`copy.${voucher.id}`} onClose=${close}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
     ${open === 'restock' && html`<${Restock} voucher=${voucher} client=${client} words=${words} left=${left} attempt=${attempt} onClose=${close} onDone=${onDone} />`}
   </div>`;
+}
+
+/** The one action that a voucher's state calls for. @param {any} voucher */
+function mainOf({ type, status, saleState }) {
+  if (status !== 1) return 'shelve';
+  if (type !== 1) return 'edit';
+  return /** @type {Record<string, string>} */ ({ not_started: 'before', paused: 'resume', sold_out: 'restock', ended: 'report' })[saleState] ?? 'pause';
+}
+
+/** What else can be done, folded. It closes with a choice, with Escape, and when the focus goes elsewhere. @param {any} props */
+function Menu({ label, children }) {
+  const place = useRef(/** @type {any} */ (null));
+  const close = () => place.current.removeAttribute('open');
+  /** @param {any} e */
+  const onKeyDown = (e) => {
+    if (e.key !== 'Escape' || !place.current.open) return;
+    close();
+    place.current.querySelector('summary').focus();
+  };
+  return html`<details class="menu" ref=${place} onKeyDown=${onKeyDown} onFocusOut=${(/** @type {any} */ e) => e.relatedTarget && !place.current.contains(e.relatedTarget) && close()}>
+    <summary class="button small" data-act="menu">${label}</summary>
+    <div class="menu-list" onClick=${close}>${children}</div>
+  </details>`;
 }
 
 /**

@@ -18,6 +18,9 @@ import { Again } from '../sign-in/again.js';
  * @property {{at: string, finding: string, why?: string, issued: number, stock: number, held: number, live: number, difference: number, lost: number}} [balance]
  */
 
+/** What is before the path and the body of a creation in the tab's storage. */
+const CREATING = 'seckill.creating ';
+
 /** Seconds between two attempts to watch again. */
 const AGAIN = 2;
 
@@ -28,8 +31,6 @@ export class AdminClient extends Client {
     return this.#session.shop;
   }
 
-  /** Keys of creations whose outcome is not known. @type {Map<string, string>} by path and body */
-  #creations = new Map();
   /** Called with the answer when the service no longer accepts the token. @type {(a: Answer) => void} */
   refused = () => {};
 
@@ -49,13 +50,16 @@ export class AdminClient extends Client {
     return answer;
   }
 
-  /** Creates something, once, however often it is called with the same body until the service has answered. @param {string} path @param {any} [body] */
+  /**
+   * Creates something, once, however often it is called with the same body until the service has answered: the key of a creation whose outcome is
+   * not known stays in the tab, also when the page is loaded anew. @param {string} path @param {any} [body]
+   */
   async create(path, body) {
-    const what = `${path} ${JSON.stringify(body)}`;
-    const key = this.#creations.get(what) ?? newKey();
-    this.#creations.set(what, key);
+    const what = `${CREATING}${path} ${JSON.stringify(body)}`;
+    const key = sessionStorage.getItem(what) ?? newKey();
+    sessionStorage.setItem(what, key);
     const answer = await this.insist('POST', path, { body, key });
-    if (!answer.unknown) this.#creations.delete(what);
+    if (!answer.unknown) sessionStorage.removeItem(what);
     return answer;
   }
 

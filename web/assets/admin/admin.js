@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
+// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -10,6 +10,8 @@ import { AdminClient } from './admin-client.js';
 import { Before } from './before.js';
 import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
+import { dropDrafts } from './drafts.js';
+import { GUARD_TEXTS } from './guard-texts.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
 import { Partitions } from './partitions.js';
@@ -17,6 +19,7 @@ import { Report } from './report.js';
 import { Sales } from './sales.js';
 import { Session } from './session.js';
 import { SignIn, linkCode } from './signin.js';
+import { Start } from './start.js';
 import { TEXTS } from './texts.js';
 import { PROVIDER_TEXTS, SignInAgain, end } from '../sign-in.js';
 import { Vouchers } from './vouchers.js';
@@ -30,7 +33,7 @@ const client = new AdminClient(session, preferred);
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
+const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
 
 /** The sections that an installation has once. Merchants have none of them. */
 const OF_ADMINS = ['deadletters', 'partitions'];
@@ -41,11 +44,11 @@ const places = () => Object.keys(SECTIONS).filter((name) => !session.shop || !OF
 /** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
 const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };
 
-/** The section in the address, and for a page of one voucher or endpoint its number. */
+/** The section in the address, "" for none that there is, and for a page of one voucher or endpoint its number. */
 function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
   if (Object.hasOwn(OF_ONE, name) && Number(rest) > 0) return { name, id: Number(rest) };
-  return { name: places().includes(name) ? name : 'vouchers', id: 0 };
+  return { name: name === '' ? 'start' : places().includes(name) ? name : '', id: 0 };
 }
 
 /** The code of a sign-in link that somebody has opened who is not signed in, "" for none. It leaves the address. */
@@ -76,20 +79,25 @@ function Console({ words }) {
     };
     return () => window.removeEventListener('hashchange', moved);
   }, []);
-  bar.signOut = () => (end(client, session.ofProvider), session.forget(), setWhy(''), setSignedIn(false), bar.changed());
+  bar.signOut = () => (end(client, session.ofProvider), session.forget(), dropDrafts(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
     return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), go(section()), bar.changed(), announce(t('signed.in')))} />`;
   }
-  const Section = SECTIONS[at.name], Page = OF_ONE[at.name];
+  const Section = Object.hasOwn(SECTIONS, at.name) ? SECTIONS[at.name] : null, Page = at.id ? OF_ONE[at.name] : undefined;
   return html`
     <nav class="places" aria-label=${t('places')}>
       ${places().map((name) => html`<a href="#/${name}" aria-current=${name === at.name || name === Page?.of ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
     </nav>
     ${Page
       ? html`<${Page.page} key=${`${at.name}/${at.id}`} id=${at.id} client=${client} words=${words} />`
-      : html`<${Section} client=${client} words=${words} />`}
+      : Section ? html`<${Section} client=${client} words=${words} />` : html`<${Nowhere} t=${t} />`}
     <${SignInAgain} words=${words} again=${client.again} purpose="console" onToken=${(/** @type {string} */ token) => session.keep(token)} onOut=${() => bar.signOut()} />
   `;
+}
+
+/** What an address shows that leads nowhere. @param {any} props */
+function Nowhere({ t }) {
+  return html`<header class="head"><h1>${t('nowhere')}</h1></header><p class="note">${t('nowhere.says', { address: location.hash })}</p><p><a class="button small" href="#/start">${t('place.start')}</a></p>`;
 }
 
 /** Who is signed in, in the bar. @param {any} props */
@@ -102,6 +110,6 @@ function Who({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...CODES, ...WHYS, ...PROVIDER_TEXTS }, {
+show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...GUARD_TEXTS, ...CODES, ...WHYS, ...PROVIDER_TEXTS }, {
   title: 'title', home: '/admin', extra: (words) => html`<${Who} words=${words} />`,
 });

@@ -1,10 +1,8 @@
 // @ts-check
-// A sale over time: units left, and how many were accepted each second. uPlot draws it; the numbers beside it are the same.
+// A sale over time: how many were refused and accepted each second, with marks of what was done. uPlot draws it; the list of marks below has the
+// same in words.
 
 import { html, useEffect, useRef } from '../vendor/htm-preact.js';
-
-/** Seconds that the chart shows at most. */
-export const SPAN = 600;
 
 /** Seconds that it shows at least. */
 const LEAST = 60;
@@ -18,8 +16,13 @@ function colour(probe, name) {
   return getComputedStyle(probe).color;
 }
 
-/** @param {any} props points is [times, stock, accepted a second], each an array; same: both curves have one scale */
-export function Chart({ points, words, names, same = false }) {
+/**
+ * @param {{points: any[][], marks?: {at: number, text: string}[], words: import('../words.js').Words, names: {refused: string, accepted: string, describe: string}}} props points is
+ * [times, refused a second, accepted a second]; at is in seconds
+ */
+export function Chart({ points, marks = [], words, names }) {
+  const shown = useRef(marks);
+  shown.current = marks;
   const place = useRef(/** @type {any} */ (null));
   const probe = useRef(/** @type {any} */ (null));
   const plot = useRef(/** @type {any} */ (null));
@@ -32,17 +35,17 @@ export function Chart({ points, words, names, same = false }) {
     const room = () => ({ width: place.current.clientWidth, height: place.current.clientHeight });
     plot.current = new /** @type {any} */ (window).uPlot({
       ...room(), legend: { show: false }, cursor: { show: false },
-      scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => (last == null ? [Date.now() / 1000 - LEAST, Date.now() / 1000] : [Math.min(first, last - LEAST), last]) }, stock: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(1, most * 1.05)] },
-        rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] } },
+      scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => (last == null ? [Date.now() / 1000 - LEAST, Date.now() / 1000] : [Math.min(first, last - LEAST), last]) }, rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] } },
       axes: [
         { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString(words.locale)), space: 90, size: 34 },
-        { ...axis, scale: same ? 'rate' : 'stock', size, values, incrs: WHOLE }, ...(same ? [] : [{ ...axis, scale: 'rate', side: 1, size, grid: { show: false }, values, incrs: WHOLE }]),
+        { ...axis, scale: 'rate', size, values, incrs: WHOLE },
       ],
       series: [
         {},
-        { scale: same ? 'rate' : 'stock', stroke: ink('accent'), width: 2, points: { show: false } },
+        { scale: 'rate', stroke: ink('accent'), width: 2, points: { show: false } },
         { scale: 'rate', stroke: ink('focus'), width: 1.5, points: { show: false } },
       ],
+      hooks: { draw: [(/** @type {any} */ u) => drawMarks(u, shown.current ?? [], ink('soft')())] },
     }, points, place.current);
     const resized = new ResizeObserver(() => plot.current.setSize(room()));
     resized.observe(place.current);
@@ -53,10 +56,34 @@ export function Chart({ points, words, names, same = false }) {
     dark.addEventListener('change', again);
     return () => (resized.disconnect(), themed.disconnect(), dark.removeEventListener('change', again), plot.current.destroy());
   }, [words.language]);
-  useEffect(() => plot.current.setData(points), [points]);
+  useEffect(() => plot.current.setData(points), [points, JSON.stringify(marks)]);
   return html`<figure class="chart">
-    <figcaption class="row"><span class="key stock">${names.stock}</span><span class="key rate">${names.rate}</span></figcaption>
+    <figcaption class="row"><span class="key">${names.refused}</span><span class="key rate">${names.accepted}</span></figcaption>
     <span ref=${probe} hidden></span>
     <div ref=${place} role="img" aria-label=${names.describe}></div>
+    ${marks.length > 0 && html`<ol class="marks figures">${marks.map((m) => html`<li key=${`${m.at}${m.text}`}><time>${new Date(m.at * 1000).toLocaleTimeString(words.locale)}</time> ${m.text}</li>`)}</ol>`}
   </figure>`;
+}
+
+/** Draws marks as dashed lines with their texts, each below the one before where they are near. @param {any} u the plot @param {{at: number, text: string}[]} marks @param {string} ink */
+function drawMarks(u, marks, ink) {
+  const { ctx, bbox } = u, scale = devicePixelRatio;
+  ctx.save();
+  Object.assign(ctx, { strokeStyle: ink, fillStyle: ink, lineWidth: scale, font: `${12 * scale}px system-ui, sans-serif` });
+  ctx.setLineDash([4 * scale, 4 * scale]);
+  let row = 0, last = -Infinity;
+  for (const { at, text } of marks) {
+    const x = u.valToPos(at, 'x', true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    row = x - last < 90 * scale ? row + 1 : 0;
+    last = x;
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const right = x + 4 * scale + ctx.measureText(text).width > bbox.left + bbox.width;
+    ctx.textAlign = right ? 'right' : 'left';
+    ctx.fillText(text, x + (right ? -4 : 4) * scale, bbox.top + (14 + 15 * (row % 5)) * scale);
+  }
+  ctx.restore();
 }

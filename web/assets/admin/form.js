@@ -1,26 +1,16 @@
 // @ts-check
-// Creating a voucher, also as a copy of another, and changing its texts and window. What is wrong is shown at the field, in the service's words: it
-// alone knows the rules. The page itself only reports what it cannot read.
+// Creating a voucher, also as a copy of another, and changing its texts and window; beside it the card that buyers will see. The page says at once
+// what it knows to be wrong (rules.js), the service the rest.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
-import { GuardFields, readGuards } from './guards.js';
-import { Field, announceChange, incomplete, numberOf, tied, trouble } from './parts.js';
+import { useDraft } from './drafts.js';
+import { GuardFields, readGuards } from './guard-fields.js';
+import { Field, announceChange, numberOf, tied, trouble } from './parts.js';
+import { Preview } from './preview.js';
+import { cents, instant, local, wrongIn } from './rules.js';
 import { Wrong, problems, useProblems } from './wrong.js';
-
-/** Money as it is typed, in cents. @param {string} text */
-const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
-/** A local time as it is typed, with the browser's zone. @param {string} text */
-export const instant = (text) => new Date(text).toISOString();
-/** A time for <input type=datetime-local>. @param {string | number} time */
-export function local(time) {
-  const at = new Date(time);
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
-}
-
-/** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
-export const skipped = (text) => local(text).slice(0, text.length) !== text;
 
 /** What a new voucher starts with: the values of another, in another window. @param {any} v @param {number} now */
 export function copyOf(v, now) {
@@ -57,40 +47,66 @@ export function NewVoucher({ client, words, onClose, onDone }) {
   useEffect(() => {
     client.ask('GET', '/admin/template').then((/** @type {any} */ answer) => answer.success && setTemplates(answer.data));
   }, []);
-  return html`<${VoucherForm} client=${client} words=${words} templates=${templates} onClose=${onClose} onDone=${onDone} />`;
+  return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} onClose=${onClose} onDone=${onDone} />`;
 }
 
-/** @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first */
-export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], onClose, onDone }) {
+/** A section of the form. @param {any} props */
+function Part({ title, children }) {
+  return html`<fieldset class="part wide"><legend>${title}</legend><div class="grid">${children}</div></fieldset>`;
+}
+
+/** A choice of yes or no. It is known with its input event, before the form is shown again. @param {any} props */
+function Pick({ name, checked, onInput, children }) {
+  return html`<label class="pick wide"><input type="checkbox" name=${name} checked=${checked} onInput=${onInput} /> ${children}</label>`;
+}
+
+/**
+ * @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first. draft names what is kept
+ * of it while it is not sent
+ */
+export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], draft: kind, onClose, onDone }) {
   const { t, has } = words;
+  const draft = useDraft(kind);
   const [from, setFrom] = useState(given);
-  const [seckill, setSeckill] = useState((voucher ?? from).type !== 0);
-  const [redeemable, setRedeemable] = useState(redeems(from));
-  const [listed, setListed] = useState(Boolean(from.waitlistWindowSeconds));
+  const [version, setVersion] = useState(0); // raised where the form begins anew
+  const [seckill, setSeckill] = useState(voucher ? voucher.type !== 0 : draft.of('kind', from.type === 0 ? 'ordinary' : 'seckill') === 'seckill');
+  const [redeemable, setRedeemable] = useState(draft.of('redeemable', redeems(from)));
+  const [listed, setListed] = useState(draft.of('waitlist', Boolean(from.waitlistWindowSeconds)));
   const [sending, setSending] = useState(false);
+  const [, typed] = useState(0);
   const problem = useProblems(t);
   const { ref: form, wrong, say } = problem;
+  useEffect(() => typed((/** @type {number} */ n) => n + 1), [version]); // the card has what is in the form
 
-  /** Starts anew with a template. @param {string} id */
-  const start = (id) => {
-    const next = id ? fromTemplate(templates.find((/** @type {any} */ one) => String(one.id) === id), client.clock.now()) : given;
+  /** Starts anew, with the values of what is given. @param {any} next */
+  const start = (next) => {
+    draft.drop();
     setFrom(next);
-    setSeckill(next.type !== 0);
+    setSeckill((voucher ?? next).type !== 0);
     setRedeemable(redeems(next));
     setListed(Boolean(next.waitlistWindowSeconds));
+    setVersion(version + 1);
     say({});
   };
+  /** @param {string} id of a template */
+  const startWith = (id) => start(id ? fromTemplate(templates.find((/** @type {any} */ one) => String(one.id) === id), client.clock.now()) : given);
   const now = client.clock.now();
   const hidden = !voucher || Date.parse(voucher.visibleFrom) > now; // once buyers have seen it, it stays visible
 
+  /** @param {any} e */
+  const changed = (e) => {
+    draft.keep(e);
+    problem.onInput(e);
+    typed((/** @type {number} */ n) => n + 1);
+  };
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
     if (sending) return;
     const text = (/** @type {string} */ name) => String(new FormData(form.current).get(name) ?? '').trim();
     const guarded = readGuards(form.current, undefined, t);
-    const unread = { ...unreadable(form.current, text, t), ...guarded.wrong };
-    if (Object.keys(unread).length > 0) return say(unread);
+    const found = { ...wrongIn(form.current, t, client.clock.now(), !voucher), ...guarded.wrong };
+    if (Object.keys(found).length > 0) return say(found);
     setSending(true);
     const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
     const visible = text('visibleFrom') ? { visibleFrom: instant(text('visibleFrom')) }
@@ -100,7 +116,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved({ ...window, ...visible }, voucher) } })
       : await client.create(seckill ? '/voucher/seckill' : '/voucher', {
         shopId: numberOf(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
-        ...(text('payWithin') && { payWithinSeconds: numberOf(text('payWithin')) * 60 }),
+        ...(text('payWithin') && { payWithinSeconds: Math.round(numberOf(text('payWithin')) * 60) }),
         ...(seckill && { stock: numberOf(text('stock')) }),
         ...(text('perUser') && { perUser: numberOf(text('perUser')) }),
         ...(text('partition') && { partition: numberOf(text('partition')) }),
@@ -111,6 +127,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       });
     setSending(false);
     if (answer.success) {
+      draft.drop();
       announceChange(answer, t);
       if (!voucher && text('template')) await saveTemplate(answer.data.id, text('template'));
       onClose();
@@ -129,58 +146,71 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   /** A text field. @param {string} name @param {any} [props] */
   const input = (name, { value = '', kind = '', ...props } = {}) => html`
     <${Field} name=${name} label=${props.type === 'datetime-local' ? t('form.zone', { label: nameOf(name), zone: words.zone() }) : nameOf(name)} wrong=${wrong[name]} class=${kind}>
-      <input ...${tied(name, wrong[name])} defaultValue=${value} autocomplete="off" ...${props} />
+      <input ...${tied(name, wrong[name])} defaultValue=${draft.of(name, value)} autocomplete="off" ...${props} />
     <//>`;
-  const first = voucher ?? from;
-  const begin = first.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
-  const end = first.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
+  const at = voucher ?? from;
+  const begin = at.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
+  const end = at.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
   const yuan = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / 100));
   /** A time that may be left out. @param {string} name */
-  const time = (name) => input(name, { type: 'datetime-local', step: 1, value: first[name] ? local(first[name]) : '' });
-  const window = seckill && ['beginTime', 'endTime'].map((name) => input(name, { type: 'datetime-local', step: 1, value: local(name === 'beginTime' ? begin : end), kind: name === 'beginTime' ? 'from' : '' }));
-  return html`<${Dialog} title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
-    <form key=${from.template ?? 0} ref=${form} class="grid" noValidate onInput=${problem.onInput} onSubmit=${submit}>
+  const time = (name) => input(name, { type: 'datetime-local', step: 1, value: at[name] ? local(at[name]) : '' });
+  const shop = from.shopId ?? (client.shop || '1');
+  return html`<${Dialog} class="tall wide" title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
+    <form key=${version} ref=${form} noValidate onInput=${changed} onSubmit=${submit}>
+    <div class="scroller beside"><div class="grid">
+      ${draft.kept && html`<p class="note row wide" role="status">${t('draft.kept')} <button type="button" class="button quiet small" data-act="anew" onClick=${() => start(given)}>${t('draft.anew')}</button></p>`}
       ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
-        <select id="f-from" name="from" onChange=${(/** @type {any} */ e) => start(e.target.value)}>
+        <select id="f-from" onChange=${(/** @type {any} */ e) => (e.stopPropagation(), startWith(e.target.value))}>
           <option value="">${t('template.none')}</option>
           ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${t('shop')} ${one.voucher.shopId}</option>`)}
         </select>
       <//>`}
-      ${!voucher && html`<fieldset class="wide row kinds"><legend class="unseen">${t('kind')}</legend>
-        ${[true, false].map((kind) => html`<label class="pick"><input type="radio" name="kind" checked=${seckill === kind} onChange=${() => (setSeckill(kind), say({}))} /> ${t(kind ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
-      </fieldset>`}
-      ${input('title', { value: first.title, kind: 'wide', autofocus: true })}
-      ${input('subTitle', { value: first.subTitle, kind: 'wide' })}
-      ${!voucher && html`
-        ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
-        ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
-        ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
-        ${input('shopId', { inputmode: 'numeric', value: from.shopId ?? (client.shop || '1') })}
-        ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
-        ${window}
-        ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
-        ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
-        ${time('visibleFrom')}
-        ${seckill && html`${input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}`}
-        ${seckill && html`<label class="pick wide"><input type="checkbox" name="waitlist" checked=${listed} onChange=${() => setListed(!listed)} /> ${t('form.waitlist')}</label>
-          ${listed && input('inviteWindow', { inputmode: 'decimal', value: (from.waitlistWindowSeconds ?? 600) / 60 })}`}
-        ${REDEEMS && html`<label class="pick wide"><input type="checkbox" name="redeemable" checked=${redeemable} onChange=${() => setRedeemable(!redeemable)} /> ${t('form.redeemable')}</label>
-          ${!redeemable && html`<p class="note wide">${t('form.unredeemable')}</p>`}`}
-        ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}`}
-      ${voucher && window}
-      ${hidden && voucher && time('visibleFrom')}
-      <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
-        <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${first.rules ?? ''}></textarea>
+      <${Part} title=${t('part.what')}>
+        ${!voucher && html`<div role="group" aria-label=${t('kind')} class="wide row kinds">
+          ${[true, false].map((one) => html`<label class="pick"><input type="radio" name="kind" value=${one ? 'seckill' : 'ordinary'} checked=${seckill === one} onInput=${() => (setSeckill(one), say({}))} /> ${t(one ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
+        </div>`}
+        ${input('title', { value: at.title, kind: 'wide', autofocus: true })}
+        ${input('subTitle', { value: at.subTitle, kind: 'wide' })}
+        ${!voucher && html`
+          ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
+          ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
+          ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
+          ${client.shop ? html`<input type="hidden" name="shopId" value=${shop} />` : input('shopId', { inputmode: 'numeric', value: shop })}`}
+        <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
+          <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${draft.of('rules', at.rules ?? '')}></textarea>
+        <//>
       <//>
-      ${seckill && !voucher && html`<details class="wide" open=${Boolean(from.guards)}><summary>${t('guards')}</summary>
-        <${GuardFields} settings=${from.guards} wrong=${wrong} words=${words} client=${client} /></details>`}
-      ${!voucher && input('template', { kind: 'wide', maxlength: 64 })}
+      ${(!voucher || seckill) && html`<${Part} title=${t(seckill ? 'part.sale' : 'part.buyer')}>
+        ${seckill && ['beginTime', 'endTime'].map((name) => input(name, { type: 'datetime-local', step: 1, value: local(name === 'beginTime' ? begin : end), kind: name === 'beginTime' ? 'from' : '' }))}
+        ${!voucher && html`
+          ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
+          ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
+          ${seckill && html`<${Pick} name="waitlist" checked=${listed} onInput=${() => setListed(!listed)}>${t('form.waitlist')}<//>
+            ${listed && input('inviteWindow', { inputmode: 'decimal', value: (from.waitlistWindowSeconds ?? 600) / 60 })}`}`}
+      <//>`}
+      ${!voucher && html`<${Part} title=${t('part.after')}>
+        ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
+        ${REDEEMS && html`<${Pick} name="redeemable" checked=${redeemable} onInput=${() => setRedeemable(!redeemable)}>${t('form.redeemable')}<//>
+          ${!redeemable && html`<p class="note wide">${t('form.unredeemable')}</p>`}`}
+        ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}
+      <//>`}
+      ${seckill && !voucher && html`<details class="part wide" open=${Boolean(from.guards)}><summary>${t('guards')}</summary>
+        <${GuardFields} settings=${from.guards} draft=${draft} wrong=${wrong} words=${words} client=${client} /></details>`}
+      ${hidden && html`<details class="part wide" open=${Boolean(at.visibleFrom)}><summary>${t('part.advanced')}</summary><div class="grid">
+        ${time('visibleFrom')}
+        ${!voucher && seckill && !client.shop && input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}
+        ${!voucher && input('template', { kind: 'wide', maxlength: 64 })}
+      </div></details>`}
       <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
+    </div>
+    <${Preview} form=${form.current} voucher=${voucher} words=${words} now=${now} /></div>
+    <div class="foot">
       <${Wrong} of=${problem} />
-      <div class="row end wide">
-        <button type="button" class="button quiet" onClick=${onClose}>${t('cancel')}</button>
-        <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${t(voucher ? 'save' : 'create')}</button>
+      <div class="row end">
+        <button type="button" class="button quiet" data-act="cancel" onClick=${() => (draft.drop(), onClose())}>${t('cancel')}</button>
+        <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${sending && html`<span class="spinner" aria-hidden="true"></span>`}${t(voucher ? 'save' : 'create.it')}</button>
       </div>
+    </div>
     </form>
   <//>`;
 }
@@ -199,22 +229,6 @@ function inUnits(error) {
   for (const of of ['value', 'min', 'max']) if (of in data) data[of] = Number(data[of]) / size;
   const codes = /** @type {Record<string, string>} */ ({ WHOLE_NUMBER: unit, SECONDS: unit, RANGE: `${unit}_RANGE`, RANGE_OR_OMIT: `${unit}_RANGE_OR_OMIT` });
   return { ...error, field: name, data, allowedCode: codes[error.allowedCode] ?? error.allowedCode };
-}
-
-/** Fields whose text is not of their kind, with what is wrong. @param {any} form @param {(name: string) => string} text @param {(key: string) => string} t */
-function unreadable(form, text, t) {
-  /** @type {Record<string, string>} */
-  const found = {};
-  const optional = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil'];
-  for (const name of ['title', 'payValue', 'actualValue', 'shopId', 'stock', 'perUser', 'beginTime', 'endTime', 'payWithin', 'validDays', 'inviteWindow', 'partition', 'visibleFrom', 'validUntil']) {
-    if (!form.elements[name]) continue;
-    const typed = text(name);
-    if (incomplete(form.elements[name])) found[name] = t('wrong.time');
-    else if (typed === '' && !optional.includes(name) && !(name === 'perUser' && !form.elements.stock)) found[name] = t('wrong.missing');
-    else if (typed !== '' && form.elements[name].type === 'datetime-local' && skipped(typed)) found[name] = t('wrong.skipped');
-    else if (typed !== '' && form.elements[name].inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');
-  }
-  return found;
 }
 
 /**

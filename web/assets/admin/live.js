@@ -7,9 +7,10 @@ import { countdown } from '../words.js';
 import { Actions } from './actions.js';
 import { Trail } from './audit.js';
 import { Balance } from './balance.js';
-import { Chart, SPAN } from './chart.js';
+import { Chart } from './chart.js';
 import { GuardFigures } from './guards.js';
 import { State, lag, trouble } from './parts.js';
+import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { Waitlist } from './waitlist.js';
 
@@ -23,6 +24,7 @@ export function Live({ id, client, words }) {
   const [failed, setFailed] = useState(/** @type {any} */ (null));
   const [version, setVersion] = useState(0); // raised by each action here
   const sale = useSale(id, client, voucher?.type === 1, words);
+  const past = usePast(id, client, voucher?.type === 1, version);
   useTick(1000);
   const read = async () => {
     const answer = await client.ask('GET', `/voucher/${id}`);
@@ -32,7 +34,7 @@ export function Live({ id, client, words }) {
   useEffect(() => void read(), [id, version]);
   if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
-  const f = sale.now;
+  const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
   const shown = f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
   return html`
@@ -46,7 +48,7 @@ export function Live({ id, client, words }) {
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
-    ${shown.saleState === 'not_started' && html`<${ToDo} id=${id} t=${t} />`}
+    ${shown.saleState === 'not_started' && html`<${Coming} voucher=${voucher} now=${client.clock.now()} t=${t} />`}
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
         <${Tile} name="stock" label=${t('stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
@@ -57,11 +59,11 @@ export function Live({ id, client, words }) {
         <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
       </div>
       <div class="columns">
-        <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
-          <${Chart} points=${sale.points} words=${words} names=${{
-            stock: t('stock.left'), rate: t('accepted.rate'), describe: t('chart.says', { stock: number(f.stock), rate: sale.rates.accepted == null ? '–' : number(sale.rates.accepted) }),
+        ${shown.saleState === 'not_started' && points[0].every((at) => at * 1000 > client.clock.now() - 60_000) ? html`<section class="panel flat"><h2>${t('over.time')}</h2><p class="soft">${t('chart.coming')}</p></section>` : html`<section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>${t('peak', { rate: number(peak.rate), time: words.time(peak.at * 1000) })}</span>`}</h2>
+          <${Chart} points=${points} marks=${marksOf(past, words)} words=${words} names=${{
+            refused: t('refused.rate'), accepted: t('accepted.rate'), describe: t('chart.says', { accepted: number(f.accepted), refused: number(total(f.refused)), stock: number(f.stock) }),
           }} />
-        </section>
+        </section>`}
         <div class="stack">
           <${Balance} figures=${f} words=${words} />
           <section class="panel flat"><h2>${t('refused.why')}</h2>
@@ -77,11 +79,12 @@ export function Live({ id, client, words }) {
   `;
 }
 
-/** What to do before a sale. @param {any} props */
-function ToDo({ id, t }) {
-  return html`<section class="panel flat stack" data-before><h2>${t('before')}</h2>
-    <p>${t('before.says')}</p>
-    <p><a class="button quiet small" href=${`#/before/${id}`}>${t('before.open')}</a></p>
+/** How long it is until a sale begins, and what to do before. @param {any} props */
+function Coming({ voucher, now, t }) {
+  const { days, clock } = countdown(Date.parse(voucher.beginTime) - now);
+  return html`<section class="panel flat coming" data-before>
+    <div><h2>${t('begins')}</h2><p class="big figures" role="timer">${days > 0 && `${t('days', { n: days })} `}${clock}</p></div>
+    <p class="soft">${t('before.says')}</p>
   </section>`;
 }
 
@@ -99,9 +102,6 @@ function under(f, { t, number }) {
   return n > 0 && !f.stale ? t('held.not', { n: number(n) }) : '';
 }
 
-/** @param {Record<string, number>} counts */
-const total = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
-
 /** When a sale begins or ends. @param {any} v @param {number} now @param {import('../words.js').Words} words */
 function clockOf(v, now, { t, time, span, away }) {
   const begin = Date.parse(v.beginTime), end = Date.parse(v.endTime);
@@ -112,7 +112,7 @@ function clockOf(v, now, { t, time, span, away }) {
 }
 
 /**
- * The stats of a sale as they come, their rates a second, and those of the last minutes for the chart.
+ * The stats of a sale as they come, their rates a second, and for the chart what each second brought since it is watched.
  * @param {number} id @param {any} client @param {boolean} wanted @param {import('../words.js').Words} words
  */
 function useSale(id, client, wanted, words) {
@@ -138,6 +138,9 @@ function useSale(id, client, wanted, words) {
 /** Seconds over which rates are averaged: instances add their refusals once a second, each at a moment of its own. */
 const AVERAGED = 5;
 
+/** Seconds that are kept: the past has what was before. */
+const SEEN = 600;
+
 /** Seconds without figures that the chart shows as a gap. */
 const GAP = 3;
 
@@ -157,9 +160,10 @@ export function next(s, f) {
   };
   // The chart has what each second brought.
   const each = before && before.epoch === f.epoch ? perSecond(f.sequence - before.sequence, passed) : null;
-  const add = (/** @type {(number | null)[]} */ list, /** @type {number | null} */ n) => [...list.slice(-SPAN + 1), n];
+  const stopped = before && perSecond(total(f.refused) - total(before.refused), passed);
+  const add = (/** @type {(number | null)[]} */ list, /** @type {number | null} */ n) => [...list.slice(-SEEN + 1), n];
   const points = passed > GAP ? [add(s.points[0], at - 1), add(s.points[1], null), add(s.points[2], null)] : s.points;
-  return { now: f, away: '', rates, seen, points: [add(points[0], at), add(points[1], f.stock), add(points[2], each)] };
+  return { now: f, away: '', rates, seen, points: [add(points[0], at), add(points[1], stopped), add(points[2], each)] };
 }
 
 /** A rate, which is not known without time, and where a count began anew. @param {number} n @param {number} seconds */

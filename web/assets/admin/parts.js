@@ -133,6 +133,7 @@ export function Search({ fields, filter, pages, t, onSearch, children }) {
  * @param {any} props
  */
 export function Table({ label, columns, rows, row }) {
+  if (rows.length === 0) return null; // the foot of the list says that there are none
   return html`<div class="sheet" tabindex="0" role="region" aria-label=${label}>
     <table role="table">
       <thead role="rowgroup"><tr role="row">${columns.map((/** @type {any} */ c) => html`<th scope="col" role="columnheader" class=${c.n ? 'n' : ''}>${c.label}</th>`)}</tr></thead>
@@ -207,6 +208,18 @@ export function Foot({ pages, t, empty, partly, names = {} }) {
   if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;
   if (pages.rows.length > 0) return more;
   return html`${(pages.next ? partly : empty) && html`<p class="note">${pages.next ? partly : empty}</p>`}${more}`;
+}
+
+/** A command with a button that copies it. @param {any} props */
+export function Command({ text, t }) {
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard?.writeText(text);
+    setCopied(true);
+    announce(t('copied'));
+    setTimeout(() => setCopied(false), 2_000);
+  };
+  return html`<span class="copied"><code class="wrap command">${text}</code>${navigator.clipboard && html` <button type="button" class="button quiet small" data-act="copy-command" onClick=${copy}>${t(copied ? 'copied' : 'copy')}</button>`}</span>`;
 }
 
 /** Announces the result of a change: done, or applied later. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */

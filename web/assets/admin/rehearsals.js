@@ -4,7 +4,7 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { DEMO } from '../site.js';
-import { Ask, trouble } from './parts.js';
+import { Ask, Command, trouble } from './parts.js';
 import { Lines } from './check.js';
 
 /** Seconds between two looks at a rehearsal that has not ended, and while none runs. */
@@ -83,7 +83,7 @@ function Progress({ run, words, now }) {
   const minutes = Math.max(0, Math.ceil((Date.parse(run.endTime) - now) / 60_000));
   return html`<div class="stack" data-run=${run.voucherId} data-state=${run.state}>
     <p><span class="tag ${TONES[run.state]}">${t(`rehearsal.${run.state}`)}</span> <span class="soft">${t('rehearsal.ends', { n: minutes, time: words.time(run.endTime) })} · <a href=${`#/voucher/${run.voucherId}`}>${t('rehearsal.watch')}</a></span></p>
-    ${run.state === 'waiting' && html`<p>${t(DEMO ? 'rehearsal.crowd.demo' : 'rehearsal.crowd')}<br /><code class="wrap command">${command}</code></p>`}
+    ${run.state === 'waiting' && html`<p>${t(DEMO ? 'rehearsal.crowd.demo' : 'rehearsal.crowd')}</p><${Command} text=${command} t=${t} />`}
     ${run.state === 'running' && html`<div class="tiles figures" role="group" aria-label=${t('rehearsals')}>
       <${Figure} name="arrived" label=${t('rehearsal.arrived')} value=${number(run.arrived)} note=${t('of', { n: number(run.buyers) })} />
       <${Figure} name="accepted" label=${t('rehearsal.accepted')} value=${number(run.accepted)} note=${t('of', { n: number(run.issued) })} />

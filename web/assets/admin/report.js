@@ -5,6 +5,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { Chart } from './chart.js';
 import { trouble } from './parts.js';
+import { marksOf, peakOf, timelineOf } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { GuardFigures } from './guards.js';
 import { WaitlistFigures } from './waitlist.js';
@@ -16,18 +17,22 @@ export function Report({ id, client, words }) {
   const { t, number, money, time, language } = /** @type {import('../words.js').Words} */ (words);
   const [report, setReport] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState('');
+  const [entries, setEntries] = useState(/** @type {any[]} */ ([]));
+  useEffect(() => void client.list('/admin/audit', { voucherId: String(id), limit: '100' }).then((/** @type {any} */ a) => a.success && setEntries(a.data)), [id]);
   useEffect(() => void client.ask('GET', `/admin/voucher/${id}/report`).then((/** @type {any} */ a) => (a.success ? setReport(a.data) : setProblem(trouble(a, t)))), [id]);
+  const last = useLast(report, client);
   if (!report) return problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<p class="soft">${t('loading')}</p>`;
   const r = report;
   const sale = r.timeline !== undefined;
-  const line = r.timeline ?? [];
-  const refused = (/** @type {any} */ p) => Object.values(p.refused ?? {}).reduce((a, b) => a + Number(b), 0);
-  const step = r.stepSeconds ?? 1;
-  const points = filled(line.map((/** @type {any} */ p) => [Date.parse(p.at) / 1000, refused(p) / step, p.accepted / step]), step);
+  const points = timelineOf(r), peak = peakOf(points), marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
   /** @param {string} name */
   const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?bom=true`, `${name}-${id}.csv`, t));
-  /** @param {string} name @param {string} label @param {any} value @param {string} [note] */
-  const tile = (name, label, value, note = '') => html`<div class="tile" data-tile=${name}><p class="tile-label">${label}</p><p class="tile-value">${value}</p><p class="tile-note">${note}</p></div>`;
+  /** @param {string} name @param {string} label @param {any} value @param {any[]} notes */
+  const tile = (name, label, value, notes) => html`<div class="tile" data-tile=${name}><p class="tile-label">${label}</p><p class="tile-value">${value}</p>${notes.map((note) => note && html`<p class="tile-note">${note}</p>`)}</div>`;
+  /** The same of the shop's last sale, if there was one. @param {(report: any) => string} value */
+  const than = (value) => last && t('last.sale', { value: value(last) });
+  const shareOf = (/** @type {any} */ of) => (of.accepted ? t('percent', { n: Math.round((100 * paidOf(of)) / of.accepted) }) : '–');
+  const soldOut = (/** @type {any} */ of) => (of.soldOutSeconds === undefined ? '–' : t('seconds', { n: of.soldOutSeconds || '< 1' }));
   return html`
     <header class="head">
       <div>
@@ -38,23 +43,24 @@ export function Report({ id, client, words }) {
       <div class="row actions">
         <a class="button small" href=${`#/voucher/${id}`}>${t('live')}</a>
         ${['report', ...(sale ? ['timeline'] : []), 'orders'].map((name) => html`<button type="button" class="button small" data-act=${`save-${name}`} onClick=${download(name)}>${t(`save.${name}`)}</button>`)}
-        <button type="button" class="button primary small" data-act="print" onClick=${() => window.print()}>${t('print')}</button>
+        <button type="button" class="button quiet small" data-act="print" onClick=${() => window.print()}>${t('print')}</button>
       </div>
     </header>
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
-      ${sale && tile('asked', t('asked'), number(r.asked))}
-      ${sale && tile('accepted', t('accepted'), number(r.accepted), t('of', { n: number(r.asked) }))}
-      ${sale && tile('soldout', t('sold.out.after'), r.soldOutSeconds === undefined ? '–' : t('seconds', { n: r.soldOutSeconds || '< 1' }), r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'))}
-      ${tile('sold', t('sold'), number(r.sold.units), sale ? t('of', { n: number(r.issued) }) : '')}
-      ${tile('revenue', t('revenue'), money(r.revenue), t('received', { n: money(r.received) }))}
+      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.received) }), than((l) => money(l.revenue))])}
+      ${tile('sold', t('sold'), number(r.sold.units), [sale && t('of', { n: number(r.issued) }), than((l) => number(l.sold.units))])}
+      ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
+      ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'), r.soldOutTime && than(soldOut)])}
+      ${sale && tile('asked', t('asked'), number(r.asked), [than((l) => number(l.asked))])}
+      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t('of', { n: number(r.asked) }), than((l) => number(l.accepted))])}
     </div>
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
     <div class="columns">
-      <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span></h2>
+      <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}</h2>
         ${points[0].length > 0
-          ? html`<${Chart} same points=${points} words=${words} names=${{ stock: t('refused.rate'), rate: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
+          ? html`<${Chart} points=${points} marks=${marks} words=${words} names=${{ refused: t('refused.rate'), accepted: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
           : html`<p class="note">${t('report.quiet')}</p>`}
       </section>
       <div class="stack">
@@ -76,24 +82,25 @@ export function Report({ id, client, words }) {
   `;
 }
 
-/**
- * Points as the chart needs them, with nought before, after, and between those that are apart. @param {number[][]} points @param {number} step
- */
-function filled(points, step) {
-  /** @type {number[][]} */
-  const columns = [[], [], []];
-  const add = (/** @type {number[]} */ p) => columns.forEach((c, i) => c.push(p[i]));
-  points.forEach((p, i) => {
-    const before = points[i - 1]?.[0] ?? p[0] - 3 * step; // nought before the first, too
-    if (p[0] - before > step) {
-      add([before + step, 0, 0]);
-      if (p[0] - before > 2 * step) add([p[0] - step, 0, 0]);
-    }
-    add(p);
-  });
-  const last = points.at(-1);
-  if (last) add([last[0] + step, 0, 0]);
-  return columns;
+/** Units whose orders were paid and whose money did not go back. @param {any} report */
+const paidOf = ({ orders }) => ['paid', 'redeemed', 'lapsed'].reduce((n, state) => n + orders[state].units, 0);
+
+/** The report of the shop's last sale before the reported one. @param {any} report @param {any} client */
+function useLast(report, client) {
+  const [last, setLast] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    let open = true;
+    const find = async () => {
+      const list = await client.list('/admin/sale', { limit: '100' });
+      const before = list.success && list.data.sales.filter((/** @type {any} */ s) => s.shopId === report.shopId && s.voucherId !== report.voucherId && Date.parse(s.beginTime) < Date.parse(report.beginTime))
+        .sort((/** @type {any} */ a, /** @type {any} */ b) => Date.parse(b.beginTime) - Date.parse(a.beginTime))[0];
+      const answer = before && await client.ask('GET', `/admin/voucher/${before.voucherId}/report`);
+      if (open && answer?.success) setLast(answer.data);
+    };
+    if (report?.beginTime) void find();
+    return () => void (open = false);
+  }, [report]);
+  return last;
 }
 
 /**

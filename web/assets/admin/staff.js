@@ -4,7 +4,7 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
-import { instant, local, skipped } from './form.js';
+import { instant, local, skipped } from './rules.js';
 import { Ask, Field, incomplete, tied, trouble } from './parts.js';
 import { refusal } from './wrong.js';
 

@@ -33,6 +33,7 @@ export function Vouchers({ client, words }) {
         v.type === 1 ? html`<${Window} begin=${v.beginTime} end=${v.endTime} now=${now} words=${words} />` : html`<span class="soft">${t('always')}</span>`,
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${names} partly=${t('vouchers.no.match.yet')} empty=${t(filter.title || filter.shopId ? 'vouchers.no.match' : 'vouchers.none')} />
+    ${pages.rows?.length === 0 && !pages.next && !filter.title && !filter.shopId && html`<p><button type="button" class="button small" data-act="create-first" onClick=${() => setCreating(true)}>${t('create')}</button></p>`}
     ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;

@@ -4,7 +4,7 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { CODES } from './codes.js';
-import { Ask, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
+import { Ask, Command, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
 import { refusal } from './wrong.js';
 
 /** The types of events that an endpoint may choose. */
@@ -62,7 +62,7 @@ function Secret({ endpoint, t, onClose }) {
   return html`<${Dialog} title=${t('hook.secret')} closeLabel=${t('close')} onClose=${onClose}>
     ${!endpoint.secret && html`<p class="note warn">${t('hook.lost')}</p>`}
     ${endpoint.secret && html`<div class="stack"><p>${t('hook.secret.says')}</p>
-      <p class="note"><code class="wrap" data-secret>${endpoint.secret}</code></p>
+      <p class="note"><span data-secret><${Command} text=${endpoint.secret} t=${t} /></span></p>
       ${endpoint.oldSecretUntil && html`<p>${t('hook.secret.old')}</p>`}
       <div class="row end"><button type="button" class="button primary" data-act="close" onClick=${onClose}>${t('hook.secret.kept')}</button></div></div>`}
   <//>`;

@@ -36,9 +36,9 @@ export function useProblems(t) {
       text: about, asked: before.asked + 1,
     }));
     setTimeout(() => {
-      const first = ref.current?.querySelector('[aria-invalid=true]');
-      first?.closest('details')?.setAttribute('open', '');
-      first?.focus();
+      const fields = [...(ref.current?.querySelectorAll('[aria-invalid=true]') ?? [])];
+      for (const field of fields) unfold(field);
+      fields[0]?.focus();
     });
   };
   /** @param {any} e */
@@ -48,6 +48,11 @@ export function useProblems(t) {
   };
   const n = Object.keys(wrong).length + rest.length;
   return { ref, onInput, say, wrong, asked, sum: n > 0 ? [t('form.wrong', { n }), ...rest].join(' ') : '', text };
+}
+
+/** Opens what a field is folded into. @param {Element} field */
+function unfold(field) {
+  for (let at = field.closest('details'); at; at = at.parentElement?.closest('details') ?? null) at.open = true;
 }
 
 /** Data of codes that are times. */
@@ -65,16 +70,30 @@ const gaps = (data, t) => Object.fromEntries(Object.entries(data).map(([name, va
 export function problems(answer, t, change = (error) => error) {
   return Object.fromEntries((answer.errors ?? []).map((error) => {
     if (!CODES[`reason.${error.code}`] || !CODES[`allowed.${error.allowedCode}`]) return [change(error).field, `${error.reason} (${error.allowed})`];
-    const { field, code, allowedCode, data = {} } = change(error);
-    return [field, t('wrong.allowed', { reason: t(`reason.${code}`, gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) })];
+    const changed = change(error);
+    return [changed.field, worded(changed, t)];
   }));
 }
+
+/** An error in words. @param {{code: string, allowedCode: string, data?: Record<string, any>}} error @param {(key: string, values?: any) => string} t */
+export const worded = ({ code, allowedCode, data = {} }, t) => t('wrong.allowed', { reason: t(`reason.${code}`, gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) });
 
 /** What the service says of a form, for say. other is shown where it says nothing of fields. @param {import('../client.js').Answer} answer @param {(key: string) => string} t @param {string} other @returns {[Record<string, string>, string]} */
 export const refusal = (answer, t, other) => (answer.errors ? [problems(answer, t), ''] : [{}, other]);
 
-/** The lines below a form. They are made anew with each answer, so that screen readers say again what is still wrong. @param {any} props */
-export function Wrong({ of: { sum, text, asked } }) {
-  return html`<p class="field-problem wide" role="status">${sum && html`<span key=${asked}>${sum}</span>`}</p>
+/**
+ * The lines below a form: how many fields are wrong, each of which leads to its field, and what is not about a field. They are made anew with each
+ * answer, so that screen readers say again what is still wrong. @param {any} props
+ */
+export function Wrong({ of: { sum, text, asked, wrong, ref } }) {
+  /** @param {string} name */
+  const label = (name) => ref.current?.querySelector(`label[for="f-${name}"]`)?.textContent ?? name;
+  /** @param {string} name */
+  const go = (name) => {
+    const field = ref.current.elements[name];
+    unfold(field);
+    field.focus();
+  };
+  return html`<p class="field-problem wide" role="status">${sum && html`<span key=${asked}>${sum} ${Object.keys(wrong).map((name) => html`<button key=${name} type="button" class="link jump" data-field=${name} onClick=${() => go(name)}>${label(name)}</button> `)}</span>`}</p>
     <p class="field-problem wide" role="alert">${text && html`<span key=${asked}>${text}</span>`}</p>`;
 }

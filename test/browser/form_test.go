@@ -1,0 +1,132 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+)
+
+// unfold opens all that is folded in a dialog.
+func (w *window) unfold() {
+	w.tb.Helper()
+	evaluate[bool](w, "document.querySelectorAll('dialog details').forEach(d => { d.open = true; }), true")
+}
+
+// TestFormKeepsWhatIsTyped checks that neither Escape nor a reload loses what was typed into a form, that a lost answer
+// before a reload makes one voucher, and that starting over and cancelling forget the draft.
+func TestFormKeepsWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	d := s.asAdmin(desktop())
+	d.script += `
+window.fetch = ((ask) => async (path, options) => {
+  const answer = await ask(path, options);
+  if (options?.method !== 'POST' || !sessionStorage.getItem('lose')) return answer;
+  sessionStorage.setItem('keys', (sessionStorage.getItem('keys') ?? '') + options.headers['Idempotency-Key'] + ' ');
+  throw new TypeError('lost'); // after the service has done it
+})(window.fetch);`
+	w := open(t, s.url("/admin#/vouchers"), d)
+	title := func(want string) {
+		t.Helper()
+		w.until("document.querySelector('#f-title')?.value === " + quoted(want))
+	}
+	w.click("[data-act=create]")
+	title("")
+	w.enter("#f-title", "Noodles for two")
+	w.sees(".preview", "Noodles for two") // as buyers will see it
+	w.replaces("#f-payValue", "10")
+	w.sees(".preview .price", "¥10")
+	w.click("[name=waitlist]")
+	w.replaces("#f-inviteWindow", "7")
+	w.click("details.part summary")
+	w.click(`[name="guards.limits"]`)
+	for evaluate[bool](w, "document.querySelector('dialog') !== null") {
+		w.keys(kb.Escape) // again, where a busy browser had not given the page the focus yet
+	}
+
+	w.visit(s.url("/admin#/audit"))
+	w.sees("h1", "Audit trail")
+	evaluate[bool](w, "location.assign('/admin#/vouchers'), location.reload(), true")
+	w.sees("h1", "Vouchers")
+	w.click("[data-act=create]")
+	title("Noodles for two")
+	w.sees("dialog .note", "still here")
+	w.until("document.querySelector('#f-inviteWindow').value === '7'")
+	w.until(`document.querySelector('[name="guards.limits"]').checked`)
+	w.accessible()
+	w.picture("console-form-draft-desktop", false)
+
+	for field, value := range map[string]string{"actualValue": "50", "stock": "5"} {
+		w.replaces("#f-"+field, value)
+	}
+	evaluate[bool](w, "sessionStorage.setItem('lose', 'yes'), true")
+	w.click("[data-act=save]")
+	w.until("(sessionStorage.getItem('keys') ?? '').split(' ').length > 2") // it asks again by itself
+	evaluate[bool](w, "sessionStorage.removeItem('lose'), location.reload(), true")
+	w.sees("h1", "Vouchers")
+	w.click("[data-act=create]")
+	title("Noodles for two")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees("h1", "Noodles for two")
+	w.visit(s.url("/admin#/vouchers"))
+	w.until("[...document.querySelectorAll('tr[data-voucher]')].filter(r => r.innerText.includes('Noodles for two'))" +
+		".length === 1")
+	if keys := strings.Fields(evaluate[string](w, "sessionStorage.getItem('keys')")); keys[0] != keys[1] {
+		t.Errorf("the keys of one creation are %v", keys)
+	}
+
+	w.click("[data-act=create]")
+	title("") // it was created
+	w.enter("#f-title", "Another")
+	w.keys(kb.Escape)
+	w.click("[data-act=create]")
+	title("Another")
+	w.click("[data-act=anew]")
+	title("")
+	w.enter("#f-title", "A third")
+	w.click("[data-act=cancel]")
+	w.click("[data-act=create]")
+	title("")
+	w.enter("#f-title", "Somebody else's")
+	w.keys(kb.Escape)
+	w.click("[data-act=sign-out]")
+	w.until("!Object.keys(sessionStorage).some(key => key.startsWith('seckill.draft'))")
+}
+
+// TestFormShowsEveryProblem checks that all that the page can know to be wrong is said at once, also in what is folded,
+// and that each problem leads to its field.
+func TestFormShowsEveryProblem(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(phone()))
+	w.click("[data-act=create]")
+	for field, value := range map[string]string{
+		"title": strings.Repeat("n", 256), "payValue": "ten", "actualValue": "0", "stock": "2.5", "perUser": "21",
+		"payWithin": "0", "validDays": "3651", "endTime": "2026-01-01T10:00:00", "beginTime": "2026-01-01T11:00:00",
+		"visibleFrom": "2027-01-01T12:00:00",
+	} {
+		w.sets("#f-"+field, value)
+	}
+	w.click("details.part summary")
+	w.click(`[name="guards.limits"]`)
+	w.until("document.querySelector('[name=\"guards.limits.perUser.requests\"]').value !== ''")
+	w.sets(`[name="guards.limits.perUser.requests"]`, "2000000")
+	w.click("[data-act=save]")
+	for field, says := range map[string]string{
+		"title": "has 256 characters", "payValue": "This is not a number", "actualValue": "an amount from 0.01",
+		"stock": "is 2.5, a fraction", "perUser": "a whole number from 1 to 20", "payWithin": "is 0",
+		"validDays": "a whole number from 1 to 3,650", "endTime": "is not after “Begins”",
+		"visibleFrom": "is after “Begins”", "guards.limits.perUser.requests": "from 1 to 1,000,000",
+	} {
+		w.sees(problemAt(field), says)
+	}
+	w.sees("dialog .foot", "Fields to correct: 10.")
+	w.accessible()
+	w.picture("console-form-all-wrong-phone", false)
+	evaluate[bool](w, "document.querySelector('details.part').open = false, true")
+	w.click(`.jump[data-field="guards.limits.perUser.requests"]`)
+	w.until("document.activeElement.getAttribute('aria-invalid') === 'true' && " +
+		"document.activeElement.checkVisibility()")
+}

@@ -1,0 +1,48 @@
+// @ts-check
+// What was typed into a form and not sent: it is kept in this tab, so that neither Escape nor a reload loses it.
+
+import { useState } from '../vendor/htm-preact.js';
+
+const KEPT = 'seckill.draft.';
+
+/** The input events of values that nobody has typed: they make no draft. */
+export const FILLED_IN = 'insertReplacementText';
+
+/** The values of a form by name; those of checkboxes are true or false. @param {HTMLFormElement} form */
+function valuesOf(form) {
+  /** @type {Record<string, string | boolean>} */
+  const values = {};
+  for (const field of /** @type {any} */ (form.elements)) {
+    if (!field.name || (field.type === 'radio' && !field.checked)) continue;
+    values[field.name] = field.type === 'checkbox' ? field.checked : field.value;
+  }
+  return values;
+}
+
+/**
+ * The draft of a form. of returns what was typed into a field, or what it has without a draft; kept says whether there is a draft.
+ * @param {string} name of the form and of what it is about
+ */
+export function useDraft(name) {
+  const key = KEPT + name;
+  const [draft, setDraft] = useState(() => /** @type {Record<string, any> | null} */ (JSON.parse(sessionStorage.getItem(key) ?? 'null')));
+  return {
+    kept: draft !== null,
+    names: Object.keys(draft ?? {}),
+    /** @param {string} field @param {any} otherwise */
+    of: (field, otherwise) => draft?.[field] ?? otherwise,
+    /** For the form's onInput. @param {any} e */
+    keep(e) {
+      if (e.inputType !== FILLED_IN) sessionStorage.setItem(key, JSON.stringify(valuesOf(e.currentTarget)));
+    },
+    drop() {
+      sessionStorage.removeItem(key);
+      setDraft(null);
+    },
+  };
+}
+
+/** Forgets all drafts: somebody else may sign in. */
+export function dropDrafts() {
+  for (const key of Object.keys(sessionStorage)) if (key.startsWith(KEPT)) sessionStorage.removeItem(key);
+}

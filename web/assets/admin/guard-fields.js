@@ -1,0 +1,175 @@
+// @ts-check
+// The guards of a sale against bots as switches: what each stops, what it costs an honest buyer, and the values that are proposed.
+
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { FILLED_IN } from './drafts.js';
+import { Field, numberOf, tied, trouble } from './parts.js';
+import { worded } from './wrong.js';
+
+/** @typedef {{min: number, max: number}} Bounds */
+
+/** The guards in the order in which they are asked, each with its fields and what they may be. What they begin with is what the service proposes. @type {Record<string, Record<string, Bounds>>} */
+export const GUARDS = {
+  limits: Object.fromEntries(['perAddress', 'perNetwork', 'perUser'].flatMap((of) => [[`${of}.requests`, { min: 1, max: 1_000_000 }], [`${of}.seconds`, { min: 1, max: 86_400 }]])),
+  conditions: { minLevel: { min: 0, max: 1_000_000 }, minAgeDays: { min: 0, max: 36_500 } },
+  coolDown: { expired: { min: 1, max: 100 }, minutes: { min: 1, max: 10_080 } },
+  tickets: { delayMs: { min: 0, max: 600_000 }, leadMinutes: { min: 1, max: 1440 }, expiryMinutes: { min: 1, max: 1440 } },
+  units: { perAddress: { min: 0, max: 100_000 }, perNetwork: { min: 0, max: 100_000 }, shared: { min: 0, max: 0 } },
+  challenge: { difficulty: { min: 2, max: 64 }, maxDifficulty: { min: 2, max: 64 } },
+};
+
+/** Fields that hold text. */
+const TEXTS = ['shared'];
+
+/** How many people are expected for each unit, until somebody says so. */
+const CROWD = 10;
+
+/** How many units one buyer may have at most. */
+const MOST = 20;
+
+/** A count as it is typed, 0 for what is none: a proposal is made all the same. @param {string} text */
+const whole = (text) => (Number.isInteger(numberOf(text)) && numberOf(text) > 0 ? numberOf(text) : 0);
+
+/** @param {any} settings @param {string} guard */
+export const stateOf = (settings, guard) => (!settings?.[guard] ? 'off' : settings[guard].dryRun ? 'dryRun' : 'on');
+
+/** A member of a member, by its path. @param {any} from @param {string} path */
+const member = (from, path) => path.split('.').reduce((at, name) => at?.[name], from);
+
+/**
+ * What is set in a form, in which guards that are as they were are left out: somebody else may have changed them since. A guard that was
+ * on and is off is null. @param {any} form @param {any} was undefined for a new sale @param {(key: string, values?: any) => string} t
+ */
+export function readGuards(form, was, t) {
+  /** @type {Record<string, any>} */
+  const guards = {};
+  /** @type {Record<string, string>} */
+  const wrong = {};
+  for (const [guard, fields] of Object.entries(GUARDS)) {
+    if (!form.elements[`guards.${guard}`]?.checked) {
+      if (was?.[guard]) guards[guard] = null;
+      continue;
+    }
+    guards[guard] = form.elements[`guards.${guard}.dryRun`].checked ? { dryRun: true } : {};
+    for (const [path, { min, max }] of Object.entries(fields)) {
+      const name = `guards.${guard}.${path}`;
+      const typed = form.elements[name].value.trim();
+      const value = numberOf(typed);
+      if (typed === '') {
+        if (needed(form, guard, path)) wrong[name] = t('wrong.missing');
+      } else if (TEXTS.includes(path)) guards[guard][path] = typed;
+      else if (!Number.isInteger(value) || value < 0) wrong[name] = t('wrong.whole');
+      else if (value < min || value > max) wrong[name] = worded({ code: 'OUT_OF_RANGE', allowedCode: 'RANGE', data: { value, min, max } }, t);
+      else put(guards[guard], path, value);
+    }
+    if (was?.[guard] && same(guards[guard], was[guard], Object.keys(fields))) delete guards[guard];
+  }
+  return { guards, wrong };
+}
+
+/** Whether two settings of a guard say the same. @param {any} a @param {any} b @param {string[]} paths */
+const same = (a, b, paths) => Boolean(a.dryRun) === Boolean(b.dryRun) && paths.every((path) => (member(a, path) || 0) === (member(b, path) || 0));
+
+/** Whether a field must be filled: conditions may be left out, limits in pairs. @param {any} form @param {string} guard @param {string} path */
+function needed(form, guard, path) {
+  if (guard === 'conditions' || guard === 'units') return false;
+  const [limit, part] = path.split('.');
+  if (!part) return true;
+  const other = part === 'requests' ? 'seconds' : 'requests';
+  return form.elements[`guards.limits.${limit}.${other}`].value.trim() !== '';
+}
+
+/** @param {any} into @param {string} path @param {number} n */
+function put(into, path, n) {
+  const [name, part] = path.split('.');
+  if (!part) into[name] = n;
+  else (into[name] ??= {})[part] = n;
+}
+
+/** The values of a guard in words, "" where none are known. @param {string} guard @param {any} s its settings @param {import('../words.js').Words} words */
+function inWords(guard, s, { t, has, number, tenths }) {
+  if (!s) return '';
+  const parts = Object.entries(s).flatMap(([name, value]) => {
+    const key = `guard.${guard}.${name}.is`;
+    if (!has(key) || !value) return [];
+    const values = typeof value === 'object' ? value : { n: name === 'delayMs' ? (Number(value) % 1000 ? tenths(Number(value) / 1000) : number(Number(value) / 1000)) : value };
+    return [t(key, values)];
+  });
+  return parts.join(t('comma'));
+}
+
+/** The switches of all guards. units says how many are for sale. @param {any} props */
+export function GuardFields({ settings, draft, wrong, words, units, perUser, client }) {
+  const { t, number } = words;
+  const [proposed, setProposed] = useState(/** @type {any} */ (null));
+  const [said, setSaid] = useState('');
+  const [on, setOn] = useState(() => Object.fromEntries(Object.keys(GUARDS).map((guard) => [guard, draft.of(`guards.${guard}`, stateOf(settings, guard) !== 'off')])));
+  const crowd = useRef(/** @type {any} */ (null));
+  const [touched] = useState(() => new Set(draft.names)); // the fields that somebody has typed into, or emptied
+  /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. @param {boolean} all */
+  const propose = async (all) => {
+    const form = crowd.current.form;
+    const sold = whole(form.elements.stock?.value ?? String(units)) || (all ? 0 : 100);
+    const expected = crowd.current.value.trim() === '' && !all ? CROWD * sold : whole(crowd.current.value);
+    if (!(expected > 0) || !(sold > 0)) return all && setSaid(t('guard.proposal.none'));
+    const most = Math.min(MOST, whole(form.elements.perUser?.value ?? String(perUser ?? 1)) || 1);
+    const answer = await client.ask('GET', `/admin/guards/proposal?units=${sold}&crowd=${expected}&perUser=${most}`);
+    if (!answer.success) return all && setSaid(trouble(answer, t));
+    setProposed(answer.data.guards);
+    for (const [guard, fields] of Object.entries(GUARDS)) {
+      for (const path of Object.keys(fields)) {
+        const field = form.elements[`guards.${guard}.${path}`];
+        const value = member(answer.data.guards[guard], path);
+        if (!field || value === undefined || (!all && (touched.has(field.name) || settings?.[guard]))) continue;
+        field.value = String(value);
+        field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: FILLED_IN }));
+      }
+    }
+    const { tickets, units: shares } = answer.data.guards;
+    if (all) setSaid(t('guard.proposal.says', {
+      n: number(tickets.delayMs / 1000), crowd: number(expected), units: number(sold), share: number(shares.perAddress),
+      instances: number(answer.data.instances), people: number(answer.data.addressPeople),
+    }));
+  };
+  useEffect(() => { propose(false); }, []);
+  /** Turns a guard on or off. Work is done for a ticket: it goes with tickets. @param {string} guard @param {boolean} to */
+  const turn = (guard, to) => setOn({ ...on, [guard]: to, ...(guard === 'challenge' && to && { tickets: true }), ...(guard === 'tickets' && !to && { challenge: false }) });
+  return html`<div class="guards wide" onInput=${(/** @type {any} */ e) => touched.add(e.target.name)}>
+    <p class="soft">${t('guards.says')}</p>
+    <div class="field wide">
+      <label for="f-crowd">${t('guard.proposal')}</label>
+      <span class="row"><input id="f-crowd" class="small-input" ref=${crowd} inputmode="numeric" autocomplete="off" />
+        <button type="button" class="button small" data-act="propose" onClick=${() => propose(true)}>${t('guard.propose')}</button></span>
+      <p class="field-hint" role="status">${said}</p>
+    </div>
+    ${Object.keys(GUARDS).map((guard) => html`<${Guard} key=${guard} guard=${guard} on=${on[guard]} turn=${turn} settings=${settings?.[guard]} proposed=${proposed?.[guard]} draft=${draft} wrong=${wrong} words=${words} />`)}
+  </div>`;
+}
+
+/** One guard: its switch, and its values folded. @param {any} props */
+function Guard({ guard, on, turn, settings, proposed, draft, wrong, words }) {
+  const { t, has } = words;
+  const name = `guards.${guard}`;
+  const dryRun = `${name}.dryRun`;
+  const values = inWords(guard, proposed, words);
+  return html`<div class="guard" data-guard=${guard}>
+    <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${() => turn(guard, !on)} /> <b>${t(`guard.${guard}.switch`)}</b></label>
+    <div class="field-hint" id=${`f-${name}-hint`}>
+      <p>${t('guard.stops', { what: t(`guard.${guard}.stops`) })}</p>
+      <p>${t('guard.costs', { what: t(`guard.${guard}.costs`) })}</p>
+      ${values && html`<p>${t('guard.proposed', { values })}</p>`}
+    </div>
+    ${wrong[name] && html`<p class="field-problem" id=${`f-${name}-wrong`}>${wrong[name]}</p>`}
+    ${on && html`
+      <label class="pick"><input type="checkbox" name=${dryRun} defaultChecked=${draft.of(dryRun, Boolean(settings?.dryRun))} /> ${t('guard.try')}</label>
+      <details open=${Boolean(settings)}><summary>${t('guard.values')}</summary><div class="grid">
+        ${Object.keys(GUARDS[guard]).map((path) => {
+          const field = `${name}.${path}`;
+          const hint = has(`guard.hint.${guard}.${path}`) && t(`guard.hint.${guard}.${path}`);
+          return html`<${Field} key=${path} name=${field} label=${t(`guard.${guard}.${path}`)} wrong=${wrong[field]} hint=${hint}>
+            <input ...${tied(field, wrong[field], Boolean(hint))} inputmode=${TEXTS.includes(path) ? 'text' : 'numeric'} autocomplete="off" defaultValue=${draft.of(field, member(settings ?? proposed, path) ?? '')} />
+          <//>`;
+        })}
+      </div></details>`}
+  </div>`;
+}

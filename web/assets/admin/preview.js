@@ -1,0 +1,37 @@
+// @ts-check
+// A voucher as buyers will see it, while it is written.
+
+import { html } from '../vendor/htm-preact.js';
+import { speak } from '../words.js';
+import { Card } from '../buyer/card.js';
+import { TEXTS } from '../buyer/texts.js';
+import { cents } from './rules.js';
+import { numberOf } from './parts.js';
+
+/** A shop in which nobody has bought anything. */
+const EMPTY = {
+  presses: new Map(), doing: new Map(), liveOrder() {}, liveOrders: () => [], quantity: () => 1, choose() {},
+  places: { of() {}, doing: new Map(), refusals: new Map() }, tickets: { of() {} },
+};
+
+/** A number, or another where none is typed yet. @param {string | undefined} text @param {number} otherwise */
+const known = (text, otherwise) => (text && !Number.isNaN(numberOf(text)) ? numberOf(text) : otherwise);
+
+/** The card of what is in a form. @param {{form: any, voucher: any, words: import('../words.js').Words, now: number}} props voucher is the one that is changed, if any */
+export function Preview({ form, voucher, words, now }) {
+  const buyers = speak(words.language, TEXTS);
+  const text = (/** @type {string} */ name) => form?.elements[name]?.value.trim();
+  /** @param {string} name */
+  const time = (name) => (text(name) ? new Date(text(name)).toISOString() : voucher?.[name]);
+  const money = (/** @type {string} */ name) => Math.max(0, known(text(name), NaN) >= 0 ? Math.round(cents(text(name))) : voucher?.[name] ?? 0);
+  const sale = Boolean(form?.elements.beginTime);
+  const units = known(text('stock'), voucher?.stock ?? 0);
+  const shown = /** @type {any} */ ({
+    id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('field.title'), subTitle: text('subTitle'), rules: text('rules'), type: sale ? 1 : 0, status: 1,
+    payValue: money('payValue'), actualValue: money('actualValue'), perUser: known(text('perUser'), voucher?.perUser ?? (sale ? 1 : 0)),
+    ...(sale && { beginTime: time('beginTime'), endTime: time('endTime'), saleState: 'on_sale', stock: units, issued: voucher?.issued ?? units }),
+  });
+  return html`<aside class="preview"><h3 class="soft">${words.t('preview')}</h3>
+    <div inert><${Card} voucher=${shown} shop=${EMPTY} words=${buyers} now=${now} onPress=${() => {}} onJoin=${() => {}} onPay=${() => {}} /></div>
+  </aside>`;
+}

@@ -1,0 +1,95 @@
+// @ts-check
+// What a page can say of a voucher's form before the service is asked, all of it at once and in the service's words. The service
+// has the last word: it knows what else is wrong.
+
+import { incomplete, numberOf } from './parts.js';
+import { worded } from './wrong.js';
+
+/** Money as it is typed, in cents. @param {string} text */
+export const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
+
+/** A local time as it is typed, with the browser's zone. @param {string} text */
+export const instant = (text) => new Date(text).toISOString();
+
+/** A time for <input type=datetime-local>. @param {string | number} time */
+export function local(time) {
+  const at = new Date(time);
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
+}
+
+/** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
+export const skipped = (text) => local(text).slice(0, text.length) !== text;
+
+/** Fields that may be empty. */
+const OPTIONAL = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
+
+/** The most characters of texts. @type {Record<string, number>} */
+const LONGEST = { title: 255, subTitle: 255, rules: 1024 };
+
+/** The least and the most of numbers in the form's units, and what they are of. @type {Record<string, {min: number, max: number, unit?: string, allowed?: string}>} */
+const NUMBERS = {
+  payValue: { min: 0, max: 1e9, unit: 'AMOUNT' }, actualValue: { min: 0.01, max: 1e9, unit: 'AMOUNT' }, shopId: { min: 1, max: Number.MAX_SAFE_INTEGER },
+  stock: { min: 1, max: 1e8 }, perUser: { min: 1, max: 20 }, validDays: { min: 1, max: 3650 },
+  payWithin: { min: 1 / 60, max: 43_200, unit: 'MINUTES' }, inviteWindow: { min: 0.5, max: 10_080, unit: 'MINUTES', allowed: 'MINUTES_RANGE_OR_OMIT' },
+};
+
+/** In how many parts of a unit an amount must be whole. @type {Record<string, number>} */
+const PARTS = { AMOUNT: 100, MINUTES: 60 };
+
+/** @typedef {{code: string, allowedCode: string, data?: Record<string, any>}} Problem */
+
+/** What is wrong with a number. @param {string} name @param {number} value @param {boolean} sale @returns {Problem | undefined} */
+function ofNumber(name, value, sale) {
+  const { min, max, unit = '', allowed = unit ? `${unit}_RANGE` : 'RANGE' } = NUMBERS[name];
+  const least = name === 'perUser' && !sale ? 0 : min; // no limit
+  if (value < least || value > max) return { code: 'OUT_OF_RANGE', allowedCode: allowed, data: { value, min: least, max } };
+  const whole = value * (PARTS[unit] ?? 1);
+  return Math.abs(whole - Math.round(whole)) < 1e-6 ? undefined : { code: 'FRACTION', allowedCode: unit || 'WHOLE_NUMBER', data: { value } };
+}
+
+/**
+ * What is wrong with times, which are known unless they are NaN.
+ * @param {Record<string, number>} at by field @param {number} now @param {boolean} made whether it is of a new voucher
+ */
+function ofTimes({ beginTime: begin, endTime: end, visibleFrom: visible, validUntil: valid }, now, made) {
+  /** @type {Record<string, Problem>} */
+  const found = {};
+  if (end <= begin) found.endTime = { code: 'NOT_AFTER_OTHER', allowedCode: 'AFTER_OTHER', data: { other: 'beginTime' } };
+  else if (made && end <= now) found.endTime = { code: 'PAST', allowedCode: 'AFTER_TIME', data: { after: now } };
+  else if (valid <= end) found.endTime = { code: 'NOT_BEFORE_EXPIRY', allowedCode: 'BEFORE_TIME', data: { other: 'validUntil', before: valid } };
+  if (visible > begin) found.visibleFrom = { code: 'AFTER_BEGIN', allowedCode: 'NOT_AFTER_TIME', data: { other: 'beginTime', latest: begin } };
+  if (valid <= now) found.validUntil = { code: 'PAST', allowedCode: 'AFTER_TIME', data: { after: now } };
+  return found;
+}
+
+/**
+ * What is wrong with the fields of a voucher's form, by field.
+ * @param {any} form @param {(key: string, values?: any) => string} t @param {number} now @param {boolean} made whether a voucher is made, not changed
+ */
+export function wrongIn(form, t, now, made) {
+  /** @type {Record<string, string>} */
+  const found = {};
+  /** @type {Record<string, number>} */
+  const times = {};
+  const sale = Boolean(form.elements.beginTime);
+  for (const field of form.elements) {
+    const { name, value = '' } = field; // a fieldset has none
+    const typed = value.trim();
+    if (name in LONGEST && [...typed].length > LONGEST[name]) found[name] = worded({ code: 'CHARACTERS', allowedCode: 'LENGTH', data: { length: [...typed].length, min: name === 'title' ? 1 : 0, max: LONGEST[name] } }, t);
+    if (!(name in NUMBERS) && field.type !== 'datetime-local' && !['title', 'partition'].includes(name)) continue;
+    if (incomplete(field)) found[name] = t('wrong.time');
+    else if (typed === '') {
+      if (!OPTIONAL.includes(name) && (name !== 'perUser' || sale)) found[name] = t('wrong.missing');
+    } else if (field.type === 'datetime-local') {
+      if (skipped(typed)) found[name] = t('wrong.skipped');
+      else times[name] = Date.parse(typed);
+    } else if (field.inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');
+    else if (name in NUMBERS) {
+      const problem = ofNumber(name, numberOf(typed), sale);
+      if (problem) found[name] = worded(problem, t);
+    }
+  }
+  for (const [name, problem] of Object.entries(ofTimes(times, now, made))) found[name] ??= worded(problem, t);
+  if (form.elements.validDays?.value.trim() && times.validUntil) found.validDays ??= worded({ code: 'BESIDE_OTHER', allowedCode: 'ONE_OF_TWO', data: { other: 'validUntil' } }, t);
+  return found;
+}

@@ -1,0 +1,130 @@
+// @ts-check
+// What comes next, what runs, and what needs a hand: the first page of the console.
+
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { useTick } from '../shell.js';
+import { countdown } from '../words.js';
+import { NewVoucher } from './form.js';
+import { State, trouble } from './parts.js';
+
+/** Milliseconds between two looks while the page is visible, and between two checks of the next sale. */
+const EVERY = 5_000, CHECK = 60_000;
+
+/** How many sales of a phase, and vouchers, are looked through. */
+const MANY = '100';
+
+/** Milliseconds after which a refund that is under way needs a hand. */
+const STUCK = 3_600_000;
+
+/**
+ * What a look came to, and the last that was answered.
+ * @param {any} client
+ */
+function useLooks(client) {
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, paused: [], letters: 0, hooks: [], refunds: 0, rates: {}, at: 0 }));
+  useEffect(() => {
+    let open = true, timer = 0;
+    const look = async () => {
+      if (!document.hidden) {
+        const [coming, running, vouchers, letters, hooks, refunds] = await Promise.all([
+          client.list('/admin/sale', { phase: 'coming', limit: MANY }), client.list('/admin/sale', { phase: 'running', limit: MANY }), client.list('/admin/voucher', { limit: MANY }),
+          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/order', { status: 'refunding', limit: '50' }),
+        ]);
+        if (!open) return;
+        const failed = [coming, running, vouchers, letters, hooks, refunds].find((answer) => answer && !answer.success) ?? null;
+        set((/** @type {any} */ before) => next(before, { failed, coming, running, vouchers, letters, hooks, refunds }, client.clock.now()));
+      }
+      timer = window.setTimeout(look, EVERY);
+    };
+    void look();
+    return () => ((open = false), clearTimeout(timer));
+  }, []);
+  return seen;
+}
+
+/** What is known after another look; what was not answered stays. @param {any} before @param {any} got @param {number} now */
+export function next(before, { failed, coming, running, vouchers, letters, hooks, refunds }, now) {
+  const known = (/** @type {any} */ answer, /** @type {(data: any) => any} */ take, /** @type {any} */ otherwise) => (answer?.success ? take(answer.data) : otherwise);
+  const sales = known(running, (data) => data.sales, before.running);
+  const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
+  const seconds = (now - before.at) / 1000;
+  return {
+    failed, at: running?.success ? now : before.at, running: sales,
+    rates: !running?.success ? before.rates : Object.fromEntries(sales.map((/** @type {any} */ s) => [s.voucherId, before.at && sold(before.running, s.voucherId) !== undefined
+      ? Math.max(0, Math.round((s.sold - (sold(before.running, s.voucherId) ?? 0)) / seconds)) : null])),
+    coming: known(coming, (data) => [...data.sales].sort((a, b) => Date.parse(a.beginTime) - Date.parse(b.beginTime)), before.coming),
+    vouchers: known(vouchers, (data) => new Map(data.map((/** @type {any} */ v) => [v.id, v])), before.vouchers ?? new Map()),
+    letters: known(letters, () => letters.total ?? letters.data.length, before.letters),
+    hooks: known(hooks, (data) => data.filter((/** @type {any} */ e) => e.disabled || e.failures > 0), before.hooks),
+    refunds: known(refunds, (data) => data.filter((/** @type {any} */ o) => now - Date.parse(o.createTime) > STUCK).length, before.refunds),
+  };
+}
+
+/** @param {any} props */
+export function Start({ client, words }) {
+  const { t, number, money } = words;
+  const seen = useLooks(client);
+  const [creating, setCreating] = useState(false);
+  useTick(1000);
+  const now = client.clock.now();
+  const coming = seen.coming?.find((/** @type {any} */ s) => Date.parse(s.beginTime) > now);
+  const running = (seen.running ?? []).filter((/** @type {any} */ s) => Date.parse(s.endTime) > now);
+  const hands = handsOf(seen, running, words);
+  return html`
+    <header class="head"><h1>${t('place.start')}</h1>
+      <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create')}</button></header>
+    ${seen.failed && html`<p class="note warn" role="status">${trouble(seen.failed, t)}</p>`}
+    ${hands.length > 0 && html`<section class="panel flat" data-hands><h2>${t('start.hands')}</h2>
+      <ul class="hands">${hands.map((h) => html`<li key=${h.key} data-hand=${h.key}><span>${h.text}</span> <a class="button small" href=${h.to}>${h.act}</a></li>`)}</ul></section>`}
+    ${seen.coming && html`<section class="panel flat" data-next><h2>${t('start.next')}</h2>
+      ${coming ? html`<${Next} key=${coming.voucherId} sale=${coming} now=${now} client=${client} words=${words} />`
+        : html`<p class="soft">${t('start.next.none')}</p><p><button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create')}</button></p>`}
+    </section>`}
+    ${seen.running && html`<section class="panel flat" data-running><h2>${t('start.running')}</h2>
+      ${running.length === 0 && html`<p class="soft">${t('start.running.none')}</p>`}
+      <ul class="running">${running.map((/** @type {any} */ s) => {
+        const voucher = seen.vouchers.get(s.voucherId), rate = seen.rates[s.voucherId];
+        return html`<li key=${s.voucherId} data-sale=${s.voucherId}>
+          <p><a href=${`#/voucher/${s.voucherId}`}><b>${s.title}</b></a> <span class="soft">#${s.voucherId}</span> ${voucher && html`<${State} voucher=${voucher} t=${t} />`}</p>
+          <p class="figures">${t('start.sold', { sold: number(s.sold), issued: number(s.issued) })}${rate != null && html` · <span data-rate>${t('rate', { n: number(rate) })}</span>`}${voucher && !voucher.stale && ` · ${t('start.left', { n: number(voucher.stock) })}`} · ${money(s.revenue)}</p>
+          <div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round((100 * s.sold) / Math.max(1, s.issued))}%` }}></div></div>
+        </li>`;
+      })}</ul></section>`}
+    ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
+  `;
+}
+
+/** What needs a hand, each with where it is done. @param {any} seen @param {any[]} running @param {import('../words.js').Words} words */
+function handsOf(seen, running, { t, number }) {
+  const paused = running.filter((s) => seen.vouchers.get(s.voucherId)?.saleState === 'paused');
+  return [
+    ...paused.map((s) => ({ key: `paused-${s.voucherId}`, text: t('hand.paused', { title: s.title }), act: t('act.resume'), to: `#/voucher/${s.voucherId}` })),
+    ...(seen.letters > 0 ? [{ key: 'letters', text: t('hand.letters', { n: number(seen.letters) }), act: t('look'), to: '#/deadletters' }] : []),
+    ...seen.hooks.map((/** @type {any} */ e) => ({ key: `hook-${e.id}`, text: t(e.disabled ? 'hand.hook.disabled' : 'hand.hook', { url: e.url, n: number(e.failures ?? 0) }), act: t('look'), to: `#/webhook/${e.id}` })),
+    ...(seen.refunds > 0 ? [{ key: 'refunds', text: t('hand.refunds', { n: number(seen.refunds) }), act: t('look'), to: '#/orders?status=refunding' }] : []),
+  ];
+}
+
+/** The next sale: how long it is until then, and whether it may begin. @param {any} props */
+function Next({ sale, now, client, words }) {
+  const { t, span, number } = words;
+  const [list, setList] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    let open = true;
+    const check = async () => {
+      const answer = document.hidden ? null : await client.ask('GET', `/admin/check?voucherId=${sale.voucherId}`);
+      if (open && answer?.success) setList(answer.data);
+    };
+    void check();
+    const timer = setInterval(check, CHECK);
+    return () => ((open = false), clearInterval(timer));
+  }, [words.language]);
+  const { days, clock } = countdown(Date.parse(sale.beginTime) - now);
+  const wrong = list?.lines.filter((/** @type {any} */ l) => l.level === 'no').length ?? 0;
+  return html`<div class="next">
+    <div><p><a href=${`#/voucher/${sale.voucherId}`}><b>${sale.title}</b></a> <span class="soft">#${sale.voucherId} · ${t('start.units', { n: number(sale.issued) })} · ${span(sale.beginTime, sale.endTime)}</span></p>
+      <p class="big figures" role="timer" aria-label=${t('begins')}>${days > 0 && `${t('days', { n: days })} `}${clock}</p></div>
+    <p class="row">${list ? html`<span class="tag ${list.go ? 'good' : 'bad'}" data-verdict=${list.go ? 'go' : 'nogo'}>${t(list.go ? 'check.go' : 'check.nogo')}</span>${wrong > 0 && html`<span class="soft">${t('start.wrong', { n: number(wrong) })}</span>`}` : html`<span class="soft">${t('check.asking')}</span>`}
+      <a class="button small ${list && !list.go ? 'primary' : ''}" data-act="before" href=${`#/before/${sale.voucherId}`}>${t('act.before')}</a></p>
+  </div>`;
+}
