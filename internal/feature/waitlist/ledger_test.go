@@ -36,8 +36,8 @@ func TestTurns(t *testing.T) {
 		r.says(14, new(true))
 		r.cancel(1)
 		r.cancel(2)
-		if r.woken != 2 {
-			t.Errorf("woken %d times by two cancels", r.woken)
+		if n := r.woken.Load(); n != 2 {
+			t.Errorf("woken %d times by two cancels", n)
 		}
 		r.turn()
 		r.want("11 invited, 12 invited, 13 waiting, 14 waiting")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -25,8 +26,10 @@ type rig struct {
 	turns   *waitlist.Turns
 	voucher int64
 	keys    int
-	turned  []order.Turn // what hooks were told
-	woken   int          // how often a commit kept units, or decided acceptances
+	woken   atomic.Int64 // how often a commit kept units, or decided acceptances
+
+	mu     sync.Mutex
+	turned []order.Turn // what hooks were told; guarded by mu
 }
 
 func newRig(tb testing.TB, l ledgertest.Ledger, units int64) *rig {
@@ -40,8 +43,13 @@ func newRig(tb testing.TB, l ledgertest.Ledger, units int64) *rig {
 // hooked has the ledger's hooks tell the rig.
 func (r *rig) hooked() *rig {
 	r.Use(sqlkit.Hook{
-		Feature: "waitlist", Promised: waitlist.Promised, Kept: func(int64) { r.woken++ },
-		Turned: func(_ *gorm.DB, turns []order.Turn) error { r.turned = append(r.turned, turns...); return nil },
+		Feature: "waitlist", Promised: waitlist.Promised, Kept: func(int64) { r.woken.Add(1) },
+		Turned: func(_ *gorm.DB, turns []order.Turn) error {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.turned = append(r.turned, turns...)
+			return nil
+		},
 	})
 	return r
 }
