@@ -154,18 +154,18 @@ func inWaitlists() []mutant.Mutant {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	finish`, To: `	id, _ := param.ID("id", c.Param("id"), voucher.MaxID)
+	settle, err := h.claim(c, who, v, func`, To: `	id, _ := param.ID("id", c.Param("id"), voucher.MaxID)
 	v, err := h.doors.Find(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	finish`,
+	settle, err := h.claim(c, who, v, func`,
 			},
 		),
 		packageMutant("accepting takes no share of the units", feature, "TestGuards$/accepting",
 			"the gatekeeper is told",
 			mutant.Change{
-				File: routes, From: `finish(outcomeOf(first, err))`, To: `finish(outcomeOf(first && !first, err))`,
+				File: routes, From: `settle(first, err)`, To: `settle(first && !first, err)`,
 			},
 		),
 		packageMutant("a yes beforehand takes no share of the units", feature, "TestGuards$/to_a_full_share",
