@@ -16,8 +16,8 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Units of a purchase of which the outcome is not known stay taken until the user's order is known, or that there is
-// none; while Redis does not say they stay.
+// While the outcome of a purchase is unknown its units stay taken. They are free once Redis says that the user has no
+// order, and not before it says anything.
 func TestUnknownUnits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -72,8 +72,8 @@ func providers(list []issuers.Issuer) (all []pages.Provider) {
 	return all
 }
 
-// checkStaff refuses issuers that make staff while one secret signs all roles: whoever makes buyers' tokens would make
-// admins' too.
+// checkStaff refuses issuers that name staff unless the tokens of staff have a secret of their own. With one secret for
+// all roles, whoever makes buyers' tokens could make admins' as well.
 func checkStaff(list []issuers.Issuer, own bool) error {
 	for _, i := range list {
 		if i.Staff.Names() && !own {

@@ -71,8 +71,8 @@ func (t *Table) Return(r Reservation) {
 	}
 }
 
-// Win keeps units for good, and adds them to what other instances are told. Units that come back to the sale later do
-// not lower the count.
+// Win counts reserved units as sold, for good: the count stays even if the sale gets units back later. Other instances
+// are told of them.
 func (t *Table) Win(r Reservation) {
 	if t.spending == nil {
 		return
