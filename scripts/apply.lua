@@ -14,7 +14,7 @@
 --                    refused because they hold another one
 --        order       as in buyers, "0" for none. Giving back all units of an order removes the user from the buyers if
 --                    they hold this order. Taking them makes the user its holder: the revival of a cancelled order
---        mode        "open", "paused" or "off" from now on, with the window in milliseconds since 1970; "" leaves both
+--        mode        "open", "paused", "off" or "over" from now on, with the window in milliseconds since 1970; "" leaves both
 --
 -- Returns a flat array:
 --   1   0 DONE, 1 MISSING (there is no readable sale), 2 REBUILDING (the rebuild deals with what is pending; also when

@@ -7,7 +7,7 @@
 --   3  reported   hash  which reporters are done; deleted
 -- ARGV
 --   1  epoch  the rebuild's
---   2  mode   "open", "paused" or "off"
+--   2  mode   "open", "paused", "off" or "over"
 --   3  stock  units
 --   4  begin, 5 end   the window in milliseconds since 1970, the end exclusive
 --   6  op     number of the last operation that the stock contains

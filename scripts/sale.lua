@@ -1,6 +1,6 @@
 -- Prelude of scripts that read a sale's hash; its fields are in docs/architecture.md.
 
-local MODES = {open = true, paused = true, off = true, rebuild = true}
+local MODES = {open = true, paused = true, off = true, over = true, rebuild = true}
 
 -- By how many epochs Redis may be ahead of a ledger restored from a backup; the same as MaxEpochLead in
 -- internal/order/recovery. If a higher epoch were believed, no rebuild could reach it.

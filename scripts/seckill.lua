@@ -61,6 +61,7 @@ local SOLD_OUT = 9    -- no sellable unit
 local BACKLOGGED = 10 -- too many orders wait in the stream
 -- NOT_ENOUGH = 11: there are sellable units, but fewer than requested. It is decided after PAUSED
 local BARRED = 12     -- the user may not buy and holds no order; decided before mode, window and stock
+local CALLED_OFF = 13 -- for good; decided before OFF_SHELF
 
 local MAX_SALES = 64
 local MAX_REQUESTS = 256
@@ -159,6 +160,8 @@ for s = 1, sales do
     everyone = LOST_TAIL
   elseif mode == 'rebuild' then
     refusal = REBUILDING
+  elseif mode == 'over' then
+    refusal = CALLED_OFF
   elseif mode == 'off' then
     refusal = OFF_SHELF
   elseif mode == 'paused' then

@@ -20,6 +20,7 @@ const (
 	ByExpirer  Actor = "expirer"
 	ByProvider Actor = "payment provider"
 	ByPayments Actor = "payments"     // decides about late payments
+	ByUnwinder Actor = "unwinder"     // ends the orders of sales that were called off
 	ByService  Actor = "service"      // the auditor, who pauses sales
 	ByWaitlist Actor = "waiting list" // keeps units that come back for those who wait
 )

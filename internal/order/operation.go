@@ -70,6 +70,7 @@ const (
 	Resuming     OperationKind = "resume"
 	Shelving     OperationKind = "shelf"
 	Rescheduling OperationKind = "window"
+	CallingOff   OperationKind = "call_off"
 )
 
 // OperationResult says how Redis decided one operation.

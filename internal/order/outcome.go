@@ -72,6 +72,7 @@ const (
 	Backlogged    Outcome = 10 // too many orders wait in the stream
 	NotEnough     Outcome = 11 // some units are left, but fewer than the request asks for
 	Barred        Outcome = 12 // the user may not enter, and has no order
+	CalledOff     Outcome = 13 // the sale was called off; decided before OffShelf
 
 	Unreadable Outcome = -1 // the script's answer to this request is neither a known code nor an order id
 	// Units may have been taken: no answer came, or the first call got none and its repetition was refused.
@@ -79,7 +80,7 @@ const (
 	Unavailable Outcome = -3 // nothing was taken: the call certainly had no effect, or too many already wait
 )
 
-// The errors of refused requests, besides voucher.ErrOffShelf, ErrUnavailable and ErrUnknownOutcome.
+// The errors of refused requests, besides voucher.ErrOffShelf, voucher.ErrCalledOff, ErrUnavailable and ErrUnknownOutcome.
 var (
 	// ErrNotStarted: the sale has not begun, by Redis's clock.
 	ErrNotStarted = errors.New("sale has not started")
@@ -141,6 +142,7 @@ var outcomeRows = [...]outcomeRow{
 	{outcome: Backlogged, word: "backlogged", answer: "unavailable", err: errBacklogged},
 	{outcome: NotEnough, word: "not_enough", answer: "not_enough", err: &NotEnoughError{}},
 	{outcome: Barred, word: "barred", answer: NoAnswer, err: ErrBarred, final: true},
+	{outcome: CalledOff, word: "called_off", answer: "called_off", err: voucher.ErrCalledOff, final: true},
 
 	{outcome: Unavailable, word: "unavailable", answer: "unavailable", err: ErrUnavailable},
 	{outcome: Doubtful, word: "doubtful", answer: "unknown_outcome", err: ErrUnknownOutcome},

@@ -82,8 +82,9 @@ type FencedLocker interface {
 
 // The core's jobs that one instance at a time does. A job's name is that of its lock, and of its fence in the ledger.
 const (
-	ExpirerJob = "expirer"
-	KeysJob    = "keys"
+	ExpirerJob  = "expirer"
+	KeysJob     = "keys"
+	UnwinderJob = "unwinder"
 )
 
 // FlushRequester has pending operations of a sale applied to Redis: outbox.Outbox.

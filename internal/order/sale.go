@@ -35,6 +35,7 @@ const (
 	SalePaused                     // paused by an admin
 	SaleOffShelf                   // taken off the shelf
 	SaleRebuilding                 // being rebuilt from the ledger
+	SaleCalledOff                  // called off: it never sells again
 )
 
 // SaleView is the state of a sale in Redis at one moment.
@@ -79,7 +80,7 @@ type Opening struct {
 	Extra     int64 // units that the holders have beyond one each
 	Begin     time.Time
 	End       time.Time
-	Mode      SaleMode // SaleOpen, SalePaused or SaleOffShelf
+	Mode      SaleMode // SaleOpen, SalePaused, SaleOffShelf or SaleCalledOff
 	Operation int64
 }
 

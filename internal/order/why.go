@@ -31,6 +31,7 @@ const (
 	PaidTwice        Why = "PAID_TWICE"
 	Released         Why = "RELEASED"
 	Reserved         Why = "RESERVED"
+	CalledOffSale    Why = "SALE_CALLED_OFF"
 	SaleOver         Why = "SALE_OVER"
 	StaffDecided     Why = "STAFF_DECIDED"
 	UnitForLate      Why = "UNIT_FOR_LATE_PAYMENT"
@@ -54,6 +55,7 @@ var whys = map[Why]words.Text{
 	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
 	Released:         {"the reservation was released", "已取消保留"},
 	Reserved:         {"reserved until {until}", "保留至 {until}"},
+	CalledOffSale:    {"the sale was called off", "活动已取消"},
 	SaleOver:         {"the sale is over for good; the money goes back", "活动已结束，将退回付款"},
 	StaffDecided:     {"the shop decided so", "商家处理"},
 	UnitForLate:      {"a unit was taken again for the late payment", "付款逾期到账，已重新分配名额"},

@@ -14,6 +14,7 @@ const (
 	modeOpen    = "open"
 	modePaused  = "paused"
 	modeOff     = "off"
+	modeOver    = "over"
 	modeRebuild = "rebuild"
 )
 

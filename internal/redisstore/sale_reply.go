@@ -53,6 +53,8 @@ func modeOf(word string) order.SaleMode {
 		return order.SalePaused
 	case modeOff:
 		return order.SaleOffShelf
+	case modeOver:
+		return order.SaleCalledOff
 	case modeRebuild:
 		return order.SaleRebuilding
 	default:
@@ -69,6 +71,8 @@ func wordOf(mode order.SaleMode) (string, error) {
 		return modePaused, nil
 	case order.SaleOffShelf:
 		return modeOff, nil
+	case order.SaleCalledOff:
+		return modeOver, nil
 	default:
 		return "", fmt.Errorf("a sale cannot be published in mode %d", mode)
 	}

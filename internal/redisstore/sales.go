@@ -168,7 +168,7 @@ func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 func liveIn(v voucher.Voucher, view order.SaleView) voucher.Live {
 	state := stateOf(view, v.Status)
 	if state == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
-		return voucher.Live{State: voucher.StateEnded, Stock: v.Sale.Stock}
+		return voucher.Live{State: v.Sale.OverState(), Stock: v.Sale.Stock}
 	}
 	return voucher.Live{State: state, Stock: view.Stock}
 }
@@ -179,6 +179,8 @@ func stateOf(view order.SaleView, shelf voucher.Status) voucher.SaleState {
 	switch {
 	case view.Mode == order.SaleMissing, view.Mode == order.SaleRebuilding && view.Mark.Epoch == 0:
 		return voucher.StatePreparing // the sale is missing, or is being opened for the first time
+	case view.Mode == order.SaleCalledOff:
+		return voucher.StateCalledOff
 	case view.Mode == order.SaleOffShelf, shelf == voucher.OffShelf:
 		return voucher.StateOffShelf
 	case view.Mode != order.SaleOpen:

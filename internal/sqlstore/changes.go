@@ -125,7 +125,7 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
 		ops = append(ops, operationRow{
-			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: modeOf(status, to.Paused),
+			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: modeOf(status, to),
 			BeginTime: &begin, EndTime: &end,
 		})
 	}
@@ -147,11 +147,13 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 }
 
 // modeOf returns a sale's mode, as a rebuild decides it.
-func modeOf(status voucher.Status, paused bool) order.SaleMode {
+func modeOf(status voucher.Status, sale voucher.Sale) order.SaleMode {
 	switch {
+	case sale.IsCalledOff():
+		return order.SaleCalledOff
 	case status != voucher.OnShelf:
 		return order.SaleOffShelf
-	case paused:
+	case sale.Paused:
 		return order.SalePaused
 	default:
 		return order.SaleOpen
@@ -195,6 +197,8 @@ func (s *Store) ChangeStock(
 		case found:
 			op = before
 			return nil
+		case sale.CalledOff != nil:
+			return voucher.ErrCalledOff
 		case sale.Retired:
 			return voucher.ErrRetired
 		}

@@ -177,6 +177,19 @@ func (s *Store) removed(tx *gorm.DB, orders []int64) error {
 	return nil
 }
 
+// calledOff runs the hooks for a sale that this transaction has called off.
+func (s *Store) calledOff(tx *gorm.DB, v voucher.Voucher) error {
+	for _, h := range s.hooks {
+		if h.CalledOff == nil {
+			continue
+		}
+		if err := sqlkit.HookError(h.Feature, h.CalledOff(tx, v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // created runs the hooks for a voucher that this transaction has created.
 func (s *Store) created(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error {
 	for _, h := range s.hooks {

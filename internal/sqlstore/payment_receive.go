@@ -122,9 +122,13 @@ func (r *receipt) reviveDirect() error {
 	return r.payment.accept(r.tx, r.now)
 }
 
-// revive has Redis asked for a unit, or sends the money back when the locked sale has left Redis for good.
+// revive has Redis asked for a unit, or sends the money back when the locked sale was called off, or has left Redis
+// for good.
 func (r *receipt) revive(sale *saleRow) error {
-	if sale.Retired {
+	switch {
+	case sale.CalledOff != nil:
+		return r.refuse(order.ByPayments, order.CalledOffSale)
+	case sale.Retired:
 		return r.refuse(order.ByPayments, order.SaleOver)
 	}
 	ops := []operationRow{orderOperation(r.order, order.Revival, -r.order.units().Units(), order.ByPayments)}

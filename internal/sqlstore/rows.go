@@ -38,22 +38,23 @@ type voucherRow struct {
 func (voucherRow) TableName() string { return "tb_voucher" }
 
 type saleRow struct {
-	VoucherID     int64     `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
-	Stock         int64     `gorm:"column:stock"`
-	Issued        int64     `gorm:"column:issued"`
-	BeginTime     time.Time `gorm:"column:begin_time"`
-	EndTime       time.Time `gorm:"column:end_time"`
-	Paused        bool      `gorm:"column:paused"`
-	Epoch         int64     `gorm:"column:epoch"`
-	FirstEpoch    int64     `gorm:"column:first_epoch"`
-	Sequence      int64     `gorm:"column:sequence"`
-	PartitionNo   int       `gorm:"column:partition_no"`
-	Retired       bool      `gorm:"column:retired"`
-	LastOperation int64     `gorm:"column:last_operation"`
-	InviteWindow  int64     `gorm:"column:invite_window"` // seconds
-	Kept          int64     `gorm:"column:kept"`
-	Accepted      int64     `gorm:"column:accepted"`
-	ListOpen      bool      `gorm:"column:list_open"`
+	VoucherID     int64      `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Stock         int64      `gorm:"column:stock"`
+	Issued        int64      `gorm:"column:issued"`
+	BeginTime     time.Time  `gorm:"column:begin_time"`
+	EndTime       time.Time  `gorm:"column:end_time"`
+	Paused        bool       `gorm:"column:paused"`
+	Epoch         int64      `gorm:"column:epoch"`
+	FirstEpoch    int64      `gorm:"column:first_epoch"`
+	Sequence      int64      `gorm:"column:sequence"`
+	PartitionNo   int        `gorm:"column:partition_no"`
+	Retired       bool       `gorm:"column:retired"`
+	LastOperation int64      `gorm:"column:last_operation"`
+	InviteWindow  int64      `gorm:"column:invite_window"` // seconds
+	Kept          int64      `gorm:"column:kept"`
+	Accepted      int64      `gorm:"column:accepted"`
+	ListOpen      bool       `gorm:"column:list_open"`
+	CalledOff     *time.Time `gorm:"column:called_off"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -66,7 +67,7 @@ func (r saleRow) sale(v voucherRow) *voucher.Sale {
 		Stock:  r.Stock, Issued: r.Issued, Begin: r.BeginTime, End: r.EndTime, Paused: r.Paused,
 		Epoch: r.Epoch, FirstEpoch: r.FirstEpoch, Sequence: r.Sequence, Partition: r.PartitionNo, Retired: r.Retired,
 		LastOperation: r.LastOperation, InviteWindow: time.Duration(r.InviteWindow) * time.Second,
-		Kept: r.Kept, Accepted: r.Accepted, ListOpen: r.ListOpen,
+		Kept: r.Kept, Accepted: r.Accepted, ListOpen: r.ListOpen, CalledOff: sqlkit.At(r.CalledOff),
 	}
 }
 

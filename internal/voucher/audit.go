@@ -39,6 +39,7 @@ const (
 	Changed   Action = "change" // texts, window, shelf, or several things at once
 	Paused    Action = "pause"
 	Resumed   Action = "resume"
+	CalledOff Action = "call_off" // a sale, for good
 	Restocked Action = "stock"
 	Replayed  Action = "replay"  // a dead letter
 	Discarded Action = "discard" // a dead letter

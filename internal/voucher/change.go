@@ -33,7 +33,7 @@ type Change struct {
 // concernsSale reports whether Redis has to apply the change.
 func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
 
-// apply changes the voucher, or returns ErrRetired, or *invalid.Error with everything that would be wrong with the
+// apply changes the voucher, or returns ErrRetired, ErrCalledOff, or *invalid.Error with everything that would be wrong with the
 // changed voucher at the time now. It does not check unchanged fields again.
 func (c Change) apply(v *Voucher, now time.Time) error {
 	var r fieldRules
@@ -61,8 +61,8 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
-	if moved && v.Sale.Retired {
-		return ErrRetired
+	if moved {
+		return v.Sale.final()
 	}
 	return nil
 }
@@ -147,8 +147,12 @@ type Changes interface {
 	// ChangeStock begins a change of the sale's stock under the key. A change that adds units raises stock and issued
 	// at once; one that takes units waits for Redis. If the key was used before, it returns that earlier change, or
 	// idempotency.ErrReused if that had another delta. The key of a void change is free again. ErrNotFound,
-	// ErrNotSeckill, ErrRetired, and CheckIssued's error.
+	// ErrNotSeckill, ErrRetired, ErrCalledOff, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
+	// CallOff calls the voucher's sale off, once for each key of its author: the sale's window ends now, and the
+	// operation keeps Redis from selling ever again. A sale that was called off before stays as it is. ErrNotFound,
+	// ErrNotSeckill, ErrRetired; for the key, *idempotency.RepeatedError and idempotency.ErrReused.
+	CallOff(ctx context.Context, id int64, by Author, why string) (Voucher, error)
 }
 
 // Outbox applies pending operations to Redis: outbox.Outbox.

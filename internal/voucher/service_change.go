@@ -10,7 +10,7 @@ const flushTime = 3 * time.Second
 
 // Change changes a voucher. It returns the voucher after that, and whether Redis has applied the change; if not, Redis
 // will do so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
-// ErrNotFound, ErrRetired for the window of a retired sale, or *BoundError where a merchant reopens one sale too many.
+// ErrNotFound, ErrRetired or ErrCalledOff for the window of a sale that is over for good, or *BoundError where a merchant reopens one sale too many.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	reopens, err := s.reopening(ctx, by, c)
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 }
 
 // Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied that; if not, Redis will do so
-// later. Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired.
+// later. Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired, ErrCalledOff.
 func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, true)
 }
@@ -49,8 +49,8 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 		switch {
 		case v.Sale == nil:
 			return ErrNotSeckill
-		case v.Sale.Retired:
-			return ErrRetired
+		case v.Sale.final() != nil:
+			return v.Sale.final()
 		}
 		v.Sale.Paused = paused
 		return nil
@@ -60,6 +60,20 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 	}
 	applied := s.flush(ctx, v)
 	shown, err := s.showOne(ctx, v)
+	return shown, applied, err
+}
+
+// CallOff calls a sale off, for good. It returns the voucher, and whether Redis has applied that; if not, Redis will do
+// so later. Calling off twice is one. ErrNotFound, ErrNotSeckill, ErrRetired; for the author's key,
+// *idempotency.RepeatedError and idempotency.ErrReused.
+func (s *Service) CallOff(ctx context.Context, by Author, id int64, why string) (shown Shown, applied bool, err error) {
+	v, err := s.changes.CallOff(ctx, id, by, why)
+	if err != nil {
+		return Shown{}, false, err
+	}
+	applied = s.flush(ctx, v)
+	s.lists.Changed(ctx, v)
+	shown, err = s.showOne(ctx, v)
 	return shown, applied, err
 }
 

@@ -17,6 +17,8 @@ var (
 	ErrOffShelf = errors.New("voucher is off the shelf")
 	// ErrRetired: the sale is over for good and can no longer be changed.
 	ErrRetired = errors.New("sale is retired")
+	// ErrCalledOff: the sale was called off, and nothing undoes that.
+	ErrCalledOff = errors.New("sale was called off")
 	// ErrNoPartition: at present no partition takes a new sale. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
 	// ErrOtherData: the partition chosen for the sale has data of another format or installation. Nothing was created.
@@ -78,6 +80,9 @@ func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 // Ended reports whether the sale is over at the time now. Redis, whose clock decides, may differ by moments.
 func (s *Sale) Ended(now time.Time) bool { return !now.Before(s.End) }
 
+// IsCalledOff reports whether the sale was called off.
+func (s *Sale) IsCalledOff() bool { return !s.CalledOff.IsZero() }
+
 // HasWaitlist reports whether units that come back may be kept for those who wait for them.
 func (s *Sale) HasWaitlist() bool { return s.InviteWindow > 0 }
 
@@ -99,6 +104,7 @@ type Sale struct {
 	Sequence      int64            // highest recorded admission sequence of Epoch
 	Partition     int              // the partition whose stream has its orders; stored, never computed again
 	Retired       bool             // Redis no longer holds it: it ended a day ago and all its orders are recorded
+	CalledOff     time.Time        // when it was called off; zero: it was not. Set once
 	LastOperation int64            // number of the last operation; 0 before the first
 	Guards        *guards.Settings // nil: none
 	InviteWindow  time.Duration    // of an invitation of its waiting list; 0: it has no list. It never changes
@@ -111,6 +117,8 @@ type SaleState string
 const (
 	// StatePreparing: Redis does not hold the sale (yet); it is being built from the ledger.
 	StatePreparing SaleState = "preparing"
+	// StateCalledOff: called off; it never sells again.
+	StateCalledOff SaleState = "called_off"
 	// StateOffShelf: the voucher was taken off the shelf.
 	StateOffShelf SaleState = "off_shelf"
 	// StatePaused: paused by an admin, or while the sale is rebuilt.
@@ -138,6 +146,26 @@ type Shown struct {
 	Live *Live // nil for ordinary vouchers
 }
 
+// final returns why the sale can no longer be changed: ErrRetired, ErrCalledOff, or nil.
+func (s *Sale) final() error {
+	switch {
+	case s.IsCalledOff():
+		return ErrCalledOff
+	case s.Retired:
+		return ErrRetired
+	default:
+		return nil
+	}
+}
+
+// OverState returns the state of a sale that is over for good.
+func (s *Sale) OverState() SaleState {
+	if s.IsCalledOff() {
+		return StateCalledOff
+	}
+	return StateEnded
+}
+
 // Selling returns the vouchers among vs whose sale Redis must hold.
 func Selling(vs []Voucher) []Voucher {
 	var selling []Voucher
@@ -159,7 +187,7 @@ func Show(vs []Voucher, live []Live) []Shown {
 		switch {
 		case v.Sale == nil:
 		case v.Sale.Retired:
-			shown[i].Live = &Live{State: StateEnded, Stock: v.Sale.Stock}
+			shown[i].Live = &Live{State: v.Sale.OverState(), Stock: v.Sale.Stock}
 		case live == nil:
 			shown[i].Live = &Live{State: StatePreparing, Stock: v.Sale.Stock, Stale: true}
 		default:

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.6', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.7', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -64,6 +64,7 @@ CREATE TABLE IF NOT EXISTS tb_seckill_voucher (
     list_open      BOOLEAN     NOT NULL DEFAULT FALSE COMMENT 'units that come back are kept',
     kept           BIGINT      NOT NULL DEFAULT 0 COMMENT 'units kept for those who wait: issued = stock + kept + live orders',
     accepted       BIGINT      NOT NULL DEFAULT 0 COMMENT 'of these, units of acceptances that Redis has not decided',
+    called_off     DATETIME(3) NULL COMMENT 'when it was called off, once and for good; NULL: it was not',
     PRIMARY KEY (voucher_id),
     KEY idx_seckill_retired (retired),
     CONSTRAINT ck_seckill_stock CHECK (stock >= 0),
@@ -110,11 +111,11 @@ CREATE TABLE IF NOT EXISTS tb_voucher_order (
 CREATE TABLE IF NOT EXISTS tb_voucher_operation (
     voucher_id      BIGINT      NOT NULL,
     number          BIGINT      NOT NULL COMMENT 'from 1, without gaps, for each voucher',
-    kind            VARCHAR(16) NOT NULL COMMENT 'cancel, expire, refund, revive, stock, accept, release, pause, resume, shelf, window',
+    kind            VARCHAR(16) NOT NULL COMMENT 'cancel, expire, refund, revive, stock, accept, release, pause, resume, shelf, window, call_off',
     delta           BIGINT      NOT NULL COMMENT 'units that go on sale; negative ones are to be taken',
     order_id        BIGINT      NULL,
     user_id         BIGINT      NULL COMMENT 'whose order it is',
-    mode            TINYINT     NOT NULL DEFAULT 0 COMMENT 'of the sale from now on: 0 as before, 1 open, 2 paused, 3 off the shelf',
+    mode            TINYINT     NOT NULL DEFAULT 0 COMMENT 'of the sale from now on: 0 as before, 1 open, 2 paused, 3 off the shelf, 5 called off',
     begin_time      DATETIME(3) NULL COMMENT 'of the sale from now on; NULL: as before',
     end_time        DATETIME(3) NULL,
     actor           VARCHAR(32) NOT NULL COMMENT 'who did it',

@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.6', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.7', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -54,6 +54,7 @@ CREATE TABLE tb_seckill_voucher (
     list_open      BOOLEAN  NOT NULL DEFAULT FALSE,
     kept           BIGINT   NOT NULL DEFAULT 0,
     accepted       BIGINT   NOT NULL DEFAULT 0,
+    called_off     DATETIME NULL,
     PRIMARY KEY (voucher_id),
     CONSTRAINT ck_seckill_stock CHECK (stock >= 0),
     CONSTRAINT ck_seckill_kept CHECK (kept >= accepted AND accepted >= 0),

@@ -23,8 +23,8 @@ var (
 	ErrReservationOver = errors.New("reservation is over")
 	// ErrLapsed: it was valid until a time that has passed.
 	ErrLapsed = errors.New("coupon has lapsed")
-	// ErrVoid: its order was given back for a refund.
-	ErrVoid = errors.New("coupon is void: its order is refunded")
+	// ErrVoid: its order was given back for a refund, or its sale was called off.
+	ErrVoid = errors.New("coupon is void: its order is refunded, or its sale was called off")
 	// ErrUndone: this request redeemed it, and staff have undone that.
 	ErrUndone = errors.New("the redemption was undone")
 	// ErrWrongCodes: the till has sent too many wrong codes.
@@ -54,6 +54,8 @@ type Coupon struct {
 	// RedeemedBy and RedeemKey are the till and the key of the request that redeemed it.
 	RedeemedBy int64
 	RedeemKey  string
+	// CalledOff: its sale was called off. Only a till's command asks for it.
+	CalledOff bool
 }
 
 // Reservation is a till's promise to redeem a coupon at once or to let it go.
@@ -173,7 +175,7 @@ func (c *Coupon) do(cmd Command, now time.Time) (repeated bool, reason error) {
 		return !c.release(cmd), nil
 	case c.Status == order.Lapsed:
 		return false, ErrLapsed
-	case c.Status != order.Paid:
+	case c.Status != order.Paid, c.CalledOff:
 		return false, ErrVoid
 	}
 	switch cmd.Verb {

@@ -29,12 +29,18 @@ func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
 // codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
 const codeTries = 5
 
-// Hook gives orders that are paid their codes, and keeps the money of those that a till has reserved.
+// Hook gives orders that are paid their codes, keeps the money of those that a till has reserved, and ends the
+// reservations of those whose sale was called off.
 func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
-		May:   checkRefund,
-		Wants: func(t order.Terms, to order.Status) bool { return to == order.Paid && t.Redemption.ByCode },
+		May: checkRefund,
+		Wants: func(t order.Terms, to order.Status) bool {
+			return (to == order.Paid || to == order.Refunding) && t.Redemption.ByCode
+		},
 		Changed: func(tx *gorm.DB, changes []order.Change) error {
+			if err := endReservations(tx, changes); err != nil {
+				return err
+			}
 			var coupons []couponRow
 			for _, c := range changes {
 				if c.Action.Pays() { // else it has come back to this state, and has its code
@@ -58,6 +64,36 @@ func (l *Ledger) Hook() sqlkit.Hook {
 			return nil
 		},
 	}
+}
+
+// endReservations ends the reservations of coupons whose money goes back because their sale was called off: a till that
+// comes back with one is refused.
+func endReservations(tx *gorm.DB, changes []order.Change) error {
+	var ids []int64
+	for _, c := range changes {
+		if c.Action == order.RequestRefund && c.By == order.ByUnwinder {
+			ids = append(ids, c.Order.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	coupons, err := couponsOf(tx, ids)
+	if err != nil {
+		return err
+	}
+	var ended []couponRow
+	for _, id := range ids {
+		row := coupons[id]
+		if row == nil || row.Reservation == nil {
+			continue
+		}
+		c := row.coupon(order.Order{ID: id, Status: order.Refunding})
+		c.end()
+		row.take(c)
+		ended = append(ended, *row)
+	}
+	return saveCoupons(tx, ended)
 }
 
 // newCouponRow is the row of a paid order's coupon, without its code.

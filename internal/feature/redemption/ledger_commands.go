@@ -87,16 +87,42 @@ func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error)
 	if w.rows, err = couponsOf(tx, ids); err != nil {
 		return w, err
 	}
+	calledOff, err := salesCalledOff(tx, w.orders)
+	if err != nil {
+		return w, err
+	}
 	for id, row := range w.rows {
 		o, found := w.orders[id]
 		if !found {
 			return w, fmt.Errorf("%w: %d", errNoOrder, id)
 		}
 		c := row.coupon(o)
+		c.CalledOff = calledOff[o.VoucherID]
 		w.coupons[id] = &c
 	}
 	w.now, err = l.db.LedgerTime(tx)
 	return w, err
+}
+
+// salesCalledOff returns the vouchers of the locked orders whose sales were called off.
+func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (map[int64]bool, error) {
+	vouchers := make(map[int64]bool, 1)
+	for _, o := range orders {
+		vouchers[o.VoucherID] = true
+	}
+	calledOff := make(map[int64]bool)
+	for part := range sqlkit.Chunks(slices.Sorted(maps.Keys(vouchers))) {
+		var ids []int64
+		err := tx.Table("tb_seckill_voucher").Where("voucher_id IN ? AND called_off IS NOT NULL", part).
+			Pluck("voucher_id", &ids).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading which of %d sales were called off: %w", len(part), err)
+		}
+		for _, id := range ids {
+			calledOff[id] = true
+		}
+	}
+	return calledOff, nil
 }
 
 // do does one command with the coupon of the order; 0 is none.

@@ -44,8 +44,8 @@ func Rules() []httpkit.Rule {
 		}},
 		{Matches: httpkit.Is(ErrVoid), Failure: httpkit.Failure{
 			Code: "COUPON_VOID", Status: http.StatusConflict, Title: "The coupon is void",
-			Detail:  "The order's money goes back or has gone back.",
-			English: "This coupon is void: it was refunded.", Chinese: "该券已退款，不可使用",
+			Detail:  "The order's money goes back or has gone back, or its sale was called off.",
+			English: "This coupon is void: it was refunded, or its sale was called off.", Chinese: "该券已退款或活动已取消，不可使用",
 			Members: couponMembers,
 		}},
 		{Matches: httpkit.Is(ErrUndone), Failure: httpkit.Failure{

@@ -246,10 +246,14 @@ func (k *locked) end(pass *Pass) error {
 	k.list.Invited -= int64(len(invited))
 	pass.Over = int64(len(waiting) + len(invited))
 	pass.More = len(waiting) == overPlaces || len(invited) == overPlaces
-	if err := k.endAs(waiting, Over, ""); err != nil {
+	as := Over
+	if s := k.sale.Sale(); s.IsCalledOff() {
+		as = CalledOff
+	}
+	if err := k.endAs(waiting, as, ""); err != nil {
 		return err
 	}
-	return k.endAs(invited, Over, order.TurnEnded)
+	return k.endAs(invited, as, order.TurnEnded)
 }
 
 // release puts on sale what is kept for nobody and closes the list, once nobody waits or is invited and every
@@ -270,10 +274,12 @@ func (k *locked) release(pass *Pass) error {
 		if err := k.sale.Release(pass.Released, k.now); err != nil {
 			return err
 		}
-		k.turns = append(k.turns, order.Turn{
-			ID: order.PlaceID{VoucherID: k.list.VoucherID}, Kind: order.TurnReleased,
-			Number: k.sale.Sale().LastOperation, Units: pass.Released, At: k.now,
-		})
+		if s := k.sale.Sale(); !s.IsCalledOff() { // else they are not for sale
+			k.turns = append(k.turns, order.Turn{
+				ID: order.PlaceID{VoucherID: k.list.VoucherID}, Kind: order.TurnReleased,
+				Number: s.LastOperation, Units: pass.Released, At: k.now,
+			})
+		}
 	}
 	k.list.Open = false
 	return k.sale.SetOpen(false)
@@ -314,7 +320,10 @@ func (k *locked) update(
 
 // answerable returns why no invitation can be accepted now, or nil.
 func (k *locked) answerable(v voucher.Voucher) error {
+	s := k.sale.Sale()
 	switch {
+	case s.IsCalledOff():
+		return voucher.ErrCalledOff
 	case v.Status != voucher.OnShelf:
 		return voucher.ErrOffShelf
 	case k.paused():

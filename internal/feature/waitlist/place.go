@@ -31,24 +31,25 @@ type State int8
 
 // The states of a place. The first three are open: a user has at most one open place of a sale.
 const (
-	Waiting  State = 1
-	Invited  State = 2 // a unit is kept for its user, until the deadline
-	Accepted State = 3 // its user takes the unit, and Redis is asked whether they have no other order
-	Bought   State = 4 // it has become an order
-	Left     State = 5 // its user gave it up before their turn
-	Declined State = 6 // its user gave up an invitation
-	Missed   State = 7 // MaxMissed windows have passed
-	Refused  State = 8 // its user has another order
-	Over     State = 9 // the sale ended
+	Waiting   State = 1
+	Invited   State = 2  // a unit is kept for its user, until the deadline
+	Accepted  State = 3  // its user takes the unit, and Redis is asked whether they have no other order
+	Bought    State = 4  // it has become an order
+	Left      State = 5  // its user gave it up before their turn
+	Declined  State = 6  // its user gave up an invitation
+	Missed    State = 7  // MaxMissed windows have passed
+	Refused   State = 8  // its user has another order
+	Over      State = 9  // the sale ended
+	CalledOff State = 10 // the sale was called off
 )
 
 // String returns the state's name as it is shown.
 func (s State) String() string {
-	if s < Waiting || s > Over {
+	if s < Waiting || s > CalledOff {
 		return "unknown"
 	}
 	return [...]string{
-		"", "waiting", "invited", "accepted", "bought", "left", "declined", "missed", "refused", "over",
+		"", "waiting", "invited", "accepted", "bought", "left", "declined", "missed", "refused", "over", "called_off",
 	}[s]
 }
 

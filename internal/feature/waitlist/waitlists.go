@@ -214,6 +214,8 @@ func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int6
 // refusal returns why nobody can join the list of a sale now, or nil. It goes by Redis's clock (rule 12).
 func refusal(v order.SaleView) error {
 	switch {
+	case v.Mode == order.SaleCalledOff:
+		return voucher.ErrCalledOff
 	case v.Mode == order.SaleOffShelf:
 		return voucher.ErrOffShelf
 	case v.Mode == order.SaleMissing, v.Mode == order.SaleRebuilding, v.Mode == order.SalePaused:

@@ -88,7 +88,8 @@ func (c *subscribedShops) forget() {
 func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
 		Prepare: l.subscribed.prepare, Changed: announce, Turned: l.announceTurns,
-		Wants: func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
+		CalledOff: l.announceCallOff,
+		Wants:     func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
 	}
 }
 
@@ -111,6 +112,22 @@ func announce(tx *gorm.DB, changes []order.Change) error {
 // wanted reports whether the shop's orders have an endpoint. Those of rehearsals never do.
 func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
+}
+
+// announceCallOff writes the event that a sale was called off, if an endpoint waits for it.
+func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
+	if !wanted(l.subscribed.known(), v.ShopID) || (dispatch.PlaceID{VoucherID: v.ID}).Key() == 0 {
+		return nil
+	}
+	e, err := dispatch.EventOfCallOff(v)
+	if err != nil {
+		return err
+	}
+	row := newEventRow(e)
+	if err := tx.Create(&row).Error; err != nil {
+		return fmt.Errorf("writing the event of a sale: %w", err)
+	}
+	return nil
 }
 
 // announceTurns writes an event for each of the turns, if an endpoint waits for it. They are of one voucher.

@@ -93,7 +93,7 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	}
 	if v.Sale.Retired {
 		a.batchers.Delete(v.ID)
-		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID})
+		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID}, v.Sale)
 	}
 	b := a.batcher(order.SaleOf(v))
 	if tooEarly(b.latest.Load()) {
@@ -163,7 +163,8 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	}
 	if v.Sale.Retired {
 		if err := a.afterRetirement(ctx,
-			order.BuyerKey{VoucherID: voucherID, UserID: userID}); !errors.Is(err, order.ErrEnded) {
+			order.BuyerKey{VoucherID: voucherID, UserID: userID}, v.Sale); !errors.Is(err, order.ErrEnded) &&
+			!errors.Is(err, voucher.ErrCalledOff) {
 			return err
 		}
 		return order.ErrBarred
@@ -277,11 +278,13 @@ func (a *Admission) result(b *batcher, r order.Result) error {
 }
 
 // afterRetirement answers for a sale that Redis no longer holds: a buyer who has an order is still told so.
-func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey) error {
+func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey, sale *voucher.Sale) error {
 	o, err := a.stores.Rows.LiveOrder(ctx, key)
 	switch {
 	case err == nil:
 		return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
+	case errors.Is(err, order.ErrNotFound) && sale.IsCalledOff():
+		return voucher.ErrCalledOff
 	case errors.Is(err, order.ErrNotFound):
 		return order.ErrEnded
 	default:

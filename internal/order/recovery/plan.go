@@ -109,6 +109,8 @@ func (in *rebuildInput) opening(promised, extra int64) order.Opening {
 		Operation: in.ledger.Operation,
 	}
 	switch {
+	case v.Sale.IsCalledOff():
+		o.Mode = order.SaleCalledOff
 	case v.Status != voucher.OnShelf:
 		o.Mode = order.SaleOffShelf
 	case v.Sale.Paused:

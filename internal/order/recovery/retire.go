@@ -23,7 +23,11 @@ func over(v voucher.Voucher, view order.SaleView) bool {
 	if v.Rehearsal() {
 		after = retireRehearsalAfter
 	}
-	return view.Now.After(v.Sale.End.Add(after))
+	end := v.Sale.End
+	if v.Sale.CalledOff.After(end) { // until then its orders are unwound
+		end = v.Sale.CalledOff
+	}
+	return view.Now.After(end.Add(after))
 }
 
 // tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the

@@ -144,7 +144,7 @@ func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, 
 		_ = p.parts.Outbox.Flush(flushing, payment.VoucherID) // if this fails, the outbox retries by itself
 	case order.PaymentRefunding:
 		p.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", payment.ID, "order", o.ID)
-		p.wake()
+		p.Wake()
 	default:
 	}
 	return payment, nil
@@ -186,7 +186,7 @@ func (p *Payments) refunding(
 		p.parts.Outbox.RequestFlush(o.VoucherID)
 		return o, nil
 	}
-	p.wake()
+	p.Wake()
 	waiting, cancel := context.WithTimeout(ctx, refundWait)
 	defer cancel()
 	if _, err := sub.Wait(waiting, order.Refunding); err != nil {
@@ -207,8 +207,8 @@ func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
 	return &order.StateError{OrderID: o.ID, Status: o.Status, Action: order.RequestRefund}
 }
 
-// wake makes Run look for refunds at once.
-func (p *Payments) wake() { wake(p.wakeups) }
+// Wake makes Run look for refunds at once. It does not wait.
+func (p *Payments) Wake() { wake(p.wakeups) }
 
 // wake puts a value into a channel of capacity one, unless it is full.
 func wake(c chan<- struct{}) {

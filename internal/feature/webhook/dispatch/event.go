@@ -16,7 +16,11 @@ type Type string
 // Test is the type of the event that an admin sends to try an endpoint. It concerns nothing.
 const Test Type = "webhook.test"
 
-// Types returns the types of events about orders and waiting lists.
+// SaleCalledOff is the type of the event that a sale was called off. The sale's orders are told one by one, as they
+// are cancelled and refunded.
+const SaleCalledOff Type = "sale.called_off"
+
+// Types returns the types of events about orders, waiting lists and sales.
 func Types() []Type {
 	states := []order.Status{
 		order.Unpaid, order.Paid, order.Redeemed, order.Cancelled, order.Refunding, order.Refunded,
@@ -30,7 +34,7 @@ func Types() []Type {
 	for _, k := range ofWaitlists() {
 		types = append(types, TypeOfTurn(k))
 	}
-	return types
+	return append(types, SaleCalledOff)
 }
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }

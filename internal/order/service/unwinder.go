@@ -1,0 +1,124 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/job"
+)
+
+const (
+	unwindEvery = time.Second // how often it looks for sales that were called off
+	unwindBatch = 200         // most orders in one transaction
+	// unwindRest is how many times as long as a pass over a sale's orders took the sale is left alone, once a pass has
+	// found nothing.
+	unwindRest = 100
+)
+
+// UnwindLedger is the ledger of orders whose sale was called off.
+type UnwindLedger interface {
+	// SalesToUnwind returns the vouchers whose sales were called off and are not retired.
+	SalesToUnwind(ctx context.Context) ([]int64, error)
+	// Unwind cancels unpaid orders of a voucher's sale, and takes paid ones, and their payments, to refunding: up to n
+	// with ids above the given one, in one transaction. It returns them as they are then, and the highest id that it
+	// looked at, 0 for none. Free orders, and paid ones without a payment, are left to staff. ErrSuperseded, after
+	// which nothing is changed, if a higher token than the given one has been used.
+	Unwind(ctx context.Context, token, voucherID, above int64, n int) (unwound []order.Order, last int64, err error)
+}
+
+// Unwinder cancels and refunds the orders of sales that were called off, until the sales are retired: orders that were
+// accepted are recorded later, and others become paid by what staff do. One instance at a time does so (package job).
+type Unwinder struct {
+	ledger   UnwindLedger
+	locker   order.FencedLocker
+	outbox   order.FlushRequester
+	notifier order.StatusNotifier
+	refunds  func() // has money given back soon
+	rate     int
+	log      *slog.Logger
+
+	passes map[int64]pass // by voucher; only Run's goroutine uses it
+}
+
+// pass is how far a pass over the orders of a sale has got.
+type pass struct {
+	above int64     // the next batch begins above this order
+	rests time.Time // nothing is looked for until then
+}
+
+// NewUnwinder returns an unwinder of at most rate orders per second, on average over a batch; Run starts it. refunds is
+// called when there is money to give back, and must not block.
+func NewUnwinder(
+	ledger UnwindLedger, locker order.FencedLocker, outbox order.FlushRequester, notifier order.StatusNotifier,
+	refunds func(), rate int, log *slog.Logger,
+) *Unwinder {
+	return &Unwinder{
+		ledger: ledger, locker: locker, outbox: outbox, notifier: notifier, refunds: refunds, rate: rate, log: log,
+		passes: map[int64]pass{},
+	}
+}
+
+// Run unwinds orders, or waits for its turn, until ctx ends, and then returns nil.
+func (u *Unwinder) Run(ctx context.Context) error {
+	return job.Job{
+		Name: order.UnwinderJob, Does: "unwinding the orders of sales that were called off", Every: unwindEvery,
+		Size: unwindBatch, Rate: u.rate, Batch: u.batch,
+	}.Run(ctx, u.locker, u.log)
+}
+
+// batch unwinds a batch of orders of each sale that is due, until they are as many as a full batch has, and returns how
+// many they were.
+func (u *Unwinder) batch(ctx context.Context, token int64) (int, error) {
+	sales, err := u.ledger.SalesToUnwind(ctx)
+	if err != nil {
+		return 0, err
+	}
+	passes := make(map[int64]pass, len(sales)) // without those of sales that are retired
+	for _, id := range sales {
+		passes[id] = u.passes[id]
+	}
+	u.passes = passes
+	items := 0
+	for _, id := range sales {
+		if items >= unwindBatch {
+			break
+		}
+		if time.Now().Before(passes[id].rests) {
+			continue
+		}
+		n, err := u.unwind(ctx, token, id)
+		items += n
+		if err != nil {
+			return items, err
+		}
+	}
+	return items, nil
+}
+
+// unwind unwinds up to a batch of orders of one sale, and returns how many.
+func (u *Unwinder) unwind(ctx context.Context, token, id int64) (int, error) {
+	start, above := time.Now(), u.passes[id].above
+	orders, last, err := u.ledger.Unwind(ctx, token, id, above, unwindBatch)
+	if err != nil {
+		return 0, err
+	}
+	next := pass{above: last}
+	if last == 0 && above == 0 { // a whole pass
+		next.rests = time.Now().Add(unwindRest * time.Since(start))
+	}
+	u.passes[id] = next
+	if len(orders) == 0 {
+		return 0, nil
+	}
+	outcomes := make(map[int64]order.Status, len(orders))
+	for _, o := range orders {
+		outcomes[o.ID] = o.Status
+	}
+	u.outbox.RequestFlush(id)
+	u.notifier.Notify(outcomes)
+	u.refunds()
+	u.log.InfoContext(ctx, "orders of a sale that was called off are unwound", "voucher", id, "orders", len(orders))
+	return len(orders), nil
+}

@@ -1,0 +1,51 @@
+package order
+
+import "time"
+
+// Fate is what calling its sale off means for an order. The word is shown.
+type Fate string
+
+// The fates. The first two are ahead of the unwinder, the next five are left to staff.
+const (
+	FateUnpaid    Fate = "unpaid"     // it will be cancelled
+	FatePaid      Fate = "paid"       // its money will be sent back
+	FateRedeemed  Fate = "redeemed"   // a till has redeemed it
+	FateLapsed    Fate = "lapsed"     // its coupon's date has passed
+	FateFree      Fate = "free"       // it cost nothing
+	FateNoPayment Fate = "no_payment" // it is paid, without a payment whose money could be sent back
+	FateRefunding Fate = "refunding"  // its money is on its way back
+	FateRefunded  Fate = "refunded"   // its money has gone back
+	FateCancelled Fate = "cancelled"  // it was cancelled, or expired
+	FateFailed    Fate = "failed"     // it could not be recorded
+)
+
+// Tally is how many orders there are, with their units and their amounts in cents.
+type Tally struct{ Orders, Units, Cents int64 }
+
+// Plus returns both together.
+func (t Tally) Plus(o Tally) Tally {
+	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
+}
+
+// Unwinding is how far a sale that was called off is unwound.
+type Unwinding struct {
+	CalledOff time.Time // zero: it was not
+	Retired   bool      // nothing is unwound any more
+	// Orders are the orders by what calling off means for them; Before are those cancelled and refunded before it.
+	Orders, Before map[Fate]Tally
+	Withdrawn      int64 // units that are in the stock and never for sale again
+	Kept           int64 // units that are still kept for those who waited
+	Issued         int64
+}
+
+// LeftOrder is an order that is left to staff.
+type LeftOrder struct {
+	Order Order
+	Fate  Fate
+}
+
+// Pending reports whether something is still to be done without staff, as far as the ledger knows: orders that were
+// accepted may not be recorded yet.
+func (u Unwinding) Pending() bool {
+	return u.Orders[FateUnpaid].Orders+u.Orders[FatePaid].Orders+u.Orders[FateRefunding].Orders+u.Kept > 0
+}
