@@ -81,6 +81,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		GuardFigures:    p.features.Members.Guards,
 		Coupon:          p.features.Members.Coupon,
 		SaleStats:       p.shop.Monitor.Stats,
+		Unwindings:      p.stores.Ledger,
 		Audit:           p.stores.Ledger,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis),

@@ -68,6 +68,7 @@ func testSetup() setup {
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 			Payments: fakePayments{}, Coupon: noCoupon, GuardFigures: shownGuards,
 			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
+			Unwindings: fakeUnwindings{},
 			Partitions: fakePartitions{},
 			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ idempotency.Key) (order.Order, error) {
 				return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil

@@ -174,6 +174,7 @@ type fakeChanges struct {
 	addStock func(by voucher.Author, id, delta int64, key string) error
 	pause    func(by voucher.Author, id int64) error
 	resume   func(by voucher.Author, id int64) error
+	callOff  func(by voucher.Author, id int64, why string) error
 	behind   bool // Redis has not applied the change yet
 }
 
@@ -200,6 +201,15 @@ func (f fakeChanges) AddStock(
 		return f.shown(nil)
 	}
 	return f.shown(f.addStock(by, id, delta, key))
+}
+
+func (f fakeChanges) CallOff(
+	_ context.Context, by voucher.Author, id int64, why string,
+) (voucher.Shown, bool, error) {
+	if f.callOff == nil {
+		return f.shown(nil)
+	}
+	return f.shown(f.callOff(by, id, why))
 }
 
 func (f fakeChanges) Pause(_ context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
@@ -339,4 +349,23 @@ func (f fakeDeadLetters) Discard(_ context.Context, id, by, why string) (recorde
 		return recorder.DeadLetter{}, order.ErrNoDeadLetter
 	}
 	return f.discard(id, by, why)
+}
+
+// fakeUnwindings has one order in each fate.
+type fakeUnwindings struct{ err error }
+
+func (f fakeUnwindings) Unwinding(context.Context, int64) (order.Unwinding, error) {
+	one := order.Tally{Orders: 1, Units: 2, Cents: 300}
+	u := order.Unwinding{CalledOff: noon, Withdrawn: 7, Kept: 1, Issued: 10, Orders: map[order.Fate]order.Tally{}}
+	for _, fate := range []order.Fate{order.FateUnpaid, order.FateRedeemed, order.FateRefunded} {
+		u.Orders[fate] = one
+	}
+	return u, f.err
+}
+
+func (f fakeUnwindings) LeftToStaff(context.Context, int64, int64, int) ([]order.LeftOrder, error) {
+	return []order.LeftOrder{
+		{Order: order.Order{ID: 9, UserID: 8, Status: order.Redeemed, Amount: 300, PaidAt: noon}, Fate: order.FateRedeemed},
+		{Order: order.Order{ID: 5, UserID: 7, Status: order.Paid}, Fate: order.FateFree},
+	}, f.err
 }

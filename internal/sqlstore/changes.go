@@ -125,7 +125,7 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	add := func(kind order.OperationKind) {
 		ops = append(ops, operationRow{
-			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: modeOf(status, to),
+			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: modeOf(status, to.Paused, c.sale.CalledOff != nil),
 			BeginTime: &begin, EndTime: &end,
 		})
 	}
@@ -147,13 +147,13 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 }
 
 // modeOf returns a sale's mode, as a rebuild decides it.
-func modeOf(status voucher.Status, sale voucher.Sale) order.SaleMode {
+func modeOf(status voucher.Status, paused, calledOff bool) order.SaleMode {
 	switch {
-	case sale.IsCalledOff():
+	case calledOff:
 		return order.SaleCalledOff
 	case status != voucher.OnShelf:
 		return order.SaleOffShelf
-	case sale.Paused:
+	case paused:
 		return order.SalePaused
 	default:
 		return order.SaleOpen

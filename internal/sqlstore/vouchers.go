@@ -239,7 +239,7 @@ func joined(db *gorm.DB) *gorm.DB {
 			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.invite_window, s.kept, s.accepted, " +
-			"s.list_open").
+			"s.list_open, s.called_off").
 		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
 }
 

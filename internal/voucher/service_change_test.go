@@ -24,6 +24,14 @@ type fakeChanges struct {
 	changed []int64 // vouchers whose lists were notified
 }
 
+func (f *fakeChanges) CallOff(_ context.Context, _ int64, by Author, _ string) (Voucher, error) {
+	if f.fails != nil {
+		return Voucher{}, f.fails
+	}
+	f.by, f.voucher.Sale.CalledOff = by, time.Unix(1, 0)
+	return f.voucher, nil
+}
+
 func (f *fakeChanges) Changed(_ context.Context, v Voucher) { f.changed = append(f.changed, v.ID) }
 
 func newFakeChanges() *fakeChanges {

@@ -48,6 +48,7 @@ type Shop struct {
 	Reconciler   *recovery.Reconciler
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
+	unwinder     *service.Unwinder
 	keyCleaner   *service.KeyCleaner
 	Auditor      *audit.Auditor
 	Partitions   *partition.Set
@@ -93,30 +94,32 @@ func OpenShop(
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
 		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
 	answers := timeline.New(ledger, log)
+	payments := service.NewPayments(ledger, providers,
+		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
+		func() string { return "pay_" + uuid.NewString() }, metrics, log)
 	return &Shop{
 		ids: ids, Catalog: catalog, Repairs: repairs,
 		StopAdmission: sync.OnceFunc(admissions.Close),
 		Purchases:     purchases,
 		Orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
-		Payments: service.NewPayments(ledger, providers,
-			service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
-			func() string { return "pay_" + uuid.NewString() }, metrics, log),
-		DirectSales:  service.NewDirectSales(ledger, ids),
-		Vouchers:     vouchers,
-		Listings:     listings,
-		DeadLetters:  openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		Monitor:      audit.NewMonitor(ledger, catalog, redis, auditor),
-		Notifier:     notifier,
-		statsFlusher: admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
-		timeline:     answers,
-		locks:        locks,
-		Reconciler:   reconciler,
-		reporterOf:   reporterOf,
-		outbox:       outbox,
-		expirer:      service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		keyCleaner:   service.NewKeyCleaner(ledger, locks, log),
-		Auditor:      auditor,
-		Partitions:   s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
+		Payments:      payments,
+		DirectSales:   service.NewDirectSales(ledger, ids),
+		Vouchers:      vouchers,
+		Listings:      listings,
+		DeadLetters:   openDeadLetters(s, outbox, repairs, notifier, metrics, log),
+		Monitor:       audit.NewMonitor(ledger, catalog, redis, auditor),
+		Notifier:      notifier,
+		statsFlusher:  admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
+		timeline:      answers,
+		locks:         locks,
+		Reconciler:    reconciler,
+		reporterOf:    reporterOf,
+		outbox:        outbox,
+		expirer:       service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		unwinder:      service.NewUnwinder(ledger, locks, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
+		keyCleaner:    service.NewKeyCleaner(ledger, locks, log),
+		Auditor:       auditor,
+		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
 			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
@@ -189,7 +192,7 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 // recorders. They run until ctx ends.
 func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
 	runs := []func(context.Context) error{
-		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.keyCleaner.Run,
+		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.unwinder.Run, s.keyCleaner.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition

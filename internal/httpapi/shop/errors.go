@@ -58,6 +58,13 @@ var saleRules = []httpkit.Rule{
 		English: "The sale has ended.", Chinese: "秒杀已经结束",
 		Label: words.Text{"Ended", "已结束"},
 	}},
+	{Early: true, Matches: httpkit.Is(voucher.ErrCalledOff), Failure: httpkit.Failure{
+		Code: "CALLED_OFF", Status: http.StatusForbidden, Title: "The sale was called off",
+		Detail:  "The shop has called the sale off, for good. Its orders are cancelled, or their money goes back.",
+		English: "The shop has called this sale off. If you have an order, it is cancelled and your money goes back.",
+		Chinese: "商家已取消本次活动。已有订单将被取消，已付款项将原路退回",
+		Label:   words.Text{"Called off", "活动已取消"},
+	}},
 	{Early: true, Matches: httpkit.Is(order.ErrPaused), Failure: httpkit.Failure{
 		Code: httpkit.CodePaused, Status: http.StatusServiceUnavailable, RetryAfter: "3", Title: "The sale is paused",
 		Detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",

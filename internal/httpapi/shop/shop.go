@@ -28,6 +28,7 @@ type Config struct {
 	VoucherChanges VoucherChanges
 	Orders         Orders
 	Payments       Payments
+	Unwindings     Unwindings // only together with VoucherChanges
 	Audit          Audit
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions

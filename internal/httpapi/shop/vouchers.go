@@ -36,17 +36,20 @@ type Vouchers interface {
 // VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false while Redis has not applied the
 // change, which it will. All methods return voucher.ErrNotFound.
 type VoucherChanges interface {
-	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired.
+	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired, voucher.ErrCalledOff.
 	Change(ctx context.Context, by voucher.Author, id int64,
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
 	// AddStock adds units to a sale or takes some, once for each key. *invalid.Error, voucher.ErrNotSeckill,
-	// voucher.ErrRetired, *voucher.InsufficientStockError, idempotency.ErrReused, voucher.ErrUndecided.
+	// voucher.ErrRetired, voucher.ErrCalledOff, *voucher.InsufficientStockError, idempotency.ErrReused, voucher.ErrUndecided.
 	AddStock(ctx context.Context, by voucher.Author, id, delta int64,
 		key string) (v voucher.Shown, applied bool, err error)
-	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired.
+	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff.
 	Pause(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
 	// Resume continues a paused sale. Its errors are Pause's.
 	Resume(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
+	// CallOff calls a sale off for good, once for each key of the author. voucher.ErrNotSeckill, voucher.ErrRetired,
+	// *idempotency.RepeatedError, idempotency.ErrReused.
+	CallOff(ctx context.Context, by voucher.Author, id int64, why string) (v voucher.Shown, applied bool, err error)
 }
 
 // createOrdinary answers POST /voucher.
@@ -333,6 +336,7 @@ type saleJSON struct {
 	BeginTime time.Time         `json:"beginTime"`
 	EndTime   time.Time         `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
+	CalledOff *time.Time        `json:"calledOff,omitempty"` // when it was called off
 	// InviteWindow is how long an invitation of its waiting list stands; absent: it has none.
 	InviteWindow int64 `json:"waitlistWindowSeconds,omitempty"`
 	// Partition is where its orders wait, for admins; absent: 0.
@@ -369,7 +373,8 @@ func voucherView(v voucher.Shown) voucherJSON {
 	view.saleJSON = &saleJSON{
 		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
 		BeginTime: httpkit.ShownTime(v.Sale.Begin), EndTime: httpkit.ShownTime(v.Sale.End),
-		SaleState: voucher.StatePreparing, InviteWindow: int64(v.Sale.InviteWindow / time.Second),
+		SaleState: voucher.StatePreparing, CalledOff: httpkit.TimeView(v.Sale.CalledOff),
+		InviteWindow: int64(v.Sale.InviteWindow / time.Second),
 	}
 	// A dry run must not delay those whose page would wait for a moment.
 	if v.Sale.Guards.State(guards.TicketsGuard) == guards.On {

@@ -1,0 +1,149 @@
+package shop
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Unwindings say how far sales that were called off are unwound: the ledger. order.ErrUnavailable.
+type Unwindings interface {
+	// Unwinding counts the orders of a voucher's sale by what calling it off means for them.
+	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
+	// LeftToStaff returns the orders that nobody but staff ends, with an id below before, newest first, at most n.
+	LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error)
+}
+
+// callOff answers POST /admin/voucher/:id/call-off.
+func (a *API) callOff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
+	if err := invalid.Join(badID, badKey); err != nil {
+		return httpkit.Answer{}, err
+	}
+	why, err := a.cfg.Bodies.ReadWhy(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return changed(a.cfg.VoucherChanges.CallOff(c.Request.Context(), httpkit.Author(c, who), id, why))
+}
+
+// calledOffBefore answers a call-off that was done before, with its voucher as it is now.
+func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return httpkit.Answer{}, fmt.Errorf("a call-off of voucher %q: %w", made, err)
+	}
+	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
+	return changed(v, true, err)
+}
+
+// tallyJSON is how many orders there are, with their units and their amounts in cents.
+type tallyJSON struct {
+	Orders int64 `json:"orders"`
+	Units  int64 `json:"units"`
+	Amount int64 `json:"amount"`
+}
+
+func tallyView(t order.Tally) tallyJSON {
+	return tallyJSON{Orders: t.Orders, Units: t.Units, Amount: t.Cents}
+}
+
+// unwindingJSON is what calling a sale off means for its orders: before it, and how far it has got after it.
+type unwindingJSON struct {
+	VoucherID int64      `json:"voucherId"`
+	CalledOff *time.Time `json:"calledOff,omitempty"` // absent: it was not
+	// Pending: something is still to be done without staff.
+	Pending   bool  `json:"pending"`
+	Unwound   bool  `json:"unwound"` // called off, and nothing is pending
+	Issued    int64 `json:"issued"`
+	Withdrawn int64 `json:"withdrawn"` // units in the stock of a sale that was called off
+	Kept      int64 `json:"kept"`
+
+	Unpaid    tallyJSON `json:"unpaid"`
+	Paid      tallyJSON `json:"paid"`
+	Refunding tallyJSON `json:"refunding"`
+	Cancelled tallyJSON `json:"cancelled"` // since it was called off
+	Refunded  tallyJSON `json:"refunded"`  // likewise
+	Redeemed  tallyJSON `json:"redeemed"`
+	Lapsed    tallyJSON `json:"lapsed"`
+	Free      tallyJSON `json:"free"`
+	NoPayment tallyJSON `json:"noPayment"`
+
+	Left []leftJSON `json:"left"` // the orders that are left to staff, newest first
+}
+
+// leftJSON is an order that is left to staff.
+type leftJSON struct {
+	ID       string     `json:"id"`
+	UserID   int64      `json:"userId"`
+	Status   string     `json:"status"`
+	Fate     order.Fate `json:"fate"`
+	Quantity int64      `json:"quantity"`
+	Amount   int64      `json:"amount"` // cents
+	PayTime  *time.Time `json:"payTime,omitempty"`
+}
+
+// unwinding answers GET /admin/voucher/:id/call-off: what calling the sale off would mean, or how far it has got.
+func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
+	values, badQuery := param.ParseQuery(c.Request)
+	n, badLimit := values.Limit()
+	before, badBefore := values.Before()
+	if err := invalid.Join(badID, badQuery, badLimit, badBefore); err != nil {
+		return httpkit.Answer{}, err
+	}
+	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
+	if err == nil && v.Sale == nil {
+		err = voucher.ErrNotSeckill
+	}
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	u, err := a.cfg.Unwindings.Unwinding(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	left, err := a.cfg.Unwindings.LeftToStaff(c.Request.Context(), id, before, n+1) // one more shows whether a page follows
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	next := ""
+	if len(left) > n {
+		left = left[:n]
+		next = strconv.FormatInt(left[n-1].Order.ID, 10)
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: unwindingView(id, u, left), Next: next}}, nil
+}
+
+func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {
+	of := func(f order.Fate) tallyJSON { return tallyView(u.Orders[f]) }
+	view := unwindingJSON{
+		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Issued: u.Issued, Kept: u.Kept,
+		Unpaid: of(order.FateUnpaid), Paid: of(order.FatePaid), Refunding: of(order.FateRefunding),
+		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
+		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), NoPayment: of(order.FateNoPayment),
+		Left: make([]leftJSON, len(left)),
+	}
+	if !u.CalledOff.IsZero() {
+		view.Withdrawn, view.Pending, view.Unwound = u.Withdrawn, u.Pending(), !u.Pending()
+	}
+	for i, l := range left {
+		view.Left[i] = leftJSON{
+			ID: strconv.FormatInt(l.Order.ID, 10), UserID: l.Order.UserID, Status: l.Order.Status.String(),
+			Fate: l.Fate, Quantity: l.Order.Quantity.Units(), Amount: l.Order.Amount,
+			PayTime: httpkit.TimeView(l.Order.PaidAt),
+		}
+	}
+	return view
+}
