@@ -140,12 +140,17 @@ func scenarios() []scenario {
 			"F48", "orders of one and of three units: Redis emptied, an instance killed, MySQL killed",
 			"I1 I3 I5", false, quantities,
 		},
-		{"F51", "instances killed as tills redeem: at the write, before and after the COMMIT", "I7 " +
+		{
+			"F51", "a sale is called off while it runs: instances and MySQL killed ten times, a rebuild, a bank that hangs " +
+				"and refuses refunds", "I3 I5 I8 I9", false, saleCalledOff(200, 3*time.Second),
+		},
+		{"F51-full", "the same with 20,000 units and a minute", "I3 I5 I8 I9", true, saleCalledOff(20_000, time.Minute)},
+		{"F57", "instances killed as tills redeem: at the write, before and after the COMMIT", "I7 " +
 			"I9 I12", false, redeemed(
 			tillsInstanceKilled(testkit.Match{Text: couponRedeemed}),
 			tillsInstanceKilled(testkit.Match{Text: commit, After: couponRedeemed}),
 			tillsInstanceKilled(testkit.Match{Text: commit, After: couponRedeemed, Answered: true}))},
-		{"F51-mysql", "MySQL killed at a till's COMMIT", "I7 I9 I12", false, redeemed(tillsMySQLKilled)},
+		{"F57-mysql", "MySQL killed at a till's COMMIT", "I7 I9 I12", false, redeemed(tillsMySQLKilled)},
 		{
 			"F52", "a waiting list served while instances die at its COMMITs and in Redis, and Redis is emptied",
 			"I3 I5 I12", false, waitingServed,

@@ -5,7 +5,7 @@ import "seckill/lab/mutant"
 // inRedemption are those that cost a buyer a coupon or a shop its money.
 func inRedemption() []mutant.Mutant {
 	return []mutant.Mutant{
-		serverMutant("a repeated redeem is called another one's", "F51", "0 have got the coupon",
+		serverMutant("a repeated redeem is called another one's", "F57", "0 have got the coupon",
 			mutant.Change{
 				File: "internal/feature/redemption/coupon.go", From: `	case cmd.Verb == Redeem && c.redeemedBy(cmd):
 		return true, nil
@@ -21,7 +21,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 `, To: ``,
 			},
 		),
-		serverMutant("a reservation does not bar the refund", "F51", "2 have got the coupon",
+		serverMutant("a reservation does not bar the refund", "F57", "2 have got the coupon",
 			mutant.Change{File: "internal/feature/redemption/ledger.go", From: `	case c.Reserved(asked.At):
 		return &order.NotNowError{Why: ErrReserved}
 `, To: ``},
