@@ -92,7 +92,7 @@ func routesDescribed() map[string]described {
 				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
 			succeeds: []func(*setup){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, unavailable, &voucher.BoundError{What: "sales", Most: 3},
+				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, unavailable, &voucher.BoundError{What: "sales", Most: 3},
 			},
 		},
 		"POST /voucher/:id/stock": {
@@ -100,7 +100,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused, voucher.ErrUndecided,
+				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, idempotency.ErrReused, voucher.ErrUndecided,
 				unavailable, &voucher.InsufficientStockError{Left: 3},
 				&voucher.BoundError{What: "units", Most: 3},
 			},
@@ -108,12 +108,12 @@ func routesDescribed() map[string]described {
 		"POST /voucher/:id/pause": {
 			good: request{target: "/voucher/5/pause"}, succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/0/pause"},
-			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
+			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/:id/resume": {
 			good: request{target: "/voucher/5/resume"}, succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/05/resume"},
-			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, unavailable},
+			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, unavailable},
 		},
 		"POST /voucher/seckill/:id": {
 			good:     request{target: "/voucher/seckill/5?quantity=2&wait=1s"},
@@ -189,6 +189,20 @@ func routesDescribed() map[string]described {
 			refusals: []error{
 				noOrder, state, &order.NotNowError{Why: errCoupon}, idempotency.ErrReused, unavailable,
 			},
+		},
+		"POST /admin/voucher/:id/call-off": {
+			good:     request{target: "/admin/voucher/5/call-off", body: `{"why":"the price was wrong"}`, header: key},
+			succeeds: []func(*setup){asIs, behind},
+			invalid:  &request{target: "/admin/voucher/5/call-off", body: `{"why":"x"}`},
+			refusals: []error{
+				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused, unavailable,
+			},
+		},
+		"GET /admin/voucher/:id/call-off": {
+			good:     request{target: "/admin/voucher/5/call-off?limit=2&before=9"},
+			succeeds: []func(*setup){shows(seckillVoucher())},
+			invalid:  &request{target: "/admin/voucher/5/call-off?limit=0"},
+			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
 		},
 		"GET /admin/voucher": {
 			good:     request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"},
@@ -437,6 +451,7 @@ func failing(err error) func(*setup) {
 			change:   func(voucher.Author, int64, voucher.Change) error { return err },
 			addStock: func(voucher.Author, int64, int64, string) error { return err },
 			pause:    func(voucher.Author, int64) error { return err },
+			callOff:  func(voucher.Author, int64, string) error { return err },
 			resume:   func(voucher.Author, int64) error { return err },
 		}
 		cfg.Purchases = fakePurchases{

@@ -38,7 +38,8 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/voucher/5/waitlist?standing=x"},
 				Refusals: append(apitest.StoppedAll(),
 					voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale,
-					order.ErrPaused, order.ErrNotStarted, order.ErrEnded, already, order.ErrUnavailable),
+					order.ErrPaused, order.ErrNotStarted, order.ErrEnded, voucher.ErrCalledOff, already,
+					order.ErrUnavailable),
 			},
 			"GET /voucher/:id/waitlist": {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist"}, Ways: 4,
@@ -49,8 +50,8 @@ func TestContract(t *testing.T) {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/accept"}, Ways: 2,
 				Invalid: &apitest.Request{Target: "/voucher/x/waitlist/accept"},
 				Refusals: append(apitest.StoppedAll(),
-					voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, already,
-					order.ErrUnavailable),
+					voucher.ErrNotFound, voucher.ErrOffShelf, voucher.ErrCalledOff, order.ErrPaused, ErrNoPlace, ErrNotInvited,
+					already, order.ErrUnavailable),
 			},
 			"POST /voucher/:id/waitlist/leave": {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/leave"},

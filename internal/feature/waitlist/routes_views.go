@@ -71,6 +71,7 @@ type countsJSON struct {
 	Missed    int64 `json:"missed"`
 	Refused   int64 `json:"refused"`
 	Over      int64 `json:"over"`
+	CalledOff int64 `json:"calledOff"`
 }
 
 func countsView(voucherID int64, n Counts) countsJSON {
@@ -78,7 +79,7 @@ func countsView(voucherID int64, n Counts) countsJSON {
 	return countsJSON{
 		VoucherID: voucherID, Kept: n.Kept, Waiting: of[Waiting], Invited: of[Invited], Accepted: of[Accepted],
 		Bought: of[Bought], Left: of[Left], Declined: of[Declined], Missed: of[Missed], Refused: of[Refused],
-		Over: of[Over],
+		Over: of[Over], CalledOff: of[CalledOff],
 	}
 }
 
