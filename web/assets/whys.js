@@ -25,6 +25,7 @@ export const WHYS = {
   'why.REJECTED': { en: "the database refused it", zh: "数据库拒绝写入" },
   'why.RELEASED': { en: "the reservation was released", zh: "已取消保留" },
   'why.RESERVED': { en: "reserved until {until}", zh: "保留至 {until}" },
+  'why.SALE_CALLED_OFF': { en: "the sale was called off", zh: "活动已取消" },
   'why.SALE_OVER': { en: "the sale is over for good; the money goes back", zh: "活动已结束，将退回付款" },
   'why.STAFF_DECIDED': { en: "the shop decided so", zh: "商家处理" },
   'why.UNIT_FOR_LATE_PAYMENT': { en: "a unit was taken again for the late payment", zh: "付款逾期到账，已重新分配名额" },

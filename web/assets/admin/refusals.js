@@ -9,6 +9,7 @@ export const REFUSALS = [
   { code: "NOT_ENOUGH", en: "Not that many left", zh: "余量不足" },
   { code: "NOT_STARTED", en: "Not started", zh: "未开始" },
   { code: "ENDED", en: "Ended", zh: "已结束" },
+  { code: "CALLED_OFF", en: "Called off", zh: "活动已取消" },
   { code: "PAUSED", en: "Paused", zh: "已暂停" },
   { code: "OFF_SHELF", en: "Off the shelf", zh: "已下架" },
   { code: "UNKNOWN_OUTCOME", en: "Outcome not known", zh: "结果未知" },
