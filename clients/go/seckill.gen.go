@@ -487,15 +487,16 @@ func (e PlacePaused) Valid() bool {
 
 // Defines values for PlaceState.
 const (
-	PlaceStateAccepted PlaceState = "accepted"
-	PlaceStateBought   PlaceState = "bought"
-	PlaceStateDeclined PlaceState = "declined"
-	PlaceStateInvited  PlaceState = "invited"
-	PlaceStateLeft     PlaceState = "left"
-	PlaceStateMissed   PlaceState = "missed"
-	PlaceStateOver     PlaceState = "over"
-	PlaceStateRefused  PlaceState = "refused"
-	PlaceStateWaiting  PlaceState = "waiting"
+	PlaceStateAccepted  PlaceState = "accepted"
+	PlaceStateBought    PlaceState = "bought"
+	PlaceStateCalledOff PlaceState = "called_off"
+	PlaceStateDeclined  PlaceState = "declined"
+	PlaceStateInvited   PlaceState = "invited"
+	PlaceStateLeft      PlaceState = "left"
+	PlaceStateMissed    PlaceState = "missed"
+	PlaceStateOver      PlaceState = "over"
+	PlaceStateRefused   PlaceState = "refused"
+	PlaceStateWaiting   PlaceState = "waiting"
 )
 
 // Valid indicates whether the value is a known member of the PlaceState enum.
@@ -504,6 +505,8 @@ func (e PlaceState) Valid() bool {
 	case PlaceStateAccepted:
 		return true
 	case PlaceStateBought:
+		return true
+	case PlaceStateCalledOff:
 		return true
 	case PlaceStateDeclined:
 		return true
@@ -841,31 +844,34 @@ func (e RecordedStatus) Valid() bool {
 
 // Defines values for SaleState.
 const (
-	Ended      SaleState = "ended"
-	NotStarted SaleState = "not_started"
-	OffShelf   SaleState = "off_shelf"
-	OnSale     SaleState = "on_sale"
-	Paused     SaleState = "paused"
-	Preparing  SaleState = "preparing"
-	SoldOut    SaleState = "sold_out"
+	SaleStateCalledOff  SaleState = "called_off"
+	SaleStateEnded      SaleState = "ended"
+	SaleStateNotStarted SaleState = "not_started"
+	SaleStateOffShelf   SaleState = "off_shelf"
+	SaleStateOnSale     SaleState = "on_sale"
+	SaleStatePaused     SaleState = "paused"
+	SaleStatePreparing  SaleState = "preparing"
+	SaleStateSoldOut    SaleState = "sold_out"
 )
 
 // Valid indicates whether the value is a known member of the SaleState enum.
 func (e SaleState) Valid() bool {
 	switch e {
-	case Ended:
+	case SaleStateCalledOff:
 		return true
-	case NotStarted:
+	case SaleStateEnded:
 		return true
-	case OffShelf:
+	case SaleStateNotStarted:
 		return true
-	case OnSale:
+	case SaleStateOffShelf:
 		return true
-	case Paused:
+	case SaleStateOnSale:
 		return true
-	case Preparing:
+	case SaleStatePaused:
 		return true
-	case SoldOut:
+	case SaleStatePreparing:
+		return true
+	case SaleStateSoldOut:
 		return true
 	default:
 		return false
@@ -1153,6 +1159,7 @@ const (
 	WhyCodeREJECTED             WhyCode = "REJECTED"
 	WhyCodeRELEASED             WhyCode = "RELEASED"
 	WhyCodeRESERVED             WhyCode = "RESERVED"
+	WhyCodeSALECALLEDOFF        WhyCode = "SALE_CALLED_OFF"
 	WhyCodeSALEOVER             WhyCode = "SALE_OVER"
 	WhyCodeSTAFFDECIDED         WhyCode = "STAFF_DECIDED"
 	WhyCodeUNITFORLATEPAYMENT   WhyCode = "UNIT_FOR_LATE_PAYMENT"
@@ -1203,6 +1210,8 @@ func (e WhyCode) Valid() bool {
 	case WhyCodeRELEASED:
 		return true
 	case WhyCodeRESERVED:
+		return true
+	case WhyCodeSALECALLEDOFF:
 		return true
 	case WhyCodeSALEOVER:
 		return true
@@ -1568,7 +1577,7 @@ type Place struct {
 	// Standing It is accepted as soon as it is its turn.
 	Standing bool `json:"standing"`
 
-	// State `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended.
+	// State `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended. `called_off`: it was called off.
 	State     PlaceState `json:"state"`
 	VoucherId Id         `json:"voucherId"`
 }
@@ -1576,7 +1585,7 @@ type Place struct {
 // PlacePaused The sale is paused or off the shelf: acceptBefore moves on until it goes on.
 type PlacePaused bool
 
-// PlaceState `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended.
+// PlaceState `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended. `called_off`: it was called off.
 type PlaceState string
 
 // PlaceAnswer defines model for PlaceAnswer.
@@ -1716,7 +1725,7 @@ type ReasonCode string
 // RecordedStatus defines model for RecordedStatus.
 type RecordedStatus string
 
-// SaleState defines model for SaleState.
+// SaleState `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
 type SaleState string
 
 // Shares How many units of the sale go to one address and one network; 0 is no bound, and one of the two is above 0. Units that are being asked for count, those that come back to the sale stay counted; one comes back into a share in a day. Instances tell each other within about a second what was won.
@@ -1817,7 +1826,10 @@ type Time = time.Time
 type Voucher struct {
 	ActualValue Cents `json:"actualValue"`
 	BeginTime   *Time `json:"beginTime,omitempty"`
-	CreateTime  Time  `json:"createTime"`
+
+	// CalledOff When the sale was called off. Absent: it was not.
+	CalledOff  *Time `json:"calledOff,omitempty"`
+	CreateTime Time  `json:"createTime"`
 
 	// EndTime Exclusive.
 	EndTime *Time `json:"endTime,omitempty"`
@@ -1840,7 +1852,9 @@ type Voucher struct {
 	// Redeemable Paid orders have a code.
 	Redeemable *VoucherRedeemable `json:"redeemable,omitempty"`
 	Rules      string             `json:"rules"`
-	SaleState  *SaleState         `json:"saleState,omitempty"`
+
+	// SaleState `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
+	SaleState *SaleState `json:"saleState,omitempty"`
 
 	// ServerTime Where the voucher is asked for alone: the clock to count down by.
 	ServerTime *Time `json:"serverTime,omitempty"`

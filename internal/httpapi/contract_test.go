@@ -92,7 +92,8 @@ func routesDescribed() map[string]described {
 				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
 			succeeds: []func(*setup){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, unavailable, &voucher.BoundError{What: "sales", Most: 3},
+				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
+				&voucher.BoundError{What: "sales", Most: 3},
 			},
 		},
 		"POST /voucher/:id/stock": {
@@ -100,7 +101,8 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, idempotency.ErrReused, voucher.ErrUndecided,
+				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, idempotency.ErrReused,
+				voucher.ErrUndecided,
 				unavailable, &voucher.InsufficientStockError{Left: 3},
 				&voucher.BoundError{What: "units", Most: 3},
 			},

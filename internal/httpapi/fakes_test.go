@@ -365,7 +365,10 @@ func (f fakeUnwindings) Unwinding(context.Context, int64) (order.Unwinding, erro
 
 func (f fakeUnwindings) LeftToStaff(context.Context, int64, int64, int) ([]order.LeftOrder, error) {
 	return []order.LeftOrder{
-		{Order: order.Order{ID: 9, UserID: 8, Status: order.Redeemed, Amount: 300, PaidAt: noon}, Fate: order.FateRedeemed},
+		{
+			Order: order.Order{ID: 9, UserID: 8, Status: order.Redeemed, Amount: 300, PaidAt: noon},
+			Fate:  order.FateRedeemed,
+		},
 		{Order: order.Order{ID: 5, UserID: 7, Status: order.Paid}, Fate: order.FateFree},
 	}, f.err
 }

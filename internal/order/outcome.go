@@ -80,7 +80,8 @@ const (
 	Unavailable Outcome = -3 // nothing was taken: the call certainly had no effect, or too many already wait
 )
 
-// The errors of refused requests, besides voucher.ErrOffShelf, voucher.ErrCalledOff, ErrUnavailable and ErrUnknownOutcome.
+// The errors of refused requests, besides voucher.ErrOffShelf, voucher.ErrCalledOff, ErrUnavailable and
+// ErrUnknownOutcome.
 var (
 	// ErrNotStarted: the sale has not begun, by Redis's clock.
 	ErrNotStarted = errors.New("sale has not started")

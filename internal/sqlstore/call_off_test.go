@@ -27,7 +27,7 @@ func (l ledger) callsOff(t *testing.T, voucherID int64, key string) voucher.Vouc
 	return v
 }
 
-// unwinds unwinds all orders of the sale, three in a transaction, and returns how many they were.
+// unwinds ends all orders of the sale, three in a transaction, and returns how many they were.
 func (l ledger) unwinds(t *testing.T, voucherID int64) (n int) {
 	t.Helper()
 	var above int64
@@ -98,7 +98,8 @@ func TestCallOffRefused(t *testing.T) {
 		if _, err := l.CallOff(t.Context(), v, voucher.Author{}, "x"); !errors.Is(err, voucher.ErrRetired) {
 			t.Errorf("retired: %v", err)
 		}
-		if _, err := l.CallOff(t.Context(), l.Ordinary(t), voucher.Author{}, "x"); !errors.Is(err, voucher.ErrNotSeckill) {
+		_, err := l.CallOff(t.Context(), l.Ordinary(t), voucher.Author{}, "x")
+		if !errors.Is(err, voucher.ErrNotSeckill) {
 			t.Errorf("ordinary: %v", err)
 		}
 		if _, err := l.CallOff(t.Context(), 1<<40, voucher.Author{}, "x"); !errors.Is(err, voucher.ErrNotFound) {
@@ -107,14 +108,15 @@ func TestCallOffRefused(t *testing.T) {
 		coming := l.Seckill(t, 10)
 		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = '2090-01-01 00:00:00', end_time = '2090-01-02 00:00:00' "+
 			"WHERE voucher_id = ?", coming)
-		if s := l.callsOff(t, coming, "c").Sale; !s.End.Equal(s.CalledOff) || !s.Begin.Equal(s.End.Add(-time.Millisecond)) {
+		s := l.callsOff(t, coming, "c").Sale
+		if !s.End.Equal(s.CalledOff) || !s.Begin.Equal(s.End.Add(-time.Millisecond)) {
 			t.Errorf("coming: %+v", s)
 		}
 	})
 }
 
-// Unwinding cancels what is unpaid and sends back the money of what is paid, a batch in a transaction. It leaves what is
-// redeemed, lapsed, free, or has no payment, to staff; and it meets what is recorded or becomes paid later.
+// Unwinding cancels what is unpaid and sends back the money of what is paid, a batch in a transaction. It leaves what
+// is redeemed, lapsed, free, or has no payment, to staff; and it meets what is recorded or becomes paid later.
 func TestUnwind(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 20)

@@ -155,10 +155,11 @@ func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding
 	if err == nil && len(sales) > 0 {
 		names := fateNames(voucherID)
 		names["since"] = sqlkit.At(sales[0].CalledOff)
-		err = s.db.Read(ctx).Raw("SELECT fate, since, COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
-			"FROM (SELECT "+fateOf+" AS fate, CASE WHEN COALESCE(o.refunding_time, o.refund_time, o.cancel_time) >= @since "+
-			"THEN 1 ELSE 0 END AS since, o.quantity, o.amount FROM tb_voucher_order o WHERE o.voucher_id = @voucher) f "+
-			"GROUP BY fate, since", names).Find(&rows).Error
+		err = s.db.Read(ctx).Raw("SELECT fate, since, COUNT(*) AS orders, SUM(quantity) AS units, "+
+			"SUM(amount) AS cents FROM (SELECT "+fateOf+" AS fate, "+
+			"CASE WHEN COALESCE(o.refunding_time, o.refund_time, o.cancel_time) >= @since THEN 1 ELSE 0 END AS since, "+
+			"o.quantity, o.amount FROM tb_voucher_order o WHERE o.voucher_id = @voucher) f GROUP BY fate, since",
+			names).Find(&rows).Error
 	}
 	if err != nil {
 		return order.Unwinding{}, sqlkit.ReadError(fmt.Sprintf("counting the orders of voucher %d", voucherID), err)

@@ -33,8 +33,8 @@ type Change struct {
 // concernsSale reports whether Redis has to apply the change.
 func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
 
-// apply changes the voucher, or returns ErrRetired, ErrCalledOff, or *invalid.Error with everything that would be wrong with the
-// changed voucher at the time now. It does not check unchanged fields again.
+// apply changes the voucher, or returns ErrRetired, ErrCalledOff, or *invalid.Error with everything that would be wrong
+// with the changed voucher at the time now. It does not check unchanged fields again.
 func (c Change) apply(v *Voucher, now time.Time) error {
 	var r fieldRules
 	if c.Title != nil {

@@ -10,7 +10,8 @@ const flushTime = 3 * time.Second
 
 // Change changes a voucher. It returns the voucher after that, and whether Redis has applied the change; if not, Redis
 // will do so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
-// ErrNotFound, ErrRetired or ErrCalledOff for the window of a sale that is over for good, or *BoundError where a merchant reopens one sale too many.
+// ErrNotFound, ErrRetired or ErrCalledOff for the window of a sale that is over for good, or *BoundError where a
+// merchant reopens one sale too many.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	reopens, err := s.reopening(ctx, by, c)
 	if err != nil {

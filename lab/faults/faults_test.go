@@ -141,10 +141,13 @@ func scenarios() []scenario {
 			"I1 I3 I5", false, quantities,
 		},
 		{
-			"F51", "a sale is called off while it runs: instances and MySQL killed ten times, a rebuild, a bank that hangs " +
+			"F51", "a sale is called off: instances and MySQL killed ten times, a rebuild, a bank that hangs " +
 				"and refuses refunds", "I3 I5 I8 I9", false, saleCalledOff(200, 3*time.Second),
 		},
-		{"F51-full", "the same with 20,000 units and a minute", "I3 I5 I8 I9", true, saleCalledOff(20_000, time.Minute)},
+		{
+			"F51-full", "the same with 20,000 units and a minute", "I3 I5 I8 I9", true,
+			saleCalledOff(20_000, time.Minute),
+		},
 		{"F57", "instances killed as tills redeem: at the write, before and after the COMMIT", "I7 " +
 			"I9 I12", false, redeemed(
 			tillsInstanceKilled(testkit.Match{Text: couponRedeemed}),

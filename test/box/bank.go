@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,7 +31,6 @@ type Bank struct {
 	refuses  bool          // one payment in fifty
 	refusals int
 	refunded map[string]int64 // payment → cents
-	repeated int
 }
 
 // NewBank starts a bank that refuses the refunds of one payment in fifty.
@@ -45,8 +45,8 @@ func NewBank(tb testing.TB) *Bank {
 // refund answers a request to send a payment's money back. Repeating it sends nothing twice.
 func (b *Bank) refund(w http.ResponseWriter, r *http.Request) {
 	var asked struct {
-		Payment string
-		Cents   int64
+		Payment string `json:"payment"`
+		Cents   int64  `json:"cents"`
 	}
 	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -70,9 +70,6 @@ func (b *Bank) refund(w http.ResponseWriter, r *http.Request) {
 		b.refusals++
 		http.Error(w, "refused", http.StatusUnprocessableEntity)
 		return
-	}
-	if _, before := b.refunded[asked.Payment]; before {
-		b.repeated++
 	}
 	b.refunded[asked.Payment] = asked.Cents
 	w.WriteHeader(http.StatusOK)
@@ -104,11 +101,7 @@ func (b *Bank) Relent() (refusals int) {
 func (b *Bank) Refunded() map[string]int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := make(map[string]int64, len(b.refunded))
-	for id, cents := range b.refunded {
-		all[id] = cents
-	}
-	return all
+	return maps.Clone(b.refunded)
 }
 
 // RefundsAt lets the server ask the bank to send money back, from its next start on.

@@ -50,7 +50,8 @@ func TestContract(t *testing.T) {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/accept"}, Ways: 2,
 				Invalid: &apitest.Request{Target: "/voucher/x/waitlist/accept"},
 				Refusals: append(apitest.StoppedAll(),
-					voucher.ErrNotFound, voucher.ErrOffShelf, voucher.ErrCalledOff, order.ErrPaused, ErrNoPlace, ErrNotInvited,
+					voucher.ErrNotFound, voucher.ErrOffShelf, voucher.ErrCalledOff, order.ErrPaused, ErrNoPlace,
+					ErrNotInvited,
 					already, order.ErrUnavailable),
 			},
 			"POST /voucher/:id/waitlist/leave": {

@@ -114,7 +114,8 @@ func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	left, err := a.cfg.Unwindings.LeftToStaff(c.Request.Context(), id, before, n+1) // one more shows whether a page follows
+	// One more shows whether a page follows.
+	left, err := a.cfg.Unwindings.LeftToStaff(c.Request.Context(), id, before, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -123,7 +124,8 @@ func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 		left = left[:n]
 		next = strconv.FormatInt(left[n-1].Order.ID, 10)
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: unwindingView(id, u, left), Next: next}}, nil
+	page := httpkit.Envelope{Data: unwindingView(id, u, left), Next: next}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
 func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {

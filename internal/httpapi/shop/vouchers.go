@@ -40,7 +40,8 @@ type VoucherChanges interface {
 	Change(ctx context.Context, by voucher.Author, id int64,
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
 	// AddStock adds units to a sale or takes some, once for each key. *invalid.Error, voucher.ErrNotSeckill,
-	// voucher.ErrRetired, voucher.ErrCalledOff, *voucher.InsufficientStockError, idempotency.ErrReused, voucher.ErrUndecided.
+	// voucher.ErrRetired, voucher.ErrCalledOff, *voucher.InsufficientStockError, idempotency.ErrReused,
+	// voucher.ErrUndecided.
 	AddStock(ctx context.Context, by voucher.Author, id, delta int64,
 		key string) (v voucher.Shown, applied bool, err error)
 	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff.

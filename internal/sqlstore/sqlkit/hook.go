@@ -40,7 +40,8 @@ type Hook struct {
 	Promised func(tx *gorm.DB, voucherID int64) (int64, error)
 	// Created runs in the transaction that creates a voucher, after its rows.
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
-	// CalledOff runs in the transaction that calls a voucher's sale off; the number of its operation is the sale's last.
+	// CalledOff runs in the transaction that calls a voucher's sale off. The number of its operation is the sale's
+	// last.
 	CalledOff func(tx *gorm.DB, v voucher.Voucher) error
 	// Removed runs in the transaction that removes orders of a rehearsal that is over, before their rows go.
 	Removed func(tx *gorm.DB, orders []int64) error

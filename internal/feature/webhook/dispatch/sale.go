@@ -18,8 +18,8 @@ type saleData struct {
 	Issued    int64      `json:"issued"` // units
 }
 
-// EventOfCallOff returns the event that a voucher's sale was called off. Its number is that of the sale's operation, and
-// where events name a place, it has the sale's list, which shares these numbers.
+// EventOfCallOff returns the event that a voucher's sale was called off. Its number is that of the sale's operation,
+// and where events name a place, it has the sale's list, which shares these numbers.
 func EventOfCallOff(v voucher.Voucher) (Event, error) {
 	s := v.Sale
 	e := Event{
