@@ -12,6 +12,7 @@ import (
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher"
 )
 
 // each runs the test on a rig that is told of turns, with so many units sold.
@@ -103,6 +104,36 @@ func TestNothingIsReleasedBesideAcceptances(t *testing.T) {
 		r.want("11 bought, 12 invited")
 		if s := r.row(); s.Stock != 0 {
 			t.Errorf("%d units reached the public while 12 waited", s.Stock)
+		}
+	})
+}
+
+// Once the sale is called off, places end so, nobody accepts any more, and the kept units go to the stock once the
+// acceptances before that are decided. Their orders are made.
+func TestCalledOff(t *testing.T) {
+	each(t, 3, func(t *testing.T, r *rig) {
+		r.join(11, 12, 13)
+		r.cancel(1)
+		r.cancel(2)
+		r.turn()
+		if _, err := r.accept(11); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.CallOff(t.Context(), r.voucher, voucher.Author{AdminID: 7}, "the price was wrong")
+		r.must(err)
+		if _, err := r.accept(12); !errors.Is(err, voucher.ErrCalledOff) {
+			t.Errorf("accepted after that: %v", err)
+		}
+		r.turn()
+		r.want("11 accepted, 12 called_off, 13 called_off")
+		if s := r.row(); s.Kept != 2 || s.Stock != 0 {
+			t.Errorf("beside an acceptance the sale is %+v", s)
+		}
+		r.decide()
+		r.turn()
+		r.want("11 bought, 12 called_off, 13 called_off")
+		if s := r.row(); s.Kept != 0 || s.Stock != 1 || s.ListOpen {
+			t.Errorf("afterwards the sale is %+v", s)
 		}
 	})
 }

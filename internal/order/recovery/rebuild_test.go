@@ -39,6 +39,8 @@ func TestPlanOfARebuild(t *testing.T) {
 	paused.Sale.Paused = true
 	off := ordertest.SaleVoucher(2)
 	off.Status = voucher.OffShelf
+	calledOff := ordertest.SaleVoucher(2)
+	calledOff.Sale.CalledOff = ordertest.Begin
 	for name, tc := range map[string]struct {
 		waiting  []order.Claim
 		holders  map[int64]order.Held
@@ -57,6 +59,9 @@ func TestPlanOfARebuild(t *testing.T) {
 		},
 		"off the shelf": {
 			ledger: order.Snapshot{Voucher: off}, want: rebuildPlan{opening: opening(2, order.SaleOffShelf)},
+		},
+		"called off: nothing opens it": {
+			ledger: order.Snapshot{Voucher: calledOff}, want: rebuildPlan{opening: opening(2, order.SaleCalledOff)},
 		},
 		"an emptied Redis gets the ledger's buyers": {
 			ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Live: one(map[int64]int64{1: 11, 2: 12})},
