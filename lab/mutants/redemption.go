@@ -31,9 +31,12 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 		return ErrReservationOver
 `, To: ``,
 			},
-			mutant.Change{File: "internal/feature/redemption/coupon.go", From: `	case c.Status != order.Paid:
+			mutant.Change{
+				File: "internal/feature/redemption/coupon.go",
+				From: `	case c.Status != order.Paid, c.CalledOff:
 		return false, ErrVoid
-`, To: ``},
+`, To: ``,
+			},
 		),
 		packageMutant("a spoilt key keeps payments waiting", "./internal/feature/redemption",
 			"TestSpoiltKeyStopsNothing", "no codes are made", mutant.Change{
