@@ -700,6 +700,36 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/voucher/{id}/call-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * How far a sale that was called off is unwound
+         * @description Before it is called off, what that would mean for its orders. The list has those that nobody but staff ends.
+         */
+        get: operations["showUnwinding"];
+        put?: never;
+        /**
+         * Call a sale off, for good
+         * @description Nothing undoes it. The sale's window ends now, and nobody buys any more: they are answered `CALLED_OFF`. Unpaid orders are cancelled and the money of paid ones is sent back, also of those that were accepted and are not recorded yet; tills redeem no coupon of the sale any more. Redeemed, lapsed and free orders are left to staff. Units stay in the stock and are never for sale again. Calling off twice is one. The audit trail has an entry with the reason, and endpoints are sent `sale.called_off` and then the events of the orders.
+         */
+        post: operations["callOffSale"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/order/{id}": {
         parameters: {
             query?: never;
@@ -1764,8 +1794,11 @@ export interface components {
          * @enum {string}
          */
         FailReason: "NO_STOCK" | "DUPLICATE_BUYER" | "ID_COLLISION" | "REJECTED" | "UNKNOWN_VOUCHER" | "DISCARDED";
-        /** @enum {string} */
-        SaleState: "preparing" | "off_shelf" | "paused" | "not_started" | "ended" | "sold_out" | "on_sale";
+        /**
+         * @description `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
+         * @enum {string}
+         */
+        SaleState: "preparing" | "called_off" | "off_shelf" | "paused" | "not_started" | "ended" | "sold_out" | "on_sale";
         /**
          * @description 1 on the shelf, 2 off, 3 expired.
          * @enum {integer}
@@ -2063,10 +2096,10 @@ export interface components {
         Place: {
             voucherId: components["schemas"]["Id"];
             /**
-             * @description `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended.
+             * @description `invited`: a unit is kept for the user until acceptBefore. `missed`: two windows have passed. `refused`: the user has another order. `over`: the sale has ended. `called_off`: it was called off.
              * @enum {string}
              */
-            state: "waiting" | "invited" | "accepted" | "bought" | "left" | "declined" | "missed" | "refused" | "over";
+            state: "waiting" | "invited" | "accepted" | "bought" | "left" | "declined" | "missed" | "refused" | "over" | "called_off";
             /** @description It is accepted as soon as it is its turn. */
             standing: boolean;
             /**
@@ -2141,6 +2174,11 @@ export interface components {
                 refused: number;
                 /** Format: int64 */
                 over: number;
+                /**
+                 * Format: int64
+                 * @description They waited until the sale was called off.
+                 */
+                calledOff: number;
             };
         };
         VoucherChange: {
@@ -2405,6 +2443,8 @@ export interface components {
             /** @description Exclusive. */
             endTime?: components["schemas"]["Time"];
             saleState?: components["schemas"]["SaleState"];
+            /** @description When the sale was called off. Absent: it was not. */
+            calledOff?: components["schemas"]["Time"];
             /** @description From when the sale's tickets are given out. Absent where it needs none, as in a dry run. */
             ticketsFrom?: components["schemas"]["Time"];
             /**
@@ -2688,7 +2728,7 @@ export interface components {
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;
@@ -2814,7 +2854,7 @@ export interface components {
         /** @enum {string} */
         FailureCode: "ADDRESS_NOT_ALLOWED" | "BY_ADMIN" | "CANCELED" | "CONNECTION_CLOSED" | "CONNECTION_REFUSED" | "DNS" | "DNS_FAILED" | "FAILED_LONG" | "GONE" | "NEEDS_TLS" | "NOT_HTTP" | "NO_TLS" | "OTHER" | "REDIRECT" | "STATUS" | "TIMEOUT" | "TLS_CERTIFICATE" | "TLS_EXPIRED" | "TLS_HANDSHAKE" | "TLS_HOST" | "TLS_UNKNOWN_AUTHORITY" | "UNREACHABLE";
         /** @enum {string} */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             event: string;
@@ -3073,6 +3113,79 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["TillCoupon"];
+        };
+        OrderTally: {
+            /** Format: int64 */
+            orders: number;
+            /** Format: int64 */
+            units: number;
+            /**
+             * Format: int64
+             * @description Of all of them, in cents.
+             */
+            amount: number;
+        };
+        LeftOrder: {
+            id: components["schemas"]["OrderId"];
+            userId: components["schemas"]["Id"];
+            status: components["schemas"]["OrderStatus"];
+            /**
+             * @description Why nobody but staff ends it. `no_payment`: it is paid, without a payment whose money could be sent back.
+             * @enum {string}
+             */
+            fate: "redeemed" | "lapsed" | "free" | "no_payment";
+            /** Format: int64 */
+            quantity: number;
+            amount: components["schemas"]["Cents"];
+            payTime?: components["schemas"]["Time"];
+        };
+        UnwindingAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                voucherId: components["schemas"]["Id"];
+                /** @description Absent: it was not. The numbers then say what calling it off would mean. */
+                calledOff?: components["schemas"]["Time"];
+                /** @description It was called off, and something is still to be done without staff. Orders that were accepted may not be recorded yet. */
+                pending: boolean;
+                /** @description It was called off, and nothing is pending. */
+                unwound: boolean;
+                /**
+                 * Format: int64
+                 * @description Units in all.
+                 */
+                issued: number;
+                /**
+                 * Format: int64
+                 * @description Units that are in the stock of a sale that was called off, and never for sale again.
+                 */
+                withdrawn: number;
+                /**
+                 * Format: int64
+                 * @description Units that are kept for those who wait; they become withdrawn.
+                 */
+                kept: number;
+                /** @description They will be cancelled. */
+                unpaid: components["schemas"]["OrderTally"];
+                /** @description Their money will be sent back. */
+                paid: components["schemas"]["OrderTally"];
+                /** @description Their money is on its way back. */
+                refunding: components["schemas"]["OrderTally"];
+                /** @description Since the sale was called off. */
+                cancelled: components["schemas"]["OrderTally"];
+                /** @description Since the sale was called off. */
+                refunded: components["schemas"]["OrderTally"];
+                redeemed: components["schemas"]["OrderTally"];
+                lapsed: components["schemas"]["OrderTally"];
+                /** @description Paid, and they cost nothing. */
+                free: components["schemas"]["OrderTally"];
+                /** @description Paid, without a payment whose money could be sent back. */
+                noPayment: components["schemas"]["OrderTally"];
+                /** @description The orders that nobody but staff ends, newest first. */
+                left: components["schemas"]["LeftOrder"][];
+            };
+            /** @description The `before` of the next page. Absent on the last one. */
+            next?: string;
         };
         OrderAnswer: {
             /** @enum {boolean} */
@@ -3510,7 +3623,29 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `FORBIDDEN`: neither an admin's token nor a merchant's. `ENDED`: the sale is over for good. */
+        /** @description `FORBIDDEN`: neither an admin's token nor a merchant's. `ENDED`: the sale is over for good, and its orders are ended one by one. */
+        NotStaffOrRetired: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `NOT_SECKILL`: an ordinary voucher has no sale. `KEY_REUSED`: the key was used for something else. */
+        CallOffRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `FORBIDDEN`: neither an admin's token nor a merchant's. `ENDED`: the sale is over for good. `CALLED_OFF`: it was called off. */
         NotStaffOrEnded: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4475,7 +4610,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`: the sale has a condition that the account does not meet; `data` says which. `TICKET_REQUIRED` and `TICKET_INVALID`: the sale needs a ticket, and a right one. With a ticket before its moment, `NOT_STARTED` has it in `data.usableFrom`. `SHARE_TAKEN`: the address or its network has as many units as the sale gives it. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
+            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `CALLED_OFF`: the shop has called the sale off. `NOT_ELIGIBLE`: the sale has a condition that the account does not meet; `data` says which. `TICKET_REQUIRED` and `TICKET_INVALID`: the sale needs a ticket, and a right one. With a ticket before its moment, `NOT_STARTED` has it in `data.usableFrom`. `SHARE_TAKEN`: the address or its network has as many units as the sale gives it. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4994,7 +5129,7 @@ export interface operations {
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
-            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `NOT_ELIGIBLE`, `TICKET_REQUIRED` and `TICKET_INVALID`, as when buying. `SHARE_TAKEN`, also as when buying, with `standing=true` alone. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
+            /** @description `NOT_STARTED` or `ENDED`, by Redis's clock. `CALLED_OFF`: the shop has called the sale off. `NOT_ELIGIBLE`, `TICKET_REQUIRED` and `TICKET_INVALID`, as when buying. `SHARE_TAKEN`, also as when buying, with `standing=true` alone. `FORBIDDEN`: a till's token, or one of a rehearsal's crowd. */
             403: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5346,6 +5481,152 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaff"];
             404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showUnwinding: {
+        parameters: {
+            query?: {
+                /** @description Entries on a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next` of the page before. */
+                before?: components["parameters"]["Before"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Numbers of orders, units and cents, and a page of the list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "voucherId": 5,
+                     *         "calledOff": "2026-01-02T20:00:00Z",
+                     *         "pending": true,
+                     *         "unwound": false,
+                     *         "issued": 100,
+                     *         "withdrawn": 60,
+                     *         "kept": 0,
+                     *         "unpaid": {
+                     *           "orders": 2,
+                     *           "units": 2,
+                     *           "amount": 2000
+                     *         },
+                     *         "paid": {
+                     *           "orders": 10,
+                     *           "units": 10,
+                     *           "amount": 10000
+                     *         },
+                     *         "refunding": {
+                     *           "orders": 20,
+                     *           "units": 20,
+                     *           "amount": 20000
+                     *         },
+                     *         "cancelled": {
+                     *           "orders": 5,
+                     *           "units": 5,
+                     *           "amount": 5000
+                     *         },
+                     *         "refunded": {
+                     *           "orders": 7,
+                     *           "units": 7,
+                     *           "amount": 7000
+                     *         },
+                     *         "redeemed": {
+                     *           "orders": 8,
+                     *           "units": 8,
+                     *           "amount": 8000
+                     *         },
+                     *         "lapsed": {
+                     *           "orders": 0,
+                     *           "units": 0,
+                     *           "amount": 0
+                     *         },
+                     *         "free": {
+                     *           "orders": 0,
+                     *           "units": 0,
+                     *           "amount": 0
+                     *         },
+                     *         "noPayment": {
+                     *           "orders": 0,
+                     *           "units": 0,
+                     *           "amount": 0
+                     *         },
+                     *         "left": [
+                     *           {
+                     *             "id": "660000000123456789",
+                     *             "userId": 42,
+                     *             "status": "redeemed",
+                     *             "fate": "redeemed",
+                     *             "quantity": 1,
+                     *             "amount": 1000,
+                     *             "payTime": "2026-01-02T20:00:00Z"
+                     *           }
+                     *         ]
+                     *       },
+                     *       "next": "660000000123456789"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UnwindingAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["NotSeckill"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    callOffSale: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffReason"];
+        responses: {
+            200: components["responses"]["VoucherChanged"];
+            202: components["responses"]["VoucherFollows"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaffOrRetired"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["CallOffRefused"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
