@@ -49,15 +49,20 @@ func accessTable(t *testing.T) map[string]map[string]string {
 			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
 		}
 		switch {
+		case !strings.HasPrefix(line, "|"):
+			roles = nil // the table has ended
 		case cells[0] == "Route":
 			roles = cells[1:]
-		case roles == nil || len(cells) != len(roles)+1 || !strings.Contains(cells[0], " /"):
-		case table[cells[0]] != nil:
-			t.Errorf("%s has two rows", cells[0])
+		case len(cells) != len(roles)+1 || !strings.Contains(cells[0], " /"):
 		default:
-			table[cells[0]] = map[string]string{}
-			for i, role := range roles {
-				table[cells[0]][role] = cells[i+1]
+			for route := range strings.SplitSeq(cells[0], "`, `") {
+				if table[route] != nil {
+					t.Errorf("%s stands in two rows", route)
+				}
+				table[route] = map[string]string{}
+				for i, role := range roles {
+					table[route][role] = cells[i+1]
+				}
 			}
 		}
 	}
