@@ -2429,7 +2429,7 @@ type ClientInterface interface {
 
 	// ListWebhooks Webhook endpoints
 	//
-	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 	//
 	// Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2728,7 +2728,7 @@ type ClientInterface interface {
 
 // ListWebhooks Webhook endpoints
 //
-// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 //
 // Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4952,7 +4952,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhooksWithResponse Webhook endpoints
 	//
-	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6539,7 +6539,7 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 
 // ListWebhooksWithResponse Webhook endpoints
 //
-// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 //
 // Returns a wrapper object for the known response body format(s).
 //
