@@ -12,8 +12,8 @@
 // It compares three sums. In the ledger, read by one statement: stock + kept units + units of live orders = issued.
 // Across the stores: stock + units of holders in Redis = stock + units of live orders in the ledger. Purchases,
 // payments, cancels and returns change neither side, so this holds at every moment, and the operations' numbers account
-// for changes of stock. In the stream: holders without a live order = orders that wait, compared when the ledger did not
-// change while Redis was read. What two checks in a row find wrong:
+// for changes of stock. In the stream: holders without a live order = orders that wait, compared when the ledger did
+// not change while Redis was read. What two checks in a row find wrong:
 //
 //	Redis differs from the ledger, or accepted    the sale is rebuilt, at most every half minute; lost orders are
 //	orders are in neither stream nor ledger       requeued

@@ -33,6 +33,6 @@ func beforeTable(run result.Run) string {
 
 // beforeSection returns the table and how it was measured, as a part of the report.
 func beforeSection(run result.Run) string {
-	return fmt.Sprintf("\n## Before and after\n\nMeasured in one run, the two services in turn in each of %d rounds.\n\n%s",
-		run.Plan.Rounds, beforeTable(run))
+	return fmt.Sprintf("\n## Before and after\n\nMeasured in one run, the two services in turn in each of %d rounds."+
+		"\n\n%s", run.Plan.Rounds, beforeTable(run))
 }
