@@ -1,6 +1,6 @@
 # Every task of users and contributors. `make` alone lists them; those of the lab (benchmarks, faults, histories, mutants)
 # are in lab/Makefile. CI (.ci/run) calls nothing but targets of the two.
-# Settings are environment variables SECKILL_*, passed through as they are (docs/settings.md).
+# Settings are environment variables SECKILL_*, passed through as they are (docs/operations.md#settings).
 
 SHELL         := bash
 .SHELLFLAGS   := -euo pipefail -c
@@ -55,7 +55,7 @@ build: ## build ./bin/server, one static binary
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/server ./cmd/server
 
 .PHONY: loadgen
-loadgen: ## build ./bin/loadgen, which rehearses a sale (docs/rehearsal.md)
+loadgen: ## build ./bin/loadgen, which rehearses a sale (docs/operations.md#rehearsing-a-sale)
 	@CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/loadgen ./cmd/loadgen
 
 # TARGETS=linux/amd64 for one. The same commit and the same Go make the same bytes.

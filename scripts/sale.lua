@@ -1,4 +1,4 @@
--- Prelude of scripts that read a sale's hash; its fields are in docs/architecture.md.
+-- Prelude of scripts that read a sale's hash; its fields are in internal/redisstore/README.md.
 
 local MODES = {open = true, paused = true, off = true, over = true, rebuild = true}
 

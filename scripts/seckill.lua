@@ -5,7 +5,7 @@
 -- KEYS (one hash slot)
 --   1  orders  stream  accepted orders without rows
 --   then two for each of 1 to 64 sales:
---   1  sale    hash    its state; fields in docs/architecture.md
+--   1  sale    hash    its state; fields in internal/redisstore/README.md
 --   2  buyers  hash    user id -> order id: the holders; with several units, order id ":" quantity
 -- ARGV
 --   for each sale in the same order:

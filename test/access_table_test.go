@@ -25,7 +25,7 @@ import (
 // adminSecret signs the tokens of all roles but buyers, where a test has a secret of admins.
 const adminSecret = "black-box-Secret-of-admins-9876543210-ZYXWVUTSRQP"
 
-// What stands in a cell of docs/access.md.
+// What stands in a cell of docs/operations.md.
 const (
 	cellNo     = "–"
 	cellYes    = "yes"
@@ -34,10 +34,10 @@ const (
 	cellSigned = "signed"
 )
 
-// accessTable returns the cells of docs/access.md by route and role.
+// accessTable returns the cells of docs/operations.md by route and role.
 func accessTable(t *testing.T) map[string]map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../docs/access.md")
+	text, err := os.ReadFile("../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,15 +49,20 @@ func accessTable(t *testing.T) map[string]map[string]string {
 			cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
 		}
 		switch {
+		case !strings.HasPrefix(line, "|"):
+			roles = nil // the table has ended
 		case cells[0] == "Route":
 			roles = cells[1:]
-		case roles == nil || len(cells) != len(roles)+1 || !strings.Contains(cells[0], " /"):
-		case table[cells[0]] != nil:
-			t.Errorf("%s has two rows", cells[0])
+		case len(cells) != len(roles)+1 || !strings.Contains(cells[0], " /"):
 		default:
-			table[cells[0]] = map[string]string{}
-			for i, role := range roles {
-				table[cells[0]][role] = cells[i+1]
+			for route := range strings.SplitSeq(cells[0], "`, `") {
+				if table[route] != nil {
+					t.Errorf("%s stands in two rows", route)
+				}
+				table[route] = map[string]string{}
+				for i, role := range roles {
+					table[route][role] = cells[i+1]
+				}
 			}
 		}
 	}
@@ -231,7 +236,7 @@ func (a answered) shows(w *walk) bool {
 	return strings.Contains(a.body, marker) || strings.Contains(a.body, w.order)
 }
 
-// TestAccessTable asks every described route in every role, and compares the answers with docs/access.md.
+// TestAccessTable asks every described route in every role, and compares the answers with docs/operations.md.
 func TestAccessTable(t *testing.T) {
 	t.Parallel()
 	table := accessTable(t)
@@ -257,7 +262,7 @@ func TestAccessTable(t *testing.T) {
 		rows[route] = true
 	}
 	if diff := gocmp.Diff(routes, rows); diff != "" {
-		t.Errorf("routes of the description (-) and rows of docs/access.md (+):\n%s", diff)
+		t.Errorf("routes of the description (-) and rows of docs/operations.md (+):\n%s", diff)
 	}
 }
 

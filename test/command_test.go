@@ -42,7 +42,7 @@ func TestHelp(t *testing.T) {
 		{[]string{"guardkey"}, 1, []string{"no database", "SECKILL_MYSQL_DSN"}},
 		{[]string{"check", "--help"}, 0, []string{"-voucher", "-lang", "no-go"}},
 		{[]string{"rehearse", "--help"}, 0, []string{"-voucher", "-buyers", "no-go", "within an hour"}},
-		{[]string{"rehearse", "-voucher", "7", "-loadgen", "go"}, 1, []string{"embedded", "docs/rehearsal.md"}},
+		{[]string{"rehearse", "-voucher", "7", "-loadgen", "go"}, 1, []string{"embedded", "#rehearsing-a-sale"}},
 		{[]string{"reconcile", "--help"}, 0, []string{"-voucher", "-repair", "tb_seckill_voucher", "balanced"}},
 		{[]string{"reconcile", "-voucher", "-1"}, 2, []string{"-voucher"}},
 		{

@@ -2443,7 +2443,7 @@ type ClientInterface interface {
 
 	// ListWebhooks Webhook endpoints
 	//
-	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 	//
 	// Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 	ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -2742,7 +2742,7 @@ type ClientInterface interface {
 
 // ListWebhooks Webhook endpoints
 //
-// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 //
 // Corresponds with GET /admin/webhook (the `ListWebhooks` operationId).
 func (c *Client) ListWebhooks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4966,7 +4966,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhooksWithResponse Webhook endpoints
 	//
-	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6553,7 +6553,7 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 
 // ListWebhooksWithResponse Webhook endpoints
 //
-// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
 //
 // Returns a wrapper object for the known response body format(s).
 //

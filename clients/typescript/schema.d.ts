@@ -1049,7 +1049,7 @@ export interface paths {
         };
         /**
          * All recorded orders of a voucher, as CSV
-         * @description In the order of their ids, each as it was when it was read. The audit trail says who exported them, and whether with whole codes. docs/reports.md says what each column has; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         * @description In the order of their ids, each as it was when it was read. The audit trail says who exported them, and whether with whole codes. docs/coupons.md#reports says what each column has; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
          */
         get: operations["downloadOrders"];
         put?: never;
@@ -1402,7 +1402,7 @@ export interface paths {
         };
         /**
          * Webhook endpoints
-         * @description Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/webhooks.md says what is sent.
+         * @description Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
          */
         get: operations["listWebhooks"];
         put?: never;

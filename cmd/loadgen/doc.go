@@ -1,6 +1,6 @@
 // Loadgen rehearses a sale. Buyers arrive on a curve, whether or not the service keeps up; they buy, and retry when the
-// answer asks for it. At the end loadgen compares every answer with the service's orders. See docs/rehearsal.md;
-// loadgen --help lists the flags.
+// answer asks for it. At the end loadgen compares every answer with the service's orders. See "Rehearsing a
+// sale" in docs/operations.md; loadgen --help lists the flags.
 //
 //	plan ──► arrivals (curve) ─┐
 //	                           ├─► requests by due time ──► connections ──► classify ──► record

@@ -59,7 +59,7 @@ func TestDocumentOfWords(t *testing.T) {
 		wordsModule("What is wrong with an input, what would be right, and why a webhook was not taken", "CODES",
 			tables, "reason", "allowed", "failure"), *update)
 	for _, at := range []struct{ path, name string }{
-		{"http.md", "reason"}, {"http.md", "allowed"}, {"http.md", "why"}, {"webhooks.md", "failure"},
+		{"http.md", "reason"}, {"http.md", "allowed"}, {"http.md", "why"}, {"coupons.md", "failure"},
 	} {
 		mark := "<!-- " + at.name + ":"
 		testkit.Generated(t, "../../docs/"+at.path, mark+"begin -->\n", mark+"end -->\n",

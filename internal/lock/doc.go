@@ -23,7 +23,7 @@
 //	        waits │ subscribed (again)             └─ no answer until lease − drift after
 //	          └───┘                                   the last request that was answered ──► lost
 //
-// docs/locks.md has the rest: queues, tokens, cost, and the tables of failures and what follows from each.
+// README.md has the rest: queues, tokens, cost, and the tables of failures and what follows from each.
 //
 // To add a kind of lock, add a Locker method and its scripts (kinds.go) with the arguments and answers of the other
 // kinds (protocol.go). In the tests, add it to kinds with the promises that it makes.

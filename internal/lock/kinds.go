@@ -15,7 +15,7 @@ func script(names ...string) *redis.Script { return redis.NewScript(lua.Join(nam
 type kinds struct{ mutex, reentrant, fair, write, read *kind }
 
 func newKinds() kinds {
-	// A mutex is a string, while the other kinds are sorted sets: a string costs Redis less time (docs/locks.md).
+	// A mutex is a string, while the other kinds are sorted sets: a string costs Redis less time (lab/notes/locks.md).
 	mutex := &kind{
 		name:    "mutex",
 		acquire: script("mutex_take", "token", "mutex_acquire"),

@@ -12,10 +12,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the table of rows into docs/locks.md")
+var update = flag.Bool("update", false, "write the table of rows into README.md")
 
 const (
-	document = "../../docs/locks.md"
+	document = "README.md"
 	beginsAt = "<!-- rows:begin -->\n"
 	endsAt   = "<!-- rows:end -->"
 )

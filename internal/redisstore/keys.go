@@ -36,7 +36,7 @@ type keys struct {
 
 // The keys of a sale end in the voucher's id.
 
-// sale is the state of a sale (hash). Only scripts read and write its fields, which docs/architecture.md lists
+// sale is the state of a sale (hash). Only scripts read and write its fields, which README.md lists
 // (generated from sale_fields_test.go).
 func (k keys) sale(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write the fields of a sale's hash into docs/architecture.md")
+var update = flag.Bool("update", false, "write the fields of a sale's hash into README.md")
 
 // The fields of a sale's hash.
 const (
@@ -183,7 +183,7 @@ func namesIn(text string) []string {
 	return names
 }
 
-// TestDocumentHasTheSaleFields: docs/architecture.md lists the fields.
+// TestDocumentHasTheSaleFields: README.md lists the fields.
 func TestDocumentHasTheSaleFields(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
@@ -192,6 +192,6 @@ func TestDocumentHasTheSaleFields(t *testing.T) {
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n",
 			f.name, f.kind, f.meaning, strings.Join(strings.Fields(f.writers), ", "))
 	}
-	testkit.Generated(t, "../../docs/architecture.md", "<!-- sale-fields:begin -->\n",
+	testkit.Generated(t, "README.md", "<!-- sale-fields:begin -->\n",
 		"<!-- sale-fields:end -->\n", b.String(), *update)
 }

@@ -27,7 +27,8 @@ type Options struct {
 	// Version is this build's version. Each heartbeat has it, for people who ask which versions run. Default: none.
 	Version string
 	// Formats are those that this build writes and its predecessor could not read. Each heartbeat names them, so that a
-	// new format is written only once all instances read it (docs/upgrades.md). Default: none, as in this version.
+	// new format is written only once all instances read it (docs/operations.md#upgrading).
+	// Default: none, as in this version.
 	Formats []string
 	// Replicas must confirm an accepted order before its buyer gets an answer. Default: none is asked.
 	Replicas Replicas

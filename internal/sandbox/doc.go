@@ -6,7 +6,7 @@
 //	POST /payment/callback   Notices.Read checks signature and age, and returns which payment was made
 //
 // To connect a real provider, write a package like this one: a service.Provider, and a reader of the provider's
-// callbacks (docs/payments.md). The rest of the service does not change.
+// callbacks (docs/coupons.md#paying). The rest of the service does not change.
 //
 // # What is authoritative, and what can go wrong
 //

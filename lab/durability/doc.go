@@ -10,5 +10,5 @@
 // that length.
 //
 // Every run checks that a level loses nothing if it promises so. make -C lab durability repeats the runs and writes the
-// table into docs/durability.md.
+// table into lab/notes/durability.md.
 package durability

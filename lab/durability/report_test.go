@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	document = "../../docs/durability.md"
+	document = "../notes/durability.md"
 
 	// above is the text above the rows, with the date, the runs, the processors, and the replica's delay in
 	// milliseconds.

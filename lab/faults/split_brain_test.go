@@ -26,7 +26,7 @@ const envSplit = "SECKILL_TEST_SPLIT"
 const (
 	quickSplit = 2 * time.Second
 	// splitReport is the document with the table.
-	splitReport = "../../docs/durability.md"
+	splitReport = "../notes/durability.md"
 	splitBegin  = "<!-- split brain: begin -->\n"
 	splitEnd    = "<!-- split brain: end -->\n"
 )

@@ -3,6 +3,7 @@ package browser
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 )
@@ -11,6 +12,18 @@ import (
 func (w *window) unfold() {
 	w.tb.Helper()
 	evaluate[bool](w, "document.querySelectorAll('dialog details').forEach(d => { d.open = true; }), true")
+}
+
+// escapes presses Escape until no dialog is left: a busy browser may not have given the page the focus yet.
+func (w *window) escapes() {
+	w.tb.Helper()
+	for begin := time.Now(); evaluate[bool](w, "document.querySelector('dialog') !== null"); w.keys(kb.Escape) {
+		if time.Since(begin) > patience {
+			w.tb.Fatalf("Escape closes no dialog; open, the page's focus, the element's: %s", evaluate[string](w,
+				"JSON.stringify([[...document.querySelectorAll('dialog')].map(d => d.open), document.hasFocus(), "+
+					"document.activeElement.outerHTML])"))
+		}
+	}
 }
 
 // TestFormKeepsWhatIsTyped checks that neither Escape nor a reload loses what was typed into a form, that a lost answer
@@ -41,9 +54,7 @@ window.fetch = ((ask) => async (path, options) => {
 	w.replaces("#f-inviteWindow", "7")
 	w.click("details.part summary")
 	w.click(`[name="guards.limits"]`)
-	for evaluate[bool](w, "document.querySelector('dialog') !== null") {
-		w.keys(kb.Escape) // again, where a busy browser had not given the page the focus yet
-	}
+	w.escapes()
 
 	w.visit(s.url("/admin#/audit"))
 	w.sees("h1", "Audit trail")

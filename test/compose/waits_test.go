@@ -18,7 +18,7 @@ import (
 	"seckill/internal/kit/config"
 )
 
-// wait is a row of docs/waits.md.
+// wait is a row of lab/notes/waits.md.
 type wait struct {
 	what    string
 	bound   time.Duration
@@ -27,11 +27,11 @@ type wait struct {
 	setting bool
 }
 
-// waits returns the rows of docs/waits.md.
+// waits returns the rows of lab/notes/waits.md.
 func waits(t *testing.T) (rows []wait) {
 	t.Helper()
 	quoted := regexp.MustCompile("`([^`]+)`")
-	for line := range strings.Lines(text(t, "docs/waits.md")) {
+	for line := range strings.Lines(text(t, "lab/notes/waits.md")) {
 		cells := strings.Split(line, "|")
 		if len(cells) != 6 || strings.Contains(line, "---") || strings.Contains(line, "| Bound |") {
 			continue
@@ -55,7 +55,7 @@ func waits(t *testing.T) (rows []wait) {
 	return rows
 }
 
-// docs/waits.md agrees with the code.
+// lab/notes/waits.md agrees with the code.
 func TestWaitsAreAsDocumented(t *testing.T) {
 	t.Parallel()
 	defaults := map[string]string{}
@@ -136,7 +136,7 @@ func computed() map[string]string {
 	}
 }
 
-// Every timeout of a call in the service is in docs/waits.md. Locks have their own page.
+// Every timeout of a call in the service is in lab/notes/waits.md. Locks have their own page.
 func TestTimeoutsAreDocumented(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{}
@@ -164,7 +164,7 @@ func TestTimeoutsAreDocumented(t *testing.T) {
 				timeouts++
 				if !slices.ContainsFunc(names(call.Args[1]),
 					func(name string) bool { return known[dir+" "+name] || known[name] || computed()[name] != "" }) {
-					t.Errorf("%s: a call with the timeout %q is not in docs/waits.md", file, names(call.Args[1]))
+					t.Errorf("%s: a call with the timeout %q is not in lab/notes/waits.md", file, names(call.Args[1]))
 				}
 				return true
 			})

@@ -217,7 +217,7 @@ func settings(t *testing.T, all manifests) map[string]string {
 // TestSettingsExist: the program knows each setting, and no secret stands in the map.
 func TestSettingsExist(t *testing.T) {
 	t.Parallel()
-	known, err := os.ReadFile("../../../docs/settings.md")
+	known, err := os.ReadFile("../../../docs/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}

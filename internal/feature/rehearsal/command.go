@@ -66,7 +66,7 @@ func rehearse(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	})
 	switch {
 	case errors.Is(err, feature.ErrEmbedded):
-		return fmt.Errorf("%w. docs/rehearsal.md says how loadgen rehearses there", err)
+		return fmt.Errorf("%w. docs/operations.md#rehearsing-a-sale says how loadgen rehearses there", err)
 	case err != nil:
 		return err
 	}

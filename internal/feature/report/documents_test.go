@@ -10,9 +10,9 @@ import (
 	"seckill/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write the columns into docs/reports.md")
+var update = flag.Bool("update", false, "write the columns into docs/coupons.md")
 
-// docs/reports.md says what each column of orders.csv has, and web/openapi.yaml shows the head.
+// docs/coupons.md says what each column of orders.csv has, and web/openapi.yaml shows the head.
 func TestDocumentOfColumns(t *testing.T) {
 	t.Parallel()
 	var table strings.Builder
@@ -20,7 +20,7 @@ func TestDocumentOfColumns(t *testing.T) {
 	for _, c := range orderColumns() {
 		fmt.Fprintf(&table, "| `%s` | %s |\n", c.head, c.what)
 	}
-	testkit.Generated(t, "../../../docs/reports.md", "<!-- columns:begin -->\n", "<!-- columns:end -->\n",
+	testkit.Generated(t, "../../../docs/coupons.md", "<!-- columns:begin -->\n", "<!-- columns:end -->\n",
 		table.String(), *update)
 	described, err := os.ReadFile("../../../web/openapi.yaml")
 	if head := strings.Join(orderHead(), ","); err != nil || !strings.Contains(string(described), head) {

@@ -27,6 +27,7 @@ type fakeStores struct {
 	nextID             int64
 	idErr              error
 
+	hangs     bool   // Turn returns only when its context ends
 	passes    []Pass // what Turn returns, one after the other; then nothing is due
 	turnsDone []int  // with how many order ids each Turn came
 	due       []int64
@@ -99,7 +100,11 @@ func (f *fakeStores) Places(context.Context, int64, int) ([]Place, error) { retu
 func (f *fakeStores) Counts(context.Context, int64) (Counts, error) { return Counts{Kept: 3}, f.err }
 
 // Turn decides acceptances once a flush has come: each becomes an order.
-func (f *fakeStores) Turn(_ context.Context, _ int64, ids []int64) (Pass, error) {
+func (f *fakeStores) Turn(ctx context.Context, _ int64, ids []int64) (Pass, error) {
+	if f.hangs {
+		<-ctx.Done()
+		return Pass{}, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.turnsDone = append(f.turnsDone, len(ids))

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"seckill/internal/order"
 )
 
 // Turns go on while something is due, with order ids where those are missing, and have Redis asked.
@@ -24,6 +26,29 @@ func TestTake(t *testing.T) {
 	f.passes, f.idErr = []Pass{{NeedsIDs: true}}, errors.New("away")
 	if err := f.turns().Take(t.Context(), 7); !errors.Is(err, f.idErr) {
 		t.Errorf("without order ids: %v", err)
+	}
+}
+
+// A ledger that hangs is unavailable. A caller who gives up first gets their own error.
+func TestTakeOfAHangingLedger(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		patience    time.Duration
+		unavailable bool
+	}{"the turn's time is over": {2 * turnTimeout, true}, "the caller's is": {turnTimeout / 2, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				f := soldOut()
+				f.hangs = true
+				ctx, cancel := context.WithTimeout(t.Context(), tt.patience)
+				defer cancel()
+				err := f.turns().Take(ctx, 7)
+				if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, order.ErrUnavailable) != tt.unavailable {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
 	}
 }
 

@@ -62,8 +62,13 @@ func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 	}
 }
 
+// turn takes one turn. A ledger that needs longer than turnTimeout counts as unavailable.
 func (t *Turns) turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
-	ctx, cancel := context.WithTimeout(ctx, turnTimeout)
+	call, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
-	return t.ledger.Turn(ctx, voucherID, ids)
+	pass, err := t.ledger.Turn(call, voucherID, ids)
+	if err != nil && call.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w within %s: %w", order.ErrUnavailable, turnTimeout, err)
+	}
+	return pass, err
 }

@@ -171,7 +171,7 @@ type JWT struct {
 // Session is how users of identity providers sign in.
 type Session struct {
 	// Issuers is a file because an issuer has a dozen members. It is read at the start.
-	Issuers string `env:"SECKILL_ISSUERS" unit:"path of a file" effect:"the identity providers whose users may sign in (docs/identity.md), the same on all instances; none by default"`
+	Issuers string `env:"SECKILL_ISSUERS" unit:"path of a file" effect:"the identity providers whose users may sign in (docs/operations.md#identity-providers), the same on all instances; none by default"`
 
 	// Life is long enough that nobody renews anything in the minute of an opening.
 	Life time.Duration `env:"SECKILL_SESSION_LIFE" envDefault:"8h" unit:"duration" min:"1m" max:"24h" effect:"how long the token is valid that a buyer gets for a provider's"`

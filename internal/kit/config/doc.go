@@ -1,7 +1,7 @@
 // Package config holds the settings of the service: environment variables named SECKILL_*, and nothing else.
 //
 // The struct [Config] is authoritative: its tags give each variable's name, default, unit, range and effect. The table
-// in docs/settings.md, the help text and the checks are all generated from them, so that they cannot disagree.
+// in docs/operations.md, the help text and the checks are all generated from them, so that they cannot disagree.
 //
 // [Load] accepts a complete and consistent set of settings or none at all. What can go wrong, and what follows:
 //

@@ -2,7 +2,7 @@ package config
 
 import "strings"
 
-// Row is one setting as the help text and docs/settings.md show it.
+// Row is one setting as the help text and docs/operations.md show it.
 type Row struct {
 	Name    string // the environment variable
 	Default string // "" when there is none
@@ -23,8 +23,8 @@ func Table() []Row {
 	return rows
 }
 
-// MarkdownTable returns the table for docs/settings.md. A test compares it with the document, between two marker lines;
-// "make docs" writes it there.
+// MarkdownTable returns the table for docs/operations.md. A test compares it with the document,
+// between two marker lines; "make docs" writes it there.
 func MarkdownTable() string {
 	var b strings.Builder
 	b.WriteString("| Variable | Default | Value | Effect |\n| --- | --- | --- | --- |\n")

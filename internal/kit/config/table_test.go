@@ -10,11 +10,11 @@ import (
 	"seckill/internal/testkit"
 )
 
-var update = flag.Bool("update", false, "write the table of settings into docs/settings.md")
+var update = flag.Bool("update", false, "write the table of settings into docs/operations.md")
 
 func TestDocumentHasTheTable(t *testing.T) {
 	t.Parallel()
-	testkit.Generated(t, "../../../docs/settings.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n",
+	testkit.Generated(t, "../../../docs/operations.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n",
 		MarkdownTable(), *update)
 }
 

@@ -93,8 +93,9 @@ func (r Redis) durable() Line {
 				"执行 CONFIG SET appendonly yes，appendfsync 设为 always 或 everysec，否则已受理的订单会丢失"))
 	case r.AppendFsync == "everysec":
 		return NewLine(name, Warning, what,
-			Say("a power loss can cost the last second or two of orders; always keeps them (docs/durability.md)",
-				"断电可能丢失最后一两秒的订单；设为 always 可避免（docs/durability.md）"))
+			Say("a power loss can cost the last second or two of orders; always keeps them "+
+				"(docs/operations.md#durability)",
+				"断电可能丢失最后一两秒的订单；设为 always 可避免（docs/operations.md#durability）"))
 	case r.AppendFsync == "" || r.AppendOnly == "" || r.Eviction == "":
 		return NewLine(name, Warning, what, Say("look at what it does not show, in the console of its provider",
 			"在托管商控制台中查看未显示的设置"))

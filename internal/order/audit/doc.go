@@ -9,6 +9,20 @@
 // Nothing here is on the path of a purchase. The auditor changes nothing in the ledger: it requests rebuilds, and
 // pauses a sale that would sell more than was issued.
 //
+// It compares three sums. In the ledger, read by one statement: stock + kept units + units of live orders = issued.
+// Across the stores: stock + units of holders in Redis = stock + units of live orders in the ledger. Purchases,
+// payments, cancels and returns change neither side, so this holds at every moment, and the operations' numbers account
+// for changes of stock. In the stream: holders without a live order = orders that wait, compared when the ledger did
+// not change while Redis was read. What two checks in a row find wrong:
+//
+//	Redis differs from the ledger, or accepted    the sale is rebuilt, at most every half minute; lost orders are
+//	orders are in neither stream nor ledger       requeued
+//	Redis has too many units after three rebuilds the sale is paused: something else writes there
+//	the ledger has more units than were issued    the sale is paused
+//	the ledger has fewer                          an error in the log and the metrics; nothing is oversold
+//
+// An operator corrects the ledger's row ("server reconcile" shows the numbers) and resumes the sale.
+//
 // What can go wrong, and what then happens:
 //
 //	a store is away                    the pass ends; the next one checks the remaining sales

@@ -31,9 +31,8 @@ func beforeTable(run result.Run) string {
 	return grid(rows)
 }
 
-// beforeSection returns the table and how it was measured.
-func beforeSection(run result.Run, name string) string {
-	return fmt.Sprintf("Measured in one run on %s, the two services in turn in each of %d rounds "+
-		"([every single figure](%s%s.json)).\n\n%s",
-		run.Machine.Date, run.Plan.Rounds, folder, name, beforeTable(run))
+// beforeSection returns the table and how it was measured, as a part of the report.
+func beforeSection(run result.Run) string {
+	return fmt.Sprintf("\n## Before and after\n\nMeasured in one run, the two services in turn in each of %d rounds."+
+		"\n\n%s", run.Plan.Rounds, beforeTable(run))
 }

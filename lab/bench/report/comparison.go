@@ -60,7 +60,7 @@ func (c comparison) sections(name string) map[string]string {
 		"stages":  c.stageTable(),
 		"rushes":  c.contentionTable(),
 		"crashes": c.crashTable(),
-		"costs":   c.costTable() + "\n" + c.bounds(),
+		"costs":   c.bounds(),
 		"targets": targetTable(c.Targets),
 	}
 }

@@ -76,9 +76,9 @@ func compared(run result.Run) comparison {
 func writeComparison(run result.Run, dir string, progress io.Writer) error {
 	c := compared(run)
 	name := fileName(run.Machine)
-	sections := c.sections(name)
+	page := c.markdown()
 	if run.Before != nil {
-		sections["before"] = beforeSection(run, name)
+		page += beforeSection(run)
 	}
 	raw, err := marshal(result.Run{Machine: run.Machine, Plan: run.Plan, Comparison: c.Comparison, Before: run.Before})
 	if err != nil {
@@ -86,11 +86,11 @@ func writeComparison(run result.Run, dir string, progress io.Writer) error {
 	}
 	if err = writeFiles(dir, map[string]string{
 		name + ".json": raw,
-		name + ".md":   c.markdown(),
+		name + ".md":   page,
 	}, progress); err != nil {
 		return err
 	}
-	if err = update(pageBeside(dir), sections, progress); err != nil {
+	if err = update(pageBeside(dir), c.sections(name), progress); err != nil {
 		return err
 	}
 	for _, w := range wordings() {
