@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/batch"
 	"seckill/internal/lock"
 	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
@@ -127,7 +128,11 @@ func scriptsOfError(t *testing.T, s stage, waiters int) int64 {
 	released := time.Now()
 	mustRelease(t, h)
 	for range waiters {
-		wantErr(t, "Lock", receive(t, "answer", got).err, broken)
+		err := receive(t, "answer", got).err
+		if errors.Is(err, batch.ErrNotSent) { // twice, on a busy machine: its request waited for one that failed
+			continue
+		}
+		wantErr(t, "Lock", err, broken)
 	}
 	if took := time.Since(released); took > soon { // one by one it would take 4 s each
 		t.Errorf("the last waiter had the error after %v, want that all had it with the first", took)
