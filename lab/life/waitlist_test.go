@@ -250,8 +250,7 @@ func (w *world) accept(user int64) (waitlist.Place, error) {
 	if err != nil {
 		return waitlist.Place{}, err
 	}
-	place, _, err := p.waitlists.Accept(ctx, user, v)
-	return place, err
+	return p.waitlists.Accept(ctx, user, v)
 }
 
 func (w *world) leave(user int64) (waitlist.Place, error) {
