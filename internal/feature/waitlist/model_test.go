@@ -37,7 +37,7 @@ type model struct {
 	now                           int64
 	stock, kept, accepted, issued int64
 	live                          map[int64]bool // users with a live order, of one unit each
-	open, paused, over            bool
+	open, paused, over, calledOff bool
 	places                        []*modelPlace
 }
 
@@ -86,6 +86,8 @@ func (m *model) cancel(user int64) {
 // restock adds units, or takes them: from what is on sale, else from what is kept and promised to nobody.
 func (m *model) restock(delta int64) (done bool) {
 	switch spare := m.kept - m.accepted - m.count(waitlist.Invited); {
+	case m.calledOff:
+		return false
 	case delta > 0:
 		m.give(delta)
 	case m.stock >= -delta:
@@ -152,6 +154,27 @@ func (m *model) decide(p *modelPlace) {
 	}
 }
 
+// callOff ends the sale for good: units that come back are in the stock, and never for sale.
+func (m *model) callOff() { m.over, m.calledOff = true, true }
+
+// unwind ends the orders of a sale that was called off.
+func (m *model) unwind() {
+	if m.calledOff {
+		for user := range m.live {
+			m.cancel(user)
+		}
+	}
+}
+
+// decideAll completes all acceptances that are pending.
+func (m *model) decideAll() {
+	for _, p := range m.places {
+		if p.state == waitlist.Accepted {
+			m.decide(p)
+		}
+	}
+}
+
 // rebuild voids what is undecided.
 func (m *model) rebuild() {
 	for _, p := range m.places {
@@ -192,17 +215,23 @@ func (m *model) turn() {
 	}
 	switch {
 	case m.over:
-		for _, p := range m.places {
-			if p.state == waitlist.Waiting || p.state == waitlist.Invited {
-				p.state = waitlist.Over
-			}
-		}
+		m.end()
 	case !m.paused:
 		m.miss()
 		m.invite()
 	}
 	if m.count(waitlist.Waiting, waitlist.Invited) == 0 && m.accepted == 0 {
 		m.stock, m.kept, m.open = m.stock+m.kept, 0, false
+	}
+}
+
+func (m *model) end() {
+	for _, p := range m.places {
+		if p.state == waitlist.Waiting || p.state == waitlist.Invited {
+			if p.state = waitlist.Over; m.calledOff {
+				p.state = waitlist.CalledOff
+			}
+		}
 	}
 }
 
@@ -281,11 +310,7 @@ func (m *model) step(r *rand.Rand, users int64) string {
 		m.leave(user)
 		return fmt.Sprintf("leave %d", user)
 	case n < 60:
-		for _, p := range m.places {
-			if p.state == waitlist.Accepted {
-				m.decide(p)
-			}
-		}
+		m.decideAll()
 		return "decide"
 	case n < 63:
 		m.rebuild()
@@ -306,10 +331,40 @@ func (m *model) step(r *rand.Rand, users int64) string {
 	case n < 83:
 		m.over = true
 		return "the sale ends"
+	case n < 84:
+		m.callOff()
+		return "call off"
+	case n < 87:
+		m.unwind()
+		return "unwind"
 	default:
 		m.turn()
 		return "turn"
 	}
+}
+
+// rest does what brings a sale that was called off to rest, and returns the steps: the turns first ask again about
+// acceptances that a rebuild has voided.
+func (m *model) rest() (steps []string) {
+	if !m.calledOff {
+		return nil
+	}
+	for range 2 {
+		m.turn()
+		m.decideAll()
+	}
+	m.turn()
+	m.unwind()
+	return []string{"turn", "decide", "turn", "decide", "turn", "unwind"}
+}
+
+// atRest returns what must be so after rest.
+func (m *model) atRest() error {
+	if m.calledOff && (m.open || m.kept+m.accepted > 0 || len(m.live) > 0 || m.stock != m.issued) {
+		return fmt.Errorf("called off and unwound: stock %d of %d, kept %d, accepted %d, live %v, open %t",
+			m.stock, m.issued, m.kept, m.accepted, m.live, m.open)
+	}
+	return nil
 }
 
 // In 1,000 random histories no unit is lost, promised twice, or on sale while somebody waits for it.
@@ -331,11 +386,14 @@ func TestModel(t *testing.T) {
 				t.Fatalf("seed %d: %v, after %v", seed, err, history)
 			}
 		}
+		if m.rest(); m.wrong() != nil || m.atRest() != nil {
+			t.Fatalf("seed %d: %v, %v, after %v", seed, m.wrong(), m.atRest(), history)
+		}
 		for _, p := range m.places {
 			ends[p.state]++
 		}
 	}
-	for s := waitlist.Bought; s <= waitlist.Over; s++ {
+	for s := waitlist.Bought; s <= waitlist.CalledOff; s++ {
 		if s == waitlist.Refused { // for units that reach the public past the list: TestManyRefused
 			continue
 		}
