@@ -81,6 +81,21 @@ func TestStaffOfProvider(t *testing.T) {
 	expect("creating in their shop", call(t, site, 0, http.MethodPost, "/voucher/seckill", owner.Token, draft), "201")
 	expect("a merchant's dead letters", call(t, site, 0, http.MethodGet, "/admin/deadletter", owner.Token, nil),
 		"403 FORBIDDEN")
+	for path, want := range map[string]string{
+		"/admin/audit":     `"account":{"issuer":"` + provider.Issuer() + `","subject":"of owners south"}`,
+		"/admin/audit.csv": "," + provider.Issuer() + ",of owners south,",
+	} {
+		for name, token := range map[string]string{"an admin": admin.Token, "the merchant": owner.Token} {
+			r, err := site.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: site.URL(path), Token: token})
+			if err != nil {
+				t.Fatal(err)
+			}
+			trail := string(r.Body)
+			if !strings.Contains(trail, want) || strings.Contains(trail, "of ops") != (name == "an admin") {
+				t.Errorf("%s of %s: %d %s", path, name, r.StatusCode, trail)
+			}
+		}
+	}
 	till, got := exchange("till", as("owners", "south"))
 	expect("a merchant at a till", got, "201")
 	code := map[string]string{"code": "0000-0000-0000-0000"}

@@ -1619,6 +1619,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/audit.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same as CSV
+         * @description All entries, newest first. `issuer` and `subject` name authors who signed in by an identity provider; `changes` is JSON. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         */
+        get: operations["downloadAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/payment/callback": {
         parameters: {
             query?: never;
@@ -2734,6 +2754,13 @@ export interface components {
              * @description 0: the service itself.
              */
             adminId: number;
+            /** @description There where they signed in by an identity provider. */
+            account?: {
+                /** @description The provider. */
+                issuer: string;
+                /** @description Who they are there. */
+                subject: string;
+            };
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
@@ -7375,6 +7402,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadAudit: {
+        parameters: {
+            query?: {
+                /** @description Only orders of this voucher. */
+                voucherId?: components["parameters"]["OfVoucher"];
+                /** @description Only what this admin changed. */
+                adminId?: components["schemas"]["Id"];
+                /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
+                bom?: components["parameters"]["ByteOrderMark"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, streamed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];

@@ -63,6 +63,9 @@ type Ledger interface {
 	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
 	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
+	// most limit.
+	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 	// Note adds an entry to the audit trail.
 	Note(ctx context.Context, e voucher.Entry) error
 	Rehearsals
@@ -142,6 +145,8 @@ type Members struct {
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// Coupons returns the coupons of orders, by order, with their codes masked or whole. It writes nothing.
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
+	// Accounts returns which of the users sign in by an identity provider, and as whom. order.ErrUnavailable.
+	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
 }
 
 // with returns the members plus those of another feature.
@@ -157,6 +162,9 @@ func (m Members) with(more Members) Members {
 	}
 	if more.Coupons != nil {
 		m.Coupons = more.Coupons
+	}
+	if more.Accounts != nil {
+		m.Accounts = more.Accounts
 	}
 	return m
 }

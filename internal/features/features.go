@@ -15,7 +15,7 @@ import (
 )
 
 // List returns all features. A feature sees the members of the features before it: the report shows coupons, what
-// guards did, and the results of waiting lists.
+// guards did, the results of waiting lists, and who of a provider's users made a change.
 func List() feature.List {
 	return feature.List{
 		template.New(),
@@ -23,8 +23,8 @@ func List() feature.List {
 		redemption.New(),
 		guard.New(),
 		waitlist.New(),
-		report.New(),
 		webhook.New(),
 		identity.New(),
+		report.New(),
 	}
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"testing"
 
@@ -23,8 +24,8 @@ func TestAudit(t *testing.T) {
 		},
 	}
 	const (
-		ninth = `{"id":"9","at":"2026-01-02T12:00:00Z","adminId":7,"requestId":"r-9","action":"stock","voucherId":5,` +
-			`"changes":[],"delta":-3,"outcome":"refused"}`
+		ninth = `{"id":"9","at":"2026-01-02T12:00:00Z","adminId":7,"account":{"issuer":"https://login.example",` +
+			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"changes":[],"delta":-3,"outcome":"refused"}`
 		eighth = `{"id":"8","at":"2026-01-02T12:00:00Z","adminId":0,"requestId":"","action":"create","voucherId":5,` +
 			`"changes":[{"field":"title","from":"","to":"券"}]}`
 	)
@@ -36,6 +37,12 @@ func TestAudit(t *testing.T) {
 			}
 			return entries[:min(limit, 2)], nil
 		})
+		cfg.Accounts = func(_ context.Context, ids []int64) (map[int64]voucher.Account, error) {
+			if ids[0] != 7 {
+				t.Errorf("asked of %v", ids)
+			}
+			return map[int64]voucher.Account{7: {Issuer: "https://login.example", Subject: "ann"}}, nil
+		}
 	})
 	for query, want := range map[string]struct {
 		filter voucher.AuditFilter

@@ -17,6 +17,12 @@ type Author struct {
 	MaxUnits int64 // Bounds.Units where Shop is set; Service fills it in
 }
 
+// Account is a user as their identity provider knows them.
+type Account struct {
+	Issuer  string `json:"issuer"`
+	Subject string `json:"subject"`
+}
+
 // Entry is one entry of the audit trail: a change by an admin or a merchant. It is written in the change's transaction.
 type Entry struct {
 	ID        int64

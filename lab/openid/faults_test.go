@@ -17,9 +17,13 @@ import (
 )
 
 const (
-	users = 60
+	users = 70
 	turn  = 10 // who sign in during each fault
 	pause = 31 * time.Second
+
+	// staffHour stands for the hour for which staff are signed in.
+	staffHour   = time.Minute
+	adminSecret = "openid-Secret-of-admins-9876543210-ZYXWVUTSRQP"
 )
 
 // buyer is a user who has signed in.
@@ -29,27 +33,50 @@ type buyer struct {
 }
 
 // TestF53: the provider rotates its keys in a sale, hangs, answers 2 MB, redirects to a private address, and is away.
-// Buyers who are signed in go on, those whose key is known sign in, and nobody is somebody else.
+// Buyers who are signed in go on, those whose key is known sign in, and nobody is somebody else. So do staff, who are
+// an admin, and merchants of two shops; once the provider is gone, until their hour is over.
 func TestF53(t *testing.T) {
 	t.Parallel()
-	p := startProvider(t, users)
+	p := startProvider(t, users, "ada", "olga", "otto")
 	file := p.file(t)
 	_, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
 	site := box.EmptySite(t, testkit.RedisAddr(t), prefix, dsn)
 	for range 2 {
-		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{"SECKILL_ISSUERS": file})
+		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{
+			"SECKILL_ISSUERS": file, "SECKILL_JWT_ADMIN_SECRET": adminSecret,
+			"SECKILL_JWT_ADMIN_MAX_LIFE": staffHour.String(),
+		})
 	}
 	site.Start(t)
-	sale := site.CreateSale(t, users, time.Now().Add(time.Hour))
-	r := &run{t: t, site: site, p: p, sale: sale, ids: map[int64]string{}}
+	r := &run{t: t, site: site, p: p, ids: map[int64]string{}}
+	r.createSale()
 
 	first := r.signIn(turn)
 	r.buy(first)
-	private := http.NewServeMux()
-	private.HandleFunc("/", func(http.ResponseWriter, *http.Request) { r.reached.Add(1) })
-	inside := httptest.NewServer(private)
-	t.Cleanup(inside.Close)
+	r.breakKeys(first)
+	p.breakKeys(nil)
+	p.rotate()
+	time.Sleep(pause)
+	r.buy(r.signIn(turn))
+	r.work(r.staff())
+	r.check(first)
+
+	waiting, staff := r.signIn(turn), r.staff()
+	p.goAway()
+	r.work(staff)
+	r.awaitEnd(staff)
+	r.check(first)
+	r.buy(waiting)
+	t.Logf("%d users signed in, %d fetches of the keys", len(r.ids), p.fetches.Load())
+}
+
+// breakKeys has the keys' address answer whatever it should not.
+func (r *run) breakKeys(first []buyer) {
+	r.t.Helper()
+	var reached atomic.Int64
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
+	r.t.Cleanup(inside.Close)
 	for name, answer := range map[string]http.HandlerFunc{
 		"hangs": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
 		"answers 2 MB": func(w http.ResponseWriter, _ *http.Request) {
@@ -60,37 +87,31 @@ func TestF53(t *testing.T) {
 		},
 		"is away": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
-		fetched := p.fetches.Load()
-		p.breakKeys(answer)
-		box.Eventually(t, "a fetch by each instance while the provider "+name, func() error {
+		fetched := r.p.fetches.Load()
+		r.p.breakKeys(answer)
+		box.Eventually(r.t, "a fetch by each instance while the provider "+name, func() error {
 			err := r.unknownKey()
-			if n := p.fetches.Load() - fetched; n < int64(len(site.Servers)) {
+			if n := r.p.fetches.Load() - fetched; n < int64(len(r.site.Servers)) {
 				err = fmt.Errorf("%d fetches", n)
 			}
 			return err
 		})
 		r.buy(r.signIn(turn))
+		r.work(r.staff())
 		r.check(first)
 	}
-	if n := r.reached.Load(); n != 0 {
-		t.Errorf("a private address was asked %d times", n)
+	if n := reached.Load(); n != 0 {
+		r.t.Errorf("a private address was asked %d times", n)
 	}
-	p.breakKeys(nil)
-	p.rotate()
-	time.Sleep(pause)
-	r.buy(r.signIn(turn))
-	r.check(first)
-	t.Logf("%d users signed in, %d fetches of the keys", len(r.ids), p.fetches.Load())
 }
 
 // run is a sale whose buyers are the provider's users.
 type run struct {
-	t       *testing.T
-	site    *box.Site
-	p       *provider
-	sale    int64
-	next    int
-	reached atomic.Int64
+	t    *testing.T
+	site *box.Site
+	p    *provider
+	sale int64
+	next int
 
 	mu  sync.Mutex
 	ids map[int64]string // whose account each is

@@ -36,6 +36,7 @@ type provider struct {
 
 	mu      sync.Mutex
 	works   http.Handler
+	away    bool             // nothing is answered
 	keys    http.HandlerFunc // how the keys are answered instead; nil: as they are
 	fetches atomic.Int64     // of the keys
 }
@@ -49,12 +50,14 @@ type about struct {
 	Algorithms []string `json:"id_token_signing_alg_values_supported"`
 }
 
-// startProvider starts a provider with users user-0, user-1 and so on.
-func startProvider(t *testing.T, users int) *provider {
+// startProvider starts a provider with users user-0, user-1 and so on, and others.
+func startProvider(t *testing.T, users int, others ...string) *provider {
 	t.Helper()
 	known := map[string]*storage.User{}
 	for n := range users {
-		name := fmt.Sprintf("user-%d", n)
+		others = append(others, fmt.Sprintf("user-%d", n))
+	}
+	for _, name := range others {
 		known["id-of-"+name] = &storage.User{ID: "id-of-" + name, Username: name, Password: password}
 	}
 	b, err := json.Marshal(known)
@@ -92,11 +95,21 @@ func (p *provider) breakKeys(answer http.HandlerFunc) {
 	p.keys = answer
 }
 
+// goAway has the provider answer nothing at all.
+func (p *provider) goAway() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = true
+}
+
 // ServeHTTP is the provider's.
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
-	works, keys := p.works, p.keys
+	works, keys, away := p.works, p.keys, p.away
 	p.mu.Unlock()
+	if away {
+		panic(http.ErrAbortHandler)
+	}
 	if r.URL.Path == "/keys" {
 		p.fetches.Add(1)
 		if keys != nil {
@@ -107,12 +120,16 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	works.ServeHTTP(w, r)
 }
 
-// file writes a file of issuers with what the provider says of itself.
+// file writes a file of issuers with what the provider says of itself, and its users who are staff.
 func (p *provider) file(t *testing.T) string {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{"issuers": []any{map[string]any{
 		"issuer": p.about.Issuer, "jwks": p.about.JWKS, "jwksNetworks": []string{"127.0.0.1"}, "audience": client,
 		"tokens": "id", "algorithms": p.about.Algorithms,
+		"staff": map[string]any{
+			"claim": "sub", "admin": []string{"id-of-ada"}, "merchant": []string{"id-of-olga", "id-of-otto"},
+			"shopClaim": "sub", "shops": map[string]int{"id-of-olga": 3, "id-of-otto": 4},
+		},
 	}}})
 	if err != nil {
 		t.Fatal(err)

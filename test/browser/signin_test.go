@@ -133,6 +133,12 @@ func TestSessionEndsWhileTyping(t *testing.T) {
 	if now := evaluate[string](w, "sessionStorage.getItem('seckill.admin')"); now == token {
 		t.Error("the token is the old one")
 	}
+	w.visit(s.url("/admin#/audit"))
+	w.sees("tr[data-action=create]", "olga · "+p.Issuer())
+	w.accessible()
+	w.picture("console-audit-provider-desktop", false)
+	w.click("[data-act=save-audit]")
+	w.sees("[aria-live]", "Saved.")
 }
 
 // end makes the tokens of a token's user void.

@@ -24,14 +24,15 @@ func New() feature.Feature {
 	}
 }
 
-// open reads the file of issuers. Without one there is nothing of the feature.
+// open reads the file of issuers. Without one nobody signs in; who did once is still known.
 func open(core feature.Core) (feature.Parts, error) {
+	ledger := NewLedger(core.DB)
+	members := feature.Members{Accounts: ledger.Accounts}
 	list, err := readIssuers(core.Settings)
 	if err != nil || len(list) == 0 {
-		return feature.Parts{}, err
+		return feature.Parts{Members: members}, err
 	}
 	var (
-		ledger   = NewLedger(core.DB)
 		void     = &Void{}
 		now      = core.Front.Now
 		verifier = issuers.NewVerifier(list, issuers.SourceOf, now, core.Log)
@@ -51,8 +52,8 @@ func open(core feature.Core) (feature.Parts, error) {
 			},
 		}, core.Front.Bodies),
 		Jobs:    []func(context.Context) error{NewVoidLoader(void, ledger, now, core.Log).Run, verifier.Run},
-		Metrics: metrics.collectors(),
-		Void:    void.Covers, Providers: providers(list),
+		Metrics: metrics.collectors(), Members: members,
+		Void: void.Covers, Providers: providers(list),
 	}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
 	"sync"
 	"time"
 
@@ -90,6 +91,31 @@ func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, er
 		}
 	}
 	return 0, fmt.Errorf("making an account: %w", errNumbers)
+}
+
+// Accounts returns which of the users are accounts, and whose.
+func (l *Ledger) Accounts(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error) {
+	ids := slices.DeleteFunc(slices.Clone(userIDs), func(id int64) bool {
+		return id < voucher.FirstAccount || id > voucher.LastAccount
+	})
+	if len(ids) == 0 {
+		return nil, nil //nolint:nilnil // nobody is one
+	}
+	var rows []struct {
+		ID      int64  `gorm:"column:id"`
+		Issuer  []byte `gorm:"column:issuer"`
+		Subject []byte `gorm:"column:subject"`
+	}
+	err := l.db.Read(ctx).Table("tb_account a").Select("a.id, i.issuer, a.subject").
+		Joins("JOIN tb_issuer i ON i.number = a.issuer").Where("a.id IN ?", ids).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("reading whose accounts these are", err)
+	}
+	all := make(map[int64]voucher.Account, len(rows))
+	for _, r := range rows {
+		all[r.ID] = voucher.Account{Issuer: string(r.Issuer), Subject: string(r.Subject)}
+	}
+	return all, nil
 }
 
 // accountsOf returns the ids of an issuer's accounts. The first is no account: an issuer's range is never one user's.

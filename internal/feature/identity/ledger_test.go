@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -193,6 +195,29 @@ func TestRevokeIsAudited(t *testing.T) {
 		if !whose["user 42"] || !whose["issuer https://some"] ||
 			!whose["issuer https://numbers"] {
 			t.Errorf("of whom: %v", whose)
+		}
+	})
+}
+
+// Accounts are named by issuer and subject; other users are not, and nobody who does not exist.
+func TestAccounts(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		ledger := NewLedger(l.DB())
+		want := map[int64]voucher.Account{}
+		ids := []int64{0, 1, 42, voucher.LastAccount, voucher.FirstRehearsalUser}
+		for _, a := range []voucher.Account{{Issuer: "https://a", Subject: "x"}, {Issuer: "https://b", Subject: "x "}} {
+			id, err := ledger.Account(t.Context(), a.Issuer, a.Subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want[id], ids = a, append(ids, id, id)
+		}
+		got, err := ledger.Accounts(t.Context(), ids)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%v\n%s", err, diff)
+		}
+		if got, err = ledger.Accounts(t.Context(), ids[:3]); err != nil || len(got) != 0 {
+			t.Errorf("of other users: %v, %v", got, err)
 		}
 	})
 }

@@ -46,6 +46,12 @@ func TestContract(t *testing.T) {
 				Invalid:  &apitest.Request{Target: "/admin/voucher/5/orders.csv?codes=1"},
 				Refusals: []error{voucher.ErrNotFound, httpkit.ErrUserStreams, order.ErrUnavailable},
 			},
+			"GET /admin/audit.csv": {
+				Access:   httpkit.ForMerchants,
+				Good:     apitest.Request{Target: "/admin/audit.csv?bom=true&voucherId=5&adminId=7"},
+				Invalid:  &apitest.Request{Target: "/admin/audit.csv?limit=1"},
+				Refusals: []error{httpkit.ErrUserStreams, order.ErrUnavailable},
+			},
 			"GET /admin/sale": {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/sale?limit=1&phase=ended&before=9"},

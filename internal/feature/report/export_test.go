@@ -112,3 +112,52 @@ func TestExpired(t *testing.T) {
 		}
 	}
 }
+
+// The audit trail has every entry once, newest first, page by page, and authors are asked for once a page.
+func TestAuditPages(t *testing.T) {
+	t.Parallel()
+	for n, pages := range map[int64]int{0: 1, 1: 1, exportPage: 2, 2*exportPage + 1: 3} {
+		asked, calls, next := 0, 0, n
+		reports := &Reports{
+			core: Core{Entries: func(
+				_ context.Context, f voucher.AuditFilter, before int64, limit int,
+			) (page []voucher.Entry, err error) {
+				if f.ShopID != 3 {
+					t.Errorf("asked for %+v", f)
+				}
+				for id := min(n, before-1); id > 0 && len(page) < limit; id-- {
+					page = append(page, voucher.Entry{ID: id, By: voucher.Author{AdminID: id % 2}})
+				}
+				return page, nil
+			}},
+			members: feature.Members{
+				Accounts: func(_ context.Context, ids []int64) (map[int64]voucher.Account, error) {
+					asked += len(ids)
+					return map[int64]voucher.Account{1: {Issuer: "i", Subject: "s"}}, nil
+				},
+			},
+		}
+		err := reports.Audit(t.Context(), voucher.AuditFilter{ShopID: 3}, func(page []AuditRow) error {
+			calls++
+			for _, row := range page {
+				if row.Entry.ID != next || (row.Author.Subject == "s") != (next%2 == 1) {
+					t.Fatalf("entry %+v, want %d", row, next)
+				}
+				next--
+			}
+			return nil
+		})
+		if err != nil || calls != pages || next != 0 || int64(asked) != n {
+			t.Errorf("%d entries: %d pages, %d left, %d authors, %v", n, calls, next, asked, err)
+		}
+	}
+	failing := &Reports{core: Core{
+		Entries: func(context.Context, voucher.AuditFilter, int64, int) ([]voucher.Entry, error) {
+			return nil, errors.New("away")
+		},
+	}}
+	err := failing.Audit(t.Context(), voucher.AuditFilter{}, func([]AuditRow) error { return nil })
+	if !errors.Is(err, order.ErrUnavailable) {
+		t.Errorf("the ledger is away: %v", err)
+	}
+}

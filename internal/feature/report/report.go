@@ -81,6 +81,9 @@ type Core struct {
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Orders returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	Orders func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
+	// most limit.
+	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 }
 
 // Reports makes reports of vouchers. It is safe for concurrent use.

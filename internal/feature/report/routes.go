@@ -23,6 +23,8 @@ type Service interface {
 	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
 	// Seconds calls yield with each second with requests, some at a time, until it fails.
 	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
+	// Audit calls yield with all entries of the audit trail that the filter selects, a page at a time, until it fails.
+	Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error
 	// Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with an id below before,
 	// newest first, at most limit.
 	Sales(ctx context.Context, shopID int64, phase Phase, before int64, limit int) ([]Sale, error)
@@ -50,6 +52,8 @@ func Routes(reports Service, core HTTP) []httpkit.Route {
 		httpkit.Staff("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, own, httpkit.Uncounted, mark),
 		httpkit.Staff("GET /admin/voucher/:id/orders.csv", h.ordersCSV, own, httpkit.Uncounted, mark,
 			httpkit.Query("codes")),
+		httpkit.Staff("GET /admin/audit.csv", h.auditCSV, httpkit.ByHandler, httpkit.Uncounted, mark,
+			httpkit.Query("voucherId", "adminId")),
 	}
 }
 

@@ -49,10 +49,21 @@ func readCSVRequest(c *gin.Context) (r csvRequest, err error) {
 	return csvRequest{id, mark, codes}, err
 }
 
+// file is the answer to a request for a voucher's CSV.
+func (r csvRequest) file(name string) csvFile {
+	return csvFile{fmt.Sprintf("%s-%d.csv", name, r.voucherID), r.mark}
+}
+
+// csvFile is a CSV under the name that it is saved as.
+type csvFile struct {
+	name string
+	mark bool // a byte order mark
+}
+
 // sendCSV streams the head and what lines writes below it. After the first piece, an error cuts the answer off, without
 // its last line and without the end of the HTTP message.
 func (h handlers) sendCSV(
-	c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string,
+	c *gin.Context, who httpkit.Identity, file csvFile, head []string,
 	lines func(*gin.Context, *csvStream) error,
 ) (httpkit.Answer, error) {
 	ctx, s, err := h.core.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, h.core.Now())
@@ -61,13 +72,13 @@ func (h handlers) sendCSV(
 	}
 	defer h.core.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
-	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d.csv"`, name, r.voucherID))
+	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, file.name))
 	if c.Request.Method == http.MethodHead {
 		s.Begin()
 		return httpkit.Answer{}, nil
 	}
 	out := &csvStream{stream: s, width: len(head)}
-	if r.mark {
+	if file.mark {
 		out.buf.WriteString(byteOrderMark)
 	}
 	out.write(head)
@@ -155,7 +166,7 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return h.sendCSV(c, who, r, "report", []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, r.file("report"), []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
 		writeReport(out, made, reportView(made, h.core.Now()))
 		return nil
 	})
@@ -215,7 +226,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	for _, answer := range order.Answers() {
 		head = append(head, string(answer))
 	}
-	return h.sendCSV(c, who, r, "timeline", head, func(c *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, r.file("timeline"), head, func(c *gin.Context, out *csvStream) error {
 		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
 			for _, p := range points {
 				line := []string{csvTime(p.At)}
@@ -241,7 +252,7 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		shown = "whole"
 	}
 	noted, columns := c.Request.Method == http.MethodHead, orderColumns()
-	return h.sendCSV(c, who, r, "orders", orderHead(), func(c *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, r.file("orders"), orderHead(), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
 			if !noted { // with the first page, so that the voucher exists
 				noted = true

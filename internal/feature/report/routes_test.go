@@ -32,6 +32,7 @@ type fakeReports struct {
 	orders []ExportRow // without coupons, but for the first one
 	points []Point
 	sales  []Sale
+	audit  []AuditRow
 	cut    error // after the first page of orders
 	err    error // of everything, at once
 }
@@ -55,6 +56,15 @@ func (f fakeReports) Seconds(_ context.Context, _ int64, yield func([]Point) err
 		return f.err
 	}
 	return yield(f.points)
+}
+
+func (f fakeReports) Audit(_ context.Context, of voucher.AuditFilter, yield func([]AuditRow) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	return yield(slices.DeleteFunc(slices.Clone(f.audit), func(r AuditRow) bool {
+		return of.VoucherID != 0 && of.VoucherID != r.Entry.VoucherID || of.ShopID != 0 && of.ShopID != r.Entry.ShopID
+	}))
 }
 
 func (f fakeReports) Sales(_ context.Context, _ int64, _ Phase, _ int64, limit int) ([]Sale, error) {
@@ -95,6 +105,19 @@ func fullReports() fakeReports {
 			Guards: Guards{
 				Shown: map[string]int{"stopped": 60}, Lines: [][2]string{{"guard_limits_stopped", "60"}}, Unread: true,
 			},
+		},
+		audit: []AuditRow{
+			{
+				Entry: voucher.Entry{
+					ID: 9, At: noon, By: voucher.Author{AdminID: voucher.FirstAccount, Request: "r-9"}, ShopID: 2,
+					Action: voucher.Restocked, VoucherID: 5, Delta: -3, Outcome: voucher.StockRefused,
+				},
+				Author: voucher.Account{Issuer: "https://login.example", Subject: "=ann"},
+			},
+			{Entry: voucher.Entry{
+				ID: 8, At: noon, By: voucher.Author{Request: "server session"}, Action: voucher.Revoked,
+				Changes: []voucher.FieldChange{{Field: "why", To: `a "leak"`}},
+			}},
 		},
 		points: []Point{{At: noon, Counts: counts}},
 		sales:  []Sale{sale, sale},
@@ -214,6 +237,33 @@ func TestReportOfCalledOffSale(t *testing.T) {
 		if _, body, err := get(t, reports, &audit{}, path); err != nil || !strings.Contains(body, part) {
 			t.Errorf("%s has no %q, %v: %s", path, part, err, body)
 		}
+	}
+}
+
+// The audit trail names who signed in by a provider, and a merchant gets their shop's part.
+func TestAuditAsCSV(t *testing.T) {
+	t.Parallel()
+	lines, body := download(t, &audit{}, "/admin/audit.csv?bom=true")
+	want := [][]string{
+		{
+			"\ufeffid", "at", "admin_id", "issuer", "subject", "request_id", "action", "voucher_id", "changes", "delta",
+			"outcome",
+		},
+		{
+			"9", "2026-01-02T12:00:00Z", "4503599627370496", "https://login.example", "'=ann", "r-9", "stock", "5", "",
+			"-3", "refused",
+		},
+		{
+			"8", "2026-01-02T12:00:00Z", "0", "", "", "server session", "revoke", "",
+			`[{"field":"why","from":"","to":"a \"leak\""}]`, "", "",
+		},
+		{csvEnd, "2", "", "", "", "", "", "", "", "", ""},
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Errorf("%s\n%s", diff, body)
+	}
+	if lines, body = download(t, &audit{}, "/admin/audit.csv?voucherId=5"); len(lines) != 3 {
+		t.Errorf("of a voucher: %s", body)
 	}
 }
 

@@ -44,18 +44,38 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 		entries = entries[:n]
 		next = strconv.FormatInt(entries[n-1].ID, 10)
 	}
+	accounts, err := a.authors(c.Request.Context(), entries)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
 	views := make([]entryJSON, len(entries))
 	for i, e := range entries {
 		views[i] = entryView(e)
+		if who, ok := accounts[e.By.AdminID]; ok {
+			views[i].Account = &who
+		}
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
+}
+
+// authors returns whose accounts made the entries.
+func (a *API) authors(ctx context.Context, entries []voucher.Entry) (map[int64]voucher.Account, error) {
+	if a.cfg.Accounts == nil {
+		return nil, nil //nolint:nilnil // nobody has one
+	}
+	ids := make([]int64, len(entries))
+	for i, e := range entries {
+		ids[i] = e.By.AdminID
+	}
+	return a.cfg.Accounts(ctx, ids)
 }
 
 // entryJSON is an entry of the audit trail as admins read it.
 type entryJSON struct {
 	ID        string                `json:"id"` // a string, as it is the cursor of the pages
 	At        time.Time             `json:"at"`
-	AdminID   int64                 `json:"adminId"`   // 0: the service itself
+	AdminID   int64                 `json:"adminId"` // 0: the service itself
+	Account   *voucher.Account      `json:"account,omitempty"`
 	RequestID string                `json:"requestId"` // as in the log
 	Action    voucher.Action        `json:"action"`
 	VoucherID int64                 `json:"voucherId,omitempty"`

@@ -48,6 +48,9 @@ type Config struct {
 	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
+	// Accounts returns which of the users sign in by an identity provider, and as whom; nil: nobody does.
+	// order.ErrUnavailable.
+	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)

@@ -1,19 +1,28 @@
 // @ts-check
 // Who changed what.
 
-import { html, useEffect } from '../vendor/htm-preact.js';
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { actor } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
+import { save } from './report.js';
 
 /** @param {any} props */
 export function Audit({ client, words }) {
   const { t } = words;
   const [filter, setFilter] = useFilter(['voucherId', 'adminId']);
   const pages = usePages(client, '/admin/audit', { ...filter, limit: '30' });
+  const [problem, setProblem] = useState('');
+  const download = async () => {
+    const asked = new URLSearchParams({ ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value)), bom: 'true' });
+    setProblem(await save(client, `/admin/audit.csv?${asked}`, 'audit.csv', t));
+  };
   return html`
     <header class="head"><h1>${t('place.audit')}</h1>
-      <${Search} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: true }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter} />
+      <${Search} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: true }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+        <button type="button" class="button quiet small" data-act="save-audit" onClick=${download}>${t('save.audit')}</button>
+      <//>
     </header>
+    <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <${Entries} pages=${pages} words=${words} />
   `;
 }
@@ -30,15 +39,21 @@ function Entries({ pages, words }) {
   const { t, time } = words;
   return html`
     <${Table} label=${t('place.audit')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('who'), kind: 'nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('voucher') }, { label: t('changes') }, { label: t('request') }]}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('who') }, { label: t('what'), kind: 'nowrap' }, { label: t('voucher') }, { label: t('changes') }, { label: t('request') }]}
       row=${(/** @type {any} */ e) => ({ key: e.id, 'data-action': e.action, cells: [
-        time(e.at), e.adminId ? t('admin', { user: String(e.adminId) }) : t('service'), t(`action.${e.action}`),
+        time(e.at), html`<${Author} entry=${e} t=${t} />`, t(`action.${e.action}`),
         e.voucherId ? html`<a href=${`#/voucher/${e.voucherId}`}>#${e.voucherId}</a>` : '–',
         html`<${Changes} entry=${e} words=${words} />`,
         html`<code title=${e.requestId}>${e.requestId.slice(0, 8) || '–'}</code>`,
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ voucherId: t('filter.voucherId'), adminId: t('filter.adminId') }} empty=${t('audit.none')} />
   `;
+}
+
+/** Who made an entry, and whom their provider knows them as. @param {any} props */
+function Author({ entry: e, t }) {
+  if (!e.adminId) return html`<span class="nowrap">${t('service')}</span>`;
+  return html`<span class="nowrap">${t('admin', { user: String(e.adminId) })}</span>${e.account && html`<br /><span class="soft small-text wrap" lang="en">${e.account.subject} · ${e.account.issuer}</span>`}`;
 }
 
 /** The colour of the state of a change of stock. @type {Record<string, string>} */

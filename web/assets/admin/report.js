@@ -107,7 +107,7 @@ function useLast(report, client) {
  * Saves a file. It returns what went wrong, "" for nothing: also that the file was cut off, which its missing last line shows.
  * @param {any} client @param {string} path @param {string} name @param {(key: string) => string} t
  */
-async function save(client, path, name, t) {
+export async function save(client, path, name, t) {
   const file = await client.file(path);
   if (!file) return t('no.answer');
   const end = await file.slice(Math.max(0, file.size - 200)).text();

@@ -49,7 +49,7 @@ func TestFile(t *testing.T) {
 	anywhere.Staff.Shops, anywhere.Staff.AnyShop = nil, true
 	const till = `, "staff": {"claim": "role", "till": ["till"], "shopClaim": "shop", "shops": `
 	for text, want := range map[string][]Issuer{
-		good(""): {one},
+		good(""):                   {one},
 		good(`, "numeric": true`):  {numbers},
 		good(`, "numeric": false`): {one},
 		good(`, "staff": {"claim": "groups", "admin": ["ops"]}`): {admins},

@@ -38,8 +38,8 @@ type Issuer struct {
 	// Numeric: its buyers keep the numbers that they have at the provider, instead of getting accounts. At most one
 	// issuer is.
 	Numeric bool
-	Staff      Staff
-	Pages      Pages
+	Staff   Staff
+	Pages   Pages
 }
 
 // Claims are the names of the claims that are read; "": none.
