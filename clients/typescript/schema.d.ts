@@ -2536,6 +2536,8 @@ export interface components {
             beginTime: components["schemas"]["Time"];
             endTime: components["schemas"]["Time"];
             phase: components["schemas"]["SalePhase"];
+            /** @description When the sale was called off. Absent: it was not. */
+            calledOff?: components["schemas"]["Time"];
             /**
              * Format: int64
              * @enum {integer}
@@ -2598,6 +2600,13 @@ export interface components {
              * @description Units without a live order, in the ledger. Only with a sale.
              */
             stock?: number;
+            /** @description When the sale was called off. Absent: it was not. */
+            calledOff?: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description The stock of a sale that was called off: units that are never for sale again. Only with a sale.
+             */
+            withdrawn?: number;
             /**
              * Format: int64
              * @description Requests, by all instances. Only with a sale, like the following.

@@ -93,7 +93,7 @@ func (r tallyRow) of(sums *Sums) *Tally {
 // shop, without rehearsals. However many sales
 // there are, it reads them and the orders that are unpaid or being refunded just now. It reads no other orders,
 // because every other live order has paid what its voucher costs.
-const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.issued, " +
+const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.called_off, s.issued, " +
 	"s.issued - s.stock - s.kept AS sold, " +
 	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
@@ -119,6 +119,7 @@ func (l ledger) sales(
 		ID, ShopID, PayValue, Issued, Sold, Paid int64
 		Title                                    string
 		BeginTime, EndTime                       time.Time
+		CalledOff                                *time.Time
 		Phase                                    Phase
 	}
 	err := l.db.Read(ctx).Raw("SELECT * FROM "+salesTable+
@@ -133,7 +134,8 @@ func (l ledger) sales(
 	for i, r := range rows {
 		sales[i] = Sale{
 			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Begin: r.BeginTime, End: r.EndTime, Phase: r.Phase,
-			Sums: SalesSums{Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: r.Paid, Cents: r.Paid * r.PayValue},
+			CalledOff: sqlkit.At(r.CalledOff),
+			Sums:      SalesSums{Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: r.Paid, Cents: r.Paid * r.PayValue},
 		}
 	}
 	return sales, nil

@@ -102,7 +102,8 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	for i, s := range sales {
 		view.Sales[i] = saleLineJSON{
 			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin),
-			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase, salesSumsJSON: salesSumsView(s.Sums),
+			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase,
+			CalledOff: httpkit.TimeView(s.CalledOff), salesSumsJSON: salesSumsView(s.Sums),
 		}
 	}
 	e.Data = view

@@ -174,7 +174,9 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 			{"begin", csvTime(sale.BeginTime)},
 			{"end", csvTime(sale.EndTime)},
 			{"issued_units", csvNumber(sale.Issued)},
-			{"left_units", csvNumber(sale.Stock)},
+			{"left_units", csvNumber(sale.Stock - sale.Withdrawn)},
+			{"withdrawn_units", csvNumber(sale.Withdrawn)},
+			{"called_off", csvTime(r.Voucher.Sale.CalledOff)},
 			{"asked", csvNumber(sale.Asked)},
 			{"accepted", csvNumber(sale.Accepted)},
 		}...)

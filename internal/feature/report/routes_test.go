@@ -164,7 +164,7 @@ func TestReportDocument(t *testing.T) {
 	t.Parallel()
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/voucher/5/report")
 	for _, part := range []string{
-		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
+		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
 		`"revenue":1000`, `"received":3000`, `"guards":{"stopped":60},"guardsUnread":true`,
 		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
@@ -198,6 +198,22 @@ func TestReportsAsCSV(t *testing.T) {
 	if len(lines) != 3 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" ||
 		lines[2][0] != csvEnd || lines[2][1] != "1" {
 		t.Errorf("the timeline: %v", lines)
+	}
+}
+
+// The stock of a sale that was called off is withdrawn, in the report, its file and the list of sales.
+func TestReportOfCalledOffSale(t *testing.T) {
+	t.Parallel()
+	reports := fullReports()
+	reports.made.Voucher.Sale.CalledOff, reports.sales[0].CalledOff = noon, noon
+	for path, part := range map[string]string{
+		"/admin/voucher/5/report":     `"calledOff":"2026-01-02T12:00:00Z","withdrawn":7,"asked":43`,
+		"/admin/voucher/5/report.csv": "\r\nleft_units,0\r\nwithdrawn_units,7\r\ncalled_off,2026-01-02T12:00:00Z\r\n",
+		"/admin/sale?limit=1":         `"phase":"ended","calledOff":"2026-01-02T12:00:00Z","count":1`,
+	} {
+		if _, body, err := get(t, reports, &audit{}, path); err != nil || !strings.Contains(body, part) {
+			t.Errorf("%s has no %q, %v: %s", path, part, err, body)
+		}
 	}
 }
 

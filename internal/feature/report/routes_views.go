@@ -27,12 +27,13 @@ func salesSumsView(s SalesSums) salesSumsJSON {
 }
 
 type saleLineJSON struct {
-	VoucherID int64     `json:"voucherId"`
-	ShopID    int64     `json:"shopId"`
-	Title     string    `json:"title"`
-	BeginTime time.Time `json:"beginTime"`
-	EndTime   time.Time `json:"endTime"`
-	Phase     Phase     `json:"phase"`
+	VoucherID int64      `json:"voucherId"`
+	ShopID    int64      `json:"shopId"`
+	Title     string     `json:"title"`
+	BeginTime time.Time  `json:"beginTime"`
+	EndTime   time.Time  `json:"endTime"`
+	Phase     Phase      `json:"phase"`
+	CalledOff *time.Time `json:"calledOff,omitempty"` // absent: it was not
 	salesSumsJSON
 }
 
@@ -62,6 +63,9 @@ type saleJSON struct {
 	EndTime   time.Time `json:"endTime"`
 	Issued    int64     `json:"issued"`
 	Stock     int64     `json:"stock"` // units without a live order, in the ledger
+	// CalledOff is when the sale was called off. Its stock is withdrawn then: never for sale again.
+	CalledOff *time.Time `json:"calledOff,omitempty"`
+	Withdrawn int64      `json:"withdrawn"`
 
 	Asked    int64            `json:"asked"`                // requests
 	Accepted int64            `json:"accepted"`             // requests
@@ -135,6 +139,9 @@ func saleView(r Report, sale *voucher.Sale) *saleJSON {
 		Stock: r.Sums.Stock, Spoilt: r.Spoilt, FirstAccepted: httpkit.TimeView(r.FirstAccepted),
 		LastAccepted: httpkit.TimeView(r.LastAccepted), SoldOut: httpkit.TimeView(r.SoldOut),
 		StepSeconds: int64(r.Step / time.Second), Timeline: make([]pointJSON, len(r.Points)),
+	}
+	if sale.IsCalledOff() {
+		v.CalledOff, v.Withdrawn = httpkit.TimeView(sale.CalledOff), r.Sums.Stock
 	}
 	v.Accepted, v.Refused = split(r.Answers)
 	v.Asked = v.Accepted

@@ -30,6 +30,7 @@ type Sale struct {
 	Title             string
 	Begin, End        time.Time
 	Phase             Phase
+	CalledOff         time.Time // zero: it was not
 	Sums              SalesSums // Sales is 1
 }
 

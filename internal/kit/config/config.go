@@ -159,6 +159,9 @@ type JWT struct {
 
 	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another valid key while SECKILL_JWT_ADMIN_SECRET is being changed"`
 
+	// Direct has the numbers of users come from one source.
+	Direct bool `env:"SECKILL_JWT_DIRECT" envDefault:"true" unit:"true or false" effect:"take buyers' tokens that others have signed; false, as a numeric issuer needs it: buyers sign in by SECKILL_ISSUERS alone; not in the embedded mode"`
+
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
 
 	Audience string `env:"SECKILL_JWT_AUDIENCE" unit:"text" effect:"when set, tokens must have this aud"`

@@ -3,17 +3,16 @@
 // it knows nothing of how it is shown.
 
 import { FINAL, LIVE, nothingDone } from '../client.js';
+import { Followed } from './followed.js';
+import { Listing, nearSale } from './listing.js';
 import { Places } from './places.js';
 import { Tabs } from './tabs.js';
-import { LEARNED, UNDER_WAY, rankOf } from './state.js';
+import { LEARNED, UNDER_WAY } from './state.js';
 import { Tickets, givenUp } from './tickets.js';
 
 /** @typedef {import('../client.js').Voucher} Voucher */
 /** @typedef {import('../client.js').Order} Order */
 /** @typedef {import('./state.js').Press} Press */
-
-/** Event streams that a page keeps open: a browser has six connections to a host, and needs some for requests. */
-const STREAMS = 2;
 
 /** Milliseconds between two reads of the list, while something sells or is about to, and otherwise. */
 const SOON = 4_000;
@@ -24,9 +23,6 @@ const LOOK = 500;
 
 /** How often a press is sent again with another ticket, or because its moment had not come. */
 const RETRIES = 5;
-
-/** Vouchers on a page. */
-const PAGE = '50';
 
 export class Shop {
   /** @type {Voucher[] | null} null until the first list */
@@ -54,19 +50,16 @@ export class Shop {
   /** The refused action of an order, and the state in which it left the order. @type {Map<string, {answer: import('../client.js').Answer, status?: string}>} by order */
   refusals = new Map();
 
-  /** @type {Map<string, () => void>} stops, by order */
-  #followed = new Map();
+  #listing;
+  #followed;
   /** When an order was last updated, by performance.now(). @type {Map<string, number>} by order */
   #updated = new Map();
   /** Idempotency keys of purchases whose outcome is not known. @type {Map<number, string>} by voucher */
   #keys = new Map();
   /** The presses that may go on: withdrawing one ends it. @type {Map<number, object>} by voucher */
   #going = new Map();
-  /** Where a voucher's card stands. @type {Map<number, number[]>} by voucher */
-  #ranks = new Map();
   #timer = 0;
   #turn = 0; // how often watching has begun
-  #pages = 1; // how many are shown
   #reading = false; // the orders, in the loop of watch
   #ordersAsked = 0; // how often the orders were asked for
   #ordersTaken = 0; // the newest request for them that was answered
@@ -80,6 +73,8 @@ export class Shop {
     this.session = session;
     this.shopId = shopId;
     this.view = view;
+    this.#listing = new Listing(client, shopId);
+    this.#followed = new Followed(client, (update) => this.#updatedBy(update));
     this.tickets = new Tickets(client, () => session.user, () => this.view.changed());
     this.tabs = new Tabs({ changed: () => this.#reread(), signed: () => this.session.reread() && this.#another() });
     this.places = new Places(client, this.tickets, {
@@ -125,7 +120,7 @@ export class Shop {
   async watch() {
     clearTimeout(this.#timer);
     const turn = ++this.#turn;
-    const answer = document.hidden ? null : await this.#read();
+    const answer = document.hidden ? null : await this.#listing.read();
     if (turn !== this.#turn) return; // watching has begun again since then
     if (answer) this.#take(answer);
     if (answer && !this.#reading && (!this.ordersKnown || this.ordersTrouble)) {
@@ -139,24 +134,8 @@ export class Shop {
 
   /** Shows one page more. */
   showMore() {
-    this.#pages++;
+    this.#listing.pages++;
     return this.watch();
-  }
-
-  /** Reads the pages that are shown, as one list. @returns {Promise<import('../client.js').Answer>} */
-  async #read() {
-    /** @type {Voucher[]} */
-    const all = [];
-    let stale = false;
-    let before = '';
-    for (let page = 1; ; page++) {
-      const answer = await this.client.vouchers(this.shopId, before ? { limit: PAGE, before } : { limit: PAGE });
-      if (!answer.success) return answer;
-      all.push(...answer.data);
-      stale ||= answer.stale === true;
-      before = answer.next ?? '';
-      if (!before || page >= this.#pages) return { ...answer, data: all, stale };
-    }
   }
 
   /** Stores a list. @param {import('../client.js').Answer} answer */
@@ -167,25 +146,13 @@ export class Shop {
       const oldest = this.more ? answer.data[answer.data.length - 1].id : 0; // older ones are on the next page
       const gone = (this.vouchers ?? []).filter((old) => old.id > oldest && !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
       const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
-      this.vouchers = this.#arrange([...listed, ...gone.map((v) => ({ ...v, status: 2 }))]);
+      this.vouchers = this.#listing.arrange([...listed, ...gone.map((v) => ({ ...v, status: 2 }))]);
       this.planTickets();
       this.readPlaces();
     } else {
       this.trouble = answer;
     }
     this.view.changed();
-  }
-
-  /**
-   * Puts what can be bought first. A card keeps the rank that it had when it was first seen: none moves under a finger because
-   * a sale begins, ends or is sold out.
-   * @param {Voucher[]} vouchers
-   */
-  #arrange(vouchers) {
-    const now = this.client.clock.now();
-    for (const v of vouchers) if (!this.#ranks.has(v.id)) this.#ranks.set(v.id, rankOf(v, now));
-    const rank = (/** @type {Voucher} */ v) => this.#ranks.get(v.id) ?? [0, 0];
-    return vouchers.sort((a, b) => rank(a)[0] - rank(b)[0] || rank(a)[1] - rank(b)[1]);
   }
 
   /** Has the tickets fetched that the buyer will need. */
@@ -241,7 +208,7 @@ export class Shop {
     }
     this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
     for (const order of this.orders) if (LIVE.has(order.status)) this.wasLive.add(order.id);
-    this.#followNewest();
+    this.#followed.follow(this.orders);
     this.planTickets();
     this.view.changed();
   }
@@ -271,8 +238,7 @@ export class Shop {
 
   /** Forgets what belongs to a buyer. */
   #forget() {
-    for (const stop of this.#followed.values()) stop();
-    this.#followed.clear();
+    this.#followed.endAll();
     this.orders = [];
     this.wasLive.clear();
     this.acted = false;
@@ -456,7 +422,7 @@ export class Shop {
     const who = this.session.token;
     const answer = await this.client.order(id, '10s');
     if (answer.success && this.session.token === who) this.#put(answer.data);
-    this.#followNewest();
+    this.#followed.follow(this.orders);
   }
 
   /** @param {number} voucherId */
@@ -481,37 +447,19 @@ export class Shop {
     if (i < 0) this.orders = [order, ...this.orders];
     else this.orders = this.orders.with(i, { ...old, ...order });
     if (old && old.status !== order.status) this.view.notify('order', { status: order.status });
-    if (FINAL.has(order.status)) this.#unfollow(order.id);
+    if (FINAL.has(order.status)) this.#followed.end(order.id);
     if (old?.status !== order.status) this.tabs.tell();
     this.view.changed();
   }
 
-  /** Follows the newest orders that can still change by themselves. */
-  #followNewest() {
-    const wanted = this.orders.filter((o) => ['queued', 'unpaid', 'refunding'].includes(o.status)).slice(0, STREAMS);
-    for (const id of this.#followed.keys()) if (!wanted.some((o) => o.id === id)) this.#unfollow(id);
-    for (const { id } of wanted) {
-      if (this.#followed.has(id)) continue;
-      this.#followed.set(id, this.client.follow(id, async (update) => {
-        const known = this.orders.find((o) => o.id === id);
-        if (known?.status === update.status && known.history) return;
-        this.#put(update);
-        await this.readOrder(id);
-        this.watch(); // a unit may have gone, or come back
-      }));
-    }
+  /** The stream of a followed order has told its state. @param {Order} update */
+  async #updatedBy(update) {
+    const known = this.orders.find((o) => o.id === update.id);
+    if (known?.status === update.status && known.history) return;
+    this.#put(update);
+    await this.readOrder(update.id);
+    this.watch(); // a unit may have gone, or come back
   }
-
-  /** @param {string} id */
-  #unfollow(id) {
-    this.#followed.get(id)?.();
-    this.#followed.delete(id);
-  }
-}
-
-/** Whether a sale sells, or begins or ended within two minutes. @param {Voucher} v @param {number} now */
-function nearSale(v, now) {
-  return now > Date.parse(v.beginTime ?? '') - 120_000 && now < Date.parse(v.endTime ?? '') + 120_000;
 }
 
 /** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
