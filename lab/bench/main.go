@@ -30,8 +30,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"compare", "the service beside simpler designs, about 15 minutes; writes docs/benchmarks", compare},
-		{"limits", "thousands of connections, all at once, a sale of a million buyers; writes docs/benchmarks", limits},
+		{"compare", "the service beside simpler designs, about 15 minutes; writes lab/results", compare},
+		{"limits", "thousands of connections, all at once, a sale of a million buyers; writes lab/results", limits},
 		{"sale", "of these only the sale of a million buyers, with its report held to the ledger", sale},
 		{
 			"smoke", "compare and limits in seconds: that they run and their counts add up; the figures mean nothing",

@@ -16,7 +16,7 @@ import (
 )
 
 // reports is the directory of the reports, seen from the lab.
-const reports = "../docs/benchmarks"
+const reports = "results"
 
 const measuresNeed = `It needs a Redis and a MySQL or MariaDB, named by the environment; test/services starts both
 and sets the variables:
@@ -202,7 +202,7 @@ func overlaps(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	})
 }
 
-// showOverlaps prints their table and writes it into the page beside the reports.
+// showOverlaps prints their table and writes it into the page of the reports.
 func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout io.Writer) error {
 	found, err := bench.Overlaps(ctx)
 	if err != nil {
@@ -213,7 +213,7 @@ func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout 
 	if o.out == "" {
 		return nil
 	}
-	_, err = report.UpdatePage(o.out+".md", map[string]string{"overlaps": table})
+	_, err = report.UpdatePage(report.Page(o.out), map[string]string{"overlaps": table})
 	return err
 }
 

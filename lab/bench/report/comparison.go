@@ -51,7 +51,7 @@ func (c comparison) markdown() string {
 	return b.String()
 }
 
-// sections returns the comparison's parts of the page beside the reports. The section "rushes" has the contention.
+// sections returns the comparison's parts of the reports' page. The section "rushes" has the contention.
 func (c comparison) sections(name string) map[string]string {
 	return map[string]string{
 		"run": fmt.Sprintf("The figures are of %s: median of %d rounds, lowest and highest in brackets. %s "+

@@ -124,7 +124,7 @@ func (l limits) markdown() string {
 		waitingText(l.Waiting), expiryTable(l.Expiry), durabilityText(l.machine))
 }
 
-// sections are the limits' part of the page beside the reports.
+// sections are the limits' part of the reports' page.
 func (l limits) sections(name string) map[string]string {
 	return map[string]string{"limits": fmt.Sprintf("**A sale.** %s\n\n**A stampede.** %s\n\n"+
 		"%s\nMore sales at once, more units, all figures: [limits and curves](%s%s.md).\n",

@@ -14,8 +14,8 @@ import (
 	"seckill/lab/bench/result"
 )
 
-// folder is the reports' directory, seen from the page beside it.
-const folder = "benchmarks/"
+// folder is the reports' directory, seen from the page.
+const folder = "../lab/results/"
 
 // Read reads a result that Write has stored as JSON.
 func Read(path string) (run result.Run, err error) {
@@ -46,7 +46,7 @@ func Print(run result.Run, w io.Writer) {
 }
 
 // Write writes the result into the directory as Markdown and JSON, named by date and commit. It also updates the
-// figures in the page beside the directory and in the READMEs two levels above it, if these exist.
+// figures in docs/benchmarks.md and in the READMEs of the project two levels above it, if these exist.
 func Write(run result.Run, dir string, progress io.Writer) error {
 	if run.Comparison != nil {
 		if err := writeComparison(run, dir, progress); err != nil {
@@ -90,7 +90,7 @@ func writeComparison(run result.Run, dir string, progress io.Writer) error {
 	}, progress); err != nil {
 		return err
 	}
-	if err = update(pageBeside(dir), c.sections(name), progress); err != nil {
+	if err = update(Page(dir), c.sections(name), progress); err != nil {
 		return err
 	}
 	for _, w := range wordings() {
@@ -114,11 +114,11 @@ func writeLimits(run result.Run, dir string, progress io.Writer) error {
 	}, progress); err != nil {
 		return err
 	}
-	return update(pageBeside(dir), l.sections(name), progress)
+	return update(Page(dir), l.sections(name), progress)
 }
 
-// pageBeside is the page that explains what the figures mean.
-func pageBeside(dir string) string { return filepath.Clean(dir) + ".md" }
+// Page is the path of the page that explains the figures of the reports in dir.
+func Page(dir string) string { return filepath.Join(dir, "..", "..", "docs", "benchmarks.md") }
 
 func marshal(run result.Run) (string, error) {
 	raw, err := json.MarshalIndent(run, "", "  ")

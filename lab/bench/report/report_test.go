@@ -115,8 +115,11 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := filepath.Join(t.TempDir(), "benchmarks")
-	if err = os.WriteFile(dir+".md", page, 0o600); err != nil {
+	dir := filepath.Join(t.TempDir(), "lab", "results")
+	if err = os.MkdirAll(filepath.Dir(Page(dir)), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err = os.WriteFile(Page(dir), page, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err = Write(withBefore(), dir, io.Discard); err != nil { // there is no README
@@ -125,7 +128,7 @@ func TestPage(t *testing.T) {
 	if err = Write(exampleLimits(), dir, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	written, err := os.ReadFile(dir + ".md")
+	written, err := os.ReadFile(Page(dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +136,7 @@ func TestPage(t *testing.T) {
 	for _, want := range []string{
 		"100 units sold 120 times; 7 orders of users who had one (2 processes)",
 		"SIGKILL loses 12,344 of 12,345 accepted orders",
-		"(benchmarks/2026-01-02-abc.md)", "(benchmarks/2026-01-02-abc-limits.md)",
+		"(../lab/results/2026-01-02-abc.md)", "(../lab/results/2026-01-02-abc-limits.md)",
 		"12,345 connections", "connection refused",
 		"## Limits", // handwritten parts stay
 	} {
@@ -188,7 +191,7 @@ func TestRead(t *testing.T) {
 func TestReadmes(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	dir := filepath.Join(root, "docs", "benchmarks")
+	dir := filepath.Join(root, "lab", "results")
 	for _, w := range wordings() {
 		page, err := os.ReadFile(filepath.Join("..", "..", "..", w.file))
 		if err != nil {
@@ -207,7 +210,7 @@ func TestReadmes(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{
-			"**1,000** ", "| 1,000 | 500 | 400 |", "(docs/benchmarks/2026-01-02-abc.md)", w.stages[0],
+			"**1,000** ", "| 1,000 | 500 | 400 |", "(lab/results/2026-01-02-abc.md)", w.stages[0],
 		} {
 			if !strings.Contains(string(page), want) {
 				t.Errorf("%s does not say %q", w.file, want)
@@ -220,7 +223,7 @@ func TestReadmes(t *testing.T) {
 func TestBefore(t *testing.T) {
 	t.Parallel()
 	run := withBefore()
-	dir := filepath.Join(t.TempDir(), "benchmarks")
+	dir := filepath.Join(t.TempDir(), "results")
 	if err := Write(run, dir, io.Discard); err != nil {
 		t.Fatal(err)
 	}
