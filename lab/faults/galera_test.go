@@ -45,8 +45,8 @@ func (r *run) openGalera(on deployment) {
 	r.start(on)
 }
 
-// galeraNodeKilled kills a node at a COMMIT, and starts it again once n more purchases are accepted. Its instance goes on
-// accepting orders, and the others record them.
+// galeraNodeKilled kills a node at a COMMIT, and starts it again once n more purchases are accepted. Its instance goes
+// on accepting orders, and the others record them.
 func (r *run) galeraNodeKilled(n int) {
 	r.Helper()
 	victim := 1 + r.rand.IntN(len(r.galera.Nodes)-1)
