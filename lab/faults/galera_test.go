@@ -20,7 +20,7 @@ func galeraNodesLost(r *run) {
 	r.openGalera(deployment{units: 16_000})
 	r.load(8, 60*time.Millisecond) // units must be left at the end, which takes a minute and more on a busy machine
 	r.awaitAccepted(300)
-	r.galeraNodeKilled()
+	r.galeraNodeKilled(200)
 	r.awaitAccepted(100)
 	r.galeraMajorityLost()
 	r.awaitAccepted(100)
@@ -45,18 +45,19 @@ func (r *run) openGalera(on deployment) {
 	r.start(on)
 }
 
-// galeraNodeKilled kills a node at a COMMIT. Its instance goes on accepting orders, and the others record them.
-func (r *run) galeraNodeKilled() {
+// galeraNodeKilled kills a node at a COMMIT, and starts it again once n more purchases are accepted. Its instance goes
+// on accepting orders, and the others record them.
+func (r *run) galeraNodeKilled(n int) {
 	r.Helper()
-	n := 1 + r.rand.IntN(len(r.galera.Nodes)-1)
-	b := r.proxies[n].mysql.Break(commitSent())
+	victim := 1 + r.rand.IntN(len(r.galera.Nodes)-1)
+	b := r.proxies[victim].mysql.Break(commitSent())
 	r.await("a commit", b.Reached())
-	r.galera.Nodes[n].Kill()
+	r.galera.Nodes[victim].Kill()
 	b.Cut()
 	killed := time.Now()
 	var orders []int64
 	for _, user := range r.newUsers(20) {
-		a := r.buyers.Buy(r.Context(), r.site.Servers[n], user)
+		a := r.buyers.Buy(r.Context(), r.site.Servers[victim], user)
 		if a.Outcome != checker.Accepted {
 			r.Errorf("the instance whose node is dead answers: %s; want an order", a)
 		}
@@ -65,9 +66,9 @@ func (r *run) galeraNodeKilled() {
 	r.awaitRows(orders)
 	r.Logf("what the instance of the dead node accepted is recorded %v after the kill",
 		time.Since(killed).Round(time.Millisecond))
-	r.awaitAccepted(200)
+	r.awaitAccepted(n)
 	started := time.Now()
-	r.galera.Nodes[n].Start()
+	r.galera.Nodes[victim].Start()
 	r.awaitWhole()
 	r.faultEnded()
 	r.Logf("the node is back after %v", time.Since(started).Round(time.Millisecond))

@@ -33,10 +33,10 @@ func kinds() []kind {
 		{"redis", false, "", "", (*run).open, (*run).redisKilled},
 		{"redis8", true, redis8, "", (*run).open, (*run).redisKilled},
 		{"valkey", true, valkey, "", (*run).open, (*run).redisKilled},
-		{"mariadb", true, "", "", (*run).open, sellingOn},
-		{"mariadb11", true, "", "mariadb11", (*run).open, sellingOn},
-		{"mysql9", true, "", "mysql9", (*run).open, sellingOn},
-		{"galera", true, "", "", (*run).openGalera, (*run).galeraNodeKilled},
+		{"mariadb", true, "", "", (*run).open, databaseKilled},
+		{"mariadb11", true, "", "mariadb11", (*run).open, databaseKilled},
+		{"mysql9", true, "", "mysql9", (*run).open, databaseKilled},
+		{"galera", true, "", "", (*run).openGalera, nodeKilled},
 		{"sentinel", true, "", "", (*run).openSentinels, (*run).sentinelMasterKilled},
 		{"cluster", true, "", "", (*run).openCluster, (*run).clusterMasterKilled},
 		{"cluster-redis8", true, redis8, "", (*run).openCluster, (*run).clusterMasterKilled},
@@ -111,8 +111,11 @@ func (r *run) sellOut(kill func(*run)) {
 	r.Logf("%d acceptances were lost; answers %v", r.result.lost, r.buyers.Record.Counts())
 }
 
-// sellingOn kills the database while instances go on selling.
-func sellingOn(r *run) { r.mysqlKilled(20) }
+// databaseKilled kills the database while instances go on selling.
+func databaseKilled(r *run) { r.mysqlKilled(20) }
+
+// nodeKilled kills a Galera node while instances go on selling.
+func nodeKilled(r *run) { r.galeraNodeKilled(20) }
 
 // redisKilled kills a Redis that flushes before it answers, and starts it again: nothing may be lost.
 func (r *run) redisKilled() {

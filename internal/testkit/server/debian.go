@@ -14,8 +14,8 @@ import (
 const sidSources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian " +
 	"sid main\n"
 
-// unpackUnstable unpacks packages of Debian unstable with all their dependencies into the directory's folder root. It does
-// not change the system.
+// unpackUnstable unpacks packages of Debian unstable with all their dependencies into the directory's folder root. It
+// does not change the system.
 func unpackUnstable(ctx context.Context, apt, dir string, packages []string) error {
 	sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
 	err := errors.Join(os.MkdirAll(filepath.Join(dir, "lists", "partial"), 0o755),

@@ -10,9 +10,9 @@ import (
 	"slices"
 )
 
-// copyTemplate fills dst with the fresh data directory of a server, which the command makes. Creating one takes seconds, so the first process creates it in
-// the user's cache directory and all others copy it; no server runs in it. Without a cache directory, every server
-// creates its own.
+// copyTemplate fills dst with the fresh data directory of a server, which the command makes. Creating one takes
+// seconds, so the first process creates it in the user's cache directory and all others copy it; no server runs in it.
+// Without a cache directory, every server creates its own.
 func copyTemplate(ctx context.Context, install []string, server, dst string) error {
 	cache, err := cacheDir()
 	if err != nil {

@@ -88,7 +88,8 @@ func (u unstable) path(ctx context.Context, name string) (string, error) {
 	path := filepath.Join(root, u.program)
 	_, version, err := describe(ctx, path)
 	if err == nil && !strings.HasPrefix(version, u.version) {
-		err = fmt.Errorf("%s is version %s, not %s*; remove %s to have it unpacked again", path, version, u.version, root)
+		err = fmt.Errorf("%s is version %s, not %s*; remove %s to have it unpacked again",
+			path, version, u.version, root)
 	}
 	return path, err
 }
