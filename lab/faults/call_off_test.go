@@ -43,8 +43,8 @@ func saleCalledOff(units int, hangs time.Duration) func(*run) {
 		reservation := r.reserve(reserved)
 		r.load(16, 10*time.Millisecond)
 		r.awaitAccepted(min(50, units/8))
-		answer := bank.Hang()
-		hung := time.AfterFunc(hangs, answer)
+		answer, answers := bank.Hang(), make(chan struct{})
+		hung := time.AfterFunc(hangs, func() { answer(); close(answers) })
 		defer hung.Stop()
 		r.callOff("first")
 		for i := range killsWhileCalledOff {
@@ -59,15 +59,15 @@ func saleCalledOff(units int, hangs time.Duration) func(*run) {
 			r.must(r.site.Servers[r.victim()].KillAndStart())
 		}
 		r.callOff("second") // twice is one
-		r.faultOver = time.Now()
 		r.endLoad()
 		r.expectClosed(coupons, reserved, reservation)
 		r.site.Client.Must(r, http.StatusOK, late) // the money goes back
+		r.await("the bank's answer", answers)
 		r.expectUnwound(bank, units, len(coupons)+1)
 		r.expectTillsRefused(coupons)
 		r.expectReported(units)
 		told.expectUnwindingTold()
-		r.result.recovery, r.result.accepted = time.Since(r.faultOver), len(r.buyers.Record.Winners())
+		r.result.accepted = len(r.buyers.Record.Winners()) + len(coupons) + 1
 	}
 }
 
@@ -258,11 +258,14 @@ func (r *run) expectUnwound(bank *box.Bank, units, paid int) {
 		waiting, _, err := r.site.Redis.Backlog(r.Context())
 		return count(going, v) + waiting, err
 	})
+	refused := r.untilRefused(bank)
 	refusals := bank.Relent()
+	r.faultOver = time.Now()
 	r.untilNone("payments on their way back", func() (int64, error) {
 		return count("SELECT COUNT(*) FROM tb_payment WHERE voucher_id = ? AND state = ?", v,
 			order.PaymentRefunding), nil
 	})
+	r.result.recovery = time.Since(r.faultOver)
 	live := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", v)
 	redeemed := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND status = ?", v, order.Redeemed)
 	stock, _, err := r.site.Ledger.Sale(r.Context(), v)
@@ -298,8 +301,36 @@ func (r *run) expectUnwound(bank *box.Bank, units, paid int) {
 		}
 		return err
 	})
-	r.Logf("%d refunds refused, %d orders cancelled", refusals,
+	r.Logf("%d payments refused, %d times, %d orders cancelled", refused, refusals,
 		count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND status = ?", v, order.Cancelled))
+}
+
+// untilRefused waits until the money of all payments has gone back but of those that the bank refuses, and returns how
+// many these are.
+func (r *run) untilRefused(bank *box.Bank) (refused int) {
+	r.Helper()
+	r.untilNone("payments that the bank takes", func() (n int64, err error) {
+		rows, err := r.site.Ledger.DB.QueryContext(r.Context(),
+			"SELECT id FROM tb_payment WHERE voucher_id = ? AND state = ?", r.buyers.Voucher, order.PaymentRefunding)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = rows.Close() }() // it is read to its end
+		refused = 0
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return 0, err
+			}
+			if bank.Refuses(id) {
+				refused++
+			} else {
+				n++
+			}
+		}
+		return n, rows.Err()
+	})
+	return refused
 }
 
 // expectBank fails the scenario unless the bank has sent back exactly the payments that the ledger says, n of them.
