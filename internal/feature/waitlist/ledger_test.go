@@ -3,6 +3,7 @@ package waitlist_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -137,6 +138,9 @@ func TestCalledOff(t *testing.T) {
 		r.decide()
 		r.turn()
 		r.want("11 bought, 12 called_off, 13 called_off")
+		if told := r.turnsTold(); strings.Contains(told, "released") || !strings.Contains(told, "12 ended") {
+			t.Errorf("told: %s", told)
+		}
 		if s := r.row(); s.Kept != 0 || s.Stock != 1 || s.ListOpen {
 			t.Errorf("afterwards the sale is %+v", s)
 		}
