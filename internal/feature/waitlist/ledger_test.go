@@ -125,6 +125,7 @@ func TestCalledOff(t *testing.T) {
 		if _, err := r.accept(12); !errors.Is(err, voucher.ErrCalledOff) {
 			t.Errorf("accepted after that: %v", err)
 		}
+		r.turn()
 		_, err = r.ChangeVoucher(t.Context(), r.voucher, ledgertest.Admin, func(v *voucher.Voucher) error {
 			v.Status = voucher.OffShelf
 			return nil
