@@ -327,19 +327,19 @@ func testModes(t *testing.T, r *rig) {
 	for i, step := range []struct {
 		mode order.SaleMode
 		want string
-	}{{order.SalePaused, "6"}, {order.SaleOffShelf, "5"}, {order.SaleOpen, "0"}} {
+	}{{order.SalePaused, "6"}, {order.SaleOffShelf, "5"}, {order.SaleOpen, "0"}, {order.SaleCalledOff, "13"}} {
 		equal(t, []bool{true}, r.apply(setting(int64(i+1), step.mode, o)))
 		equal(t, step.mode, r.view().Mode)
 		equal(t, []string{step.want}, codes(r.admit(requests(int64(i+1), 1)...).Results))
 	}
 	later := order.Opening{Begin: o.Begin.Add(2 * time.Hour), End: o.End.Add(2 * time.Hour)}
-	equal(t, []bool{true, true}, r.apply(setting(4, order.SaleOpen, later), stock(5, 1)))
+	equal(t, []bool{true, true}, r.apply(setting(5, order.SaleOpen, later), stock(6, 1)))
 	equal(t, []string{"7"}, codes(r.admit(requests(9, 1)...).Results))
 	v := r.view()
-	equal(t, []int64{later.Begin.UnixMilli(), later.End.UnixMilli(), 5, 5},
+	equal(t, []int64{later.Begin.UnixMilli(), later.End.UnixMilli(), 5, 6},
 		[]int64{v.Begin.UnixMilli(), v.End.UnixMilli(), v.Stock, v.Applied})
 	// The last setting counts.
-	equal(t, []bool{true, true}, r.apply(setting(6, order.SalePaused, o), setting(7, order.SaleOpen, o)))
+	equal(t, []bool{true, true}, r.apply(setting(7, order.SalePaused, o), setting(8, order.SaleOpen, o)))
 	equal(t, order.SaleOpen, r.view().Mode)
 }
 

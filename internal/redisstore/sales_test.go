@@ -178,6 +178,10 @@ func TestStateOf(t *testing.T) {
 			voucher.OnShelf, voucher.StateOffShelf,
 		},
 		{
+			"called off, off the shelf", func(v *order.SaleView) { v.Mode = order.SaleCalledOff }, voucher.OffShelf,
+			voucher.StateCalledOff,
+		},
+		{
 			"off the shelf in the ledger", func(v *order.SaleView) { v.Mode = order.SalePaused },
 			voucher.OffShelf, voucher.StateOffShelf,
 		},

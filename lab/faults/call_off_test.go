@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -16,14 +17,18 @@ import (
 // killsWhileCalledOff is how often an instance or MySQL is killed.
 const killsWhileCalledOff = 10
 
+// tillsAsk is how many coupons tills try to redeem once the sale is called off.
+const tillsAsk = 50
+
 // saleCalledOff calls a sale off while people buy in it. Half of its units are paid for, one is redeemed, and one is
 // reserved at a till. While the orders are unwound, instances and MySQL are killed, the sale is rebuilt, and the bank
-// hangs for a while and refuses some refunds. Afterwards every unit, payment and line of a history is accounted for.
+// hangs for a while and refuses some refunds. Afterwards every unit, payment and line of a history is accounted for, a
+// program of the shop was told each of them, and tills redeem nothing.
 func saleCalledOff(units int, hangs time.Duration) func(*run) {
 	return func(r *run) {
 		bank := box.NewBank(r)
 		r.rebuilt = true
-		r.open(deployment{units: int64(units)})
+		told := r.receiving(deployment{units: int64(units)})
 		for _, s := range r.site.Servers {
 			s.RefundsAt(r, bank)
 			r.must(s.KillAndStart())
@@ -38,8 +43,8 @@ func saleCalledOff(units int, hangs time.Duration) func(*run) {
 		reservation := r.reserve(reserved)
 		r.load(16, 10*time.Millisecond)
 		r.awaitAccepted(min(50, units/8))
-		answer := bank.Hang()
-		hung := time.AfterFunc(hangs, answer)
+		answer, answers := bank.Hang(), make(chan struct{})
+		hung := time.AfterFunc(hangs, func() { answer(); close(answers) })
 		defer hung.Stop()
 		r.callOff("first")
 		for i := range killsWhileCalledOff {
@@ -54,12 +59,15 @@ func saleCalledOff(units int, hangs time.Duration) func(*run) {
 			r.must(r.site.Servers[r.victim()].KillAndStart())
 		}
 		r.callOff("second") // twice is one
-		r.faultOver = time.Now()
 		r.endLoad()
 		r.expectClosed(coupons, reserved, reservation)
 		r.site.Client.Must(r, http.StatusOK, late) // the money goes back
+		r.await("the bank's answer", answers)
 		r.expectUnwound(bank, units, len(coupons)+1)
-		r.result.recovery, r.result.accepted = time.Since(r.faultOver), len(r.buyers.Record.Winners())
+		r.expectTillsRefused(coupons)
+		r.expectReported(units)
+		told.expectUnwindingTold()
+		r.result.accepted = len(r.buyers.Record.Winners()) + len(coupons) + 1
 	}
 }
 
@@ -142,18 +150,96 @@ func (r *run) expectClosed(coupons []coupon, reserved coupon, reservation string
 		}
 		return nil
 	})
-	for i, c := range coupons {
-		if i == 1 || i > 50 { // it was redeemed before
-			continue
-		}
-		if won, err := r.redeem(r.Context(), c); err != nil || won {
-			r.Errorf("a till redeems order %s after the sale was called off: %v", c.order, err)
-		}
-	}
+	r.expectTillsRefused(coupons)
 	reply, err := r.askTill(r.Context(), reserved, 7002, "redeem",
 		map[string]any{"code": reserved.code, "reservation": reservation})
 	if err != nil || reply.StatusCode != http.StatusConflict {
 		r.Errorf("a till redeems what it has reserved: %d %s, %v", reply.StatusCode, reply.Body, err)
+	}
+}
+
+// expectTillsRefused fails the scenario if a till redeems one of the coupons. The second was redeemed before.
+func (r *run) expectTillsRefused(coupons []coupon) {
+	r.Helper()
+	step := max(1, len(coupons)/tillsAsk)
+	for i := 0; i < len(coupons); i += step {
+		if i == 1 {
+			continue
+		}
+		if won, err := r.redeem(r.Context(), coupons[i]); err != nil || won {
+			r.Errorf("a till redeems order %s after the sale was called off: %v", coupons[i].order, err)
+		}
+	}
+}
+
+// expectReported fails the scenario unless the shop is shown that the sale is unwound, and the redeemed order.
+func (r *run) expectReported(units int) {
+	r.Helper()
+	var refunded int64
+	r.must(r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? "+
+		"AND status = ?", r.buyers.Voucher, order.Refunded).Scan(&refunded))
+	u := box.Decode[struct {
+		Unwound          bool
+		Withdrawn, Kept  int64
+		Redeemed, Unpaid struct{ Orders int64 }
+		Refunded         struct{ Orders int64 }
+		Left             []struct{ Fate string }
+	}](r, r.site.Client.Must(r, http.StatusOK, box.Request{
+		Method: http.MethodGet, Token: box.AdminToken(),
+		URL: r.site.URL(fmt.Sprintf("/admin/voucher/%d/call-off", r.buyers.Voucher)),
+	}))
+	if !u.Unwound || u.Withdrawn != int64(units)-1 || u.Kept != 0 || u.Redeemed.Orders != 1 || u.Unpaid.Orders != 0 ||
+		len(u.Left) != 1 || u.Left[0].Fate != "redeemed" || u.Refunded.Orders != refunded {
+		r.Errorf("the shop is shown %+v", u)
+	}
+}
+
+// expectUnwindingTold waits until the receiver was told everything, and fails the scenario unless it was told the
+// call-off once, and each step of each order.
+func (w *hooked) expectUnwindingTold() {
+	w.Helper()
+	w.endLease()
+	w.untilNone("events to be sent", func() (n int64, err error) {
+		// Retries wait for minutes otherwise.
+		if _, err = w.site.Ledger.DB.ExecContext(w.Context(),
+			"UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3) WHERE due_time > UTC_TIMESTAMP(3)"); err != nil {
+			return 0, err
+		}
+		err = w.site.Ledger.DB.QueryRowContext(w.Context(),
+			"SELECT (SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL) + "+
+				"(SELECT COUNT(*) FROM tb_webhook_retry) + (SELECT COUNT(*) FROM tb_webhook_endpoint p "+
+				"JOIN tb_webhook_event e ON e.number >= p.next_number)").Scan(&n)
+		return n, err
+	})
+	w.expectDead(0)
+	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE type = 'sale.called_off'"); n != 1 {
+		w.Errorf("%d events say that the sale was called off", n)
+	}
+	// Unpaid and cancelled; with paid, redeemed; with paid and refunding, refunded.
+	wrong := "SELECT COUNT(*) FROM tb_voucher_order o WHERE (SELECT COUNT(*) FROM tb_webhook_event e " +
+		"WHERE e.order_id = o.id) <> CASE o.status WHEN ? THEN 2 WHEN ? THEN 3 WHEN ? THEN 4 ELSE 0 END"
+	if n := w.number(wrong, order.Cancelled, order.Redeemed, order.Refunded); n > 0 {
+		w.Errorf("%d orders have not one event for each of their steps", n)
+	}
+	w.expectTaken()
+}
+
+// untilNone waits until the count is 0. It fails the scenario once the count has not fallen for box.Patience: how long
+// the whole takes depends on the machine.
+func (r *run) untilNone(what string, count func() (int64, error)) {
+	r.Helper()
+	least, fell := int64(math.MaxInt64), time.Now()
+	for {
+		n, err := count()
+		switch {
+		case err == nil && n == 0:
+			return
+		case err == nil && n < least:
+			least, fell = n, time.Now()
+		case time.Since(fell) > box.Patience:
+			r.Fatalf("%s: %d are left, and none fewer for %v: %v", what, n, box.Patience, err)
+		}
+		time.Sleep(50 * time.Millisecond) // no signal tells
 	}
 }
 
@@ -168,21 +254,18 @@ func (r *run) expectUnwound(bank *box.Bank, units, paid int) {
 		return n
 	}
 	const going = "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND status IN (1, 2)"
-	box.Eventually(r, "the end of what is unpaid or paid", func() error {
+	r.untilNone("orders to be recorded and unwound", func() (int64, error) {
 		waiting, _, err := r.site.Redis.Backlog(r.Context())
-		if n := count(going, v); err == nil && n+waiting > 0 {
-			err = fmt.Errorf("%d orders are not unwound, %d not recorded", n, waiting)
-		}
-		return err
+		return count(going, v) + waiting, err
 	})
+	refused := r.untilRefused(bank)
 	refusals := bank.Relent()
-	box.Eventually(r, "the end of all refunds", func() error {
-		if n := count("SELECT COUNT(*) FROM tb_payment WHERE voucher_id = ? AND state = ?", v,
-			order.PaymentRefunding); n > 0 {
-			return fmt.Errorf("%d payments are on their way back", n)
-		}
-		return nil
+	r.faultOver = time.Now()
+	r.untilNone("payments on their way back", func() (int64, error) {
+		return count("SELECT COUNT(*) FROM tb_payment WHERE voucher_id = ? AND state = ?", v,
+			order.PaymentRefunding), nil
 	})
+	r.result.recovery = time.Since(r.faultOver)
 	live := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", v)
 	redeemed := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND status = ?", v, order.Redeemed)
 	stock, _, err := r.site.Ledger.Sale(r.Context(), v)
@@ -218,8 +301,36 @@ func (r *run) expectUnwound(bank *box.Bank, units, paid int) {
 		}
 		return err
 	})
-	r.Logf("%d refunds refused, %d orders cancelled", refusals,
+	r.Logf("%d payments refused, %d times, %d orders cancelled", refused, refusals,
 		count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND status = ?", v, order.Cancelled))
+}
+
+// untilRefused waits until the money of all payments has gone back but of those that the bank refuses, and returns how
+// many these are.
+func (r *run) untilRefused(bank *box.Bank) (refused int) {
+	r.Helper()
+	r.untilNone("payments that the bank takes", func() (n int64, err error) {
+		rows, err := r.site.Ledger.DB.QueryContext(r.Context(),
+			"SELECT id FROM tb_payment WHERE voucher_id = ? AND state = ?", r.buyers.Voucher, order.PaymentRefunding)
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = rows.Close() }() // it is read to its end
+		refused = 0
+		for rows.Next() {
+			var id string
+			if err := rows.Scan(&id); err != nil {
+				return 0, err
+			}
+			if bank.Refuses(id) {
+				refused++
+			} else {
+				n++
+			}
+		}
+		return n, rows.Err()
+	})
+	return refused
 }
 
 // expectBank fails the scenario unless the bank has sent back exactly the payments that the ledger says, n of them.

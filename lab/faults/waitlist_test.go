@@ -41,7 +41,7 @@ type waitingSale struct {
 // die at every step, and Redis is emptied. A program of the shop is told of each turn.
 func waitingServed(r *run) {
 	r.rebuilt = true
-	h := r.receiving()
+	h := r.receiving(deployment{})
 	r.load(4, 50*time.Millisecond)
 	r.awaitAccepted(50)
 	w := r.waitingSale(28, 40)

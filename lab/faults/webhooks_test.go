@@ -44,7 +44,7 @@ type hooked struct {
 // hooked opens a deployment whose receiver accepts everything, with orders that can be cancelled.
 func (r *run) hooked() *hooked {
 	r.Helper()
-	w := r.receiving()
+	w := r.receiving(deployment{})
 	w.buy(40)
 	r.load(3, 200*time.Millisecond)
 	r.awaitAccepted(30)
@@ -53,9 +53,10 @@ func (r *run) hooked() *hooked {
 }
 
 // receiving opens a deployment whose receiver accepts everything.
-func (r *run) receiving() *hooked {
+func (r *run) receiving(on deployment) *hooked {
 	r.Helper()
-	r.open(deployment{settings: map[string]string{"SECKILL_WEBHOOK_ALLOW": "127.0.0.0/8"}})
+	on.settings = map[string]string{"SECKILL_WEBHOOK_ALLOW": "127.0.0.0/8"}
+	r.open(on)
 	w := &hooked{run: r, to: receiver.New(r)}
 	w.poison.Store("")
 	w.to.Answers(w.takes)
@@ -312,6 +313,12 @@ func (w *hooked) expectTold() {
 		w.number("SELECT MAX(number) FROM tb_webhook_event"); n+20 < last {
 		w.Errorf("%d events are left of %d, and 20 were old enough to be deleted", n, last)
 	}
+	w.expectTaken()
+}
+
+// expectTaken checks that the receiver was told each event that there is.
+func (w *hooked) expectTaken() {
+	w.Helper()
 	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT order_id, order_number FROM tb_webhook_event")
 	w.must(err)
 	defer func() { _ = rows.Close() }() // it is read to its end

@@ -202,6 +202,9 @@ func (h *listHistory) join(t *testing.T, user int64) string {
 	s := h.do(linear.Joins, user, func(s *linear.Step) error {
 		p, err := h.process.waitlists.Join(t.Context(), user, v, nil)
 		s.Place, s.Position = p.State.String(), p.Position
+		if err == nil { // a unit may be kept for nobody, as somebody else is invited
+			err = h.process.turns.Take(t.Context(), h.voucher)
+		}
 		return err
 	})
 	switch s.Outcome {

@@ -165,7 +165,9 @@ func inWaitlists() []mutant.Mutant {
 		packageMutant("accepting takes no share of the units", feature, "TestGuards$/accepting",
 			"the gatekeeper is told",
 			mutant.Change{
-				File: routes, From: `settle(first, err)`, To: `settle(first && !first, err)`,
+				File: routes, From: `	settle(p.Claims, err)
+	if err`, To: `	settle(false, err)
+	if err`,
 			},
 		),
 		packageMutant("a yes beforehand takes no share of the units", feature, "TestGuards$/to_a_full_share",

@@ -64,15 +64,20 @@ func (b *Bank) refund(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	sum := fnv.New32a()
-	_, _ = sum.Write([]byte(asked.Payment)) // it never fails
-	if b.refuses && sum.Sum32()%50 == 0 {
+	if b.refuses && b.Refuses(asked.Payment) {
 		b.refusals++
 		http.Error(w, "refused", http.StatusUnprocessableEntity)
 		return
 	}
 	b.refunded[asked.Payment] = asked.Cents
 	w.WriteHeader(http.StatusOK)
+}
+
+// Refuses reports whether the payment is one of those that the bank refuses until it relents.
+func (*Bank) Refuses(payment string) bool {
+	sum := fnv.New32a()
+	_, _ = sum.Write([]byte(payment)) // it never fails
+	return sum.Sum32()%50 == 0
 }
 
 // Hang lets the bank answer nothing until the function that it returns is called.

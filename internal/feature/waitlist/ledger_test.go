@@ -3,6 +3,7 @@ package waitlist_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -124,6 +125,7 @@ func TestCalledOff(t *testing.T) {
 		if _, err := r.accept(12); !errors.Is(err, voucher.ErrCalledOff) {
 			t.Errorf("accepted after that: %v", err)
 		}
+		r.turn()
 		_, err = r.ChangeVoucher(t.Context(), r.voucher, ledgertest.Admin, func(v *voucher.Voucher) error {
 			v.Status = voucher.OffShelf
 			return nil
@@ -137,6 +139,9 @@ func TestCalledOff(t *testing.T) {
 		r.decide()
 		r.turn()
 		r.want("11 bought, 12 called_off, 13 called_off")
+		if told := r.turnsTold(); strings.Contains(told, "released") || !strings.Contains(told, "12 ended") {
+			t.Errorf("told: %s", told)
+		}
 		if s := r.row(); s.Kept != 0 || s.Stock != 1 || s.ListOpen {
 			t.Errorf("afterwards the sale is %+v", s)
 		}

@@ -51,7 +51,7 @@ func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
 	return k, err
 }
 
-// catchUp applies the pauses among the sale's operations. Calling the sale off is none: it ends it.
+// catchUp applies the pauses among the sale's operations.
 func (k *locked) catchUp() error {
 	last := k.sale.Sale().LastOperation
 	if last == k.list.LastOperation {
@@ -62,8 +62,7 @@ func (k *locked) catchUp() error {
 		CreateTime time.Time
 	}
 	err := k.tx.Table("tb_voucher_operation").Select("mode", "create_time").
-		Where("voucher_id = ? AND number > ? AND mode NOT IN ?", k.list.VoucherID, k.list.LastOperation,
-			[]order.SaleMode{order.SaleMissing, order.SaleCalledOff}).
+		Where("voucher_id = ? AND number > ? AND mode <> ?", k.list.VoucherID, k.list.LastOperation, order.SaleMissing).
 		Order("number").Find(&ops).Error
 	if err != nil {
 		return fmt.Errorf("reading pauses: %w", err)

@@ -255,6 +255,7 @@ func TestSweepRetires(t *testing.T) {
 	for name, tc := range map[string]struct {
 		shop    int64
 		since   time.Duration // since the end
+		off     time.Duration // the sale was called off so long after its end; 0: it was not
 		drained bool
 		holders []order.Claim
 		waiting []order.Claim
@@ -282,7 +283,11 @@ func TestSweepRetires(t *testing.T) {
 		"a rehearsal with a holder left": {shop: voucher.RehearsalShop, since: time.Hour, holders: []order.Claim{
 			ordertest.NewClaim(101, 1, ordertest.VoucherA),
 		}, waiting: []order.Claim{ordertest.NewClaim(101, 1, ordertest.VoucherA)}},
-		"within a day": {since: 23 * time.Hour, drained: true},
+		"within a day":                     {since: 23 * time.Hour, drained: true},
+		"within a day of being called off": {since: 25 * time.Hour, off: 2 * time.Hour, drained: true},
+		"a day after being called off": {
+			since: 27 * time.Hour, off: 2 * time.Hour, drained: true, want: []int64{ordertest.VoucherA},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -293,6 +298,9 @@ func TestSweepRetires(t *testing.T) {
 				}},
 			}
 			f.Kept[0].ShopID = tc.shop
+			if tc.off > 0 {
+				f.Kept[0].Sale.CalledOff = ordertest.End.Add(tc.off)
+			}
 			r := newTestReconciler(t, f)
 			r.sweepAndServe(t.Context())
 			if len(tc.built) > 0 {

@@ -259,6 +259,12 @@ func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
 // After a sale has left Redis, the ledger answers.
 func TestBuyAfterRetirement(t *testing.T) {
 	t.Parallel()
+	off := ordertest.VoucherAt(1, 0)
+	off.Sale.Retired, off.Sale.CalledOff = true, off.Sale.End
+	_, err := newPurchases(t, PurchaseOptions{}, off).buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0)
+	if !errors.Is(err, voucher.ErrCalledOff) {
+		t.Errorf("of a sale that was called off: error = %v, want ErrCalledOff", err)
+	}
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Retired = true
 	p := newPurchases(t, PurchaseOptions{}, v)

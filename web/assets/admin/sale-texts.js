@@ -117,6 +117,7 @@ export const SALE_TEXTS = {
   'save.report': { en: 'Figures (CSV)', zh: '数据 (CSV)' },
   'save.timeline': { en: 'Timeline (CSV)', zh: '趋势 (CSV)' },
   'save.orders': { en: 'Orders (CSV)', zh: '订单 (CSV)' },
+  'save.audit': { en: 'Entries (CSV)', zh: '记录 (CSV)' },
   'save.done': { en: 'Saved.', zh: '已保存。' },
   'save.cut': { en: 'The file was cut off and is not saved. Please try again.', zh: '文件不完整，未保存，请重试。' },
 };
