@@ -28,7 +28,7 @@ func TestStalePages(t *testing.T) {
 	p.Blackhole()
 	buyer.sees(button("try"), "Try anyway for ¥10")
 	buyer.sees(".stock", "0 of 2 left a moment ago")
-	buyer.sees(".card-note", "cannot say just now")
+	buyer.sees(".card-note", "cannot see right now")
 	buyer.until(`!document.querySelector('button[data-state=try]').classList.contains('primary')`)
 	buyer.accessible()
 	buyer.picture("buyer-stale-desktop", false)
@@ -81,6 +81,6 @@ func TestTimesThatClocksSkip(t *testing.T) {
 	set("beginTime", "2036-03-30T02:30:00") // put forward from 2 to 3
 	set("endTime", "2036-03-30T03:00:00")
 	w.click("[data-act=save]")
-	w.sees("#f-beginTime-wrong", "No clock here shows this time")
+	w.sees("#f-beginTime-wrong", "This time does not exist")
 	w.seesNo("#f-endTime-wrong")
 }

@@ -53,7 +53,7 @@ func TestWaitingList(t *testing.T) {
 	}{
 		{
 			desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
-			"Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Ahead of you: 1.", "Nobody is ahead of you", "Leave the waiting list",
 			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
 		},
 		{
@@ -62,7 +62,7 @@ func TestWaitingList(t *testing.T) {
 		},
 		{
 			phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
-			"Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Ahead of you: 1.", "Nobody is ahead of you", "Leave the waiting list",
 			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
 		},
 	} {

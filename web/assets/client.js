@@ -33,12 +33,13 @@
  * @property {number} [issued] units in all
  * @property {string} [beginTime]
  * @property {string} [endTime]
+ * @property {string} [calledOff] when the shop called its sale off
  * @property {number} [perUser] units that a buyer may have: in a sale in one order, one where it is absent; of an ordinary voucher in as many orders, any number where it is absent
  * @property {boolean} [redeemable] a paid order has a code
  * @property {number} [waitlistWindowSeconds] how long an invitation of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
  * @property {boolean} [stale] stock and state are not of now
- * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
+ * @property {string} [saleState] preparing, called_off, off_shelf, paused, not_started, ended, sold_out or on_sale
  */
 
 /**
@@ -59,7 +60,7 @@
  * A buyer's place on the waiting list of a sale.
  * @typedef {object} Place
  * @property {number} voucherId
- * @property {string} state waiting, invited, accepted, bought, left, declined, missed, refused or over
+ * @property {string} state waiting, invited, accepted, bought, left, declined, missed, refused, over or called_off
  * @property {boolean} standing it is accepted as soon as it is its turn
  * @property {number} missed how many invitations it has missed
  * @property {number} [ahead] how many wait before it, while it waits

@@ -10,7 +10,7 @@ func New() feature.Feature {
 func open(core feature.Core) (feature.Parts, error) {
 	reports := NewReports(core.DB, Core{Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter}, core.Members)
 	return feature.Parts{Routes: Routes(reports, HTTP{
-		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
+		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now, Zone: core.Front.Zone,
 		ShopOf: core.Front.ShopOf,
 	})}, nil
 }

@@ -21,6 +21,9 @@ const LATER = 20_000;
 /** Milliseconds between two looks at the clock while a press is kept: the server's is known better and better. */
 const LOOK = 500;
 
+/** States that orders of a sale that is called off leave without their buyer. */
+const UNWOUND = new Set(['queued', 'unpaid', 'paid']);
+
 /** How often a press is sent again with another ticket, or because its moment had not come. */
 const RETRIES = 5;
 
@@ -91,6 +94,16 @@ export class Shop {
     return this.orders.find((o) => o.voucherId === voucherId && LIVE.has(o.status));
   }
 
+  /** The buyer's newest order of a voucher, in whatever state. @param {number} voucherId */
+  orderOf(voucherId) {
+    return this.orders.find((o) => o.voucherId === voucherId);
+  }
+
+  /** Whether the shop has called a voucher's sale off. @param {number} voucherId */
+  calledOff(voucherId) {
+    return this.vouchers?.find((v) => v.id === voucherId)?.saleState === 'called_off';
+  }
+
   /** The buyer's live orders of an ordinary voucher, newest first. @param {number} voucherId */
   liveOrders(voucherId) {
     return this.orders.filter((o) => o.voucherId === voucherId && LIVE.has(o.status));
@@ -149,6 +162,7 @@ export class Shop {
       this.vouchers = this.#listing.arrange([...listed, ...gone.map((v) => ({ ...v, status: 2 }))]);
       this.planTickets();
       this.readPlaces();
+      if (this.orders.some((o) => UNWOUND.has(o.status) && this.calledOff(o.voucherId))) this.readOrders();
     } else {
       this.trouble = answer;
     }
