@@ -1,8 +1,6 @@
 package report
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -11,40 +9,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
-	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/voucher"
 )
-
-// Money is a number of payments, with their amounts.
-type Money struct{ Payments, Cents int64 }
-
-// Taken is the money that came in and the money that went back since a time, whatever became of its orders.
-type Taken struct{ Received, Returned Money }
-
-// Taken returns what a shop, or with 0 all shops, took and gave back since a time, without rehearsals.
-// order.ErrUnavailable.
-func (r *Reports) Taken(ctx context.Context, shopID int64, since time.Time) (taken Taken, err error) {
-	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
-	defer cancel()
-	if taken.Received, err = r.ledger.money(ctx, "receive_time", shopID, since); err == nil {
-		taken.Returned, err = r.ledger.money(ctx, "refund_time", shopID, since)
-	}
-	return taken, order.OrUnavailable(err)
-}
-
-// money adds up the payments whose time in the column is not before since, by that column's index.
-func (l ledger) money(ctx context.Context, column string, shopID int64, since time.Time) (Money, error) {
-	var m Money
-	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE(SUM(p.amount), 0) AS cents FROM tb_payment p "+
-		"JOIN tb_voucher v ON v.id = p.voucher_id WHERE p."+column+" >= @since AND v.shop_id <> @rehearsals "+
-		"AND (@shop = 0 OR v.shop_id = @shop)",
-		map[string]any{"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID}).Scan(&m).Error
-	if err != nil {
-		return Money{}, sqlkit.ReadError(fmt.Sprintf("adding up payments by %s", column), err)
-	}
-	return m, nil
-}
 
 // todayJSON is what today has brought.
 type todayJSON struct {
