@@ -59,7 +59,7 @@ func TestConsoleFilters(t *testing.T) {
 	w.accessible()
 	w.picture("console-wrong-search-desktop", false)
 	w.visit(s.url("/admin#/sales?phase=ended"))
-	w.sees(".note", "There are no vouchers")
+	w.sees(".note", "No sale is in this phase")
 	w.until("document.querySelector('#phase').value === 'ended'")
 	w.visit(s.url("/admin#/sales"))
 	w.until(rows(2))

@@ -41,7 +41,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card({ saleState: 'paused' });
   const off = { saleState: 'called_off', endTime: at(-1), calledOff: at(-1) };
   card(off);
-  for (const status of ['queued', 'unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled']) card(off, { order: { status } });
+  for (const status of ['queued', 'unknown', 'unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled']) card(off, { order: { status } });
   for (const status of ['paid', 'redeemed', 'lapsed', 'refunding', 'refunded']) card(off, { order: { status, amount: 0 } });
   card({ beginTime: at(60), endTime: at(120) });
   card({ beginTime: at(60), endTime: at(120), ticketsFrom: at(50) });
@@ -62,7 +62,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card({}, { press: { phase: 'refused', code: 'NOT_ENOUGH', left: 2 } });
   for (const phase of ['asking', 'again', 'busy', 'unknown', 'ticket']) card({}, { press: { phase } });
   card(ticketed, { press: { phase: 'kept', at: now + 301e3 } });
-  for (const status of ['queued', 'paid', 'redeemed', 'refunding', 'lapsed']) card({}, { order: { status } });
+  for (const status of ['queued', 'paid', 'redeemed', 'refunding', 'lapsed', 'unknown']) card({}, { order: { status } });
   card({}, { order: { status: 'unpaid', payBefore: at(10), quantity: 2 } });
   card(listed);
   card(listed, { refused: true });

@@ -185,7 +185,7 @@ func TestMissedInvitation(t *testing.T) {
 	if got, want := evaluate[string](w, "seen.states.join()"), "waiting,invited,waiting"; got != want {
 		t.Errorf("the page went through %s, want %s", got, want)
 	}
-	const counts = `/kept for you, for 00:\d\d\. If you do not answer/`
+	const counts = `/kept for you, for 00:\d\d\. After that it goes to the next buyer/`
 	if got := evaluate[string](w, "[...seen.notes].filter(n => !"+counts+".test(n)).join()"); got != "" {
 		t.Errorf("an invitation of 30 s said %q", got)
 	}

@@ -46,7 +46,7 @@
  * @typedef {object} Order
  * @property {string} id a string: JavaScript cannot represent it exactly
  * @property {number} voucherId
- * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed
+ * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed; missing while the ledger cannot say
  * @property {number} [quantity] units; one where it is absent
  * @property {number} [amount] cents, for all units
  * @property {string} [reason] why it failed
@@ -87,8 +87,8 @@ const ATTEMPTS = 6;
 /** Order states after which nothing changes any more. */
 export const FINAL = new Set(['redeemed', 'refunded', 'failed', 'lapsed']);
 
-/** Order states in which units are taken and the buyer is a holder in the sale. */
-export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed']);
+/** Order states in which units are taken and the buyer is a holder in the sale; unknown is what a page calls that of a holder's order without one. */
+export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed', 'unknown']);
 
 /**
  * What came of a purchase: the order, which the buyer may have had before, or why there is none.

@@ -10,7 +10,7 @@ export const CALL_OFF_TEXTS = {
   withdrawn: { en: 'Withdrawn', zh: '已撤回' },
   'withdrawn.of': { en: '{n} of {all}', zh: '{n} / {all}' },
   'report.called.off': { en: 'This sale was called off {time}. Units withdrawn: {n}.', zh: '本次活动已于 {time} 取消，撤回 {n} 份。' },
-  'report.called.off.see': { en: 'See how far its orders are', zh: '查看订单处理进度' },
+  'report.called.off.see': { en: 'See what has become of its orders', zh: '查看订单处理进度' },
   'report.withdrawn': { en: '{n} withdrawn', zh: '撤回 {n}' },
 
   'off.ask': { en: 'Call off the sale of “{title}”?', zh: '取消“{title}”的活动？' },

@@ -41,6 +41,7 @@ export const TEXTS = {
 
   'note.off': { en: 'The shop has called this sale off. Nothing can be bought any more.', zh: '商家已取消本次活动，不再出售。' },
   'note.off.queued': { en: 'The shop has called this sale off. Your order is being cancelled, and you owe nothing.', zh: '商家已取消本次活动，您的订单即将取消，无需付款。' },
+  'note.off.unknown': { en: 'The shop has called this sale off. Your order is cancelled, or your money goes back.', zh: '商家已取消本次活动。您的订单将被取消，已付款项将原路退回。' },
   'note.off.unpaid': { en: 'The shop has called this sale off. Your order is being cancelled: please do not pay it. If you have just paid, your money comes back.', zh: '商家已取消本次活动，您的订单即将取消，请勿付款。如刚刚付款，款项将原路退回。' },
   'note.off.paid': { en: 'The shop has called this sale off. Your money goes back to you; you need not do anything.', zh: '商家已取消本次活动，您的付款将原路退回，无需任何操作。' },
   'note.off.paid.free': { en: 'The shop has called this sale off, and your coupon can no longer be used. You have paid nothing.', zh: '商家已取消本次活动，您的券已无法使用。您未支付任何费用。' },
@@ -177,6 +178,7 @@ export const TEXTS = {
   voucher: { en: 'Voucher {id}', zh: '优惠券 {id}' },
   history: { en: 'What happened', zh: '订单记录' },
   'order.queued': { en: 'Being processed', zh: '处理中' },
+  'order.unknown': { en: 'Being looked up', zh: '查询中' },
   'order.unpaid': { en: 'To be paid', zh: '待支付' },
   'order.paid': { en: 'Paid', zh: '已支付' },
   'order.redeemed': { en: 'Redeemed', zh: '已使用' },
