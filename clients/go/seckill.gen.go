@@ -1226,7 +1226,52 @@ func (e WhyCode) Valid() bool {
 	}
 }
 
-// AllowedCode defines model for AllowedCode.
+// AllowedCode What would be right. A name in braces is a member of data.
+//
+// | Code | Words |
+// | --- | --- |
+// | `AFTER_OTHER` | a time after {other} |
+// | `AFTER_TIME` | a time after {after}, before the year 10000 |
+// | `AT_LEAST` | {min} or more while {other} is on |
+// | `AT_LEAST_OTHER` | {other} or more |
+// | `BEFORE_OTHER` | a time before {other} |
+// | `BEFORE_TIME` | a time before {before} |
+// | `BOOLEAN` | true or false |
+// | `COUPON_CODE` | {length} letters and digits, with or without hyphens |
+// | `DELAY_BELOW` | less than the {window} milliseconds of the sale |
+// | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
+// | `EACH_ONCE` | each once, of {values} |
+// | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
+// | `EVENT_OR_TIMES` | event, or from with or without to |
+// | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
+// | `JSON_OBJECT` | one JSON object |
+// | `LENGTH` | {min} to {max} characters |
+// | `MORE` | at most {max} more |
+// | `NETWORKS` | addresses and networks such as 198.51.100.0/24, separated by commas |
+// | `NOT_AFTER_TIME` | a time not after {latest} |
+// | `OBJECT` | an object, or null |
+// | `OMIT` | leave it out |
+// | `OMIT_OR_REDEEMABLE` | leave it out, or "redeemable": true |
+// | `OMIT_OR_SHELF` | leave it out; "status": 2 takes it off the shelf |
+// | `ONCE` | once |
+// | `ONE_OF` | {values} |
+// | `ONE_OF_OR_OMIT` | {values}; or leave it out |
+// | `ONE_OF_TWO` | one of the two |
+// | `QUERY_PAIRS` | name=value pairs joined by &, percent-encoded |
+// | `RANGE` | a whole number from {min} to {max} |
+// | `RANGE_NOT_SHOP` | any other whole number from {min} to {max} |
+// | `RANGE_NOT_ZERO` | a whole number from {min} to {max}, but not 0 |
+// | `RANGE_OR_OMIT` | a whole number from {min} to {max}, or leave it out: no waiting list |
+// | `SECONDS` | a whole number of seconds |
+// | `SHOP_OR_ALL` | a shop's id, or 0 for all shops |
+// | `SOME_OF` | at least one of {values} above 0; or null, which turns it off |
+// | `STRING` | a string |
+// | `TOGETHER_WITH` | together with {other}: a challenge is solved for a ticket |
+// | `URL` | https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment |
+// | `WHOLE_NUMBER` | a whole number |
+// | `YEAR` | a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999 |
+// | `ZERO_OR_PROVIDER` | 0, or any price once {provider} names one |
+// | `ZONED_TIME` | a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone} |
 type AllowedCode string
 
 // AltchaChallenge A proof of work of ALTCHA, version 2: the counter is looked for whose key begins with keyPrefix. The key is scrypt(nonce followed by the counter in four bytes, salt, N = cost, r = memoryCost, p = parallelism).
@@ -1320,7 +1365,38 @@ type Event struct {
 	Until *Time `json:"until,omitempty"`
 
 	// Why In the language that Accept-Language asks for.
-	Why     *string  `json:"why,omitempty"`
+	Why *string `json:"why,omitempty"`
+
+	// WhyCode Why something happened to an order. A name in braces is a member of the entry.
+	//
+	// | Code | Words |
+	// | --- | --- |
+	// | `BUYER_AT_LIMIT` | the buyer has bought as many as one may have; the money goes back |
+	// | `BUYER_BELOW_LIMIT` | the buyer may have one more |
+	// | `DISCARDED` | an admin discarded it |
+	// | `DUPLICATE_BUYER` | the buyer had another order |
+	// | `EXTENDED` | valid until {until} from now on |
+	// | `ID_COLLISION` | its number was taken |
+	// | `INVITATION_ACCEPTED` | an invitation of the waiting list was accepted |
+	// | `MONEY_BACK` | the money has gone back |
+	// | `NOTHING_TO_PAY` | there is nothing to pay |
+	// | `NOTHING_TO_PAY_BACK` | there was nothing to pay back |
+	// | `NOT_PAID_IN_TIME` | not paid in time |
+	// | `NOT_REDEEMED_IN_TIME` | not redeemed in time |
+	// | `NO_LIMIT` | there is no limit to this voucher |
+	// | `NO_STOCK` | nothing was left |
+	// | `NO_UNIT_FOR_LATE_PAYMENT` | no unit could be taken again for the late payment; the money goes back |
+	// | `PAID_LATE` | the payment arrived after the order was cancelled |
+	// | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
+	// | `REDEMPTION_UNDONE` | the redemption was undone |
+	// | `REJECTED` | the database refused it |
+	// | `RELEASED` | the reservation was released |
+	// | `RESERVED` | reserved until {until} |
+	// | `SALE_CALLED_OFF` | the sale was called off |
+	// | `SALE_OVER` | the sale is over for good; the money goes back |
+	// | `STAFF_DECIDED` | the shop decided so |
+	// | `UNIT_FOR_LATE_PAYMENT` | a unit was taken again for the late payment |
+	// | `UNKNOWN_VOUCHER` | there is no such sale |
 	WhyCode *WhyCode `json:"whyCode,omitempty"`
 }
 
@@ -1333,8 +1409,35 @@ type FailReason string
 // Failure Why an endpoint did not take an event.
 type Failure struct {
 	// Address That was dialled.
-	Address *string     `json:"address,omitempty"`
-	Code    FailureCode `json:"code"`
+	Address *string `json:"address,omitempty"`
+
+	// Code Why an endpoint did not take an event. A name in braces is a member of data.
+	//
+	// | Code | Words |
+	// | --- | --- |
+	// | `ADDRESS_NOT_ALLOWED` | {address} is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW |
+	// | `BY_ADMIN` | by an admin |
+	// | `CANCELED` | sending was cut off |
+	// | `CONNECTION_CLOSED` | the receiver closed the connection without an answer |
+	// | `CONNECTION_REFUSED` | {address} refused the connection |
+	// | `DNS` | there is no host {host} |
+	// | `DNS_FAILED` | the host {host} could not be looked up: {detail} |
+	// | `FAILED_LONG` | it has failed for five days |
+	// | `GONE` | answered 410: the address is not used any more |
+	// | `NEEDS_TLS` | {address} is not in SECKILL_WEBHOOK_ALLOW, so it needs https |
+	// | `NOT_HTTP` | the answer is not HTTP |
+	// | `NO_TLS` | the receiver does not speak TLS |
+	// | `OTHER` | {detail} |
+	// | `REDIRECT` | answered {status}: redirects are not followed |
+	// | `STATUS` | answered {status} |
+	// | `TIMEOUT` | no answer in time |
+	// | `TLS_CERTIFICATE` | the TLS certificate is not valid: {detail} |
+	// | `TLS_EXPIRED` | the TLS certificate has expired or is not valid yet |
+	// | `TLS_HANDSHAKE` | the TLS handshake failed: {detail} |
+	// | `TLS_HOST` | the TLS certificate is not for {host} |
+	// | `TLS_UNKNOWN_AUTHORITY` | the TLS certificate is signed by an unknown authority |
+	// | `UNREACHABLE` | {address} cannot be reached |
+	Code FailureCode `json:"code"`
 
 	// Detail What a library says, in English; of OTHER the whole text.
 	Detail *string `json:"detail,omitempty"`
@@ -1346,15 +1449,138 @@ type Failure struct {
 	Status *int `json:"status,omitempty"`
 }
 
-// FailureCode defines model for FailureCode.
+// FailureCode Why an endpoint did not take an event. A name in braces is a member of data.
+//
+// | Code | Words |
+// | --- | --- |
+// | `ADDRESS_NOT_ALLOWED` | {address} is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW |
+// | `BY_ADMIN` | by an admin |
+// | `CANCELED` | sending was cut off |
+// | `CONNECTION_CLOSED` | the receiver closed the connection without an answer |
+// | `CONNECTION_REFUSED` | {address} refused the connection |
+// | `DNS` | there is no host {host} |
+// | `DNS_FAILED` | the host {host} could not be looked up: {detail} |
+// | `FAILED_LONG` | it has failed for five days |
+// | `GONE` | answered 410: the address is not used any more |
+// | `NEEDS_TLS` | {address} is not in SECKILL_WEBHOOK_ALLOW, so it needs https |
+// | `NOT_HTTP` | the answer is not HTTP |
+// | `NO_TLS` | the receiver does not speak TLS |
+// | `OTHER` | {detail} |
+// | `REDIRECT` | answered {status}: redirects are not followed |
+// | `STATUS` | answered {status} |
+// | `TIMEOUT` | no answer in time |
+// | `TLS_CERTIFICATE` | the TLS certificate is not valid: {detail} |
+// | `TLS_EXPIRED` | the TLS certificate has expired or is not valid yet |
+// | `TLS_HANDSHAKE` | the TLS handshake failed: {detail} |
+// | `TLS_HOST` | the TLS certificate is not for {host} |
+// | `TLS_UNKNOWN_AUTHORITY` | the TLS certificate is signed by an unknown authority |
+// | `UNREACHABLE` | {address} cannot be reached |
 type FailureCode string
 
 // FieldProblem defines model for FieldProblem.
 type FieldProblem struct {
 	// Allowed What would be right, in the same language.
-	Allowed     string      `json:"allowed"`
+	Allowed string `json:"allowed"`
+
+	// AllowedCode What would be right. A name in braces is a member of data.
+	//
+	// | Code | Words |
+	// | --- | --- |
+	// | `AFTER_OTHER` | a time after {other} |
+	// | `AFTER_TIME` | a time after {after}, before the year 10000 |
+	// | `AT_LEAST` | {min} or more while {other} is on |
+	// | `AT_LEAST_OTHER` | {other} or more |
+	// | `BEFORE_OTHER` | a time before {other} |
+	// | `BEFORE_TIME` | a time before {before} |
+	// | `BOOLEAN` | true or false |
+	// | `COUPON_CODE` | {length} letters and digits, with or without hyphens |
+	// | `DELAY_BELOW` | less than the {window} milliseconds of the sale |
+	// | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
+	// | `EACH_ONCE` | each once, of {values} |
+	// | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
+	// | `EVENT_OR_TIMES` | event, or from with or without to |
+	// | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
+	// | `JSON_OBJECT` | one JSON object |
+	// | `LENGTH` | {min} to {max} characters |
+	// | `MORE` | at most {max} more |
+	// | `NETWORKS` | addresses and networks such as 198.51.100.0/24, separated by commas |
+	// | `NOT_AFTER_TIME` | a time not after {latest} |
+	// | `OBJECT` | an object, or null |
+	// | `OMIT` | leave it out |
+	// | `OMIT_OR_REDEEMABLE` | leave it out, or "redeemable": true |
+	// | `OMIT_OR_SHELF` | leave it out; "status": 2 takes it off the shelf |
+	// | `ONCE` | once |
+	// | `ONE_OF` | {values} |
+	// | `ONE_OF_OR_OMIT` | {values}; or leave it out |
+	// | `ONE_OF_TWO` | one of the two |
+	// | `QUERY_PAIRS` | name=value pairs joined by &, percent-encoded |
+	// | `RANGE` | a whole number from {min} to {max} |
+	// | `RANGE_NOT_SHOP` | any other whole number from {min} to {max} |
+	// | `RANGE_NOT_ZERO` | a whole number from {min} to {max}, but not 0 |
+	// | `RANGE_OR_OMIT` | a whole number from {min} to {max}, or leave it out: no waiting list |
+	// | `SECONDS` | a whole number of seconds |
+	// | `SHOP_OR_ALL` | a shop's id, or 0 for all shops |
+	// | `SOME_OF` | at least one of {values} above 0; or null, which turns it off |
+	// | `STRING` | a string |
+	// | `TOGETHER_WITH` | together with {other}: a challenge is solved for a ticket |
+	// | `URL` | https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment |
+	// | `WHOLE_NUMBER` | a whole number |
+	// | `YEAR` | a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999 |
+	// | `ZERO_OR_PROVIDER` | 0, or any price once {provider} names one |
+	// | `ZONED_TIME` | a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone} |
 	AllowedCode AllowedCode `json:"allowedCode"`
-	Code        ReasonCode  `json:"code"`
+
+	// Code What is wrong with a field. A name in braces is a member of data.
+	//
+	// | Code | Words |
+	// | --- | --- |
+	// | `AFTER_BEGIN` | is after {other}: nobody could buy when the sale begins |
+	// | `ALREADY_VISIBLE` | is in the future, and buyers see the voucher already |
+	// | `BELOW_OTHER` | is below {other} |
+	// | `BESIDE_OTHER` | is given together with {other} |
+	// | `BLANK` | is missing or blank |
+	// | `BOTH_OR_NEITHER` | and {other} are both given, or neither is |
+	// | `BYTES` | has {length} bytes |
+	// | `CHANGED_BY_ROUTE` | is changed by {route} |
+	// | `CHARACTERS` | has {length} characters, or one that cannot be shown |
+	// | `CLOSED` | is {value}, which is closed |
+	// | `CUT_OFF` | could not be read to its end |
+	// | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
+	// | `ENTRY` | has "{value}" |
+	// | `FRACTION` | is {value}, a fraction or a number with an exponent |
+	// | `HOST_NAME` | names the host "{value}", which no host can have as its name |
+	// | `IMMUTABLE` | never changes |
+	// | `JSON_TYPE` | is of the JSON type {type} |
+	// | `MALFORMED` | is "{value}" |
+	// | `MISSING` | is missing |
+	// | `NEEDS_GUARDS` | needs guards, which this service was built without |
+	// | `NEEDS_REDEMPTION` | needs redemption, which this service was built without |
+	// | `NEEDS_SETTING` | needs the setting {setting}, which is not set |
+	// | `NOTHING_SET` | sets nothing |
+	// | `NOT_AFTER_OTHER` | is not after {other} |
+	// | `NOT_BEFORE_EXPIRY` | is not before {other}: the last coupons sold could not be used |
+	// | `NOT_BEFORE_OTHER` | is not before {other} |
+	// | `NOT_JSON` | is not JSON in UTF-8: {detail} |
+	// | `NOT_REDEEMABLE` | needs a coupon, and this voucher is not redeemable |
+	// | `NOT_TEXT` | holds bytes that are not text |
+	// | `NO_SALE` | needs a sale, and this voucher has none |
+	// | `OUT_OF_RANGE` | is {value} |
+	// | `PAST` | is in the past |
+	// | `PORT` | has the port {value}, which is none |
+	// | `PRIVATE_ADDRESS` | leads to {value}, which is neither on the public Internet nor in SECKILL_WEBHOOK_ALLOW |
+	// | `REHEARSAL_SHOP` | is the shop of rehearsals |
+	// | `REMOVED` | is {value}, which is removed |
+	// | `REPEATED` | is given several times |
+	// | `SCHEME` | begins with "{value}:" |
+	// | `SKIPPED` | is {value}, which clocks in {zone} never show: they are put forward then |
+	// | `TOO_FEW_REQUESTS` | is {value}, and a buyer needs {min} requests with tickets |
+	// | `TOO_MUCH_STOCK` | is {value}, with which the sale would have issued {issued} |
+	// | `UNENCRYPTED` | is not encrypted, and SECKILL_WEBHOOK_ALLOW does not list {value} |
+	// | `UNKNOWN` | is not known here |
+	// | `UNPAYABLE` | cannot be paid: no payment provider is configured, and {setting} is true |
+	// | `WITHOUT_OTHER` | is set without {other} |
+	// | `YEAR_OUT_OF_RANGE` | is missing or out of range |
+	Code ReasonCode `json:"code"`
 
 	// Data What fills the gaps in the words of both codes: value, min, max, values, other (a field), …
 	Data  *map[string]interface{} `json:"data,omitempty"`
@@ -1608,8 +1834,101 @@ type PlacesAnswerSuccess bool
 
 // Problem defines model for Problem.
 type Problem struct {
-	// Code Stable.
-	Code string `json:"code"`
+	// Code Why a request was not done. Stable: programs read it.
+	//
+	// | Code | Status | Meaning |
+	// | --- | --- | --- |
+	// | `SOLD_OUT` | 409 | No unit of this voucher was left. |
+	// | `ALREADY_BOUGHT` | 409 | This user has a live order for this voucher; data says which. One order to a person. |
+	// | `NOT_ENOUGH` | 409 | Fewer units are left than the request asks for; data says how many were. Nothing was bought; ask for fewer. |
+	// | `NOT_STARTED` | 403 | The sale's beginTime lies ahead, by the server's clock. |
+	// | `NOT_STARTED` | 403 | The ticket is good, and usable from the moment in data on: each buyer has their own, drawn from the first seconds of the sale. |
+	// | `NOT_STARTED` | 403 | Tickets of this sale are given out from the time in data on. |
+	// | `ENDED` | 403 | The sale's endTime has passed, by the server's clock. |
+	// | `ENDED` | 403 | The sale is over for good: its stock and window can no longer be changed. |
+	// | `CALLED_OFF` | 403 | The shop has called the sale off, for good. Its orders are cancelled, or their money goes back. |
+	// | `PAUSED` | 503 | The sale was paused, or is being prepared. Nothing was bought by this request. |
+	// | `RATE_LIMITED` | 429 | The sale limits how often an address, a network or a user may ask; data says which. Nothing was done, and nothing is said of an order that the user may have: GET /order tells. |
+	// | `RATE_LIMITED` | 429 | This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered. |
+	// | `RATE_LIMITED` | 429 | More sign-ins come from this address than an instance takes from one. Nothing was done. |
+	// | `RATE_LIMITED` | 429 | Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After. |
+	// | `RATE_LIMITED` | 429 | This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead. |
+	// | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+	// | `COOL_DOWN` | 429 | Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+	// | `NOT_ELIGIBLE` | 403 | The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+	// | `TICKET_REQUIRED` | 403 | The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+	// | `TICKET_INVALID` | 403 | The ticket is not of this user for this sale, or it has expired. Fetch another: POST /voucher/seckill/:id/ticket. |
+	// | `CHALLENGE_REQUIRED` | 403 | Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the solution in the header X-Seckill-Altcha. |
+	// | `NO_TICKETS` | 409 | The sale needs no tickets: buy without one. |
+	// | `UNAVAILABLE` | 503 | The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After. |
+	// | `UNAVAILABLE` | 503 | As many requests are being worked on as this instance takes. Nothing was done, and repeating the request is harmless. |
+	// | `UNAVAILABLE` | 503 | No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created. |
+	// | `UNAVAILABLE` | 503 | A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless. |
+	// | `NOT_FOUND` | 404 | There is no voucher with this id. |
+	// | `NOT_FOUND` | 404 | This user has no order with this id. |
+	// | `NOT_FOUND` | 404 | There is no payment with this id. |
+	// | `NOT_FOUND` | 404 | There is no dead letter with this id: it was replayed or discarded before. |
+	// | `NOT_FOUND` | 404 | There is no template with this id: it was deleted. |
+	// | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
+	// | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
+	// | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
+	// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop. |
+	// | `NOT_FOUND` | 404 | There is nothing at this path. |
+	// | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
+	// | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
+	// | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
+	// | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
+	// | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |
+	// | `SECKILL_ONLY` | 409 | The voucher is a seckill voucher: POST /voucher/seckill/:id buys it. |
+	// | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
+	// | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
+	// | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
+	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+	// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
+	// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's. Nothing was recorded. |
+	// | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
+	// | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
+	// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
+	// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. Repeat the POST: it is the definitive question. |
+	// | `UNKNOWN_OUTCOME` | 504 | Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it tells, and never changes the stock twice. |
+	// | `OTHER_DATA` | 409 | What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do. |
+	// | `TEMPLATE_EXISTS` | 409 | The shop has a template of this name. Nothing was changed; choose another name. |
+	// | `TOO_MANY_TEMPLATES` | 409 | The shop has 100 templates, which is the limit. Delete one first. |
+	// | `REHEARSAL_OVER` | 409 | The rehearsal's time was over a minute before this report, and its orders may be gone: it says nothing any more. |
+	// | `SALE_NEAR` | 409 | A sale runs, or begins within the hour; data says which. A rehearsal would take what its buyers need. |
+	// | `REHEARSAL_RUNS` | 409 | Another rehearsal has not ended, or is being started. There is one at a time. |
+	// | `COUPON_NOT_FOUND` | 404 | No order of this shop has the code, or the order has none. |
+	// | `COUPON_REDEEMED` | 409 | The coupon was redeemed before, by another request; data says when, and whether by this till. |
+	// | `COUPON_RESERVED` | 409 | A till has reserved the coupon, for two minutes at most, and this request does not name the reservation. |
+	// | `RESERVATION_OVER` | 409 | The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew. |
+	// | `COUPON_LAPSED` | 409 | The coupon was valid until a time that has passed. |
+	// | `COUPON_VOID` | 409 | The order's money goes back or has gone back, or its sale was called off. |
+	// | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
+	// | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
+	// | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
+	// | `NO_WAITLIST` | 409 | The sale has no waiting list: it was created without waitlistWindowSeconds. |
+	// | `STILL_ON_SALE` | 409 | There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out. |
+	// | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
+	// | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
+	// | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
+	// | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
+	// | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
+	// | `UNAUTHENTICATED` | 401 | Send a token in the Authorization header, with or without the word Bearer before it. |
+	// | `UNAUTHENTICATED` | 401 | The token is malformed, expired, or not signed for this service. |
+	// | `UNAUTHENTICATED` | 401 | The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -user 1 -role admin. |
+	// | `FORBIDDEN` | 403 | The provider makes this user neither an admin nor a merchant of one shop. Its entry in the file of issuers says by which claims it would. |
+	// | `FORBIDDEN` | 403 | The provider does not make this user a till of one shop. Its entry in the file of issuers says by which claims it would. |
+	// | `FORBIDDEN` | 403 | The sign-in link works only on the machine on which the service runs, and not through a proxy. |
+	// | `FORBIDDEN` | 403 | Demo buyers are made for pages of this service alone, which has no name of its own: it answers by an IP address, as localhost, and by the names in SECKILL_OPS_HOSTS. |
+	// | `FORBIDDEN` | 403 | This route is for tokens with the role admin. |
+	// | `FORBIDDEN` | 403 | This route is for tokens with the role till and the shop that it stands in. |
+	// | `FORBIDDEN` | 403 | This route is for tokens with the role admin, or merchant and its shop. |
+	// | `FORBIDDEN` | 403 | This route is for buyers and admins; tokens with the role till or crowd cannot use it. |
+	// | `INVALID` | 400 | The request breaks the rules that errors lists: which field, why, and what is allowed. |
+	// | `TOO_LARGE` | 413 | The request body is larger than this service reads. |
+	// | `METHOD` | 405 | This path answers other methods; the Allow header lists them. |
+	// | `INTERNAL` | 500 | Something failed that should not. The log has it under the id in the X-Request-Id header. |
+	Code ProblemCode `json:"code"`
 
 	// Data Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is.
 	Data *ProblemData `json:"data,omitempty"`
@@ -1631,6 +1950,102 @@ type Problem struct {
 
 // ProblemSuccess defines model for Problem.Success.
 type ProblemSuccess bool
+
+// ProblemCode Why a request was not done. Stable: programs read it.
+//
+// | Code | Status | Meaning |
+// | --- | --- | --- |
+// | `SOLD_OUT` | 409 | No unit of this voucher was left. |
+// | `ALREADY_BOUGHT` | 409 | This user has a live order for this voucher; data says which. One order to a person. |
+// | `NOT_ENOUGH` | 409 | Fewer units are left than the request asks for; data says how many were. Nothing was bought; ask for fewer. |
+// | `NOT_STARTED` | 403 | The sale's beginTime lies ahead, by the server's clock. |
+// | `NOT_STARTED` | 403 | The ticket is good, and usable from the moment in data on: each buyer has their own, drawn from the first seconds of the sale. |
+// | `NOT_STARTED` | 403 | Tickets of this sale are given out from the time in data on. |
+// | `ENDED` | 403 | The sale's endTime has passed, by the server's clock. |
+// | `ENDED` | 403 | The sale is over for good: its stock and window can no longer be changed. |
+// | `CALLED_OFF` | 403 | The shop has called the sale off, for good. Its orders are cancelled, or their money goes back. |
+// | `PAUSED` | 503 | The sale was paused, or is being prepared. Nothing was bought by this request. |
+// | `RATE_LIMITED` | 429 | The sale limits how often an address, a network or a user may ask; data says which. Nothing was done, and nothing is said of an order that the user may have: GET /order tells. |
+// | `RATE_LIMITED` | 429 | This user asks more often than a user may. Nothing was done; requests after the Retry-After are answered. |
+// | `RATE_LIMITED` | 429 | More sign-ins come from this address than an instance takes from one. Nothing was done. |
+// | `RATE_LIMITED` | 429 | Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After. |
+// | `RATE_LIMITED` | 429 | This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead. |
+// | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+// | `COOL_DOWN` | 429 | Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+// | `NOT_ELIGIBLE` | 403 | The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+// | `TICKET_REQUIRED` | 403 | The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+// | `TICKET_INVALID` | 403 | The ticket is not of this user for this sale, or it has expired. Fetch another: POST /voucher/seckill/:id/ticket. |
+// | `CHALLENGE_REQUIRED` | 403 | Solve the challenge in data, a proof of work in ALTCHA's format, and repeat the request with the solution in the header X-Seckill-Altcha. |
+// | `NO_TICKETS` | 409 | The sale needs no tickets: buy without one. |
+// | `UNAVAILABLE` | 503 | The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After. |
+// | `UNAVAILABLE` | 503 | As many requests are being worked on as this instance takes. Nothing was done, and repeating the request is harmless. |
+// | `UNAVAILABLE` | 503 | No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created. |
+// | `UNAVAILABLE` | 503 | A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless. |
+// | `NOT_FOUND` | 404 | There is no voucher with this id. |
+// | `NOT_FOUND` | 404 | This user has no order with this id. |
+// | `NOT_FOUND` | 404 | There is no payment with this id. |
+// | `NOT_FOUND` | 404 | There is no dead letter with this id: it was replayed or discarded before. |
+// | `NOT_FOUND` | 404 | There is no template with this id: it was deleted. |
+// | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
+// | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
+// | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
+// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop. |
+// | `NOT_FOUND` | 404 | There is nothing at this path. |
+// | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
+// | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
+// | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
+// | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
+// | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |
+// | `SECKILL_ONLY` | 409 | The voucher is a seckill voucher: POST /voucher/seckill/:id buys it. |
+// | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
+// | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
+// | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
+// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
+// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's. Nothing was recorded. |
+// | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
+// | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
+// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
+// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. Repeat the POST: it is the definitive question. |
+// | `UNKNOWN_OUTCOME` | 504 | Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it tells, and never changes the stock twice. |
+// | `OTHER_DATA` | 409 | What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do. |
+// | `TEMPLATE_EXISTS` | 409 | The shop has a template of this name. Nothing was changed; choose another name. |
+// | `TOO_MANY_TEMPLATES` | 409 | The shop has 100 templates, which is the limit. Delete one first. |
+// | `REHEARSAL_OVER` | 409 | The rehearsal's time was over a minute before this report, and its orders may be gone: it says nothing any more. |
+// | `SALE_NEAR` | 409 | A sale runs, or begins within the hour; data says which. A rehearsal would take what its buyers need. |
+// | `REHEARSAL_RUNS` | 409 | Another rehearsal has not ended, or is being started. There is one at a time. |
+// | `COUPON_NOT_FOUND` | 404 | No order of this shop has the code, or the order has none. |
+// | `COUPON_REDEEMED` | 409 | The coupon was redeemed before, by another request; data says when, and whether by this till. |
+// | `COUPON_RESERVED` | 409 | A till has reserved the coupon, for two minutes at most, and this request does not name the reservation. |
+// | `RESERVATION_OVER` | 409 | The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew. |
+// | `COUPON_LAPSED` | 409 | The coupon was valid until a time that has passed. |
+// | `COUPON_VOID` | 409 | The order's money goes back or has gone back, or its sale was called off. |
+// | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
+// | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
+// | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
+// | `NO_WAITLIST` | 409 | The sale has no waiting list: it was created without waitlistWindowSeconds. |
+// | `STILL_ON_SALE` | 409 | There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out. |
+// | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
+// | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
+// | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
+// | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
+// | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
+// | `UNAUTHENTICATED` | 401 | Send a token in the Authorization header, with or without the word Bearer before it. |
+// | `UNAUTHENTICATED` | 401 | The token is malformed, expired, or not signed for this service. |
+// | `UNAUTHENTICATED` | 401 | The sign-in link works once, and only until the service stops. Use the admin's token that was printed with it, or server token -user 1 -role admin. |
+// | `FORBIDDEN` | 403 | The provider makes this user neither an admin nor a merchant of one shop. Its entry in the file of issuers says by which claims it would. |
+// | `FORBIDDEN` | 403 | The provider does not make this user a till of one shop. Its entry in the file of issuers says by which claims it would. |
+// | `FORBIDDEN` | 403 | The sign-in link works only on the machine on which the service runs, and not through a proxy. |
+// | `FORBIDDEN` | 403 | Demo buyers are made for pages of this service alone, which has no name of its own: it answers by an IP address, as localhost, and by the names in SECKILL_OPS_HOSTS. |
+// | `FORBIDDEN` | 403 | This route is for tokens with the role admin. |
+// | `FORBIDDEN` | 403 | This route is for tokens with the role till and the shop that it stands in. |
+// | `FORBIDDEN` | 403 | This route is for tokens with the role admin, or merchant and its shop. |
+// | `FORBIDDEN` | 403 | This route is for buyers and admins; tokens with the role till or crowd cannot use it. |
+// | `INVALID` | 400 | The request breaks the rules that errors lists: which field, why, and what is allowed. |
+// | `TOO_LARGE` | 413 | The request body is larger than this service reads. |
+// | `METHOD` | 405 | This path answers other methods; the Allow header lists them. |
+// | `INTERNAL` | 500 | Something failed that should not. The log has it under the id in the X-Request-Id header. |
+type ProblemCode = string
 
 // ProblemData Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is.
 type ProblemData struct {
@@ -1719,7 +2134,56 @@ type Rate struct {
 	Seconds  int64 `json:"seconds"`
 }
 
-// ReasonCode defines model for ReasonCode.
+// ReasonCode What is wrong with a field. A name in braces is a member of data.
+//
+// | Code | Words |
+// | --- | --- |
+// | `AFTER_BEGIN` | is after {other}: nobody could buy when the sale begins |
+// | `ALREADY_VISIBLE` | is in the future, and buyers see the voucher already |
+// | `BELOW_OTHER` | is below {other} |
+// | `BESIDE_OTHER` | is given together with {other} |
+// | `BLANK` | is missing or blank |
+// | `BOTH_OR_NEITHER` | and {other} are both given, or neither is |
+// | `BYTES` | has {length} bytes |
+// | `CHANGED_BY_ROUTE` | is changed by {route} |
+// | `CHARACTERS` | has {length} characters, or one that cannot be shown |
+// | `CLOSED` | is {value}, which is closed |
+// | `CUT_OFF` | could not be read to its end |
+// | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
+// | `ENTRY` | has "{value}" |
+// | `FRACTION` | is {value}, a fraction or a number with an exponent |
+// | `HOST_NAME` | names the host "{value}", which no host can have as its name |
+// | `IMMUTABLE` | never changes |
+// | `JSON_TYPE` | is of the JSON type {type} |
+// | `MALFORMED` | is "{value}" |
+// | `MISSING` | is missing |
+// | `NEEDS_GUARDS` | needs guards, which this service was built without |
+// | `NEEDS_REDEMPTION` | needs redemption, which this service was built without |
+// | `NEEDS_SETTING` | needs the setting {setting}, which is not set |
+// | `NOTHING_SET` | sets nothing |
+// | `NOT_AFTER_OTHER` | is not after {other} |
+// | `NOT_BEFORE_EXPIRY` | is not before {other}: the last coupons sold could not be used |
+// | `NOT_BEFORE_OTHER` | is not before {other} |
+// | `NOT_JSON` | is not JSON in UTF-8: {detail} |
+// | `NOT_REDEEMABLE` | needs a coupon, and this voucher is not redeemable |
+// | `NOT_TEXT` | holds bytes that are not text |
+// | `NO_SALE` | needs a sale, and this voucher has none |
+// | `OUT_OF_RANGE` | is {value} |
+// | `PAST` | is in the past |
+// | `PORT` | has the port {value}, which is none |
+// | `PRIVATE_ADDRESS` | leads to {value}, which is neither on the public Internet nor in SECKILL_WEBHOOK_ALLOW |
+// | `REHEARSAL_SHOP` | is the shop of rehearsals |
+// | `REMOVED` | is {value}, which is removed |
+// | `REPEATED` | is given several times |
+// | `SCHEME` | begins with "{value}:" |
+// | `SKIPPED` | is {value}, which clocks in {zone} never show: they are put forward then |
+// | `TOO_FEW_REQUESTS` | is {value}, and a buyer needs {min} requests with tickets |
+// | `TOO_MUCH_STOCK` | is {value}, with which the sale would have issued {issued} |
+// | `UNENCRYPTED` | is not encrypted, and SECKILL_WEBHOOK_ALLOW does not list {value} |
+// | `UNKNOWN` | is not known here |
+// | `UNPAYABLE` | cannot be paid: no payment provider is configured, and {setting} is true |
+// | `WITHOUT_OTHER` | is set without {other} |
+// | `YEAR_OUT_OF_RANGE` | is missing or out of range |
 type ReasonCode string
 
 // RecordedStatus defines model for RecordedStatus.
@@ -1943,9 +2407,36 @@ type VoucherListAnswerSuccess bool
 
 // Webhook defines model for Webhook.
 type Webhook struct {
-	CreateTime   Time         `json:"createTime"`
-	Description  string       `json:"description"`
-	Disabled     bool         `json:"disabled"`
+	CreateTime  Time   `json:"createTime"`
+	Description string `json:"description"`
+	Disabled    bool   `json:"disabled"`
+
+	// DisabledCode Why an endpoint did not take an event. A name in braces is a member of data.
+	//
+	// | Code | Words |
+	// | --- | --- |
+	// | `ADDRESS_NOT_ALLOWED` | {address} is not on the public Internet, nor in SECKILL_WEBHOOK_ALLOW |
+	// | `BY_ADMIN` | by an admin |
+	// | `CANCELED` | sending was cut off |
+	// | `CONNECTION_CLOSED` | the receiver closed the connection without an answer |
+	// | `CONNECTION_REFUSED` | {address} refused the connection |
+	// | `DNS` | there is no host {host} |
+	// | `DNS_FAILED` | the host {host} could not be looked up: {detail} |
+	// | `FAILED_LONG` | it has failed for five days |
+	// | `GONE` | answered 410: the address is not used any more |
+	// | `NEEDS_TLS` | {address} is not in SECKILL_WEBHOOK_ALLOW, so it needs https |
+	// | `NOT_HTTP` | the answer is not HTTP |
+	// | `NO_TLS` | the receiver does not speak TLS |
+	// | `OTHER` | {detail} |
+	// | `REDIRECT` | answered {status}: redirects are not followed |
+	// | `STATUS` | answered {status} |
+	// | `TIMEOUT` | no answer in time |
+	// | `TLS_CERTIFICATE` | the TLS certificate is not valid: {detail} |
+	// | `TLS_EXPIRED` | the TLS certificate has expired or is not valid yet |
+	// | `TLS_HANDSHAKE` | the TLS handshake failed: {detail} |
+	// | `TLS_HOST` | the TLS certificate is not for {host} |
+	// | `TLS_UNKNOWN_AUTHORITY` | the TLS certificate is signed by an unknown authority |
+	// | `UNREACHABLE` | {address} cannot be reached |
 	DisabledCode *FailureCode `json:"disabledCode,omitempty"`
 	DisabledTime *Time        `json:"disabledTime,omitempty"`
 
@@ -2116,7 +2607,36 @@ type WebhookTestAnswer struct {
 // WebhookTestAnswerSuccess defines model for WebhookTestAnswer.Success.
 type WebhookTestAnswerSuccess bool
 
-// WhyCode defines model for WhyCode.
+// WhyCode Why something happened to an order. A name in braces is a member of the entry.
+//
+// | Code | Words |
+// | --- | --- |
+// | `BUYER_AT_LIMIT` | the buyer has bought as many as one may have; the money goes back |
+// | `BUYER_BELOW_LIMIT` | the buyer may have one more |
+// | `DISCARDED` | an admin discarded it |
+// | `DUPLICATE_BUYER` | the buyer had another order |
+// | `EXTENDED` | valid until {until} from now on |
+// | `ID_COLLISION` | its number was taken |
+// | `INVITATION_ACCEPTED` | an invitation of the waiting list was accepted |
+// | `MONEY_BACK` | the money has gone back |
+// | `NOTHING_TO_PAY` | there is nothing to pay |
+// | `NOTHING_TO_PAY_BACK` | there was nothing to pay back |
+// | `NOT_PAID_IN_TIME` | not paid in time |
+// | `NOT_REDEEMED_IN_TIME` | not redeemed in time |
+// | `NO_LIMIT` | there is no limit to this voucher |
+// | `NO_STOCK` | nothing was left |
+// | `NO_UNIT_FOR_LATE_PAYMENT` | no unit could be taken again for the late payment; the money goes back |
+// | `PAID_LATE` | the payment arrived after the order was cancelled |
+// | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
+// | `REDEMPTION_UNDONE` | the redemption was undone |
+// | `REJECTED` | the database refused it |
+// | `RELEASED` | the reservation was released |
+// | `RESERVED` | reserved until {until} |
+// | `SALE_CALLED_OFF` | the sale was called off |
+// | `SALE_OVER` | the sale is over for good; the money goes back |
+// | `STAFF_DECIDED` | the shop decided so |
+// | `UNIT_FOR_LATE_PAYMENT` | a unit was taken again for the late payment |
+// | `UNKNOWN_VOUCHER` | there is no such sale |
 type WhyCode string
 
 // ActKey 1 to 255 visible ASCII characters.

@@ -38,16 +38,7 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 	switch a.Outcome {
 	case Accepted, Held:
 		c.addPromise(a)
-		if b.order != 0 && b.order != a.Order && !c.released[b.order] && !c.released[a.Order] {
-			c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d got order %d, then %d",
-				a.User, b.order, a.Order)
-		}
-		if b.order != a.Order {
-			b.order, b.orderSeen = a.Order, 0
-			if !a.Received.IsZero() {
-				b.orderSeen = a.Received.UnixNano()
-			}
-		}
+		b = c.withOrder(b, a)
 	case Refused:
 		if a.Code == CodeSoldOut {
 			c.soldOuts++
@@ -57,6 +48,22 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 				a.User, b.order, a.Code)
 		}
 	case Unknown, Later: // only the last answer must not be one of these, see checkResolved
+	}
+	return b
+}
+
+// withOrder returns what is known of a buyer after an answer that names an order.
+func (c *check) withOrder(b buyer, a Answer) buyer {
+	if b.order == a.Order {
+		return b
+	}
+	if b.order != 0 && !c.released[b.order] && !c.released[a.Order] {
+		c.findUnlessLoss(TrueAnswers, about(a.User, b.order, a.Order), "user %d got order %d, then %d",
+			a.User, b.order, a.Order)
+	}
+	b.order, b.orderSeen = a.Order, 0
+	if !a.Received.IsZero() {
+		b.orderSeen = a.Received.UnixNano()
 	}
 	return b
 }

@@ -48,16 +48,8 @@ type Core struct {
 	// Members are the members of the core and of the features earlier in the list; so is Gate, nil without guards.
 	Members Members
 	Gate    httpkit.Gatekeeper
-	SignIn  SignIn
+	Tokens  authtoken.Rules // of the tokens that this service signs
 	Log     *slog.Logger
-}
-
-// SignIn is how users of identity providers sign in.
-type SignIn struct {
-	Issuers string // the path of the file of issuers; "": they do not
-	Life    time.Duration
-	Rate    int             // sign-ins a second from one address; 0: any number
-	Tokens  authtoken.Rules // of the tokens that they get
 }
 
 // Ledger is what features read of the core's rows, and the one entry that they add: *sqlstore.Store. Every method may

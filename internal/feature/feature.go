@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/config"
 	"seckill/internal/kit/pages"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
@@ -31,6 +32,8 @@ type Feature struct {
 	Lock string
 	// Check returns its line in the list before a sale, read from the database.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
+	// Settings returns an ErrSettings if the feature cannot be opened with these settings. Open returns it, too.
+	Settings func(config.Config) error
 	// Ledger makes the part that runs in the ledger's transactions. Every process that opens the ledger calls it once,
 	// before it writes anything.
 	Ledger func(db *sqlkit.DB, orders sqlkit.Orders) InLedger
@@ -99,6 +102,19 @@ func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (l
 		}
 	}
 	return lines
+}
+
+// Settings returns what of the settings is wrong for a feature, or nil. ErrSettings.
+func (l List) Settings(cfg config.Config) error {
+	for _, f := range l {
+		if f.Settings == nil {
+			continue
+		}
+		if err := f.Settings(cfg); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return nil
 }
 
 // InLedger returns the features in a process that has opened the ledger, and their hooks.

@@ -23,13 +23,7 @@ import (
 	"seckill/internal/testkit/contract"
 )
 
-var update = flag.Bool("update", false, "write the codes into docs/http.md and the console's refusals")
-
-// TestDocumentHasTheCodes checks that docs/http.md lists the codes of the error table. It is not parallel, because
-// TestDocumentOfWords writes the same file.
-func TestDocumentHasTheCodes(t *testing.T) {
-	testkit.Generated(t, "../../docs/http.md", "<!-- codes:begin -->\n", "<!-- codes:end -->\n", codesTable(), *update)
-}
+var update = flag.Bool("update", false, "write the codes into the description, and the console's refusals")
 
 // TestDocumentOfRefusals checks that the console has the refusals of the error table.
 func TestDocumentOfRefusals(t *testing.T) {
@@ -37,8 +31,7 @@ func TestDocumentOfRefusals(t *testing.T) {
 	testkit.Generated(t, "../../web/assets/admin/refusals.js", "", "", refusalsModule(), *update)
 }
 
-// TestDocumentOfWords checks that the pages have the texts of all codes, and that documents and description list the
-// codes.
+// TestDocumentOfWords checks that the pages have the texts of all codes, and that the description lists the codes.
 func TestDocumentOfWords(t *testing.T) {
 	t.Parallel()
 	tables := map[string]map[string]words.Text{
@@ -58,22 +51,34 @@ func TestDocumentOfWords(t *testing.T) {
 	testkit.Generated(t, web+"assets/admin/codes.js", "", "",
 		wordsModule("What is wrong with an input, what would be right, and why a webhook was not taken", "CODES",
 			tables, "reason", "allowed", "failure"), *update)
-	for _, at := range []struct{ path, name string }{
-		{"http.md", "reason"}, {"http.md", "allowed"}, {"http.md", "why"}, {"coupons.md", "failure"},
+	var schemas strings.Builder
+	schemas.WriteString("    ProblemCode:\n      type: string\n      pattern: \"^[A-Z_]+$\"\n" +
+		described("Why a request was not done. Stable: programs read it.\n\n"+codesTable()))
+	for _, e := range []struct{ schema, name, about string }{
+		{"ReasonCode", "reason", "What is wrong with a field. A name in braces is a member of data."},
+		{"AllowedCode", "allowed", "What would be right. A name in braces is a member of data."},
+		{"FailureCode", "failure", "Why an endpoint did not take an event. A name in braces is a member of data."},
+		{"WhyCode", "why", "Why something happened to an order. A name in braces is a member of the entry."},
 	} {
-		mark := "<!-- " + at.name + ":"
-		testkit.Generated(t, "../../docs/"+at.path, mark+"begin -->\n", mark+"end -->\n",
-			wordsTable(tables[at.name]), *update)
-	}
-	var enums strings.Builder
-	for _, e := range []struct{ schema, name string }{
-		{"ReasonCode", "reason"}, {"AllowedCode", "allowed"}, {"FailureCode", "failure"}, {"WhyCode", "why"},
-	} {
-		fmt.Fprintf(&enums, "    %s: {type: string, enum: [%s]}\n",
-			e.schema, strings.Join(slices.Sorted(maps.Keys(tables[e.name])), ", "))
+		fmt.Fprintf(&schemas, "    %s:\n      type: string\n      enum: [%s]\n%s", e.schema,
+			strings.Join(slices.Sorted(maps.Keys(tables[e.name])), ", "),
+			described(e.about+"\n\n"+wordsTable(tables[e.name])))
 	}
 	testkit.Generated(t, web+"openapi.yaml", "    # Written by make docs.\n", "    # End of what make docs writes.\n",
-		enums.String(), *update)
+		schemas.String(), *update)
+}
+
+// described returns the description of a schema as a YAML block, in which markdown needs no quotes.
+func described(text string) string {
+	var b strings.Builder
+	b.WriteString("      description: |\n")
+	for line := range strings.Lines(text) {
+		if line != "\n" {
+			b.WriteString("        ")
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 func byCode[C ~string](table map[C]words.Text) map[string]words.Text {

@@ -27,7 +27,7 @@ var (
 )
 
 // rules is the table from errors to answers: those of the routes, and this package's own. The first rule that matches
-// decides, those of a rush before all others. docs/http.md is written from it (make docs).
+// decides, those of a rush before all others. The codes in web/openapi.yaml are written from it (make docs).
 func rules(ofRoutes []httpkit.Rule) []httpkit.Rule {
 	var early, late []httpkit.Rule
 	for _, r := range ofRoutes {

@@ -55,10 +55,8 @@ func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a
 // the route does not know, and lets the handler work. A panic becomes an error, and is answered as one. A body is read
 // before the request counts as in flight, and the answer is written after it, so that slow callers do not count.
 //
-// The token is looked at before a permit is taken where strangers would take it from others: on routes for admins, who
-// pause a sale through the rush; on requests with a body, which nobody reads for strangers; and for an address that has
-// sent too many bad tokens. The limits of a sale come after the token: only a valid token spends them, so a stranger
-// cannot spend those of others behind the same address.
+// The limits of a sale come after the token: only a valid token spends them, so a stranger cannot spend those of others
+// behind the same address.
 func (a *API) run(
 	r *httpkit.Route, c *gin.Context, began time.Time,
 ) (who httpkit.Identity, ans httpkit.Answer, err error) {
@@ -67,8 +65,7 @@ func (a *API) run(
 			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
 		}
 	}()
-	tokenFirst := r.Class == bulkhead.Admin || sendsBody(r, c.Request) ||
-		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, began)
+	tokenFirst := a.looksAtTokenFirst(r, c, began)
 	if tokenFirst {
 		if who, err = a.admit(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
@@ -99,6 +96,14 @@ func (a *API) run(
 	}
 	ans, err = a.handle(r, c, who)
 	return who, ans, err
+}
+
+// looksAtTokenFirst reports whether the token is looked at before a permit is taken, because strangers would take the
+// permit from others: on routes for admins, who pause a sale through the rush; on requests with a body, which nobody
+// reads for strangers; and for an address that has sent too many bad tokens.
+func (a *API) looksAtTokenFirst(r *httpkit.Route, c *gin.Context, now time.Time) bool {
+	return r.Class == bulkhead.Admin || sendsBody(r, c.Request) ||
+		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, now)
 }
 
 // admit returns the caller, or the error of a caller who may not use the route or of a request with names that the

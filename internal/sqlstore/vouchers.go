@@ -24,61 +24,11 @@ import (
 // COMMIT was lost, the voucher may exist; repeating it with the author's key tells. It is voucher.ErrNoPartition when
 // the sale's partition is not open any more.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
-	row := voucherRow{
-		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
-		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
-		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
-		Redeemable: v.Redemption.ByCode, ValidUntil: sqlkit.Stamp(v.Redemption.ValidUntil),
-		ValidDays: v.Redemption.ValidDays, VisibleFrom: sqlkit.Stamp(v.VisibleFrom),
-		PerUser: v.PerUser,
-	}
-	var sale saleRow
-	if v.Sale != nil {
-		row.Guards = v.Sale.Guards.Text()
-	}
+	var c creation
 	committing := false
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row.ID, sale, committing = 0, saleRow{}, false
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
-			return err
-		}
-		if v.Sale != nil {
-			if err := installation.LockPartition(tx, v.Sale.Partition); err != nil {
-				return err
-			}
-		}
-		row.CreateTime, row.UpdateTime = now, now
-		if err := tx.Create(&row).Error; err != nil {
-			return fmt.Errorf("voucher: %w", err)
-		}
-		if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(row.ID, 10)); err != nil {
-			return err
-		}
-		created := row.voucher()
-		if v.Sale != nil {
-			sale = newSaleRow(row.ID, *v.Sale)
-			if err := tx.Create(&sale).Error; err != nil {
-				return fmt.Errorf("sale: %w", err)
-			}
-			created.Sale, created.Rehearses = sale.sale(row), v.Rehearses
-		}
-		if err := s.created(tx, created, by); err != nil {
-			return err
-		}
-		about := sqlkit.AuditRow{
-			VoucherID: row.ID, ShopID: row.ShopID, Action: voucher.Created,
-			Changes: voucher.Differences(voucher.Voucher{}, created),
-		}
-		if v.Rehearses != 0 { // a rehearsal concerns the shop whose sale is rehearsed
-			if about.ShopID, err = sqlkit.ShopOf(tx, v.Rehearses); err != nil {
-				return err
-			}
-		}
-		err = sqlkit.WriteAudit(tx, now, by, about)
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+		committing = false
+		c, err = s.createVoucher(tx, v, by)
 		committing = err == nil
 		return err
 	})
@@ -89,11 +39,93 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	case err != nil:
 		return sqlkit.ReadError(what, err)
 	}
-	*v = row.voucher()
-	if sale.VoucherID != 0 {
-		v.Sale = sale.sale(row)
-	}
+	*v = c.voucher()
 	return nil
+}
+
+// creation is the rows of a new voucher.
+type creation struct {
+	row  voucherRow
+	sale *saleRow // nil without a sale
+}
+
+func (c creation) voucher() voucher.Voucher {
+	v := c.row.voucher()
+	if c.sale != nil {
+		v.Sale = c.sale.sale(c.row)
+	}
+	return v
+}
+
+// createVoucher writes the rows of a voucher, those of features and the line of the audit trail.
+func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author) (creation, error) {
+	now, err := s.db.LedgerTime(tx)
+	if err != nil {
+		return creation{}, err
+	}
+	if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
+		return creation{}, err
+	}
+	c, err := insertVoucher(tx, now, v)
+	if err != nil {
+		return creation{}, err
+	}
+	if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(c.row.ID, 10)); err != nil {
+		return creation{}, err
+	}
+	created := c.voucher()
+	created.Rehearses = v.Rehearses
+	if err := s.created(tx, created, by); err != nil {
+		return creation{}, err
+	}
+	about := sqlkit.AuditRow{
+		VoucherID: c.row.ID, ShopID: c.row.ShopID, Action: voucher.Created,
+		Changes: voucher.Differences(voucher.Voucher{}, created),
+	}
+	if v.Rehearses != 0 { // a rehearsal concerns the shop whose sale is rehearsed
+		if about.ShopID, err = sqlkit.ShopOf(tx, v.Rehearses); err != nil {
+			return creation{}, err
+		}
+	}
+	return c, sqlkit.WriteAudit(tx, now, by, about)
+}
+
+// insertVoucher writes the row of a voucher and that of its sale, and holds the sale's partition.
+func insertVoucher(tx *gorm.DB, now time.Time, v *voucher.Voucher) (creation, error) {
+	if v.Sale != nil {
+		if err := installation.LockPartition(tx, v.Sale.Partition); err != nil {
+			return creation{}, err
+		}
+	}
+	c := creation{row: newVoucherRow(v, now)}
+	if err := tx.Create(&c.row).Error; err != nil {
+		return creation{}, fmt.Errorf("voucher: %w", err)
+	}
+	if v.Sale == nil {
+		return c, nil
+	}
+	sale := newSaleRow(c.row.ID, *v.Sale)
+	if err := tx.Create(&sale).Error; err != nil {
+		return creation{}, fmt.Errorf("sale: %w", err)
+	}
+	c.sale = &sale
+	return c, nil
+}
+
+// newVoucherRow is the row of a new voucher.
+func newVoucherRow(v *voucher.Voucher, now time.Time) voucherRow {
+	row := voucherRow{
+		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
+		PayValue: v.PayValue, ActualValue: v.ActualValue, Kind: v.Kind, Status: v.Status,
+		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
+		Redeemable: v.Redemption.ByCode, ValidUntil: sqlkit.Stamp(v.Redemption.ValidUntil),
+		ValidDays: v.Redemption.ValidDays, VisibleFrom: sqlkit.Stamp(v.VisibleFrom),
+		PerUser: v.PerUser, CreateTime: now, UpdateTime: now,
+	}
+	if v.Sale != nil {
+		row.Guards = v.Sale.Guards.Text()
+	}
+	return row
 }
 
 // newSaleRow is the row of a new sale. Epoch 0: no rebuild has opened it in Redis yet.

@@ -122,7 +122,7 @@ type MariaDBServer struct {
 	tb testing.TB
 }
 
-// StartMariaDB starts a mariadbd for the test, which takes about a second; the end of the test kills it. Commits are
+// StartMariaDB starts a mariadbd, or what [server.EnvMySQLProgram] chooses, for the test, which takes about a second; the end of the test kills it. Commits are
 // flushed, so killing it loses nothing. args are appended to its command line, such as "--read-only=1".
 func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	tb.Helper()
@@ -135,14 +135,6 @@ func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 func StartMariaDBOnDisk(tb testing.TB, megabytes int, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDBOnDisk(tb.Context(), megabytes, args...)
-	return ownMariaDB(tb, m, err)
-}
-
-// StartMySQL9 starts a mysqld of MySQL 9 with the settings of StartMariaDB. At first use it is unpacked from Debian
-// unstable, which takes half a minute.
-func StartMySQL9(tb testing.TB) *MariaDBServer {
-	tb.Helper()
-	m, err := server.StartMySQL9(tb.Context())
 	return ownMariaDB(tb, m, err)
 }
 

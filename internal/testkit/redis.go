@@ -75,7 +75,7 @@ type RedisServer struct {
 	tb testing.TB
 }
 
-// StartRedis starts a redis-server for the test, whose end kills it. args are appended to its command line. Unless they
+// StartRedis starts a redis-server, or what [server.EnvRedisProgram] chooses, for the test, whose end kills it. args are appended to its command line. Unless they
 // say otherwise, as "--appendonly", "yes" does, it keeps nothing on disk.
 func StartRedis(tb testing.TB, args ...string) *RedisServer {
 	tb.Helper()

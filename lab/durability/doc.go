@@ -3,7 +3,7 @@
 //
 // It tests Redis alone, through the service's own adapter: as if at the same time the instances with their recent
 // accepts were lost, and MySQL, which has most orders some hundredths of a second later. So the figures are the worst
-// case; a real shop loses less (F20 and F21 in docs/reliability.md).
+// case; a real shop loses less (F20 and F21 in lab/notes/faults.md).
 //
 // A power cut keeps only data that was flushed to the disk. A library that is loaded into redis-server
 // (testdata/flushed.c) records the length of the append-only file at each flush, and the test truncates the file to

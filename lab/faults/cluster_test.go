@@ -82,6 +82,15 @@ func clusterMasterDead(r *run) {
 	r.openCluster(deployment{units: 16_000})
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
+	r.clusterMasterKilled()
+	r.awaitSelling()
+	r.finish()
+}
+
+// clusterMasterKilled kills the sale's master, and returns once its replica takes writes.
+func (r *run) clusterMasterKilled() {
+	r.Helper()
+	r.rebuilt, r.loss = true, true
 	hot := r.hotNode()
 	replica := r.cluster.Nodes[r.cluster.Replica(hot)].Client()
 	killed := time.Now()
@@ -91,8 +100,6 @@ func clusterMasterDead(r *run) {
 	box.Eventually(r, "a replica that takes writes", func() error { return replica.Set(r.Context(), key, 1, 0).Err() })
 	r.Logf("Redis takes writes %v after the kill", time.Since(killed).Round(time.Millisecond))
 	r.nodeTimeout(patientTimeout, hot)
-	r.awaitSelling()
-	r.finish()
 }
 
 // clusterMastersDead kills the sale's master and, as soon as units are sold again, the replica that took over, on nodes

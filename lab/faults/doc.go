@@ -1,5 +1,5 @@
 // Package faults lets faults happen to a running sale and checks that the service keeps its promises: make -C lab
-// faults runs all scenarios and writes docs/reliability.md.
+// faults runs all scenarios and writes lab/notes/faults.md.
 //
 // A scenario is a row of the table in faults_test.go: a fault, the invariants that it threatens, and a function. Its
 // run (run_test.go) has its own stores and instances, with a proxy between each instance and each store:

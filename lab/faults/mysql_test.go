@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/server"
 	"seckill/test/box"
 )
 
@@ -18,29 +19,31 @@ func mysqlKilled(r *run) {
 	r.open(deployment{units: 8000})
 	r.load(32, 30*time.Millisecond)
 	r.awaitAccepted(300)
+	r.mysqlKilled(500)
+	r.finish()
+}
+
+// mysqlKilled kills MySQL at a COMMIT, and starts it again once n more purchases are accepted.
+func (r *run) mysqlKilled(n int) {
+	r.Helper()
 	b := r.proxies[r.victim()].mysql.Break(commitSent())
 	r.await("a commit", b.Reached())
 	r.mysql.Kill()
 	b.Cut()
-	r.awaitAccepted(500) // Redis still admits
-	r.faultEnded()
+	r.awaitAccepted(n) // Redis still admits
 	r.mysql.Start()
-	r.finish()
+	r.faultEnded()
 }
 
 // mysql9Killed is mysqlKilled on MySQL 9, twice, after three instances have migrated its empty schema at once.
 func mysql9Killed(r *run) {
-	r.open(deployment{units: 8000, mysql9: true})
+	r.Setenv(server.EnvMySQLProgram, "mysql9")
+	r.open(deployment{units: 8000})
+	r.Logf("on %s", r.mysqlName())
 	r.load(32, 30*time.Millisecond)
 	for range 2 {
 		r.awaitAccepted(300)
-		b := r.proxies[r.victim()].mysql.Break(commitSent())
-		r.await("a commit", b.Reached())
-		r.mysql.Kill()
-		b.Cut()
-		r.awaitAccepted(300)
-		r.mysql.Start()
-		r.faultEnded()
+		r.mysqlKilled(300)
 	}
 	r.awaitAccepted(100)
 	r.finish()

@@ -12,7 +12,7 @@ import (
 
 // The document with the table of results, and the text around the table.
 const (
-	report      = "../../docs/reliability.md"
+	report      = "../notes/faults.md"
 	reportBegin = "<!-- measured: scenarios -->\n"
 	reportEnd   = "<!-- measured until here -->\n"
 	reportHead  = "| Scenario | Fault | Aimed at | Result | Accepted | Recovery | Lost |\n" +

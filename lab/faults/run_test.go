@@ -31,10 +31,12 @@ type run struct {
 	cluster *testkit.RedisCluster // nil except on a cluster
 	mysql   *testkit.MariaDBServer
 	galera  *testkit.GaleraCluster // nil except on Galera; mysql is then its first node
-	site    *box.Site
-	proxies []proxyPair // one pair per instance
-	buyers  *box.Buyers
-	units   int64
+	// sentinels is nil except with Sentinels.
+	sentinels *testkit.RedisSentinels
+	site      *box.Site
+	proxies   []proxyPair // one pair per instance
+	buyers    *box.Buyers
+	units     int64
 
 	stack  *stack // whose stores open uses instead of starting some; nil: none
 	moveAt int
@@ -88,7 +90,6 @@ type deployment struct {
 	redis     []string          // replaces the usual arguments of its redis-server
 	mysql     []string          // additional arguments of its mariadbd
 
-	mysql9     bool             // a MySQL 9 instead of MariaDB
 	plainUser  bool             // instances have all rights in their schema, and none on the server
 	mysqlDisk  int              // size of its own disk in megabytes; 0: none
 	redisClock *testkit.Clock   // Redis's clock; nil: the machine's
@@ -128,13 +129,9 @@ func (r *run) open(on deployment) {
 		return
 	}
 	on = on.withDefaults()
-	switch {
-	case on.mysql9:
-		r.mysql = testkit.StartMySQL9(r)
-		r.Logf("MySQL %s", r.mysql.Version)
-	case on.mysqlDisk > 0:
+	if on.mysqlDisk > 0 {
 		r.mysql = testkit.StartMariaDBOnDisk(r, on.mysqlDisk, on.mysql...)
-	default:
+	} else {
 		r.mysql = testkit.StartMariaDB(r, on.mysql...)
 	}
 	if on.redisClock != nil {

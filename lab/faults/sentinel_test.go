@@ -18,12 +18,11 @@ import (
 const splitFor = 12 * time.Second
 
 // openSentinels is open, on a master with a replica and three Sentinels.
-func (r *run) openSentinels(on deployment) *testkit.RedisSentinels {
+func (r *run) openSentinels(on deployment) {
 	r.Helper()
 	on = on.withDefaults()
-	s := testkit.StartRedisSentinels(r, patientTimeout, on.redis...)
-	r.openOn(on, r.sentinelClient(s), sentinelSettings(s))
-	return s
+	r.sentinels = testkit.StartRedisSentinels(r, patientTimeout, on.redis...)
+	r.openOn(on, r.sentinelClient(r.sentinels), sentinelSettings(r.sentinels))
 }
 
 func (r *run) sentinelClient(s *testkit.RedisSentinels) redis.UniversalClient {
@@ -58,7 +57,8 @@ func (r *run) openSplitSentinels(on deployment) *testkit.RedisSentinels {
 // so instances that still reach it may accept orders there: those are lost with it, and requeued from memory.
 func sentinelFailover(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
-	s := r.openSentinels(deployment{units: 16_000})
+	r.openSentinels(deployment{units: 16_000})
+	s := r.sentinels
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
 	s.Failover()
@@ -69,22 +69,30 @@ func sentinelFailover(r *run) {
 // sentinelMasterDead kills the master for good. Orders that its replica had not received are requeued from memory.
 func sentinelMasterDead(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
-	s := r.openSentinels(deployment{units: 16_000})
+	r.openSentinels(deployment{units: 16_000})
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
-	s.Nodes[0].Kill()
-	s.DownAfter(nodeTimeout) // only now: on a busy machine a live master would be replaced
-	s.AwaitReplaced()
-	s.DownAfter(patientTimeout)
+	r.sentinelMasterKilled()
 	r.awaitSelling()
 	r.finish()
+}
+
+// sentinelMasterKilled kills the master, and returns once a replica has replaced it.
+func (r *run) sentinelMasterKilled() {
+	r.Helper()
+	r.rebuilt, r.loss = true, true
+	r.sentinels.Nodes[0].Kill()
+	r.sentinels.DownAfter(nodeTimeout) // only now: on a busy machine a live master would be replaced
+	r.sentinels.AwaitReplaced()
+	r.sentinels.DownAfter(patientTimeout)
 }
 
 // sentinelMasterStopped suspends the master until its replica has replaced it and sold. Then the old master continues,
 // believes that it is still the master until it is told, and becomes a replica.
 func sentinelMasterStopped(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
-	s := r.openSentinels(deployment{units: 16_000})
+	r.openSentinels(deployment{units: 16_000})
+	s := r.sentinels
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
 	s.Nodes[0].Pause()
@@ -109,7 +117,8 @@ func sentinelMasterStopped(r *run) {
 // them.
 func sentinelReplicaLags(r *run) {
 	r.rebuilt, r.loss, r.rebuilds = true, true, plannedRebuilds
-	s := r.openSentinels(deployment{units: 16_000})
+	r.openSentinels(deployment{units: 16_000})
+	s := r.sentinels
 	r.load(32, 20*time.Millisecond)
 	r.awaitAccepted(300)
 	master, replica := s.Nodes[0], s.Nodes[1]

@@ -28,11 +28,15 @@ type redeemer struct {
 type coupons struct {
 	redeemed     map[int64]redeemer          // by order
 	maybe        map[int64]map[redeemer]bool // redeems that were sent, answered or not
+	undone       map[int64]map[redeemer]bool // redemptions that staff have undone
 	reservations []string                    // ids in answers
 }
 
 func newCoupons() coupons {
-	return coupons{redeemed: map[int64]redeemer{}, maybe: map[int64]map[redeemer]bool{}, reservations: []string{""}}
+	return coupons{
+		redeemed: map[int64]redeemer{}, maybe: map[int64]map[redeemer]bool{}, undone: map[int64]map[redeemer]bool{},
+		reservations: []string{""},
+	}
 }
 
 // aCode draws an order that has a code, or skips the action.
@@ -78,14 +82,19 @@ func (m *model) till(t *rapid.T) {
 		}
 		m.coupons.maybe[id][who] = true
 	}
+	known := m.w.off.known
 	outcome, err := m.w.till(cmd, code)
 	if err != nil {
-		m.w.expected(t, err, redemption.ErrNotFound, redemption.ErrWrongCodes, redemption.ErrRedeemed,
-			redemption.ErrReserved, redemption.ErrReservationOver, redemption.ErrLapsed, redemption.ErrVoid)
+		m.w.expected(t, err, redemption.ErrUndone, redemption.ErrNotFound, redemption.ErrWrongCodes,
+			redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrReservationOver, redemption.ErrLapsed,
+			redemption.ErrVoid)
 		return
 	}
 	if cmd.Till.ShopID != 1 {
 		t.Fatalf("a till of another shop was answered %+v", outcome)
+	}
+	if known && !outcome.Repeated && cmd.Verb != redemption.Release {
+		t.Fatalf("the sale is called off, and %s is answered %+v", cmd.Verb, outcome)
 	}
 	switch cmd.Verb {
 	case redemption.Reserve:
@@ -93,6 +102,9 @@ func (m *model) till(t *rapid.T) {
 	case redemption.Redeem:
 		if first, before := m.coupons.redeemed[id]; before && first != who {
 			t.Fatalf("order %d was redeemed by %+v and by %+v", id, first, who)
+		}
+		if m.coupons.undone[id][who] {
+			t.Fatalf("order %d is redeemed by %+v again, which was undone", id, who)
 		}
 		m.coupons.redeemed[id] = who
 	default:
@@ -116,12 +128,22 @@ func (m *model) lapse(t *rapid.T) {
 
 // couponsAddUp checks, when the stores are quiescent, that each redeemed coupon was redeemed once, by a request that
 // was sent, and that a till that was told so still has it.
-func (m *model) couponsAddUp(t *rapid.T, v view) {
+func (m *model) couponsAddUp(t *rapid.T, v view, steps map[int64][]step) {
 	for _, o := range v.orders {
-		events := m.w.count("SELECT COUNT(*) FROM tb_order_event WHERE order_id = ? AND status IN (3, 5, 8)", o.id)
-		ends := map[order.Status]int64{order.Redeemed: 1, order.Lapsed: 1, order.Refunding: 1, order.Refunded: 1}
-		if events != ends[o.status] {
-			t.Fatalf("order %d is %s and was redeemed, refunded or lapsed %d times", o.id, o.status, events)
+		ended := 0
+		for _, s := range steps[o.id] {
+			switch {
+			case s.ends() && s.from == order.Paid:
+				ended++
+			case s.restarts():
+				ended--
+			case s.ends():
+				t.Fatalf("order %d goes from %s to %s: %v", o.id, s.from, s.kind, steps[o.id])
+			}
+		}
+		ends := map[order.Status]int{order.Redeemed: 1, order.Lapsed: 1, order.Refunding: 1, order.Refunded: 1}
+		if ended != ends[o.status] {
+			t.Fatalf("order %d is %s and has come to an end %d times: %v", o.id, o.status, ended, steps[o.id])
 		}
 		winner, answered := m.coupons.redeemed[o.id]
 		if answered != (o.status == order.Redeemed) && (answered || len(m.coupons.maybe[o.id]) == 0) {

@@ -99,7 +99,8 @@ func calls() []string {
 	return []string{
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive",
 		"refunded", "ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join",
-		"accept", "leave", "turn", "begin", "set holders", "publish", "snapshot",
+		"accept", "leave", "staff", "call off", "unwind", "send back", "turn", "begin", "set holders", "publish",
+		"snapshot",
 	}
 }
 

@@ -217,7 +217,7 @@ func (h *listHistory) join(t *testing.T, user int64) string {
 func (h *listHistory) accept(t *testing.T, user int64) string {
 	v := h.sale(t)
 	s := h.do(linear.Accepts, user, func(s *linear.Step) error {
-		p, _, err := h.process.waitlists.Accept(t.Context(), user, v)
+		p, err := h.process.waitlists.Accept(t.Context(), user, v)
 		for end := time.Now().Add(quiesceTimeout); err == nil && p.State == waitlist.Accepted &&
 			time.Now().Before(end); {
 			time.Sleep(time.Millisecond) // any outbox decides it

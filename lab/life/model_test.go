@@ -45,6 +45,7 @@ func TestLife(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"buy":         m.buy,
 			"buy more":    m.buy, // so that it is drawn more often
+			"sell":        m.sell,
 			"record":      func(*rapid.T) { w.record() },
 			"pay":         m.pay,
 			"confirm":     m.confirm,
@@ -64,6 +65,10 @@ func TestLife(t *testing.T) {
 			"pass":        m.pass,
 			"pass again":  m.pass,
 			"window ends": m.windowEnds,
+			"staff":       m.staff,
+			"staff again": m.staff, // so that it is drawn more often
+			"call off":    m.callOff,
+			"unwind":      m.unwind,
 			"restock":     m.restock,
 			"repeat key":  m.repeatKey,
 			"pause":       m.pause,
@@ -79,6 +84,7 @@ func TestLife(t *testing.T) {
 		m.quiesce(rt)
 	})
 	s.logPlaces(t)
+	s.logCallOffs(t)
 }
 
 func newModel(w *world) *model {
@@ -107,8 +113,9 @@ func (m *model) buy(t *rapid.T) {
 // buyAs lets a user buy. A refusal for want of units must have been true at some moment: it is wrong if there were
 // enough units both before and after the purchase, since nobody else has bought meanwhile.
 func (m *model) buyAs(t *rapid.T, user, units int64) {
-	before := m.w.sellable(t)
+	before, closed := m.w.sellable(t), m.w.off.closed
 	o, err := m.w.buy(user, units)
+	m.closedTo(t, "a purchase", closed, err)
 	if needed := neededBy(err, units); needed > 0 {
 		if after := m.w.sellable(t); min(before, after) >= needed {
 			t.Fatalf("user %d asks for %d units and is answered %v; before it %d could be sold, after it %d: %s",
@@ -156,6 +163,14 @@ func (m *model) learn(t *rapid.T, id, user int64) {
 		t.Fatalf("order %d was answered to user %d and to user %d", id, owner, user)
 	}
 	m.owners[id] = user
+}
+
+// sell sells units to somebody who pays at once.
+func (m *model) sell(t *rapid.T) {
+	m.buy(t)
+	m.w.record()
+	m.pay(t)
+	m.confirm(t)
 }
 
 func (m *model) pay(t *rapid.T) {
@@ -262,7 +277,9 @@ func (m *model) quiesce(t *rapid.T) {
 	m.w.alive().faults.clear()
 	m.w.calm = true
 	defer func() { m.w.calm = false }()
-	m.w.setEnd(t, time.Now().Add(time.Hour)) // a fault may have left it ended
+	if !m.w.off.known {
+		m.w.setEnd(t, time.Now().Add(time.Hour)) // a fault may have left it ended
+	}
 	m.w.quiesce()
 	for _, p := range m.payments { // a provider may repeat its notices
 		if m.confirmed[p.ID] {
@@ -300,7 +317,8 @@ func (m *model) deltasAddUp(t *rapid.T) {
 		}
 		if err == nil {
 			want += m.keys[key]
-		} else if _, refused := errors.AsType[*voucher.InsufficientStockError](err); !refused {
+		} else if _, refused := errors.AsType[*voucher.InsufficientStockError](err); !refused &&
+			(!m.w.off.known || !errors.Is(err, voucher.ErrCalledOff)) {
 			t.Fatalf("quiescent: a change of stock by %d is answered %v", m.keys[key], err)
 		}
 	}
@@ -315,6 +333,7 @@ func (m *model) deltasAddUp(t *rapid.T) {
 func (m *model) ledgerHolds(t *rapid.T) {
 	v := m.w.view(t)
 	v.oneLiveOrderEach(t)
+	m.noticeCallOff(t, v)
 	if r, live := v.sale, v.live(); r.stock < 0 || r.stock+r.kept+live != r.issued {
 		t.Fatalf("the ledger has %d units, %d kept, and %d units of live orders, of %d issued",
 			r.stock, r.kept, live, r.issued)

@@ -41,6 +41,7 @@ type process struct {
 	payments    *service.Payments
 	vouchers    *voucher.Service
 	tills       *redemption.Tills
+	staff       *redemption.Staff
 	coupons     faultyCoupons
 	waitlists   *waitlist.Waitlists
 	turns       *waitlist.Turns
@@ -99,12 +100,13 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, service.Providers{
-		Default: providerName, ByName: map[string]service.Provider{providerName: s.provider},
+		Default: providerName, ByName: map[string]service.Provider{providerName: sendingBack{s.provider, p.faults}},
 	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
+	p.staff = redemption.NewStaff(p.coupons, notifier)
 	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits()), p.ledger}
 	p.turns = waitlist.NewTurns(kept, p.ids, p.outbox, waitlist.NewMetrics())
 	p.waitlists = waitlist.NewWaitlists(waitlist.Stores{

@@ -20,6 +20,7 @@ type view struct {
 	pending  int64      // operations
 
 	redis   saleRow
+	mode    string // of the sale in Redis
 	holders map[int64]string
 	waiting int64 // entries in the stream
 }
@@ -29,6 +30,7 @@ type saleRow struct {
 	stock, kept, accepted, issued int64 // in Redis the stock contains returned units
 	last                          int64 // number of the last operation, in Redis of the last that was applied
 	extra                         int64 // units that its holders in Redis have beyond one each
+	calledOff                     bool  // in the ledger
 }
 
 type orderRow struct {
@@ -99,9 +101,11 @@ func (m *model) check(t *rapid.T) {
 	}
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)
-	m.couponsAddUp(t, v)
+	steps := m.w.steps(t)
+	m.couponsAddUp(t, v, steps)
 	m.acceptancesBecameOrders(t, v)
-	m.eventsTellTheHistory(t, v)
+	m.callOffAddsUp(t, v)
+	m.eventsTellTheHistory(t, v, steps)
 	m.winnersGetTheirOrder(t, live)
 }
 
@@ -156,7 +160,13 @@ func (m *model) paymentsAddUp(t *rapid.T, v view) {
 			t.Fatalf("order %d is %s and has the received payments %v", o.id, o.status, paidBy[o.id])
 		}
 	}
-	for id, refunds := range m.w.refunded() {
+	refunded := m.w.refunded()
+	for _, p := range v.payments {
+		if p.state == order.PaymentRefunded && refunded[p.id] == 0 {
+			t.Fatalf("payment %s is refunded, and the provider has sent nothing back", p.id)
+		}
+	}
+	for id, refunds := range refunded {
 		if refunds == 0 || stateOf(v.payments, id) != order.PaymentRefunded {
 			t.Fatalf("payment %s was refunded by the provider and is %s", id, stateOf(v.payments, id))
 		}

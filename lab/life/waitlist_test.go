@@ -81,7 +81,9 @@ func (m *model) rush(t *rapid.T) {
 func (m *model) join(t *rapid.T) { m.joinAs(t, m.user(t)) }
 
 func (m *model) joinAs(t *rapid.T, user int64) {
+	closed := m.w.off.closed
 	p, err := m.w.join(user)
+	m.closedTo(t, "joining", closed, err)
 	if bought, is := errors.AsType[*order.AlreadyBoughtError](err); is {
 		m.learn(t, bought.OrderID, user)
 		return
@@ -102,7 +104,9 @@ func (m *model) accept(t *rapid.T) {
 	if rapid.IntRange(0, 2).Draw(t, "fault") == 0 {
 		m.injectOne(t, "accept", "apply", "complete operations", "admit")
 	}
+	invited := m.invitedAt(t, user)
 	p, err := m.w.accept(user)
+	m.closedTo(t, "accepting", invited, err)
 	switch {
 	case err != nil:
 		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrNotInvited, order.ErrPaused, errOffShelf)
@@ -136,7 +140,7 @@ func (m *model) pass(t *rapid.T) {
 
 // windowEnds ends the sale, and with it the list; then it begins again. With a fault it may stay ended.
 func (m *model) windowEnds(t *rapid.T) {
-	if rapid.IntRange(0, 3).Draw(t, "ends") > 0 {
+	if rapid.IntRange(0, 3).Draw(t, "ends") > 0 || m.w.off.known {
 		t.Skip("it goes on") // otherwise few invitations would live long enough to be accepted
 	}
 	end := time.Now().Add(20 * time.Millisecond)
@@ -250,8 +254,7 @@ func (w *world) accept(user int64) (waitlist.Place, error) {
 	if err != nil {
 		return waitlist.Place{}, err
 	}
-	place, _, err := p.waitlists.Accept(ctx, user, v)
-	return place, err
+	return p.waitlists.Accept(ctx, user, v)
 }
 
 func (w *world) leave(user int64) (waitlist.Place, error) {

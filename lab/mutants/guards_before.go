@@ -60,7 +60,7 @@ func beforeGuards() []mutant.Mutant {
 		),
 		packageMutant("strangers take permits for ever", api, "TestStrangersTakeNoPermits$", "want 401",
 			mutant.Change{
-				File: "internal/httpapi/route.go", From: `r.Access != httpkit.ForAll && a.comesWithBadTokens(c, began)`,
+				File: "internal/httpapi/route.go", From: `r.Access != httpkit.ForAll && a.comesWithBadTokens(c, now)`,
 				To: `false`,
 			},
 		),

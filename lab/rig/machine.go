@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"seckill/lab/bench/result"
 )
 
@@ -18,10 +20,7 @@ func (s *Stores) Describe(ctx context.Context) result.Machine {
 		System: runtime.GOOS + "/" + runtime.GOARCH, Processors: runtime.NumCPU(), Processor: processor(),
 		Durability: map[string]string{},
 	}
-	if info, err := s.Redis.Info(ctx, "server").Result(); err == nil {
-		_, rest, _ := strings.Cut(info, "redis_version:")
-		m.Redis, _, _ = strings.Cut(rest, "\r\n")
-	}
+	m.Redis, _ = StoreName(ctx, s.Redis)
 	for _, name := range []string{"appendonly", "appendfsync"} {
 		if got, err := s.Redis.ConfigGet(ctx, name).Result(); err == nil {
 			m.Durability["redis "+name] = got[name]
@@ -35,6 +34,21 @@ func (s *Stores) Describe(ctx context.Context) result.Machine {
 		}
 	}
 	return m
+}
+
+// StoreName returns the name and the version of a Redis, or of what says that it is another server: "Valkey 9.1.2",
+// though that one says "redis_version:7.2.4" too.
+func StoreName(ctx context.Context, rdb redis.UniversalClient) (string, error) {
+	info, err := rdb.Info(ctx, "server").Result()
+	said := func(name string) string {
+		_, rest, _ := strings.Cut(info, "\n"+name+":")
+		value, _, _ := strings.Cut(rest, "\r")
+		return value
+	}
+	if said("server_name") == "valkey" {
+		return "Valkey " + said("valkey_version"), err
+	}
+	return "Redis " + said("redis_version"), err
 }
 
 // commit returns the checkout's commit, with "-dirty" if it has changes.

@@ -14,7 +14,7 @@ const (
 	// envReport is "write" where the tables are written into the document.
 	envReport = "SECKILL_TEST_REPORT"
 
-	document = "../../docs/guards.md"
+	document = "../notes/siege.md"
 )
 
 // guardSet is guards that a sale has.

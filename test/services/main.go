@@ -38,11 +38,16 @@ const usage = `Runs a command with a Redis and a MariaDB at its side.
 
 The command finds them in its environment:
 
-  %-24s host:port of the Redis
-  %-24s DSN of the MariaDB (go-sql-driver); its user may create schemas
+  %-26s host:port of the Redis
+  %-26s DSN of the MariaDB (go-sql-driver); its user may create schemas
 
-With -mysql9 the second one is a MySQL 9, unpacked from Debian unstable.
-If one of these is set already, that server is used and none is started for it.
+Other programs are chosen by
+
+  %-26s a path, redis8 or valkey
+  %-26s a path, mariadb11 or mysql9
+
+where names mean programs unpacked from Debian unstable, once, into the user's cache.
+If an address or a DSN is set already, that server is used and none is started for it.
 redis-server and mariadbd are installed when they are missing, with apt-get as root;
 elsewhere install redis 7 and mariadb 10.11 or later.
 
@@ -65,8 +70,10 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) (code int) {
 	flags := flag.NewFlagSet("services", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	mysql9 := flags.Bool("mysql9", false, "start a MySQL 9 instead of the MariaDB")
-	flags.Usage = func() { fmt.Fprintf(flags.Output(), usage, server.EnvRedisAddr, server.EnvMySQLDSN) }
+	flags.Usage = func() {
+		fmt.Fprintf(flags.Output(), usage, server.EnvRedisAddr, server.EnvMySQLDSN,
+			server.EnvRedisProgram, server.EnvMySQLProgram)
+	}
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return 0
@@ -78,7 +85,7 @@ func run(args []string, stdout, stderr io.Writer) (code int) {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 
-	s := &services{log: stderr, mysql9: *mysql9}
+	s := &services{log: stderr}
 	defer func() {
 		if err := s.close(); err != nil {
 			fmt.Fprintln(stderr, "services:", err)
@@ -118,7 +125,6 @@ func printExports(out io.Writer, whom string, environment []string) {
 // services are the two servers: started here, or named by the environment.
 type services struct {
 	log       io.Writer
-	mysql9    bool          // start MySQL 9 instead of MariaDB
 	redis     *server.Redis // nil if the environment names one
 	redisAddr string
 	mariadb   *server.MariaDB // nil if the environment names one
@@ -156,16 +162,12 @@ func (s *services) start(signals <-chan os.Signal) (stopped os.Signal, err error
 // describe prints one line for each server that the command gets.
 func (s *services) describe() {
 	if s.redis != nil {
-		fmt.Fprintf(s.log, "services: redis %s on %s\n", s.redis.Version, s.redisAddr)
+		fmt.Fprintf(s.log, "services: %s %s on %s\n", s.redis.Name, s.redis.Version, s.redisAddr)
 	} else {
 		fmt.Fprintf(s.log, "services: using the redis on %s (%s)\n", s.redisAddr, server.EnvRedisAddr)
 	}
 	if s.mariadb != nil {
-		name := "mariadb"
-		if s.mysql9 {
-			name = "mysql"
-		}
-		fmt.Fprintf(s.log, "services: %s %s on %s\n", name, s.mariadb.Version, s.mariadb.Addr)
+		fmt.Fprintf(s.log, "services: %s %s on %s\n", s.mariadb.Name, s.mariadb.Version, s.mariadb.Addr)
 	} else {
 		fmt.Fprintf(s.log, "services: using the MySQL that %s names\n", server.EnvMySQLDSN)
 	}
@@ -192,11 +194,7 @@ func (s *services) startMariaDB(ctx context.Context) (err error) {
 		}
 		return nil
 	}
-	start := func(ctx context.Context) (*server.MariaDB, error) { return server.StartMariaDB(ctx) }
-	if s.mysql9 {
-		start = server.StartMySQL9
-	}
-	if s.mariadb, err = start(ctx); err != nil {
+	if s.mariadb, err = server.StartMariaDB(ctx); err != nil {
 		return err
 	}
 	s.mysqlDSN = s.mariadb.DSN("")

@@ -9,6 +9,7 @@ import (
 
 	"seckill/cmd/server/wiring"
 	"seckill/internal/feature"
+	"seckill/internal/features"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
@@ -27,7 +28,8 @@ payment, and its changes. It works beside running instances, with the same setti
 Each line is ok, a warning, a no, or – for what was not measured, with advice. It writes one key, which
 expires, and one row of its own.
 
-Exit code: 0 for go, even with warnings; 3 for no-go; 1 when the checks could not be made.`
+Exit code: 0 for go, even with warnings; 3 for no-go; 2 for settings with which no instance starts; 1 when
+the checks could not be made.`
 
 // Check is the command check.
 func Check(ctx context.Context, env wiring.Env) error {
@@ -51,6 +53,9 @@ func Check(ctx context.Context, env wiring.Env) error {
 	}
 	if cfg.Embedded() {
 		return fmt.Errorf("%w; its console has the list", feature.ErrEmbedded)
+	}
+	if err := features.List().Settings(cfg); err != nil {
+		return err
 	}
 	log, err := wiring.NewLogger(env, cfg)
 	if err != nil {

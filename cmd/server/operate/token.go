@@ -51,48 +51,27 @@ func Token(_ context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, set, tokenHelp); err != nil {
 		return err
 	}
-	inShop := *role == authtoken.RoleTill || *role == authtoken.RoleMerchant
-	switch {
-	case *user < 1 || *user > voucher.MaxID:
-		return cmdline.Misuse(set, fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", *user, voucher.MaxID))
-	case *role != "" && *role != authtoken.RoleAdmin && !inShop:
-		return cmdline.Misuse(set, fmt.Sprintf("-role is %q (allowed: %q, %q, %q, or nothing for a buyer)",
-			*role, authtoken.RoleAdmin, authtoken.RoleMerchant, authtoken.RoleTill))
-	case inShop && (*shop < 1 || *shop > voucher.MaxID):
-		return cmdline.Misuse(set, fmt.Sprintf("-shop is %d, or missing (a %s needs one: 1 to %d)",
-			*shop, *role, voucher.MaxID))
-	case !inShop && *shop != 0:
-		return cmdline.Misuse(set, "-shop is for tills and merchants (-role till, -role merchant) only")
-	case *role != "" && (*level != 0 || *ageDays != 0):
-		return cmdline.Misuse(set, "-level and -agedays are for buyers (no -role) only")
-	case *level < 0 || *level > voucher.MaxID:
-		return cmdline.Misuse(set, fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", *level, voucher.MaxID))
-	case *ageDays < 0 || *ageDays > maxAgeDays:
-		return cmdline.Misuse(set, fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", *ageDays, maxAgeDays))
-	case *ttl <= 0 || *ttl > longestTTL:
+	of := account{*user, *role, *shop, *level, *ageDays}
+	if wrong := of.wrong(); wrong != "" {
+		return cmdline.Misuse(set, wrong)
+	}
+	if *ttl <= 0 || *ttl > longestTTL {
 		return cmdline.Misuse(set, fmt.Sprintf("-ttl is %s (allowed: more than nothing, at most %s)", *ttl, longestTTL))
 	}
 	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return err
 	}
-	secret := cfg.JWT.Secret.Reveal()
-	if secret == "" {
-		secret, err = embedded.ReadSecret(cfg.Stores.DataDir)
-		if errors.Is(err, embedded.ErrNoSecret) {
-			return fmt.Errorf("there is no secret in %s yet: start the service once (make run), or set "+
-				"SECKILL_JWT_SECRET", cfg.Stores.DataDir)
-		}
-		if err != nil {
-			return err
-		}
+	secret, err := secretOf(cfg)
+	if err != nil {
+		return err
 	}
 	rules := wiring.TokenRules(cfg, secret)
 	life, err := chosenLife(set, *ttl, rules.Life(*role))
 	if err != nil {
 		return err
 	}
-	signed, err := signToken(rules, account{*user, *role, *shop, *level, *ageDays}, life)
+	signed, err := signToken(rules, of, life)
 	if err != nil {
 		return err
 	}
@@ -105,6 +84,49 @@ type account struct {
 	user                 int64
 	role                 string
 	shop, level, ageDays int64
+}
+
+// wrong says which flag has a value that it cannot have, and what is allowed, or nothing.
+func (a account) wrong() string {
+	inShop := a.role == authtoken.RoleTill || a.role == authtoken.RoleMerchant
+	switch {
+	case a.user < 1 || a.user > voucher.MaxID:
+		return fmt.Sprintf("-user is %d, or missing (allowed: 1 to %d)", a.user, voucher.MaxID)
+	case a.role != "" && a.role != authtoken.RoleAdmin && !inShop:
+		return fmt.Sprintf("-role is %q (allowed: %q, %q, %q, or nothing for a buyer)",
+			a.role, authtoken.RoleAdmin, authtoken.RoleMerchant, authtoken.RoleTill)
+	case inShop && (a.shop < 1 || a.shop > voucher.MaxID):
+		return fmt.Sprintf("-shop is %d, or missing (a %s needs one: 1 to %d)", a.shop, a.role, voucher.MaxID)
+	case !inShop && a.shop != 0:
+		return "-shop is for tills and merchants (-role till, -role merchant) only"
+	}
+	return a.wrongForBuyer()
+}
+
+// wrongForBuyer is wrong for the flags that only buyers have.
+func (a account) wrongForBuyer() string {
+	switch {
+	case a.role != "" && (a.level != 0 || a.ageDays != 0):
+		return "-level and -agedays are for buyers (no -role) only"
+	case a.level < 0 || a.level > voucher.MaxID:
+		return fmt.Sprintf("-level is %d (allowed: 0, for none, to %d)", a.level, voucher.MaxID)
+	case a.ageDays < 0 || a.ageDays > maxAgeDays:
+		return fmt.Sprintf("-agedays is %d (allowed: 0, for none, to %d)", a.ageDays, maxAgeDays)
+	}
+	return ""
+}
+
+// secretOf returns the secret that signs tokens: the configured one, or the one of the embedded mode.
+func secretOf(cfg config.Config) (string, error) {
+	if secret := cfg.JWT.Secret.Reveal(); secret != "" {
+		return secret, nil
+	}
+	secret, err := embedded.ReadSecret(cfg.Stores.DataDir)
+	if errors.Is(err, embedded.ErrNoSecret) {
+		return "", fmt.Errorf("there is no secret in %s yet: start the service once (make run), or set "+
+			"SECKILL_JWT_SECRET", cfg.Stores.DataDir)
+	}
+	return secret, err
 }
 
 // signToken returns a signed token for an account.

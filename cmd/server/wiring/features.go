@@ -37,10 +37,7 @@ func Core(
 		Units: s.Ledger.KeptUnits(), IDs: shop.ids, Outbox: shop.outbox,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
-		SignIn: feature.SignIn{
-			Issuers: cfg.Session.Issuers, Life: cfg.Session.Life, Rate: cfg.Session.Rate,
-			Tokens: TokenRules(cfg, s.Secret),
-		},
+		Tokens: TokenRules(cfg, s.Secret),
 	}
 }
 

@@ -14,7 +14,7 @@ func TokenRules(cfg config.Config, secret string) authtoken.Rules {
 		Admin: []byte(cfg.JWT.AdminSecret.Reveal()), AdminPrevious: []byte(cfg.JWT.AdminPreviousSecret.Reveal()),
 		Issuer: cfg.JWT.Issuer, Audience: cfg.JWT.Audience,
 		MaxLife: cfg.JWT.MaxLife, AdminMaxLife: cfg.JWT.AdminMaxLife,
-		Accounts: cfg.Session.Issuers != "",
+		Accounts: cfg.Session.Issuers != "", SessionsOnly: !cfg.JWT.Direct,
 	}
 }
 

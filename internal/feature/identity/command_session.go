@@ -5,10 +5,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
 	"seckill/internal/feature"
+	"seckill/internal/feature/identity/issuers"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/voucher"
 )
@@ -20,6 +22,8 @@ they end. Whoever signs in again is let in again, so lock the account at the pro
 
   server session revoke -user 4503599627370497 -why TEXT
   server session revoke -issuer https://login.example/realms/shop -why TEXT
+
+Of a numeric issuer, tokens of staff with such numbers that you have signed yourself are void as well.
 
 It reads the settings of the instances, SECKILL_ISSUERS among them. Who did it, and why, is in the audit trail.`
 
@@ -48,10 +52,17 @@ func session(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		return err
 	}
 	return open.Ledger(ctx, env, func(core feature.Core) error {
-		if core.Settings.Session.Issuers == "" {
+		list, err := readIssuers(core.Settings)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
 			return errors.New("SECKILL_ISSUERS is not set: without it instances do not ask whose tokens are void")
 		}
-		users, err := revoke(ctx, NewLedger(core.DB), core.Ledger, *user, *issuer, trail)
+		whom := revoked{*user, *issuer, slices.ContainsFunc(list, func(i issuers.Issuer) bool {
+			return i.Numeric && i.Name == *issuer
+		})}
+		users, err := revoke(ctx, NewLedger(core.DB), core.Ledger, whom, trail)
 		if err != nil {
 			return err
 		}
@@ -67,32 +78,57 @@ type auditor interface {
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
-// revoke makes the tokens of the user, or of the issuer's users, void. The audit trail has it before it is done.
-func revoke(
-	ctx context.Context, ledger *Ledger, audit auditor, user int64, issuer string, trail cmdline.Trail,
-) (Users, error) {
-	first, last := user, user
-	whose := voucher.FieldChange{Field: "user", To: strconv.FormatInt(user, 10)}
-	if issuer != "" {
-		var (
-			known bool
-			err   error
-		)
-		if first, last, known, err = ledger.Issuer(ctx, issuer); err != nil {
-			return Users{}, err
-		}
-		if !known {
-			return Users{}, fmt.Errorf(
-				"nobody has signed in by the issuer %q yet: it is written as in the file of issuers", issuer)
-		}
-		whose = voucher.FieldChange{Field: "issuer", To: issuer}
+// revoked is whose tokens become void.
+type revoked struct {
+	user    int64
+	issuer  string // its users', instead of one user's
+	numeric bool   // whether these keep their numbers
+}
+
+// of returns the users, in ranges.
+func (r revoked) of(ctx context.Context, ledger *Ledger) (ranges [][2]int64, err error) {
+	if r.issuer == "" {
+		return [][2]int64{{r.user, r.user}}, nil
 	}
-	err := audit.Note(ctx, voucher.Entry{
+	if r.numeric {
+		ranges = append(ranges, [2]int64{1, voucher.FirstAccount - 1})
+	}
+	first, last, known, err := ledger.Issuer(ctx, r.issuer)
+	switch {
+	case err != nil:
+		return nil, err
+	case known:
+		ranges = append(ranges, [2]int64{first, last})
+	case !r.numeric:
+		return nil, fmt.Errorf("nobody has signed in by the issuer %q yet: it is written as in the file of issuers",
+			r.issuer)
+	}
+	return ranges, nil
+}
+
+// revoke makes tokens void. The audit trail has it before it is done.
+func revoke(
+	ctx context.Context, ledger *Ledger, audit auditor, whom revoked, trail cmdline.Trail,
+) (users Users, err error) {
+	ranges, err := whom.of(ctx, ledger)
+	if err != nil {
+		return Users{}, err
+	}
+	whose := voucher.FieldChange{Field: "user", To: strconv.FormatInt(whom.user, 10)}
+	if whom.issuer != "" {
+		whose = voucher.FieldChange{Field: "issuer", To: whom.issuer}
+	}
+	err = audit.Note(ctx, voucher.Entry{
 		By: voucher.Author{Request: "server session"}, Action: voucher.Revoked,
 		Changes: []voucher.FieldChange{whose, {Field: "by", To: trail.By()}, {Field: "why", To: trail.Why()}},
 	})
 	if err != nil {
 		return Users{}, err
 	}
-	return ledger.Revoke(ctx, first, last)
+	for _, r := range ranges {
+		if users, err = ledger.Revoke(ctx, r[0], r[1]); err != nil {
+			return Users{}, err
+		}
+	}
+	return users, nil
 }

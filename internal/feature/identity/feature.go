@@ -6,6 +6,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/feature/identity/issuers"
+	"seckill/internal/kit/config"
 	"seckill/internal/kit/pages"
 )
 
@@ -13,6 +14,10 @@ import (
 func New() feature.Feature {
 	return feature.Feature{
 		Name: "identity", Rules: Rules(), Open: open,
+		Settings: func(cfg config.Config) error {
+			_, err := readIssuers(cfg)
+			return err
+		},
 		Commands: []feature.Command{
 			{Name: "session", Summary: "make the tokens of a user or an issuer void (revoke)", Run: session},
 		},
@@ -21,29 +26,22 @@ func New() feature.Feature {
 
 // open reads the file of issuers. Without one there is nothing of the feature.
 func open(core feature.Core) (feature.Parts, error) {
-	file := core.SignIn.Issuers
-	if file == "" {
-		return feature.Parts{}, nil
-	}
-	list, err := issuers.Read(file)
-	if err != nil {
-		return feature.Parts{}, fmt.Errorf("%w: %w", feature.ErrSettings, err)
-	}
-	if err := checkStaff(list, len(core.SignIn.Tokens.Admin) > 0); err != nil {
-		return feature.Parts{}, fmt.Errorf("%w: %w", feature.ErrSettings, err)
+	list, err := readIssuers(core.Settings)
+	if err != nil || len(list) == 0 {
+		return feature.Parts{}, err
 	}
 	var (
 		ledger   = NewLedger(core.DB)
 		void     = &Void{}
 		now      = core.Front.Now
 		verifier = issuers.NewVerifier(list, issuers.SourceOf, now, core.Log)
-		sessions = NewSessions(verifier, ledger, void, core.SignIn.Tokens, core.SignIn.Life, now, core.Log)
+		sessions = NewSessions(verifier, ledger, void, core.Tokens, core.Settings.Session.Life, now, core.Log)
 		metrics  = newMetrics(verifier, void)
 	)
 	return feature.Parts{
 		Routes: Routes(Service{
 			Exchange: sessions.Exchange, Observe: metrics.observe,
-			Address: core.Front.Address, Take: NewBudget(core.SignIn.Rate, now).Take,
+			Address: core.Front.Address, Take: NewBudget(core.Settings.Session.Rate, now).Take,
 			End: func(ctx context.Context, userID int64) error {
 				users, err := ledger.Revoke(ctx, userID, userID)
 				if err == nil {
@@ -72,13 +70,33 @@ func providers(list []issuers.Issuer) (all []pages.Provider) {
 	return all
 }
 
-// checkStaff refuses issuers that name staff unless the tokens of staff have a secret of their own. With one secret for
-// all roles, whoever makes buyers' tokens could make admins' as well.
-func checkStaff(list []issuers.Issuer, own bool) error {
+// readIssuers reads the file of issuers, and checks that it fits the other settings. Without a file there are none.
+func readIssuers(cfg config.Config) ([]issuers.Issuer, error) {
+	if cfg.Session.Issuers == "" {
+		return nil, nil
+	}
+	list, err := issuers.Read(cfg.Session.Issuers)
+	if err == nil {
+		err = checkSettings(list, cfg.JWT)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", feature.ErrSettings, err)
+	}
+	return list, nil
+}
+
+// checkSettings refuses issuers that name staff unless the tokens of staff have a secret of their own: with one secret
+// for all roles, whoever makes buyers' tokens could make admins' as well. It refuses a numeric issuer while somebody
+// else may give numbers to buyers, too.
+func checkSettings(list []issuers.Issuer, tokens config.JWT) error {
 	for _, i := range list {
-		if i.Staff.Names() && !own {
+		if i.Staff.Names() && tokens.AdminSecret == "" {
 			return fmt.Errorf("issuer %q: staff needs SECKILL_JWT_ADMIN_SECRET, which is not set (allowed: set it, or "+
 				"leave staff out)", i.Name)
+		}
+		if i.Numeric && tokens.Direct {
+			return fmt.Errorf("issuer %q: numeric needs SECKILL_JWT_DIRECT=false, as tokens that somebody else has "+
+				"signed could give the same numbers to other people (allowed: set it, or leave numeric out)", i.Name)
 		}
 	}
 	return nil

@@ -155,19 +155,30 @@ func TestRevokeIsAudited(t *testing.T) {
 		if err := set.Parse([]string{"-why", "lost phone"}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := revoke(t.Context(), ledger, l.Store, 0, "https://nobody", trail); err == nil {
+		of := func(user int64, issuer string, numeric bool) error {
+			_, err := revoke(t.Context(), ledger, l.Store, revoked{user, issuer, numeric}, trail)
+			return err
+		}
+		if err := of(0, "https://nobody", false); err == nil {
 			t.Error("an issuer that nobody has signed in by: no error")
 		}
 		if _, err := ledger.Account(t.Context(), "https://some", "1"); err != nil {
 			t.Fatal(err)
 		}
 		for user, issuer := range map[int64]string{42: "", 0: "https://some"} {
-			if _, err := revoke(t.Context(), ledger, l.Store, user, issuer, trail); err != nil {
+			if err := of(user, issuer, false); err != nil {
 				t.Fatal(err)
 			}
 		}
+		if err := of(0, "https://numbers", true); err != nil { // nobody of it has an account
+			t.Fatal(err)
+		}
+		const numbers = "SELECT COUNT(*) FROM tb_session_void WHERE first_user = 1 AND last_user = 4503599627370495"
+		if n := l.Number(t, numbers); n != 1 {
+			t.Error("a numeric issuer's users are not void")
+		}
 		all, err := l.Entries(t.Context(), voucher.AuditFilter{}, math.MaxInt64, 10)
-		if err != nil || len(all) != 2 {
+		if err != nil || len(all) != 3 {
 			t.Fatalf("%+v, %v", all, err)
 		}
 		whose := map[string]bool{}
@@ -179,7 +190,8 @@ func TestRevokeIsAudited(t *testing.T) {
 			}
 			whose[e.Changes[0].Field+" "+e.Changes[0].To] = true
 		}
-		if !whose["user 42"] || !whose["issuer https://some"] {
+		if !whose["user 42"] || !whose["issuer https://some"] ||
+			!whose["issuer https://numbers"] {
 			t.Errorf("of whom: %v", whose)
 		}
 	})

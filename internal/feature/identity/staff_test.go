@@ -3,11 +3,13 @@ package identity
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"seckill/internal/feature/identity/issuers"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/config"
 )
 
 // Staff get the role that they sign in for, and no other; a session above a buyer's ends an hour after the sign-in at
@@ -83,22 +85,64 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
-// One secret for all roles would let whoever makes buyers' tokens make the staff's.
-func TestStaffNeedsSecret(t *testing.T) {
+// One secret for all roles would let whoever makes buyers' tokens make the staff's; two sources of numbers would give
+// one number to two people.
+func TestSettingsFit(t *testing.T) {
 	t.Parallel()
+	secret := config.Secret("fedcba9876543210fedcba9876543210")
 	nobody := issuers.Issuer{Name: "a"}
 	somebody := issuers.Issuer{Name: "b", Staff: issuers.Staff{Roles: map[issuers.Role][]string{issuers.Till: {"t"}}}}
-	for _, tc := range []struct {
-		list []issuers.Issuer
-		own  bool
-		ok   bool
+	numeric := issuers.Issuer{Name: "c", Numeric: true}
+	for name, tc := range map[string]struct {
+		list   []issuers.Issuer
+		tokens config.JWT
+		want   string
 	}{
-		{[]issuers.Issuer{nobody}, false, true},
-		{[]issuers.Issuer{nobody, somebody}, false, false},
-		{[]issuers.Issuer{nobody, somebody}, true, true},
+		"buyers":                    {[]issuers.Issuer{nobody}, config.JWT{Direct: true}, ""},
+		"staff, one secret":         {[]issuers.Issuer{nobody, somebody}, config.JWT{Direct: true}, "SECKILL_JWT_ADMIN_SECRET"},
+		"staff, two secrets":        {[]issuers.Issuer{nobody, somebody}, config.JWT{Direct: true, AdminSecret: secret}, ""},
+		"numbers from two sources":  {[]issuers.Issuer{nobody, numeric}, config.JWT{Direct: true}, "SECKILL_JWT_DIRECT"},
+		"numbers from the provider": {[]issuers.Issuer{nobody, numeric}, config.JWT{}, ""},
+		"numbers from nowhere":      {[]issuers.Issuer{nobody}, config.JWT{}, ""},
 	} {
-		if err := checkStaff(tc.list, tc.own); (err == nil) != tc.ok {
-			t.Errorf("%+v, a secret of their own %t: %v", tc.list, tc.own, err)
+		err := checkSettings(tc.list, tc.tokens)
+		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
+	}
+}
+
+// A buyer of a numeric issuer keeps their number, without a look at the ledger; as staff the same person has an account.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	accounts := &fakeAccounts{}
+	s := newSessions(accounts, authtoken.Rules{
+		Admin: []byte("fedcba9876543210fedcba9876543210"), SessionsOnly: true,
+	}, noon)
+	verify := s.verify
+	s.verify = func(ctx context.Context, token string) (issuers.Person, error) {
+		who, err := verify(ctx, token)
+		who.Number, who.Roles = 42, map[issuers.Role]int64{issuers.Admin: 0}
+		return who, err
+	}
+	v, err := authtoken.NewVerifier(s.rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for purpose, want := range map[Purpose]int64{ForShop: 42, ForConsole: firstAccount + 5} {
+		got, err := s.Exchange(t.Context(), "a.b.c", purpose)
+		if err != nil || got.UserID != want {
+			t.Fatalf("for the %s: %+v, %v; want user %d", purpose, got, err, want)
+		}
+		if who, err := v.Verify(got.Token, noon); err != nil || who.UserID != want {
+			t.Errorf("for the %s: the token says %+v, %v", purpose, who, err)
+		}
+	}
+	if n := accounts.asked.Load(); n != 1 {
+		t.Errorf("the ledger was asked %d times, want once, for the admin", n)
+	}
+	s.void.Tell(Users{First: 42, Last: 42, Before: noon})
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); !errors.Is(err, issuers.ErrRefused) {
+		t.Errorf("a revoked number: %v", err)
 	}
 }

@@ -114,7 +114,7 @@ func (v *Void) forget(now time.Time) {
 		}
 	}
 	for users, before := range v.ranges {
-		if before < last {
+		if before < last && users[0] >= voucher.FirstAccount {
 			delete(v.ranges, users)
 		}
 	}

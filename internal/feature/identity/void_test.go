@@ -134,13 +134,14 @@ func TestVoidIsForgotten(t *testing.T) {
 	t.Parallel()
 	v := &Void{}
 	v.Tell(Users{First: firstAccount, Last: firstAccount, Before: noon}, Users{First: 42, Last: 42, Before: noon},
-		Users{First: firstAccount, Last: firstAccount + 9, Before: noon})
-	v.forget(noon.Add(KeepVoid))
-	if v.count() != 3 {
-		t.Errorf("in time: %d are known, want 3", v.count())
+		Users{First: firstAccount, Last: firstAccount + 9, Before: noon},
+		Users{First: 1, Last: firstAccount - 1, Before: noon.Add(-time.Hour)})
+	v.forget(noon.Add(KeepVoid - time.Hour))
+	if v.count() != 4 {
+		t.Errorf("in time: %d are known, want 4", v.count())
 	}
 	v.forget(noon.Add(KeepVoid + time.Second))
-	if v.count() != 1 || !v.Covers(42, noon) {
-		t.Errorf("afterwards: %d are known, want user 42", v.count())
+	if v.count() != 2 || !v.Covers(42, noon) || !v.Covers(43, noon.Add(-time.Hour)) {
+		t.Errorf("afterwards: %d are known, want user 42 and all numbers", v.count())
 	}
 }

@@ -94,12 +94,11 @@ func placeIn(s State) Place {
 
 // fakeLists answers with one place, or fails.
 type fakeLists struct {
-	place    Place
-	err      error
-	accept   error // of accepting
-	join     error // of joining
-	repeated bool  // the invitation was accepted before
-	said     **bool
+	place  Place
+	err    error
+	accept error // of accepting
+	join   error // of joining
+	said   **bool
 }
 
 func (f fakeLists) Join(_ context.Context, _ int64, _ voucher.Voucher, standing *bool) (Place, error) {
@@ -109,9 +108,8 @@ func (f fakeLists) Join(_ context.Context, _ int64, _ voucher.Voucher, standing 
 	return f.place, cmp.Or(f.join, f.err)
 }
 
-func (f fakeLists) Accept(context.Context, int64, voucher.Voucher) (Place, bool, error) {
-	err := cmp.Or(f.accept, f.err)
-	return f.place, !f.repeated && err == nil, err
+func (f fakeLists) Accept(context.Context, int64, voucher.Voucher) (Place, error) {
+	return f.place, cmp.Or(f.accept, f.err)
 }
 
 func (f fakeLists) Leave(context.Context, int64, int64) (Place, error) { return f.place, f.err }

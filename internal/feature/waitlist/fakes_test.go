@@ -50,8 +50,9 @@ func (f *fakeStores) Join(_ context.Context, _ int64, joining []Joining, _ int64
 	places := make(map[int64]Place)
 	for _, j := range joining {
 		if f.bought[j.UserID] == 0 {
+			yes := j.yes() || places[j.UserID].Standing
 			places[j.UserID] = Place{
-				UserID: j.UserID, Position: j.UserID, State: Waiting, Standing: j.Standing != nil && *j.Standing,
+				UserID: j.UserID, Position: j.UserID, State: Waiting, Standing: yes, Claims: yes,
 			}
 		}
 	}
@@ -68,6 +69,7 @@ func (f *fakeStores) Accept(_ context.Context, _ voucher.Voucher, user, orderID 
 	case p.State == Invited:
 		p.State, p.OrderID = Accepted, orderID
 		f.places[user] = p
+		p.Claims = true
 	case p.State != Accepted && p.State != Bought:
 		return p, ErrNotInvited
 	}

@@ -1,6 +1,7 @@
 package waitlist_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -10,7 +11,9 @@ import (
 	"testing"
 
 	"seckill/internal/feature/waitlist"
+	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher"
 )
 
 // TestHistories repeats each step of random histories of the model in a ledger, and compares sale and places after it.
@@ -51,6 +54,11 @@ func (h *history) live(rnd *rand.Rand, steps int) {
 			return
 		}
 	}
+	for _, step := range h.model.rest() {
+		h.steps = append(h.steps, step)
+		h.do(step, h.model)
+	}
+	h.compare()
 }
 
 // do applies one step to the ledger. before is a shallow copy of the model before the step.
@@ -80,7 +88,14 @@ func (h *history) do(step string, before *model) {
 	case "rebuild":
 		h.rebuilt()
 	case "restock":
-		if n != 0 {
+		switch {
+		case n == 0:
+		case before.calledOff:
+			_, err := h.ChangeStock(h.tb.Context(), h.voucher, ledgertest.Admin, n, "late")
+			if !errors.Is(err, voucher.ErrCalledOff) {
+				h.tb.Errorf("the stock is changed after the call-off: %v", err)
+			}
+		default:
 			h.restock(n, before.stock)
 		}
 	case "buy":
@@ -95,8 +110,23 @@ func (h *history) do(step string, before *model) {
 		h.pass(h.model.now - before.now)
 	case "the":
 		h.end()
+	case "call":
+		_, err := h.CallOff(h.tb.Context(), h.voucher, voucher.Author{AdminID: 7}, "the price was wrong")
+		h.must(err)
+	case "unwind":
+		h.unwind()
 	case "turn":
 		h.turn()
+	}
+}
+
+// unwind ends the orders of the sale, if it is one to be unwound.
+func (h *history) unwind() {
+	sales, err := h.SalesToUnwind(h.tb.Context())
+	h.must(err)
+	if slices.Contains(sales, h.voucher) {
+		_, _, err := h.Unwind(h.tb.Context(), 1, h.voucher, 0, 1000)
+		h.must(err)
 	}
 }
 
@@ -107,6 +137,9 @@ func (h *history) rebuilt() {
 	held := int64(0)
 	for _, o := range snap.Live {
 		held += o.Quantity.Units()
+	}
+	if snap.Voucher.Sale.IsCalledOff() != h.model.calledOff {
+		h.tb.Errorf("a rebuild finds the sale called off: %t", snap.Voucher.Sale.IsCalledOff())
 	}
 	if snap.Voucher.Sale.Stock != h.model.stock || held != int64(len(h.model.live)) {
 		h.tb.Errorf("a rebuild finds %d units and %d held, want %d and %d", snap.Voucher.Sale.Stock, held,
@@ -124,6 +157,29 @@ func (h *history) rebuilt() {
 	}
 }
 
+// compareCallOff compares what the report of a sale that was called off says: withdrawn is its stock. The call-off is
+// one operation and one audit entry, however often it is asked for.
+func (h *history) compareCallOff() {
+	m := h.model
+	u, err := h.Unwinding(h.tb.Context(), h.voucher)
+	h.must(err)
+	if u.CalledOff.IsZero() == m.calledOff || u.Withdrawn != m.stock || u.Kept != m.kept ||
+		u.Orders[order.FateUnpaid].Units != int64(len(m.live)) {
+		h.tb.Errorf("the report says %+v, the model %+v", u, *m)
+	}
+	want := int64(0)
+	if m.calledOff {
+		want = 1
+	}
+	ops := h.Number(h.tb, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND kind = ?", h.voucher,
+		order.CallingOff)
+	entries := h.Number(h.tb, "SELECT COUNT(*) FROM tb_audit WHERE voucher_id = ? AND action = ?", h.voucher,
+		voucher.CalledOff)
+	if ops != want || entries != want {
+		h.tb.Errorf("calling off is %d operations and %d audit entries, want %d", ops, entries, want)
+	}
+}
+
 func (h *history) compare() {
 	m, s := h.model, h.row()
 	const says = "stock %d, kept %d, accepted %d, issued %d, open %t"
@@ -137,6 +193,7 @@ func (h *history) compare() {
 		places[i] = placeText(p.user, p.state, p.missed)
 	}
 	h.want(strings.Join(places, ", "))
+	h.compareCallOff()
 	live := slices.Sorted(func(yield func(int64) bool) {
 		for user := range m.live {
 			if !yield(user) {

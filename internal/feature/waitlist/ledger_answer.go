@@ -45,6 +45,7 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 		if row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline)) {
 			return ErrNotInvited
 		}
+		claimed := row.Claimed
 		row.OrderID = &orderID
 		rows := []placeRow{row}
 		if err := k.ask(rows, false); err != nil {
@@ -52,6 +53,7 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 		}
 		k.list.Invited--
 		place = rows[0].place()
+		place.Claims = !claimed
 		return k.finish()
 	})
 	if err != nil {

@@ -19,6 +19,9 @@ type Joining struct {
 	Standing *bool // whether they say yes for whenever it is their turn; nil: as before
 }
 
+// yes reports whether the user says yes.
+func (j Joining) yes() bool { return j.Standing != nil && *j.Standing }
+
 // errClosed: the list has to be opened first, under the sale's lock.
 var errClosed = errors.New("the waiting list is closed")
 
@@ -130,10 +133,12 @@ func (l *Ledger) addPlaces(
 		list.LastPosition++
 		rows[i] = placeRow{
 			VoucherID: list.VoucherID, Position: list.LastPosition, UserID: j.UserID, State: Waiting, CreateTime: now,
-			Standing: j.Standing != nil && *j.Standing,
+			Standing: j.yes(),
 		}
 		rows[i].Claimed = rows[i].Standing
-		places[j.UserID] = rows[i].placeBehind(ahead + int64(i))
+		place := rows[i].placeBehind(ahead + int64(i))
+		place.Claims = place.Claimed
+		places[j.UserID] = place
 	}
 	if err := sqlkit.CreateAll(tx, rows); err != nil {
 		return fmt.Errorf("inserting %d places: %w", len(rows), err)
@@ -187,14 +192,17 @@ func withoutOpen(
 			return nil, nil, fmt.Errorf("reading open places: %w", err)
 		}
 		for _, row := range rows {
+			claimed := row.place().Claimed
 			if row, err = row.say(tx, says[row.UserID]); err != nil {
 				return nil, nil, err
 			}
-			places[row.UserID] = row.place()
+			place := row.place()
 			if row.State == Waiting {
 				ahead, _ := slices.BinarySearchFunc(first, turnOf{row.Missed, row.Position}, turnOf.compare)
-				places[row.UserID] = row.placeBehind(int64(ahead))
+				place = row.placeBehind(int64(ahead))
 			}
+			place.Claims = place.Claimed && !claimed
+			places[row.UserID] = place
 		}
 	}
 	for _, user := range users {

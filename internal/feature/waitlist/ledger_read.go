@@ -144,9 +144,9 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 	err := l.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l "+
 		"JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id JOIN tb_voucher v ON v.id = l.voucher_id "+
 		"WHERE l.open = @true AND ("+
-		// the sale has ended, was paused, or goes on
+		// the sale has ended, was paused, or goes on, which it no longer does once it was called off
 		"s.end_time <= @now AND (l.invited > 0 OR "+waiting+") "+
-		"OR "+stands+" <> (l.paused_at IS NOT NULL) "+
+		"OR s.called_off IS NULL AND "+stands+" <> (l.paused_at IS NOT NULL) "+
 		// a unit for somebody who waits; a window that has passed
 		"OR NOT "+stands+" AND (s.kept - s.accepted > l.invited AND "+waiting+
 		" OR l.invited > 0 AND "+places("p.state = @invited AND p.deadline <= @now")+") "+

@@ -124,7 +124,12 @@ func TestCalledOff(t *testing.T) {
 		if _, err := r.accept(12); !errors.Is(err, voucher.ErrCalledOff) {
 			t.Errorf("accepted after that: %v", err)
 		}
-		r.turn()
+		_, err = r.ChangeVoucher(t.Context(), r.voucher, ledgertest.Admin, func(v *voucher.Voucher) error {
+			v.Status = voucher.OffShelf
+			return nil
+		})
+		r.must(err)
+		r.turn() // the shelf makes nothing due
 		r.want("11 accepted, 12 called_off, 13 called_off")
 		if s := r.row(); s.Kept != 2 || s.Stock != 0 {
 			t.Errorf("beside an acceptance the sale is %+v", s)

@@ -64,6 +64,7 @@ type Place struct {
 	State     State
 	Standing  bool  // it is accepted as soon as its turn comes
 	Claimed   bool  // its unit was claimed before guards: it was accepted, or its user has once said yes beforehand
+	Claims    bool  // the call that returned it claimed its unit: of all calls about a place, one does
 	Missed    int64 // how many invitations it has missed
 	// Ahead is how many wait before it, up to MaxCounted; set for places that wait. Those who are invited are not
 	// among them.

@@ -21,9 +21,8 @@ type Service interface {
 	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList,
 	// ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
-	// Accept accepts the user's invitation; first: this call did. voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace,
-	// ErrNotInvited.
-	Accept(ctx context.Context, userID int64, v voucher.Voucher) (p Place, first bool, err error)
+	// Accept accepts the user's invitation. voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
 	// Leave gives up the user's place and its invitation. voucher.ErrNotFound, voucher.ErrNotSeckill, ErrNoPlace,
 	// ErrAccepted.
 	Leave(ctx context.Context, userID, voucherID int64) (Place, error)
@@ -116,7 +115,7 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		ctx = context.WithoutCancel(ctx) // whoever hangs up claims a unit all the same; a join ends in time
 	}
 	p, err := h.lists.Join(ctx, who.UserID, v, says)
-	settle(p.Standing, err)
+	settle(p.Claims, err)
 	return placeAnswer(http.StatusCreated, p, err)
 }
 
@@ -130,16 +129,17 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	p, first, err := h.lists.Accept(c.Request.Context(), who.UserID, v)
-	settle(first, err)
+	p, err := h.lists.Accept(c.Request.Context(), who.UserID, v)
+	settle(p.Claims, err)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	return acceptedAnswer(p)
 }
 
-// claim reserves a unit in the guards' shares. Call settle with the call's error, and whether it has claimed the unit.
-// claim reserves nothing if the place's unit is claimed already and the call goes on with a place in that state.
+// claim reserves a unit in the guards' shares. Call settle with the call's error, and whether it has claimed the unit:
+// of calls that come at once, each has reserved one. claim reserves nothing if the place's unit is claimed already and
+// the call goes on with a place in that state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
 ) (settle func(claimed bool, err error), err error) {

@@ -31,12 +31,14 @@ func TestGuards(t *testing.T) {
 	t.Parallel()
 	const none = httpkit.Outcome(-1)
 	barred, full := apitest.StoppedError("COOL_DOWN"), apitest.StoppedError("SHARE_TAKEN")
-	waiting, claimed, bought := placeIn(Waiting), placeIn(Accepted), placeIn(Bought)
+	waiting, accepted, bought := placeIn(Waiting), placeIn(Accepted), placeIn(Bought)
+	claimed := accepted
 	claimed.Claimed = true
 	earlier := bought // a place that has become an order, of a user who may join again
 	earlier.Claimed, earlier.Standing = true, true
 	sleeper := waiting
 	sleeper.Standing = false
+	claims := func(p Place) Place { p.Claims = true; return p }
 	for name, tc := range map[string]struct {
 		ask          string
 		entry, share error
@@ -48,8 +50,9 @@ func TestGuards(t *testing.T) {
 		"joining, barred":  {"POST ", barred, nil, fakeLists{place: waiting}, "COOL_DOWN", none},
 		"looking":          {"GET ", barred, full, fakeLists{place: waiting}, "", none},
 		"leaving":          {"POST /leave", barred, full, fakeLists{place: waiting}, "", none},
-		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", httpkit.Won},
-		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: earlier}, "", httpkit.Won},
+		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: claims(waiting)}, "", httpkit.Won},
+		"saying yes twice": {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", httpkit.Refused},
+		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: claims(earlier)}, "", httpkit.Won},
 		"saying yes, paused": {
 			"POST ?standing=true", nil, nil,
 			fakeLists{place: waiting, join: order.ErrPaused},
@@ -72,13 +75,13 @@ func TestGuards(t *testing.T) {
 		"to a full share":      {"POST ?standing=true", nil, full, fakeLists{place: sleeper}, "SHARE_TAKEN", none},
 		"again":                {"POST ?standing=true", nil, full, fakeLists{place: claimed}, "", none},
 		"taking back":          {"POST ?standing=false", nil, full, fakeLists{place: waiting}, "", none},
-		"accepting":            {"POST /accept", nil, nil, fakeLists{place: bought}, "", httpkit.Won},
+		"accepting":            {"POST /accept", nil, nil, fakeLists{place: claims(bought)}, "", httpkit.Won},
 		"accepting, barred":    {"POST /accept", barred, nil, fakeLists{place: bought}, "COOL_DOWN", none},
-		"accepting, undecided": {"POST /accept", nil, nil, fakeLists{place: placeIn(Accepted)}, "", httpkit.Won},
+		"accepting, undecided": {"POST /accept", nil, nil, fakeLists{place: claims(accepted)}, "", httpkit.Won},
 		"accepting, no share":  {"POST /accept", nil, full, fakeLists{place: bought}, "SHARE_TAKEN", none},
 		"accepting, claimed":   {"POST /accept", nil, full, fakeLists{place: claimed}, "", none},
 		"accepting, meanwhile": {
-			"POST /accept", nil, nil, fakeLists{place: bought, repeated: true}, "", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{place: bought}, "", httpkit.Refused,
 		},
 		"accepting, too late": {
 			"POST /accept", nil, nil, fakeLists{place: waiting, accept: ErrNotInvited}, "NOT_INVITED", httpkit.Refused,

@@ -151,15 +151,19 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 	if err != nil {
 		return orUnavailable(err)
 	}
+	claimed := make(map[int64]bool)
 	for i, it := range items {
-		p, has := places[it.Request.UserID]
+		user := it.Request.UserID
+		p, has := places[user]
 		switch {
 		case refused != nil:
 			it.Answer.err = refused
-		case has:
+		case has: // of a user's calls that share the transaction, one claims the unit: a yes
+			p.Claims = p.Claims && it.Request.yes() && !claimed[user]
+			claimed[user] = claimed[user] || p.Claims
 			it.Answer.place = p
 		default:
-			it.Answer.err = w.bought(ctx, order.BuyerKey{VoucherID: sale.VoucherID, UserID: it.Request.UserID}, held[i])
+			it.Answer.err = w.bought(ctx, order.BuyerKey{VoucherID: sale.VoucherID, UserID: user}, held[i])
 		}
 	}
 	return nil
@@ -263,36 +267,36 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 }
 
 // Accept accepts the user's invitation and waits a little for the order that it becomes. It returns the place as
-// Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless; first reports whether
-// this call accepted it. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
-func (w *Waitlists) Accept(
-	ctx context.Context, userID int64, v voucher.Voucher,
-) (p Place, first bool, err error) {
+// Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless. Errors:
+// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
+func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
 	id, err := w.stores.IDs.Next(ctx)
 	if err != nil {
-		return Place{}, false, orUnavailable(err)
+		return Place{}, orUnavailable(err)
 	}
 	step, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
-	if p, err = w.stores.Ledger.Accept(step, v, userID, id); err != nil || p.State != Accepted {
-		return p, false, orUnavailable(err)
+	p, err := w.stores.Ledger.Accept(step, v, userID, id)
+	if err != nil || p.State != Accepted {
+		return p, orUnavailable(err)
 	}
-	if first = p.OrderID == id; first {
+	if p.OrderID == id {
 		w.metrics.Answered(true)
 	}
 	w.stores.Outbox.RequestFlush(v.ID) // it is decided also if this caller goes away
 	deciding, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	if err := w.stores.Outbox.Flush(deciding, v.ID); err != nil {
-		return p, first, nil // it is accepted, and any outbox goes on
+		return p, nil // it is accepted, and any outbox goes on
 	}
 	if err := w.stores.Turns.Take(deciding, v.ID); err != nil {
-		return p, first, nil // likewise
+		return p, nil // likewise
 	}
 	if decided, err := w.Place(ctx, userID, v.ID); err == nil && decided.Position == p.Position {
-		return decided, first, nil
+		decided.Claims = p.Claims
+		return decided, nil
 	}
-	return p, first, nil
+	return p, nil
 }
 
 // Leave gives up the user's place, and its invitation if it has one. Errors: voucher.ErrNotFound,

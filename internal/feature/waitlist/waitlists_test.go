@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,8 +94,46 @@ func TestJoinsShareTransactions(t *testing.T) {
 	})
 }
 
-// Accepting answers what became of it if that is known soon, and else that it is accepted. Repeated, it is not the
-// first time.
+// Of a user's calls that share a transaction, one claims the unit, and it says yes.
+func TestSharedJoinsClaimOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := soldOut()
+		f.slow = 10 * time.Millisecond
+		w := f.waitlists()
+		var calls sync.WaitGroup
+		var claims, silent atomic.Int64
+		join := func(user int64, standing *bool) {
+			calls.Go(func() {
+				p, err := w.Join(t.Context(), user, listed(), standing)
+				if err != nil {
+					t.Error(err)
+				}
+				if p.Claims && standing == nil {
+					silent.Add(1)
+				}
+				if p.Claims {
+					claims.Add(1)
+				}
+			})
+		}
+		join(1, nil) // the others wait for it
+		synctest.Wait()
+		for range 5 {
+			join(5, nil)
+			join(5, new(true))
+		}
+		calls.Wait()
+		w.Close()
+		if len(f.joins) != 2 || claims.Load() != 1 || silent.Load() != 0 {
+			t.Errorf("%d claims in %d transactions, %d by calls that say nothing", claims.Load(), len(f.joins),
+				silent.Load())
+		}
+	})
+}
+
+// Accepting answers what became of it if that is known soon, and else that it is accepted. Repeated, it claims no
+// second unit.
 func TestAccept(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
@@ -125,9 +164,9 @@ func TestAccept(t *testing.T) {
 			if tc.set != nil {
 				tc.set(f)
 			}
-			p, first, err := f.waitlists().Accept(t.Context(), 5, listed())
-			if !errors.Is(err, tc.err) || first != tc.first || err == nil && p.State != tc.want {
-				t.Errorf("%s, first %t, %v; want %s, %t, %v", p.State, first, err, tc.want, tc.first, tc.err)
+			p, err := f.waitlists().Accept(t.Context(), 5, listed())
+			if !errors.Is(err, tc.err) || p.Claims != tc.first || err == nil && p.State != tc.want {
+				t.Errorf("%s, claims %t, %v; want %s, %t, %v", p.State, p.Claims, err, tc.want, tc.first, tc.err)
 			}
 			if asked := f.requested > 0; asked != (tc.want == Accepted || tc.place == Accepted || tc.first) {
 				t.Errorf("any outbox was asked: %t", asked)

@@ -20,7 +20,7 @@ var ErrUnkeyedOutcome = errors.New("outcome of a purchase without a key is unkno
 
 // Rules is the table from the domain's errors to answers. The first rule that matches decides: what a sale answers most
 // often comes first, and an unknown outcome before an unavailable store, which would promise that nothing was changed.
-// docs/http.md and the console's list of refusals are written from it (make docs).
+// The codes in web/openapi.yaml and the console's list of refusals are written from it (make docs).
 func Rules() []httpkit.Rule { return slices.Concat(saleRules, coreRules) }
 
 // saleRules are the most frequent answers of a sale: thousands a second in a rush.

@@ -29,6 +29,7 @@ var (
 
 	errAccount = errors.New("the token's subject is an account's, and the token is of no session")
 	errSession = errors.New("the token is of a session, and its subject is no account's")
+	errDirect  = errors.New("the token is a buyer's and of no session")
 )
 
 // claims are the claims that this service uses.
@@ -156,19 +157,34 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	if c.issued.given {
 		who.Issued = time.Unix(c.issued.at, 0)
 	}
-	if r.Accounts {
-		account := id >= voucher.FirstAccount && id <= voucher.LastAccount
-		switch session := string(c.via) == viaSession; {
-		case account && !session:
-			return Identity{}, errAccount
-		case session && !account:
-			return Identity{}, errSession
-		}
+	if err := r.checkSource(id, who.Role, string(c.via) == viaSession); err != nil {
+		return Identity{}, err
 	}
 	if err := c.checkLife(r.Life(who.Role), now); err != nil {
 		return Identity{}, err
 	}
 	return who, nil
+}
+
+// checkSource checks that a user's id comes from where it may: a session, or whoever signs tokens directly.
+func (r *Rules) checkSource(id int64, role string, session bool) error {
+	account, buyer := id >= voucher.FirstAccount && id <= voucher.LastAccount, role == RoleBuyer
+	switch {
+	case !r.Accounts:
+		return nil
+	case account && !session:
+		return errAccount
+	case session && !account && !r.ownNumber(id, role):
+		return errSession
+	case r.SessionsOnly && buyer && !session && id <= voucher.LastAccount:
+		return errDirect
+	}
+	return nil
+}
+
+// ownNumber reports whether a session may have an id that is no account's: the number of a buyer at their provider.
+func (r *Rules) ownNumber(id int64, role string) bool {
+	return r.SessionsOnly && role == RoleBuyer && id >= 1 && id < voucher.FirstAccount
 }
 
 // roleOf returns the role that a token claims: a buyer's, unless it is one of the others.

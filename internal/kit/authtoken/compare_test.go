@@ -37,6 +37,7 @@ func ruleSets() []Rules {
 		{Secret: secret, Previous: previous},
 		{Secret: secret, Issuer: "login", Audience: "shop", Accounts: true},
 		{Secret: secret, Previous: previous, Admin: admins, AdminPrevious: retired},
+		{Secret: secret, Admin: admins, Accounts: true, SessionsOnly: true},
 		{
 			Secret: secret, Previous: previous, Issuer: "https://login.example/优", MaxLife: 2 * time.Hour,
 			AdminMaxLife: 10 * time.Minute,

@@ -23,7 +23,8 @@
 //     from 1 on, and whole seconds since 1970. Any other value, such as text or a fraction, counts as absent: the
 //     claims may mean something else to other services.
 //   - via is text. Where Rules.Accounts is set, only tokens with via "session" have the ids of accounts, and they have
-//     no other.
+//     no other. Where Rules.SessionsOnly is set, too, buyers' tokens have via "session", unless their user is a
+//     rehearsal's, and may also have an id below those of accounts.
 //   - If Rules bound the life of a token, iat is present, exp is at most that long after iat, and exp is at most
 //     that long plus a minute from now (the issuer's clock may be ahead).
 //

@@ -107,3 +107,63 @@ func TestStaffSessions(t *testing.T) {
 		}
 	}
 }
+
+// Where buyers' tokens are those of sessions alone, a buyer's session may have a number of the provider's own; nobody
+// else may give a buyer one, and staff keep to accounts and direct tokens.
+func TestSessionsOnly(t *testing.T) {
+	t.Parallel()
+	rules := Rules{Secret: secret, Admin: admins, Accounts: true, SessionsOnly: true}
+	direct := Rules{Secret: secret, Admin: admins, Accounts: true}
+	v := verifier(t, rules)
+	session := func(rules Rules, user int64, role string) (string, error) {
+		return SignSession(rules, Session{
+			Account: user, Role: role, SignedIn: noon, Until: noon.Add(time.Hour),
+		}, noon)
+	}
+	for name, tc := range map[string]struct {
+		user   int64
+		role   string
+		signed bool // as a session
+		direct bool // as a token of nobody's session
+	}{
+		"user 1":               {1, RoleBuyer, true, false},
+		"the last number":      {voucher.FirstAccount - 1, RoleBuyer, true, false},
+		"an account":           {voucher.FirstAccount, RoleBuyer, true, false},
+		"the last account":     {voucher.LastAccount, RoleBuyer, true, false},
+		"a rehearsal's buyer":  {voucher.FirstRehearsalUser, RoleBuyer, false, true},
+		"an admin by number":   {1, RoleAdmin, false, true},
+		"an admin's account":   {voucher.FirstAccount, RoleAdmin, true, false},
+		"nobody":               {0, RoleBuyer, false, false},
+		"a number below those": {-1, RoleBuyer, false, false},
+	} {
+		token, err := session(rules, tc.user, tc.role)
+		if (err == nil) != tc.signed {
+			t.Errorf("%s: signed as a session with %v", name, err)
+		}
+		if err == nil {
+			if who, err := v.Verify(token, noon); err != nil || who.UserID != tc.user || who.Role != tc.role {
+				t.Errorf("%s: read as %+v, %v", name, who, err)
+			}
+		}
+		if _, err := Sign(rules, tc.user, tc.role, time.Hour, noon); (err == nil) != tc.direct &&
+			tc.user < voucher.FirstAccount {
+			t.Errorf("%s: signed with %v", name, err)
+		}
+		if token, err = Sign(direct, tc.user, tc.role, time.Hour, noon); err != nil {
+			continue
+		}
+		if _, err := v.Verify(token, noon); (err == nil) != tc.direct {
+			t.Errorf("%s, signed by somebody else: %v", name, err)
+		}
+	}
+	token, err := session(rules, 42, RoleBuyer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := verifier(t, direct).Verify(token, noon); err == nil {
+		t.Error("a session with a number is taken where direct tokens are")
+	}
+	if _, err := NewVerifier(Rules{Secret: secret, SessionsOnly: true}); err == nil {
+		t.Error("no accounts, and sessions only")
+	}
+}

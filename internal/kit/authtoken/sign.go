@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -37,7 +38,7 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 }
 
 // Session is what the token of a session says: its account signed in by an identity provider at SignedIn, and it is
-// valid until Until. Role is RoleBuyer, RoleAdmin, or RoleMerchant or RoleTill with their Shop.
+// valid until Until. With Rules.SessionsOnly, a buyer's Account may be their number at the provider. Role is RoleBuyer, RoleAdmin, or RoleMerchant or RoleTill with their Shop.
 type Session struct {
 	Account         int64
 	Role            string
@@ -54,7 +55,7 @@ func SignSession(r Rules, s Session, now time.Time) (string, error) {
 	}
 	inShop := s.Role == RoleMerchant || s.Role == RoleTill
 	switch {
-	case s.Account < voucher.FirstAccount || s.Account > voucher.LastAccount:
+	case (s.Account < voucher.FirstAccount || s.Account > voucher.LastAccount) && !r.ownNumber(s.Account, s.Role):
 		return "", fmt.Errorf("authtoken: %d is no account", s.Account)
 	case !s.Until.After(now), s.SignedIn.IsZero():
 		return "", fmt.Errorf("authtoken: a session cannot begin at %s and end at %s", s.SignedIn, s.Until)
@@ -106,6 +107,8 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 	switch {
 	case userID < 1 || userID > voucher.MaxID:
 		return "", fmt.Errorf("authtoken: user id %d is not from 1 to %d", userID, voucher.MaxID)
+	case r.SessionsOnly && role == RoleBuyer && userID <= voucher.LastAccount:
+		return "", errors.New("authtoken: buyers' tokens are those of sessions alone (SECKILL_JWT_DIRECT=false)")
 	case ttl < time.Second:
 		return "", fmt.Errorf("authtoken: a token cannot be valid for %s (allowed: 1s or more)", ttl)
 	case longest > 0 && ttl > longest:

@@ -67,6 +67,10 @@ type Rules struct {
 	// Accounts: identity providers' users have ids from voucher.FirstAccount to voucher.LastAccount, and only tokens of
 	// sessions may name these. Without it those ids are like any other.
 	Accounts bool
+	// SessionsOnly, which needs Accounts: buyers' tokens are those of sessions, but for the made-up users of
+	// rehearsals. A buyer's session may then have an id below voucher.FirstAccount as well: an identity provider that
+	// gives its users these numbers is the only one who does.
+	SessionsOnly bool
 }
 
 // check returns what is wrong with the rules, or nil.
@@ -78,6 +82,8 @@ func (r Rules) check() error {
 		return errors.New("authtoken: AdminPrevious needs Admin")
 	case r.sharesSecret():
 		return errors.New("authtoken: buyers and admins share a secret")
+	case r.SessionsOnly && !r.Accounts:
+		return errors.New("authtoken: SessionsOnly needs Accounts")
 	case r.MaxLife < 0 || r.AdminMaxLife < 0:
 		return errors.New("authtoken: MaxLife and AdminMaxLife cannot be below 0")
 	}

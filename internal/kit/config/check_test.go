@@ -51,6 +51,17 @@ func TestProblems(t *testing.T) {
 			[]string{"SECKILL_SITE_NAME=Noodles\nand more"},
 			found{"SECKILL_SITE_NAME": "has 16 characters, or one that cannot be shown"},
 		},
+		"no buyers' tokens": {
+			withStores("SECKILL_JWT_DIRECT=false"),
+			found{"SECKILL_JWT_DIRECT": "is false, and SECKILL_ISSUERS is not set: nobody could buy"},
+		},
+		"buyers' sessions alone": {
+			withStores("SECKILL_JWT_DIRECT=false", "SECKILL_ISSUERS=issuers.json"), nil,
+		},
+		"no tokens to try out": {
+			[]string{"SECKILL_JWT_DIRECT=false", "SECKILL_ISSUERS=issuers.json"},
+			found{"SECKILL_JWT_DIRECT": "is false in the embedded mode, which makes buyers' tokens itself"},
+		},
 		"a colour's name": {[]string{"SECKILL_SITE_COLOUR=green"}, found{"SECKILL_SITE_COLOUR": `is "green"`}},
 		"half a colour": {
 			[]string{"SECKILL_SITE_COLOUR=#12345g"}, found{"SECKILL_SITE_COLOUR": `is "#12345g"`},

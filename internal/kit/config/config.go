@@ -41,51 +41,51 @@ type HTTP struct {
 	// OpsHosts are compared with the Host header. Otherwise a web page could point its own host name at this machine
 	// and read from the listener through a browser here. IP addresses need no entry: a page cannot do that with an
 	// address.
-	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, and the embedded mode makes buyers, besides localhost and every IP address; none by default; *: every name"`
+	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, and the embedded mode makes buyers, besides localhost and IP addresses, or *: every name"`
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 
-	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= makes an answer wait for its order to be recorded"`
+	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= waits for an order to be recorded"`
 
 	// MaxInFlight leaves out health checks and event streams. How classes of callers share it is in
 	// internal/kit/bulkhead. Above half of it answers wait for nothing any more.
-	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE at once, public reads first, then own reads, then purchases, admins last (each has a sixteenth for itself); above half of it ?wait= waits no longer"`
+	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE, public reads first, admins last; above half of it ?wait= waits no longer"`
 
 	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual
 	// million.
-	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR; one more is answered UNAVAILABLE and closed (some 30 KB of memory each)"`
+	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR (some 30 KB of memory each); one more is answered UNAVAILABLE and closed"`
 
 	// UserRate does not apply to admins. Addresses are not limited here: frontends come through few of them.
-	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; more is answered RATE_LIMITED; 0: no limit"`
+	UserRate int `env:"SECKILL_USER_RATE" envDefault:"10" unit:"requests a second" min:"0" max:"1000000" effect:"how often a user may ask each instance in the long run; 0: no limit"`
 
 	UserBurst int `env:"SECKILL_USER_BURST" envDefault:"30" unit:"requests" min:"1" max:"100000" effect:"how many requests a user may make at once before SECKILL_USER_RATE applies"`
 
-	MaxStreams int `env:"SECKILL_MAX_STREAMS" envDefault:"20000" unit:"event streams" min:"1" max:"1000000" effect:"event streams that may be open at this instance; above, callers are answered UNAVAILABLE (some 36 KB of memory each)"`
+	MaxStreams int `env:"SECKILL_MAX_STREAMS" envDefault:"20000" unit:"event streams" min:"1" max:"1000000" effect:"event streams that may be open at this instance (some 36 KB of memory each)"`
 
-	UserStreams int `env:"SECKILL_USER_STREAMS" envDefault:"10" unit:"event streams" min:"1" max:"100000" effect:"how many of them one user may have; more is answered RATE_LIMITED"`
+	UserStreams int `env:"SECKILL_USER_STREAMS" envDefault:"10" unit:"event streams" min:"1" max:"100000" effect:"how many of them one user may have"`
 
 	// TrustedProxies is empty by default: the address of a caller is then the peer's, whatever its headers say.
-	TrustedProxies []string `env:"SECKILL_TRUSTED_PROXIES" unit:"addresses or networks, comma-separated" effect:"proxies whose X-Forwarded-For is believed; none by default"`
+	TrustedProxies []string `env:"SECKILL_TRUSTED_PROXIES" unit:"addresses or networks, comma-separated" effect:"proxies whose X-Forwarded-For is believed"`
 
 	// Pages are static files; they use no store. Without them the embedded mode hands out no demo buyers.
-	Pages bool `env:"SECKILL_PAGES" envDefault:"true" unit:"true or false" effect:"show pages to browsers, the buyer's at /; in the embedded mode that page makes buyers for trying out"`
+	Pages bool `env:"SECKILL_PAGES" envDefault:"true" unit:"true or false" effect:"show pages to browsers; in the embedded mode the buyers' makes buyers for trying out"`
 
 	SiteName   string `env:"SECKILL_SITE_NAME" shown:"Seckill; in Chinese 秒杀" unit:"text of up to 40 characters" effect:"the shop's name on the pages"`
-	SiteColour string `env:"SECKILL_SITE_COLOUR" shown:"a dark orange" unit:"#rrggbb" effect:"the colour of buttons and links on the pages; it is made darker, in dark mode lighter, until it can be read"`
+	SiteColour string `env:"SECKILL_SITE_COLOUR" shown:"a dark orange" unit:"#rrggbb" effect:"the colour of buttons and links on the pages, made darker or lighter until it can be read"`
 
-	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service; none by default"`
+	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service"`
 }
 
 // Stores selects the stores of the service. See also [Config.Embedded].
 type Stores struct {
 	// Embedded never is for images and servers: a forgotten setting then stops the start, instead of letting the
 	// service sell from a store inside the process.
-	Embedded string `env:"SECKILL_EMBEDDED" envDefault:"auto" oneof:"auto,never" effect:"auto: without Redis and MySQL settings the service runs on stores of its own, for one process; never: it refuses to"`
+	Embedded string `env:"SECKILL_EMBEDDED" envDefault:"auto" oneof:"auto,never" effect:"auto: without Redis and MySQL settings the service runs on stores inside the process; never: it refuses to"`
 
 	DataDir string `env:"SECKILL_DATA_DIR" envDefault:"./data" unit:"directory" effect:"where the embedded mode keeps orders and its secret; used by one process at a time"`
 
 	// Wait is for supervisors that tell a living process from a ready one, as Kubernetes does.
-	Wait bool `env:"SECKILL_WAIT_FOR_STORES" envDefault:"false" unit:"true or false" effect:"at the start, wait for stores as long as they do not answer, and with SECKILL_MIGRATE=false for the tables: /healthz says ok meanwhile, /readyz and everything else 503; false: give up after 30 s. Credentials that are refused end the start in any case"`
+	Wait bool `env:"SECKILL_WAIT_FOR_STORES" envDefault:"false" unit:"true or false" effect:"wait at the start while stores do not answer, and with SECKILL_MIGRATE=false for the tables: only /healthz says ok meanwhile; false: give up after 30 s"`
 
 	Migrate bool `env:"SECKILL_MIGRATE" envDefault:"true" unit:"true or false" effect:"bring the tables up to date at the start; safe with several instances"`
 }
@@ -97,7 +97,7 @@ type Redis struct {
 	// Addrs has one address in the mode single, any number in the others, and none in the embedded mode.
 	Addrs []string `env:"SECKILL_REDIS_ADDRS" unit:"host:port, comma-separated" effect:"where Redis is; with SECKILL_MYSQL_DSN it ends the embedded mode"`
 
-	Master string `env:"SECKILL_REDIS_MASTER" unit:"name" effect:"name of the master that the sentinels watch; for the mode sentinel, and needed there"`
+	Master string `env:"SECKILL_REDIS_MASTER" unit:"name" effect:"the master that the sentinels watch; needed in the mode sentinel"`
 
 	Username string `env:"SECKILL_REDIS_USERNAME" unit:"name" effect:"user of an access control list; without one, Redis's default user"`
 
@@ -108,24 +108,24 @@ type Redis struct {
 	DB int `env:"SECKILL_REDIS_DB" envDefault:"0" unit:"number" min:"0" max:"1023" effect:"number of the database; a cluster has only 0"`
 
 	// Prefix must not hold braces: they would take over the hash tags that keep a voucher's keys in one slot.
-	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key, where several services share a Redis; changing it abandons what is waiting"`
+	Prefix string `env:"SECKILL_REDIS_PREFIX" unit:"text without braces and spaces" effect:"put before every key where services share a Redis; a change abandons what is waiting"`
 
 	// PoolSize is at least 8: six classes of callers (internal/kit/bulkhead) have one connection each, and two are
 	// shared.
-	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"10000" effect:"most connections to each Redis server, which these classes share; blocking reads have theirs besides"`
+	PoolSize int `env:"SECKILL_REDIS_POOL_SIZE" envDefault:"64" unit:"connections" min:"8" max:"10000" effect:"most connections to each Redis server, shared by all classes; blocking reads have theirs besides"`
 
 	// Timeout also decides when an admission's outcome counts as unknown: with a shorter one, sooner and more often.
 	Timeout time.Duration `env:"SECKILL_REDIS_TIMEOUT" envDefault:"2s" unit:"duration" min:"50ms" max:"1m" effect:"longest wait for an answer of Redis; for a connection at most 450 ms of it"`
 
 	// Replicas costs every purchase a round trip from Redis to its replicas. There are none in the embedded mode.
-	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many of Redis's replicas must have received an order before its buyer is answered; with fewer the answer is UNKNOWN_OUTCOME; 0: none is asked; in a cluster: of the sale's own master"`
+	Replicas int `env:"SECKILL_REDIS_REPLICAS" envDefault:"0" unit:"replicas" min:"0" max:"16" effect:"how many replicas (in a cluster: of the sale's master) must have an order before its buyer is answered; with fewer the answer is UNKNOWN_OUTCOME"`
 
 	ReplicaTimeout time.Duration `env:"SECKILL_REDIS_REPLICA_TIMEOUT" envDefault:"200ms" unit:"duration" min:"1ms" max:"500ms" effect:"longest wait for SECKILL_REDIS_REPLICAS; less than SECKILL_REDIS_TIMEOUT"`
 
-	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, its certificate checked against the system's authorities, or those of SECKILL_REDIS_CA_FILE"`
+	TLS bool `env:"SECKILL_REDIS_TLS" envDefault:"false" unit:"true or false" effect:"talk to Redis over TLS, and check its certificate"`
 
 	// CAFile is a file with the authorities' certificates. CAs is its content, nil for the system's authorities.
-	CAFile string         `env:"SECKILL_REDIS_CA_FILE" unit:"file with certificates in PEM" effect:"authorities that sign Redis's certificate, instead of the system's; with SECKILL_REDIS_TLS"`
+	CAFile string         `env:"SECKILL_REDIS_CA_FILE" unit:"file with certificates in PEM" effect:"authorities of Redis's certificate instead of the system's; with SECKILL_REDIS_TLS"`
 	CAs    *x509.CertPool `env:"-"`
 }
 
@@ -136,12 +136,12 @@ type MySQL struct {
 	DSN DSN `env:"SECKILL_MYSQL_DSN" unit:"user:password@tcp(host:port)/database" effect:"where MySQL is; with SECKILL_REDIS_ADDRS it ends the embedded mode; clientFoundRows is refused"`
 
 	// PoolSize is at least 8 for the same reason as Redis's.
-	PoolSize int `env:"SECKILL_MYSQL_POOL_SIZE" envDefault:"16" unit:"connections for purchases, public and own reads, admins, recording and background work" min:"8" max:"1000" effect:"most connections to MySQL, which these classes share"`
+	PoolSize int `env:"SECKILL_MYSQL_POOL_SIZE" envDefault:"16" unit:"connections" min:"8" max:"1000" effect:"most connections to MySQL, shared by all classes"`
 
 	Timeout time.Duration `env:"SECKILL_MYSQL_TIMEOUT" envDefault:"10s" unit:"duration" min:"100ms" max:"5m" effect:"longest wait for an answer of MySQL; for a connection at most two seconds of it"`
 
 	// CAFile is a file with the authorities' certificates. CAs is its content, nil for the system's authorities.
-	CAFile string         `env:"SECKILL_MYSQL_CA_FILE" unit:"file with certificates in PEM" effect:"authorities that sign MySQL's certificate, instead of the system's: connections use TLS, and the certificate is checked"`
+	CAFile string         `env:"SECKILL_MYSQL_CA_FILE" unit:"file with certificates in PEM" effect:"authorities of MySQL's certificate instead of the system's; connections use TLS"`
 	CAs    *x509.CertPool `env:"-"`
 }
 
@@ -152,12 +152,15 @@ type JWT struct {
 
 	// PreviousSecret lets the secret be changed while its tokens are in use. If the issuer switches to the new secret
 	// before all instances know it, set the new one here on every instance first.
-	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_SECRET is being changed; none by default"`
+	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another valid key while SECKILL_JWT_SECRET is being changed"`
 
 	// AdminSecret keeps whoever signs buyers' tokens from making themselves an admin.
-	AdminSecret Secret `env:"SECKILL_JWT_ADMIN_SECRET" unit:"text, 32 bytes or more" effect:"when set, key of the signatures of admins', merchants', tills' and crowds' tokens, and SECKILL_JWT_SECRET is that of buyers' tokens alone"`
+	AdminSecret Secret `env:"SECKILL_JWT_ADMIN_SECRET" unit:"text, 32 bytes or more" effect:"when set, key of all tokens but buyers', and SECKILL_JWT_SECRET of buyers' alone"`
 
-	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another key whose signatures are valid, while SECKILL_JWT_ADMIN_SECRET is being changed; none by default"`
+	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another valid key while SECKILL_JWT_ADMIN_SECRET is being changed"`
+
+	// Direct has the numbers of users come from one source.
+	Direct bool `env:"SECKILL_JWT_DIRECT" envDefault:"true" unit:"true or false" effect:"take buyers' tokens that others have signed; false, as a numeric issuer needs it: buyers sign in by SECKILL_ISSUERS alone; not in the embedded mode"`
 
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
 
@@ -171,69 +174,69 @@ type JWT struct {
 // Session is how users of identity providers sign in.
 type Session struct {
 	// Issuers is a file because an issuer has a dozen members. It is read at the start.
-	Issuers string `env:"SECKILL_ISSUERS" unit:"path of a file" effect:"the identity providers whose users may sign in (docs/operations.md#identity-providers), the same on all instances; none by default"`
+	Issuers string `env:"SECKILL_ISSUERS" unit:"path of a file" effect:"the identity providers whose users may sign in (docs/operations.md#identity-providers), the same on all instances"`
 
 	// Life is long enough that nobody renews anything in the minute of an opening.
-	Life time.Duration `env:"SECKILL_SESSION_LIFE" envDefault:"8h" unit:"duration" min:"1m" max:"24h" effect:"how long the token is valid that a buyer gets for a provider's"`
+	Life time.Duration `env:"SECKILL_SESSION_LIFE" envDefault:"8h" unit:"duration" min:"1m" max:"24h" effect:"how long a buyer's token is valid that a provider's was exchanged for"`
 
 	// Rate has a burst of ten seconds' worth. A shop whose own server signs its users in comes from one address.
-	Rate int `env:"SECKILL_SESSION_RATE" envDefault:"100" unit:"sign-ins a second" min:"0" max:"1000000" effect:"how often one address may sign in at each instance in the long run; more is answered RATE_LIMITED; 0: no limit"`
+	Rate int `env:"SECKILL_SESSION_RATE" envDefault:"100" unit:"sign-ins a second" min:"0" max:"1000000" effect:"how often one address may sign in at each instance in the long run; 0: no limit"`
 }
 
 // Guards holds what the guards of all sales share. Each sale has its own guard settings.
 type Guards struct {
 	// Secret may be missing if no sale has tickets. In the embedded mode it is derived from the tokens' secret. All
 	// instances must have the same one; to replace keys while sales run, rotate the salt (server guardkey).
-	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys that sign tickets and challenges and draw the buyers' moments, the same on all instances; without it no sale can have tickets"`
+	Secret Secret `env:"SECKILL_GUARD_SECRET" shown:"none; the embedded mode derives one" unit:"text, 32 bytes or more" effect:"secret of the keys of tickets and challenges, the same on all instances; without it no sale can have them"`
 }
 
 // Orders controls how purchases are accepted and recorded.
 type Orders struct {
-	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL, in each partition; above, buyers are answered UNAVAILABLE (some 300 bytes of Redis memory each)"`
+	MaxBacklog int64 `env:"SECKILL_MAX_BACKLOG" envDefault:"1000000" unit:"orders" min:"1" max:"1000000000" effect:"accepted orders that may wait for MySQL in each partition (some 300 bytes of Redis each); above, buyers are answered UNAVAILABLE"`
 
 	// Partitions is at most 32: each costs an instance a blocking read, some goroutines and six heartbeats a second.
-	Partitions int `env:"SECKILL_PARTITIONS" envDefault:"1" unit:"partitions" min:"1" max:"32" effect:"streams over which new sales are spread, each in a hash slot of its own; on a Redis Cluster sales then lie on several masters. The first start with a higher number adds what is missing; a lower one takes nothing away (server partition)"`
+	Partitions int `env:"SECKILL_PARTITIONS" envDefault:"1" unit:"partitions" min:"1" max:"32" effect:"streams, each in a hash slot of its own, over which new sales are spread. A higher number adds what is missing; a lower one takes nothing away (server partition)"`
 
-	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders that are recorded in one transaction; up to 16 where it is below that"`
+	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders in one transaction"`
 }
 
 // Payment is how orders are paid, and how fast unpaid ones expire.
 type Payment struct {
 	// Provider is who moves the money; after Load it is none or sandbox. The sandbox moves no money: it is for trying
 	// out.
-	Provider string `env:"SECKILL_PAYMENT_PROVIDER" envDefault:"auto" oneof:"auto,none,sandbox" effect:"who moves the money. none: nobody, orders cannot be paid and there is no callback route; sandbox: nobody either, but buyers can press a button that says so; auto: the sandbox in the embedded mode, else none"`
+	Provider string `env:"SECKILL_PAYMENT_PROVIDER" envDefault:"auto" oneof:"auto,none,sandbox" effect:"who moves the money. none: orders cannot be paid; sandbox: nobody, but buyers can press a button; auto: the sandbox in the embedded mode, else none"`
 
 	// Secret may be missing only in the embedded mode, which derives one from that of its tokens.
 	Secret Secret `env:"SECKILL_PAYMENT_SECRET" unit:"text, 32 bytes or more" effect:"key of the provider's signatures; needed with a provider"`
 
 	// Required is for shops that must never sell unpaid because a setting is missing.
-	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse to create vouchers with a price while no payment provider is configured; else they are created with a warning"`
+	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 
-	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"unpaid orders that expire each second, at most, once their payment deadline has passed; higher drains the backlog faster and slows purchases in progress"`
+	CloseRate int `env:"SECKILL_CLOSE_RATE" envDefault:"2000" unit:"orders a second" min:"1" max:"1000000" effect:"most unpaid orders that expire each second after their payment deadline; more slows purchases"`
 }
 
 // Webhook is how changes of orders are sent to the endpoints that admins name.
 type Webhook struct {
 	// Allow is for receivers in private networks. Admins and merchants choose the addresses, so by default webhooks
 	// reach only public ones. What is allowed is allowed to merchants too.
-	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http; none by default"`
+	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http"`
 
 	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are
 	// always kept.
-	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after they were delivered, for replays, and for endpoints that are disabled"`
+	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after delivery, and for disabled endpoints"`
 }
 
 // Merchants bounds what each merchant's shop may have. Admins are not bound.
 type Merchants struct {
 	// Sales counts those that are to come, too.
-	Sales int64 `env:"SECKILL_MERCHANT_SALES" envDefault:"100" unit:"sales" min:"0" max:"100000" effect:"how many sales that have not ended a merchant's shop may have; 0: any number"`
+	Sales int64 `env:"SECKILL_MERCHANT_SALES" envDefault:"100" unit:"sales" min:"0" max:"100000" effect:"sales that have not ended, for a merchant's shop; 0: any number"`
 
 	Units int64 `env:"SECKILL_MERCHANT_UNITS" envDefault:"100000" unit:"units" min:"0" max:"1000000000" effect:"how many units a merchant's sale may ever issue; 0: as many as an admin's"`
 
-	Webhooks int64 `env:"SECKILL_MERCHANT_WEBHOOKS" envDefault:"5" unit:"endpoints" min:"0" max:"1000" effect:"how many webhook endpoints a merchant's shop may have, those that admins have made included; 0: any number"`
+	Webhooks int64 `env:"SECKILL_MERCHANT_WEBHOOKS" envDefault:"5" unit:"endpoints" min:"0" max:"1000" effect:"webhook endpoints of a merchant's shop, those that admins made included; 0: any number"`
 }
 
 // Server is the process itself.
@@ -246,7 +249,7 @@ type Server struct {
 	Location *time.Location `env:"-"`
 
 	// DrainDelay is for load balancers that poll /readyz; those that notice a refused connection need no delay.
-	DrainDelay time.Duration `env:"SECKILL_DRAIN_DELAY" envDefault:"0s" unit:"duration" min:"0s" max:"5m" effect:"how long to go on taking connections, with /readyz answering 503, when stopped"`
+	DrainDelay time.Duration `env:"SECKILL_DRAIN_DELAY" envDefault:"0s" unit:"duration" min:"0s" max:"5m" effect:"how long to go on serving when stopped, with /readyz answering 503"`
 
 	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when stopped"`
 }

@@ -13,8 +13,14 @@ import (
 )
 
 func checkHTTP(c *Config, ps *problems) {
+	checkListeners(&c.HTTP, ps)
+	checkSite(&c.HTTP, ps)
+	checkCallers(&c.HTTP, ps)
+}
+
+// checkListeners checks where the server listens, and under which names the port of operators is asked.
+func checkListeners(h *HTTP, ps *problems) {
 	const addrs = "host:port, such as :8080 or 127.0.0.1:8080"
-	h := &c.HTTP
 	if _, _, ok := splitAddr(h.Addr); !ok {
 		ps.add("SECKILL_HTTP_ADDR", fmt.Sprintf("is %q", h.Addr), addrs)
 	}
@@ -32,6 +38,10 @@ func checkHTTP(c *Config, ps *problems) {
 				"host names without a port, such as server-1 or metrics.shop.internal, or *")
 		}
 	}
+}
+
+// checkSite checks the name and the colour that pages show.
+func checkSite(h *HTTP, ps *problems) {
 	if n := utf8.RuneCountInString(h.SiteName); n > 40 || strings.ContainsFunc(h.SiteName, unicode.IsControl) {
 		ps.add("SECKILL_SITE_NAME", fmt.Sprintf("has %d characters, or one that cannot be shown", n),
 			"up to 40 characters")
@@ -39,6 +49,10 @@ func checkHTTP(c *Config, ps *problems) {
 	if h.SiteColour != "" && !isColour(h.SiteColour) {
 		ps.add("SECKILL_SITE_COLOUR", fmt.Sprintf("is %q", h.SiteColour), "a colour such as #0b6b45")
 	}
+}
+
+// checkCallers checks whose headers are trusted, and which pages of others may call the API.
+func checkCallers(h *HTTP, ps *problems) {
 	for _, p := range h.TrustedProxies {
 		if !isNetwork(p) {
 			ps.add("SECKILL_TRUSTED_PROXIES", fmt.Sprintf("has %q", p),

@@ -17,6 +17,15 @@ func checkJWT(c *Config, ps *problems) {
 		}
 	}
 	checkAdminSecrets(c, ps)
+	switch {
+	case c.JWT.Direct:
+	case c.Embedded():
+		ps.add("SECKILL_JWT_DIRECT", "is false in the embedded mode, which makes buyers' tokens itself",
+			"true, or false with a Redis and a database")
+	case c.Session.Issuers == "":
+		ps.add("SECKILL_JWT_DIRECT", "is false, and SECKILL_ISSUERS is not set: nobody could buy",
+			"true, or false with SECKILL_ISSUERS")
+	}
 	if c.JWT.Secret == "" && c.Embedded() && c.Stores.Embedded != "never" {
 		return
 	}

@@ -57,12 +57,12 @@ func TestMarkdownTable(t *testing.T) {
 		t.Errorf("%d lines, want %d", len(lines), want)
 	}
 	for _, want := range []string{
-		"| `SECKILL_MAX_WAIT` | `30s` | duration, 1s to 5m | longest time that ?wait= makes an answer wait for its " +
-			"order to be recorded |",
+		"| `SECKILL_MAX_WAIT` | `30s` | duration, 1s to 5m | longest time that ?wait= waits for an order to be " +
+			"recorded |",
 		"| `SECKILL_INSTANCE` | the host name | name | what this instance is called in logs and among " +
 			"the stream's consumers |",
-		"| `SECKILL_REDIS_MASTER` | none | name | name of the master that the sentinels watch; for the mode " +
-			"sentinel, and needed there |",
+		"| `SECKILL_REDIS_MASTER` | none | name | the master that the sentinels watch; needed in the mode " +
+			"sentinel |",
 	} {
 		if !strings.Contains(MarkdownTable(), want+"\n") {
 			t.Errorf("no line %s", want)

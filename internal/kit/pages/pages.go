@@ -49,9 +49,24 @@ type Pages struct {
 // New reads the files and renders the pages. It fails if a page is not a valid template.
 func New(files fs.FS, site Site) (*Pages, error) {
 	p := &Pages{files: map[string]*file{}}
-	sources := map[string][]byte{} // templates of pages, by name
+	sources, err := p.readAll(files, site)
+	if err != nil {
+		return nil, fmt.Errorf("pages: %w", err)
+	}
+	site.Assets = p.versioned
+	for name, source := range sources {
+		if err := p.render(name, source, site); err != nil {
+			return nil, fmt.Errorf("pages: %w", err)
+		}
+	}
+	return p, nil
+}
+
+// readAll reads all files but the templates of pages, which it returns by name, and names the version of the assets.
+func (p *Pages) readAll(files fs.FS, site Site) (sources map[string][]byte, err error) {
+	sources = map[string][]byte{}
 	sum := sha256.New()
-	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+	err = fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -75,33 +90,32 @@ func New(files fs.FS, site Site) (*Pages, error) {
 		p.files["/"+strings.TrimSuffix(name, ".gz")] = newFile(name, body)
 		return nil
 	})
-	if err != nil {
-		return nil, fmt.Errorf("pages: %w", err)
-	}
 	p.versioned = "/" + assets + hex.EncodeToString(sum.Sum(nil))[:16]
-	site.Assets = p.versioned
-	for name, source := range sources {
-		page, err := template.New(name).Parse(string(source))
-		if err != nil {
-			return nil, fmt.Errorf("pages: %w", err)
-		}
-		var body bytes.Buffer
-		if err := page.Execute(&body, site); err != nil {
-			return nil, fmt.Errorf("pages: %w", err)
-		}
-		path := "/" + strings.TrimSuffix(name, ".html")
-		if path == "/index" {
-			path = "/"
-		}
-		f := newFile(name, body.Bytes())
-		if f.policy == policy { // a page with one of its own signs nobody in
-			if f.policy, err = site.policyFor(policy); err != nil {
-				return nil, err
-			}
-		}
-		p.files[path] = f
+	return sources, err
+}
+
+// render adds a page, made from its template.
+func (p *Pages) render(name string, source []byte, site Site) error {
+	page, err := template.New(name).Parse(string(source))
+	if err != nil {
+		return err
 	}
-	return p, nil
+	var body bytes.Buffer
+	if err := page.Execute(&body, site); err != nil {
+		return err
+	}
+	path := "/" + strings.TrimSuffix(name, ".html")
+	if path == "/index" {
+		path = "/"
+	}
+	f := newFile(name, body.Bytes())
+	if f.policy == policy { // a page with one of its own signs nobody in
+		if f.policy, err = site.policyFor(policy); err != nil {
+			return err
+		}
+	}
+	p.files[path] = f
+	return nil
 }
 
 // Before returns a handler that answers requests for files and passes all others on to the service. Methods other than

@@ -14,12 +14,8 @@ import (
 // flush brings one sale up to the operations that are committed now. It leaves later ones to the next flush, so that a
 // sale that changes all the time keeps nobody waiting.
 func (o *Outbox) flush(ctx context.Context, sale int64) error {
-	v, err := o.catalog.Find(ctx, sale)
-	if errors.Is(err, voucher.ErrNotFound) { // the catalog may have cached its absence just before it was created
-		o.catalog.Forget(sale)
-		v, err = o.catalog.Find(ctx, sale)
-	}
-	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
+	v, err := o.find(ctx, sale)
+	if err != nil {
 		return err
 	}
 	if v.Sale == nil || v.Sale.Retired { // operations of a retired sale are absorbed when they are committed
@@ -60,6 +56,19 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 			return nil
 		}
 	}
+}
+
+// find returns the voucher of a sale, or nothing of one that is not there.
+func (o *Outbox) find(ctx context.Context, sale int64) (voucher.Voucher, error) {
+	v, err := o.catalog.Find(ctx, sale)
+	if errors.Is(err, voucher.ErrNotFound) { // the catalog may have cached its absence just before it was created
+		o.catalog.Forget(sale)
+		v, err = o.catalog.Find(ctx, sale)
+	}
+	if errors.Is(err, voucher.ErrNotFound) {
+		return voucher.Voucher{}, nil
+	}
+	return v, err
 }
 
 func (o *Outbox) pending(ctx context.Context, sale int64) ([]order.Operation, int64, error) {

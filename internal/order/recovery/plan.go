@@ -87,17 +87,24 @@ func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 		plan.requeue, plan.lost = append(plan.requeue, c), append(plan.lost, c)
 	}
 	var extra int64
+	plan.setHolders, extra = in.unlikeRedis(holders)
+	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
+	plan.opening = in.opening(promised, extra)
+	return plan
+}
+
+// unlikeRedis returns the holders whom Redis lacks or has with another order, and how many units beyond the first all
+// holders have.
+func (in *rebuildInput) unlikeRedis(holders map[int64]order.Held) (unlike []order.Claim, extra int64) {
 	for user, held := range holders {
 		extra += held.Quantity.Extra()
 		if in.holders[user] != held {
-			plan.setHolders = append(plan.setHolders, order.Claim{
+			unlike = append(unlike, order.Claim{
 				OrderID: held.OrderID, UserID: user, VoucherID: in.ledger.Voucher.ID, Quantity: held.Quantity,
 			})
 		}
 	}
-	plan.removeHolders = append(plan.removeHolders, in.unreadableFields(holders)...)
-	plan.opening = in.opening(promised, extra)
-	return plan
+	return unlike, extra
 }
 
 // opening returns the state with which the sale opens. promised units of its stock are taken; extra is how many units

@@ -7,38 +7,37 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // sidSources is the package source Debian unstable, for software that no release has yet.
 const sidSources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian " +
 	"sid main\n"
 
-// unpackUnstable unpacks a package of Debian unstable with all its dependencies into its own cache directory, once, and
-// returns the directory. It does not change the system.
-func unpackUnstable(ctx context.Context, pkg string) (root string, err error) {
-	return unpackOnce(ctx, "sid-"+pkg, func(ctx context.Context, apt, dir string) error {
-		sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
-		err := errors.Join(os.MkdirAll(filepath.Join(dir, "lists", "partial"), 0o755),
-			os.MkdirAll(filepath.Join(dir, "archives", "partial"), 0o755),
-			os.WriteFile(sources, []byte(sidSources), 0o644), os.WriteFile(status, nil, 0o644)) // nothing is installed
-		if err != nil {
-			return err
-		}
-		own := []string{
-			"-o", "Dir::State=" + dir, "-o", "Dir::State::status=" + status, "-o", "Dir::Cache=" + dir,
-			"-o", "Dir::Etc::sourcelist=" + sources, "-o", "Dir::Etc::sourceparts=/dev/null",
-			"-o", "Dir::Etc::preferences=/dev/null", "-o", "Dir::Etc::preferencesparts=/dev/null",
-			"-o", "APT::Sandbox::User=",
-		}
-		if err := aptGet(ctx, apt, append(own, "update", "-q")...); err != nil {
-			return err
-		}
-		if err := aptGet(ctx, apt,
-			append(own, "install", "-q", "-y", "--no-install-recommends", "--download-only", pkg)...); err != nil {
-			return err
-		}
-		return unpack(ctx, filepath.Join(dir, "archives"), filepath.Join(dir, "root"))
-	})
+// unpackUnstable unpacks packages of Debian unstable with all their dependencies into the directory's folder root. It does
+// not change the system.
+func unpackUnstable(ctx context.Context, apt, dir string, packages []string) error {
+	sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
+	err := errors.Join(os.MkdirAll(filepath.Join(dir, "lists", "partial"), 0o755),
+		os.MkdirAll(filepath.Join(dir, "archives", "partial"), 0o755),
+		os.WriteFile(sources, []byte(sidSources), 0o644), os.WriteFile(status, nil, 0o644)) // nothing is installed
+	if err != nil {
+		return err
+	}
+	own := []string{
+		"-o", "Dir::State=" + dir, "-o", "Dir::State::status=" + status, "-o", "Dir::Cache=" + dir,
+		"-o", "Dir::Etc::sourcelist=" + sources, "-o", "Dir::Etc::sourceparts=/dev/null",
+		"-o", "Dir::Etc::preferences=/dev/null", "-o", "Dir::Etc::preferencesparts=/dev/null",
+		"-o", "APT::Sandbox::User=",
+	}
+	if err := aptGet(ctx, apt, slices.Concat(own, []string{"update", "-q"})...); err != nil {
+		return err
+	}
+	install := []string{"install", "-q", "-y", "--no-install-recommends", "--download-only"}
+	if err := aptGet(ctx, apt, slices.Concat(own, install, packages)...); err != nil {
+		return err
+	}
+	return unpack(ctx, filepath.Join(dir, "archives"), filepath.Join(dir, "root"))
 }
 
 // unpackOnce creates a cache directory once. fetch gets a directory and fills its folder root. Concurrent processes

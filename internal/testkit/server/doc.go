@@ -11,8 +11,9 @@
 //
 //   - A program is not installed: [RedisProgram] and [MariaDBPrograms] install it with apt-get if they can (as root on
 //     a Debian-like system); otherwise they return [ErrNotInstalled] and say what to do.
-//   - MySQL 9 is in no release of Debian: [StartMySQL9] unpacks it from unstable into the user's cache directory, with
-//     its libraries, without changing the system. It is never updated: remove the directory to get a newer version.
+//   - Redis 8, Valkey, MariaDB 11 and MySQL 9 are not in every release of Debian: if [EnvRedisProgram] or [EnvMySQLProgram]
+//     names one, it is unpacked from unstable into the user's cache directory, with its libraries, without changing the
+//     system. It is never updated: remove the directory to get a newer version.
 //   - A Galera cluster needs galera-4, rsync and lsof, which [StartGalera] installs as above, and scripts of
 //     mariadb-server, which it unpacks likewise. If root runs the tests, its nodes run as the user nobody.
 //   - The test process dies: Linux kills its servers (parent death signal). Their directories remain until the next

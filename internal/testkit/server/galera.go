@@ -204,7 +204,7 @@ func galeraPrograms(ctx context.Context) (scripts string, err error) {
 	if err != nil {
 		return "", err
 	}
-	version, err := programVersion(ctx, daemon)
+	_, version, err := describe(ctx, daemon)
 	if err != nil {
 		return "", err
 	}

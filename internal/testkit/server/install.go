@@ -33,8 +33,11 @@ func find(names ...string) string {
 	return ""
 }
 
-// RedisProgram returns the path of redis-server, installing it if possible.
+// RedisProgram returns the path of redis-server, installing it if possible, or of what [EnvRedisProgram] chooses.
 func RedisProgram(ctx context.Context) (string, error) {
+	if path, err := chosenProgram(ctx, EnvRedisProgram, newerRedis()); path != "" || err != nil {
+		return path, err
+	}
 	look := func() bool { return find("redis-server") != "" }
 	if err := ensure(ctx, look, []string{"redis-server"}); err != nil {
 		return "", fmt.Errorf("redis-server is %w; install it (Debian: apt-get install redis-server), "+
@@ -43,8 +46,12 @@ func RedisProgram(ctx context.Context) (string, error) {
 	return find("redis-server"), nil
 }
 
-// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible.
+// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible, or those of what
+// [EnvMySQLProgram] chooses; a MySQL has no installDB.
 func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) {
+	if daemon, err = chosenProgram(ctx, EnvMySQLProgram, newerMySQL()); daemon != "" || err != nil {
+		return daemon, filepath.Join(baseOf(daemon), "bin", "mariadb-install-db"), err
+	}
 	paths := func() (string, string) {
 		return find("mariadbd"), find("mariadb-install-db")
 	}

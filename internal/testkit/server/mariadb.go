@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -21,18 +23,23 @@ import (
 // tests share. Its user must be allowed to create and drop schemas; a schema in the DSN is ignored.
 const EnvMySQLDSN = "SECKILL_TEST_MYSQL_DSN"
 
-// MariaDB is one mariadbd process. Its methods are not safe for concurrent use.
+// mysqlName is the name of a server that is no MariaDB.
+const mysqlName = "MySQL"
+
+// MariaDB is one process of mariadbd, or of mysqld. Its methods are not safe for concurrent use.
 type MariaDB struct {
 	Addr     string // host:port, the same after every Start
 	Dir      string // the directory of its files
+	Name     string // "MariaDB" or "MySQL"
 	Version  string // such as "10.11.6"
 	password string // of the user "seckill", which has all rights
 	proc     *process
 	disk     string // the mount point for StartMariaDBOnDisk; else ""
 }
 
-// StartMariaDB starts a mariadbd on 127.0.0.1 with an empty data directory. Commits are on disk, as in production; only
-// the caches are smaller. args are appended to the command line, such as "--read-only=1".
+// StartMariaDB starts a mariadbd, or what [EnvMySQLProgram] chooses, on 127.0.0.1 with an empty data directory. Commits
+// are on disk, as in production; only the caches are smaller. args are appended to the command line, such as
+// "--read-only=1".
 func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
 	return startMariaDB(ctx, func(*MariaDB) error { return nil }, args)
 }
@@ -43,7 +50,7 @@ func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []strin
 	if err != nil {
 		return nil, err
 	}
-	version, err := programVersion(ctx, daemon)
+	name, version, err := describe(ctx, daemon)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +58,7 @@ func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []strin
 	if err != nil {
 		return nil, err
 	}
-	m := &MariaDB{Dir: p.dir.path, Version: version, password: rand.Text(), proc: p}
+	m := &MariaDB{Dir: p.dir.path, Name: name, Version: version, password: rand.Text(), proc: p}
 	if err := m.run(ctx, daemon, installDB, args, change); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
@@ -60,7 +67,14 @@ func startMariaDB(ctx context.Context, change func(*MariaDB) error, args []strin
 
 // run initializes the data directory and starts the server for the first time.
 func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []string, change func(*MariaDB) error) error {
-	if err := copyTemplate(ctx, installDB, m.Version, m.data()); err != nil {
+	install, own := mariaDBInstall(installDB), []string{
+		"--innodb-log-file-size=32M", "--tmpdir=" + m.Dir, // a starting server removes the others' temporary tables
+	}
+	if m.Name == mysqlName {
+		install = []string{daemon, "--no-defaults", "--initialize-insecure", "--innodb-redo-log-capacity=8M"}
+		own = []string{"--innodb-redo-log-capacity=64M", "--mysqlx=OFF", "--secure-file-priv=NULL"}
+	}
+	if err := copyTemplate(ctx, install, strings.ToLower(m.Name)+"-"+m.Version, m.data()); err != nil {
 		return err
 	}
 	initFile, err := m.writeInitFile()
@@ -70,14 +84,12 @@ func (m *MariaDB) run(ctx context.Context, daemon, installDB string, args []stri
 	return onFreePort(ctx, func(port int) error {
 		m.Addr, m.proc.path = freeport.Addr(port), daemon
 		m.proc.args = append(append([]string{"--no-defaults"}, asRoot()...),
-			"--datadir="+m.data(), "--init-file="+initFile,
-			"--tmpdir="+m.Dir, // in a shared directory, a starting server removes the others' temporary tables
-			"--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+			"--datadir="+m.data(), "--init-file="+initFile, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
 			"--socket=mariadb.sock", // relative to the data directory: an absolute path may be too long for a socket
 			"--pid-file="+filepath.Join(m.Dir, "mariadb.pid"), "--skip-log-bin", "--skip-name-resolve",
-			"--innodb-buffer-pool-size=64M", "--innodb-log-file-size=32M", "--max-connections=1000",
+			"--innodb-buffer-pool-size=64M", "--max-connections=1000",
 			"--character-set-server=utf8mb4", "--performance-schema=OFF")
-		m.proc.args = append(m.proc.args, args...)
+		m.proc.args = slices.Concat(m.proc.args, own, args)
 		if err := change(m); err != nil {
 			return err
 		}

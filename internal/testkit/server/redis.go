@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -24,11 +25,12 @@ const EnvRedisAddr = "SECKILL_TEST_REDIS_ADDR"
 type Redis struct {
 	Addr    string // host:port, the same after every Start
 	Dir     string // the directory of its files
+	Name    string // "Redis" or "Valkey"
 	Version string // such as "7.0.15"
 	proc    *process
 }
 
-// StartRedis starts a redis-server on 127.0.0.1. args are appended to its command line; unless they say otherwise, as
+// StartRedis starts a redis-server, or what [EnvRedisProgram] chooses, on 127.0.0.1. args are appended to its command line; unless they say otherwise, as
 // "--appendonly", "yes" does, it keeps nothing on disk.
 func StartRedis(ctx context.Context, args ...string) (*Redis, error) {
 	return startRedis(ctx, nil, args)
@@ -48,7 +50,7 @@ func startRedis(ctx context.Context, env, args []string) (*Redis, error) {
 	if err != nil {
 		return nil, err
 	}
-	version, err := programVersion(ctx, path)
+	name, version, err := describe(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func startRedis(ctx context.Context, env, args []string) (*Redis, error) {
 		return nil, err
 	}
 	p.env = env
-	r := &Redis{Dir: p.dir.path, Version: version, proc: p}
+	r := &Redis{Dir: p.dir.path, Name: name, Version: version, proc: p}
 	conf := filepath.Join(r.Dir, "redis.conf") // a Sentinel needs a file that it can rewrite
 	if err := os.WriteFile(conf, nil, 0o600); err != nil {
 		return nil, errors.Join(err, p.close())
@@ -128,11 +130,17 @@ func PingRedis(ctx context.Context, addr string) error {
 
 var versionPattern = regexp.MustCompile(`\d+\.\d+\.\d+`)
 
-// programVersion returns the version that "program --version" prints.
-func programVersion(ctx context.Context, path string) (string, error) {
-	out, err := exec.CommandContext(ctx, path, "--version").Output()
+// describe returns the name and the version of the server that a program is, as its option --version says them.
+func describe(ctx context.Context, path string) (name, version string, err error) {
+	out, err := exec.CommandContext(ctx, path, "--version").CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("%s --version: %w", path, err)
+		return "", "", fmt.Errorf("%s --version: %w: %s", path, err, tail(out, 600))
 	}
-	return versionPattern.FindString(string(out)), nil
+	said := string(out)
+	for _, name := range []string{"Redis", "Valkey", "MariaDB"} {
+		if strings.Contains(said, name) {
+			return name, versionPattern.FindString(said), nil
+		}
+	}
+	return mysqlName, versionPattern.FindString(said), nil
 }

@@ -7,25 +7,26 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
-// copyTemplate fills dst with a fresh data directory. Creating one takes seconds, so the first process creates it in
+// copyTemplate fills dst with the fresh data directory of a server, which the command makes. Creating one takes seconds, so the first process creates it in
 // the user's cache directory and all others copy it; no server runs in it. Without a cache directory, every server
 // creates its own.
-func copyTemplate(ctx context.Context, installDB, version, dst string) error {
+func copyTemplate(ctx context.Context, install []string, server, dst string) error {
 	cache, err := cacheDir()
 	if err != nil {
-		return makeDataDir(ctx, installDB, dst)
+		return makeDataDir(ctx, install, dst)
 	}
-	template := filepath.Join(cache, fmt.Sprintf("mariadb-%s-uid%d", version, os.Geteuid()))
-	if err := ensureTemplate(ctx, installDB, template); err != nil {
+	template := filepath.Join(cache, fmt.Sprintf("%s-uid%d", server, os.Geteuid()))
+	if err := ensureTemplate(ctx, install, template); err != nil {
 		return err
 	}
 	return os.CopyFS(dst, os.DirFS(template))
 }
 
 // ensureTemplate creates the template if it does not exist. A final rename makes it appear complete or not at all.
-func ensureTemplate(ctx context.Context, installDB, template string) error {
+func ensureTemplate(ctx context.Context, install []string, template string) error {
 	if isDir(template) {
 		return nil
 	}
@@ -41,7 +42,7 @@ func ensureTemplate(ctx context.Context, installDB, template string) error {
 	if err := os.RemoveAll(half); err != nil { // left by a process that was killed
 		return err
 	}
-	if err := makeDataDir(ctx, installDB, half); err != nil {
+	if err := makeDataDir(ctx, install, half); err != nil {
 		return errors.Join(err, os.RemoveAll(half))
 	}
 	return os.Rename(half, template)
@@ -52,19 +53,31 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// makeDataDir runs mariadb-install-db.
-func makeDataDir(ctx context.Context, installDB, dir string) error {
+// mariaDBInstall returns the command that makes a MariaDB's data directory.
+func mariaDBInstall(installDB string) []string {
+	// By force it does without the names of this machine: /etc/hosts may be missing.
+	install := []string{
+		installDB, "--no-defaults", "--skip-test-db", "--skip-name-resolve", "--force", "--innodb-log-file-size=4M",
+	}
+	if os.Getenv(EnvMySQLProgram) != "" { // the system's knows where it lies
+		install = append(install, "--basedir="+baseOf(installDB))
+	}
+	return install
+}
+
+// baseOf returns the directory that has a program's folder bin or sbin.
+func baseOf(program string) string { return filepath.Dir(filepath.Dir(program)) }
+
+// makeDataDir runs the command that makes a data directory.
+func makeDataDir(ctx context.Context, install []string, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	args := append([]string{"--no-defaults"}, asRoot()...)
-	// By force it does without the names of this machine: /etc/hosts may be missing.
-	args = append(args, "--datadir="+dir, "--tmpdir="+dir, "--skip-test-db", "--skip-name-resolve", "--force",
-		"--innodb-log-file-size=4M")
-	cmd := exec.CommandContext(ctx, installDB, args...)
+	args := slices.Concat(install[1:], asRoot(), []string{"--datadir=" + dir, "--tmpdir=" + dir})
+	cmd := exec.CommandContext(ctx, install[0], args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("mariadb-install-db: %w: %s", err, tail(out, 1500))
+		return fmt.Errorf("%s: %w: %s", filepath.Base(install[0]), err, tail(out, 1500))
 	}
 	return nil
 }

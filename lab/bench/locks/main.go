@@ -42,7 +42,7 @@ func run(
 	defer func() { err = errors.Join(err, redis.Close()) }()
 	b := &bench{addr: redis.Addr, admin: client(redis.Addr), turn: turn, handovers: handovers}
 	defer func() { _ = b.admin.Close() }() // nothing is under way
-	r := newReport(redis.Version, turn, handovers)
+	r := newReport(redis.Name+" "+redis.Version, turn, handovers)
 	for round := range rounds {
 		if err := b.round(ctx, r, round); err != nil {
 			return err

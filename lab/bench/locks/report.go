@@ -23,10 +23,10 @@ type report struct {
 	Costs      []string                        `json:"costs,omitempty"` // of many, as lines of the table
 }
 
-func newReport(redisVersion string, turn time.Duration, handovers int) *report {
+func newReport(redis string, turn time.Duration, handovers int) *report {
 	return &report{
 		Date: time.Now().UTC().Format(time.RFC3339), Go: runtime.Version(), Processors: runtime.NumCPU(),
-		Redis: redisVersion, Turn: turn.String(), Handovers: handovers, Figures: map[string]map[string][]float64{},
+		Redis: redis, Turn: turn.String(), Handovers: handovers, Figures: map[string]map[string][]float64{},
 	}
 }
 
@@ -67,7 +67,7 @@ const (
 func (r *report) markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Locks, %s\n\n", r.Date)
-	fmt.Fprintf(&b, "%s, %d processors, Redis %s on the same machine; a round trip (PING after a pause, as before a\n"+
+	fmt.Fprintf(&b, "%s, %d processors, %s on the same machine; a round trip (PING after a pause, as before a\n"+
 		"handover) takes %s µs.\n", r.Go, r.Processors, r.Redis, spread(r.RoundTrip, 0))
 	fmt.Fprintf(&b, "Median of %d rounds, lowest and highest in brackets. In each, every library has %s for "+
 		"each scenario, in %d\n"+

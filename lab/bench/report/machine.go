@@ -11,7 +11,7 @@ import (
 
 // machineText says where the figures were measured.
 func machineText(m result.Machine) string {
-	return fmt.Sprintf("Commit %s, %s on %s, %d × %s, Redis %s, database %s. Load generator, candidate, Redis and "+
+	return fmt.Sprintf("Commit %s, %s on %s, %d × %s, %s, database %s. Load generator, candidate, Redis and "+
 		"database share this machine.",
 		m.Commit, m.Go, m.System, m.Processors, m.Processor, m.Redis, m.Database)
 }

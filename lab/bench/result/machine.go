@@ -8,7 +8,7 @@ type Machine struct {
 	System     string            `json:"system"`
 	Processor  string            `json:"processor"`
 	Processors int               `json:"processors"`
-	Redis      string            `json:"redis"`
+	Redis      string            `json:"redis"` // with its name, as "Redis 7.0.15"
 	Database   string            `json:"database"`
 	Durability map[string]string `json:"durability"` // settings of the stores
 }

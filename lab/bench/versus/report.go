@@ -51,7 +51,7 @@ func (r *report) markdown() string {
 
 // machine says where the figures were measured.
 func machine(m result.Machine) string {
-	return fmt.Sprintf("%s on %s, %d processors, Redis %s (appendfsync %s), database %s", m.Go, m.System, m.Processors,
+	return fmt.Sprintf("%s on %s, %d processors, %s (appendfsync %s), database %s", m.Go, m.System, m.Processors,
 		m.Redis, m.Durability["redis appendfsync"], m.Database)
 }
 

@@ -84,6 +84,10 @@ func parse(b []byte, folder string) ([]Issuer, error) {
 		if slices.ContainsFunc(issuers, func(other Issuer) bool { return other.Name == one.Name && one.Name != "" }) {
 			wrong.add(fmt.Sprintf("issuers[%d]", n), `"issuer"`, "is that of another one", "each issuer once")
 		}
+		if one.Numeric && slices.ContainsFunc(issuers, func(other Issuer) bool { return other.Numeric }) {
+			wrong.add(fmt.Sprintf("issuers[%d]", n), `"numeric"`, "is true, as it is of another one",
+				"true for one issuer: two would give two people one number")
+		}
 		issuers = append(issuers, one)
 	}
 	if len(wrong.mistakes) > 0 {
@@ -112,13 +116,14 @@ func parseIssuer(raw json.RawMessage, where, folder string, wrong *fileError) (i
 		e.where = fmt.Sprintf("issuer %q", i.Name)
 	}
 	e.known(members, "issuer", "jwks", "jwksFile", "jwksNetworks", "audience", "audienceIn", "tokens", "algorithms",
-		"claims", "staff", "pages")
+		"claims", "numeric", "staff", "pages")
 	i.Audience = e.text("audience", true, "this service's name at the issuer, at most 255 bytes")
 	i.AudienceIn = e.choice("audienceIn", "aud", "aud", "client_id", "azp")
 	i.Kind = Kind(e.choice("tokens", "", string(IDToken), string(AccessToken)))
 	i.Algorithms = e.algorithms()
 	i.Networks = e.networks()
 	i.JWKS, i.File = e.keys(folder, len(i.Networks) > 0)
+	i.Numeric = e.yes("numeric")
 	i.Claims, i.Staff, i.Pages = e.claims(), e.staff(), e.pages(i)
 	return i
 }
@@ -167,6 +172,15 @@ func (e entry) choice(name, without string, choices ...string) string {
 		e.wrong.add(e.where, `"`+name+`"`, wrong, strings.Join(choices, " or "))
 	}
 	return s
+}
+
+// yes reads a member that is true or false; one that is missing is false.
+func (e entry) yes(name string) bool {
+	raw, given := e.members[name]
+	if s := string(raw); given && s != "true" && s != "false" {
+		e.wrong.add(e.where, `"`+name+`"`, fmt.Sprintf("is %.60s", raw), "true or false")
+	}
+	return string(raw) == "true"
 }
 
 func (e entry) algorithms() []Algorithm {

@@ -33,6 +33,8 @@ func TestFile(t *testing.T) {
 	private.JWKS, private.Networks = "http://10.0.0.7:8080/keys", []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.7/32"), netip.MustParsePrefix("fd00::/8"),
 	}
+	numbers := one
+	numbers.Numeric = true
 	admins, mall, hall := one, one, one
 	admins.Staff = Staff{Claim: "groups", Roles: map[Role][]string{Admin: {"ops"}}}
 	mall.Staff = Staff{
@@ -48,6 +50,8 @@ func TestFile(t *testing.T) {
 	const till = `, "staff": {"claim": "role", "till": ["till"], "shopClaim": "shop", "shops": `
 	for text, want := range map[string][]Issuer{
 		good(""): {one},
+		good(`, "numeric": true`):  {numbers},
+		good(`, "numeric": false`): {one},
 		good(`, "staff": {"claim": "groups", "admin": ["ops"]}`): {admins},
 		good(`, "staff": {"claim": "groups", "merchant": ["owners", "deputies"], "till": ["tills", "owners"],
 			"shopClaim": "groups", "shops": {"north": 3, "south": 4}}`): {mall},
@@ -79,6 +83,9 @@ func TestFileMistakes(t *testing.T) {
 		good("") + good(""):          "all of it",
 		good(`, "tokens": "access"`): `has "tokens" twice`,
 		good(`, "secret": "s"`):      `"secret" is not known`,
+		good(`, "numeric": "yes"`):   `"numeric" is "yes"`,
+		good(`, "numeric": true}, {"issuer": "https://b", "jwks": "https://b/keys", "audience": "shop",
+			"tokens": "id", "algorithms": ["RS256"], "numeric": true`): `issuers[1]: "numeric" is true`,
 		good(`}, {"issuer": "https://login.example", "jwks": "https://login.example/keys", "audience": "shop",
 			"tokens": "id", "algorithms": ["RS256"]`): "is that of another one",
 		good(`, "jwksFile": "keys.json"`):                          "both there or both missing",

@@ -35,13 +35,16 @@ type Issuer struct {
 	Kind       Kind
 	Algorithms []Algorithm
 	Claims     Claims
+	// Numeric: its buyers keep the numbers that they have at the provider, instead of getting accounts. At most one
+	// issuer is.
+	Numeric bool
 	Staff      Staff
 	Pages      Pages
 }
 
 // Claims are the names of the claims that are read; "": none.
 type Claims struct {
-	User         string // a text that is the same each time the user signs in
+	User         string // a text that is the same each time the user signs in; of a numeric issuer their number
 	Level, Since string // whole numbers, for the conditions of a sale
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"seckill/internal/kit/periodic"
+	"seckill/internal/voucher"
 )
 
 const (
@@ -28,6 +30,7 @@ var ErrRefused = errors.New("the provider's token is not valid")
 // Person is whom a provider's token speaks for.
 type Person struct {
 	Issuer, Subject string
+	Number          int64     // that a buyer of a numeric issuer keeps; else 0
 	SignedIn        time.Time // the token's iat
 	Level           int64
 	Since           time.Time
@@ -184,6 +187,11 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	who := Person{
 		Issuer: p.Name, Subject: subject, Level: c.whole(p.Claims.Level, mostWhole), Roles: p.Staff.roles(c),
 	}
+	if p.Numeric {
+		if who.Number, err = numberOf(subject); err != nil {
+			return Person{}, fmt.Errorf("%s %w", p.Claims.User, err)
+		}
+	}
 	if since := c.whole(p.Claims.Since, lastSecond); since > 0 {
 		who.Since = time.Unix(since, 0)
 	}
@@ -198,6 +206,16 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	}
 	who.SignedIn = issued.Time
 	return who, nil
+}
+
+// numberOf reads a user's number as there is one way to write it, below those of accounts.
+func numberOf(subject string) (int64, error) {
+	n, err := strconv.ParseInt(subject, 10, 64)
+	if err != nil || n < 1 || n >= voucher.FirstAccount || strconv.FormatInt(n, 10) != subject {
+		return 0, fmt.Errorf("is %.20q: it is no whole number from 1 to %d, as digits alone write it", subject,
+			voucher.FirstAccount-1)
+	}
+	return n, nil
 }
 
 // checkAudience: an ID token that is for several is used by its azp alone (OpenID Connect Core, section 3.1.3.7).

@@ -12,6 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"seckill/internal/testkit/idp"
+	"seckill/internal/voucher"
 )
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
@@ -101,6 +102,32 @@ func TestVerify(t *testing.T) {
 		}
 		if _, err := v.Verify(t.Context(), signed); !errors.Is(err, ErrRefused) {
 			t.Errorf("HS256 with %s: %v", name, err)
+		}
+	}
+}
+
+// A numeric issuer's user is a number below those of accounts, written in the one way.
+func TestNumericSubjects(t *testing.T) {
+	t.Parallel()
+	key := idp.Keys(t)["EdDSA"]
+	set := idp.Set(t, map[string]idp.Key{"1": key})
+	v := NewVerifier([]Issuer{{
+		Name: "https://login.example", Audience: "shop", AudienceIn: "aud", Kind: IDToken, Numeric: true,
+		Algorithms: []Algorithm{EdDSA}, Claims: Claims{User: "sub"},
+	}}, func(Issuer) Source {
+		return func(context.Context) ([]byte, error) { return set, nil }
+	}, func() time.Time { return noon }, slog.New(slog.DiscardHandler))
+	for subject, want := range map[any]int64{
+		"1": 1, "42": 42, "4503599627370495": voucher.FirstAccount - 1,
+		"4503599627370496": 0, "7999999999999999": 0, "8000000000000000": 0, "9007199254740992": 0,
+		"9223372036854775808": 0, "99999999999999999999": 0, "0": 0, "-1": 0, "+1": 0, "01": 0, " 1": 0, "1 ": 0,
+		"1.0": 0, "1e3": 0, "0x1": 0, "1_0": 0, "": 0, "١": 0, "alice": 0, 42: 0,
+	} {
+		claims := goodClaims()
+		claims["sub"] = subject
+		who, err := v.Verify(t.Context(), key.Sign(t, map[string]any{"kid": "1"}, claims))
+		if who.Number != want || (err == nil) != (want > 0) || err != nil && !errors.Is(err, ErrRefused) {
+			t.Errorf("%v is %+v, %v; want %d", subject, who, err, want)
 		}
 	}
 }
