@@ -1080,6 +1080,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/today": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The money of today
+         * @description What came in and what went back since midnight in the service's time zone (`SECKILL_TIMEZONE`), for all shops or a merchant's, whatever has become of the orders. Rehearsals are not in it.
+         */
+        get: operations["showToday"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/partition": {
         parameters: {
             query?: never;
@@ -2522,6 +2542,29 @@ export interface components {
          * @enum {string}
          */
         SalePhase: "running" | "coming" | "ended";
+        TodayMoney: {
+            /** Format: int64 */
+            payments: number;
+            /**
+             * Format: int64
+             * @description Cents.
+             */
+            amount: number;
+        };
+        TodayAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                /** @description When the day began. */
+                since: components["schemas"]["Time"];
+                /** @description The service's time zone, as in the IANA database. */
+                zone: string;
+                /** @description Payments that came in. */
+                received: components["schemas"]["TodayMoney"];
+                /** @description Payments whose money went back. */
+                returned: components["schemas"]["TodayMoney"];
+            };
+        };
         SaleSums: {
             /**
              * Format: int64
@@ -6411,6 +6454,51 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SalesPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showToday: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sums. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "success": true,
+                     *       "data": {
+                     *         "since": "2026-01-01T16:00:00Z",
+                     *         "zone": "Asia/Shanghai",
+                     *         "received": {
+                     *           "payments": 120,
+                     *           "amount": 120000
+                     *         },
+                     *         "returned": {
+                     *           "payments": 2,
+                     *           "amount": 2000
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["TodayAnswer"];
                 };
             };
             400: components["responses"]["Invalid"];

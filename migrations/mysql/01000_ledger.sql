@@ -163,6 +163,8 @@ CREATE TABLE IF NOT EXISTS tb_payment (
     KEY idx_payment_order (order_id),
     KEY idx_payment_state (state, create_time),
     KEY idx_payment_reference (reference),
+    KEY idx_payment_received (receive_time),
+    KEY idx_payment_returned (refund_time),
     CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 5)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

@@ -144,6 +144,8 @@ CREATE TABLE tb_payment (
 CREATE INDEX idx_payment_order ON tb_payment (order_id);
 CREATE INDEX idx_payment_state ON tb_payment (state, create_time);
 CREATE INDEX idx_payment_reference ON tb_payment (reference);
+CREATE INDEX idx_payment_received ON tb_payment (receive_time);
+CREATE INDEX idx_payment_returned ON tb_payment (refund_time);
 
 CREATE TABLE tb_request (
     caller      BIGINT       NOT NULL,

@@ -25,7 +25,7 @@ func TestConsoleBefore(t *testing.T) {
 	w.sees("[data-line='rehearsal'][data-level=warning]", "not rehearsed")
 	w.sees("[data-line='redis.durability'][data-level=no]", "CONFIG SET appendonly yes") // tests keep no AOF
 	w.sees("[data-verdict=nogo]", "NO-GO")
-	w.sees("[data-age]", "old, of")
+	w.sees("[data-age]", " ago, at ")
 	w.sees("[data-rehearsals]", "has not been rehearsed")
 	w.accessible()
 

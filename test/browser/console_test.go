@@ -146,7 +146,7 @@ func TestConsoleSale(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
-	w.sees(".note", "There are no vouchers here yet")
+	w.sees(".note", "There are no vouchers yet")
 	w.click("[data-act=create]")
 	w.sees("dialog", "New voucher")
 	w.until("document.activeElement.id === 'f-title'")
@@ -185,7 +185,7 @@ func TestConsoleSale(t *testing.T) {
 	w.seesNo("dialog")
 	w.sees("h1", "100 for 10")
 	w.sees(".tag", "On sale")
-	w.sees(".head", "up to 3 to a buyer")
+	w.sees(".head", "up to 3 per buyer")
 	w.sees(tile("stock"), "400")
 	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 
@@ -300,7 +300,7 @@ func TestConsoleVariants(t *testing.T) {
 		w.visit(s.url("/admin#/orders"))
 		w.sees("nav.places a[aria-current=page]", "Orders")
 		w.visit(s.url("/admin#/" + odd))
-		w.sees("h1", "There is nothing here")
+		w.sees("h1", "Page not found")
 		w.sees(".note", "#/"+odd)
 	}
 	w.visit(s.url("/admin#/orders"))
@@ -311,7 +311,7 @@ func TestConsoleVariants(t *testing.T) {
 	w.accessible()
 	w.picture("console-order-desktop", false)
 	w.visit(s.url("/admin#/deadletters"))
-	w.sees(".note", "There are none")
+	w.sees(".note", "No dead letters")
 	w.accessible()
 }
 
@@ -359,14 +359,14 @@ func TestConsoleDeadLetters(t *testing.T) {
 	w.sees("[data-letter]", "Unreadable")
 	w.seesNo("[data-act=replay]")
 	w.click("[data-act=discard]")
-	w.sees("dialog", "Only the letter goes")
+	w.sees("dialog", "Only the letter is removed")
 	w.click("[data-act=yes]")
 	w.sees("#f-why-wrong", "1 to 200 characters")
 	w.accessible()
 	w.enter("#f-why", "a test wrote it")
 	w.picture("console-dead-letter-desktop", false)
 	w.click("[data-act=yes]")
-	w.sees(".note", "There are none")
+	w.sees(".note", "No dead letters")
 	w.visit(s.url("/admin#/audit"))
 	w.sees("tr[data-action=discard]", "a test wrote it")
 }
@@ -462,7 +462,7 @@ func TestConsoleTemplates(t *testing.T) {
 	evaluate[bool](w, "document.querySelector('#f-perUser').value = '2', true")
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
-	w.sees(".head", "up to 2 to a buyer")
+	w.sees(".head", "up to 2 per buyer")
 }
 
 // TestConsoleReport checks that the report after a sale shows what was requested, refused and sold, and can be saved as

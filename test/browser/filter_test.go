@@ -46,7 +46,7 @@ func TestConsoleFilters(t *testing.T) {
 	evaluate[bool](w, "document.querySelector('#q-title').select(), true")
 	w.enter("#q-title", "nothing like it")
 	w.click("[role=search] button")
-	w.sees(".note", "No vouchers like that")
+	w.sees(".note", "No voucher matches")
 
 	w.visit(s.url("/admin#/orders?userId=7&status=unpaid"))
 	w.until(rows(1))
@@ -59,7 +59,7 @@ func TestConsoleFilters(t *testing.T) {
 	w.accessible()
 	w.picture("console-wrong-search-desktop", false)
 	w.visit(s.url("/admin#/sales?phase=ended"))
-	w.sees(".note", "There are no vouchers")
+	w.sees(".note", "No sale is in this phase")
 	w.until("document.querySelector('#phase').value === 'ended'")
 	w.visit(s.url("/admin#/sales"))
 	w.until(rows(2))
@@ -117,7 +117,7 @@ func TestConsoleSignInWaits(t *testing.T) {
 	p.Blackhole()
 	w.enter("#token", s.token(admin))
 	w.click("form .button.primary")
-	w.sees("form .button.primary", "Asking the service")
+	w.sees("form .button.primary", "Signing in")
 	w.sees("form [role=status]", "No answer yet")
 	w.accessible()
 	p.Heal()
@@ -153,5 +153,5 @@ func TestConsoleSignInWhileTheDatabaseHangs(t *testing.T) {
 	w.sees("[role=alert]", "") // the service's reason
 	w.accessible()
 	p.Heal()
-	w.sees(".note", "There are no vouchers here yet") // the page reads again by itself
+	w.sees(".note", "There are no vouchers yet") // the page reads again by itself
 }

@@ -62,7 +62,7 @@ window.fetch = ((ask) => async (path, options) => {
 	w.sees("h1", "Vouchers")
 	w.click("[data-act=create]")
 	title("Noodles for two")
-	w.sees("dialog .note", "still here")
+	w.sees("dialog .note", "has been restored")
 	w.until("document.querySelector('#f-inviteWindow').value === '7'")
 	w.until(`document.querySelector('[name="guards.limits"]').checked`)
 	w.accessible()

@@ -22,7 +22,7 @@ func TestConsoleOfMerchant(t *testing.T) {
 	w := open(t, s.url("/admin#/partitions"), desktop())
 	w.enter("#token", box.Sign(box.Secret, claims))
 	w.click("form .button.primary")
-	w.sees("h1", "There is nothing here") // for merchants
+	w.sees("h1", "Page not found") // for merchants
 	w.sees(".who", "Merchant 7, shop 3")
 	w.visit(s.url("/admin#/vouchers"))
 	w.sees("tbody", "Theirs")
@@ -49,7 +49,7 @@ func TestConsoleOfMerchant(t *testing.T) {
 		t.Error("the audit trail has another shop's voucher")
 	}
 	w.visit(s.url("/admin#/partitions"))
-	w.sees("h1", "There is nothing here")
+	w.sees("h1", "Page not found")
 	w.seesNo("#token")
 	w.visit(s.url("/admin#/start"))
 	w.sees("[data-running]", "Theirs")

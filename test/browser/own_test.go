@@ -96,7 +96,7 @@ new MutationObserver(() => {
 		t.Errorf("the notification says %q, want %q", got, want)
 	}
 	evaluate[bool](w, "delete document.hidden, true")
-	w.until("said.some(text => text.includes('wait behind the others now'))")
+	w.until("said.some(text => text.includes('moved to the back'))")
 	if got := evaluate[int](w, "said.filter(text => text.includes('you are on the waiting list')).length"); got != 1 {
 		t.Errorf("joining is announced %d times", got)
 	}

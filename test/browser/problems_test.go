@@ -43,8 +43,8 @@ func TestActorsInWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, by := range []order.Actor{
-		order.Owner, order.ByRecorder, order.ByExpirer, order.ByProvider, order.ByPayments, order.ByService,
-		redemption.ByLapser, order.ByWaitlist, "till.n", "admin.n",
+		order.Owner, order.ByRecorder, order.ByExpirer, order.ByUnwinder, order.ByProvider, order.ByPayments,
+		order.ByService, redemption.ByLapser, order.ByWaitlist, "till.n", "admin.n",
 	} {
 		if !strings.Contains(string(texts), fmt.Sprintf("'by.%s': {", by)) {
 			t.Errorf("no words for %q", by)

@@ -28,7 +28,7 @@ func TestStalePages(t *testing.T) {
 	p.Blackhole()
 	buyer.sees(button("try"), "Try anyway for ¥10")
 	buyer.sees(".stock", "0 of 2 left a moment ago")
-	buyer.sees(".card-note", "cannot say just now")
+	buyer.sees(".card-note", "cannot see right now")
 	buyer.until(`!document.querySelector('button[data-state=try]').classList.contains('primary')`)
 	buyer.accessible()
 	buyer.picture("buyer-stale-desktop", false)
@@ -81,6 +81,39 @@ func TestTimesThatClocksSkip(t *testing.T) {
 	set("beginTime", "2036-03-30T02:30:00") // put forward from 2 to 3
 	set("endTime", "2036-03-30T03:00:00")
 	w.click("[data-act=save]")
-	w.sees("#f-beginTime-wrong", "No clock here shows this time")
+	w.sees("#f-beginTime-wrong", "This time does not exist")
 	w.seesNo("#f-endTime-wrong")
+}
+
+// TestOrderWithoutState checks that an order whose state the ledger cannot say at the moment is its buyer's, keeps the
+// state that is known of it, and leaves the page working.
+func TestOrderWithoutState(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	v := s.onSale("Noodles for two", 5)
+	order := s.unpaid(v, 42)
+	d := s.signedIn(phone(), 42)
+	d.script += fmt.Sprintf(`
+window.mute = true;
+window.EventSource = class { addEventListener() {} close() {} };
+window.stateless = () => (window.muted = (window.muted ?? 0) + 1, Promise.resolve(new Response(
+  JSON.stringify({ success: true, stale: true, data: [{ id: %s, voucherId: %d }] }))));
+window.fetch = ((ask) => (path, options) => mute && String(path).startsWith('/order?') ? stateless()
+  : ask(path, options))(window.fetch);`,
+		quoted(order), v)
+	w := open(t, s.url("/"), d)
+	w.sees(button("yours"), "You got it")
+	w.sees(".own .order .tag", "Being looked up")
+	w.accessible()
+	w.picture("buyer-order-without-state-phone", false)
+	hears := func(mute bool) {
+		evaluate[bool](w, fmt.Sprintf(
+			"window.mute = %t, new BroadcastChannel('seckill.buyer').postMessage('changed'), true", mute))
+	}
+	hears(false)
+	w.sees(".own .order .tag", "To be paid")
+	asked := evaluate[int](w, "window.muted ?? 0")
+	hears(true)
+	w.until(fmt.Sprintf("window.muted > %d", asked))
+	w.sees(button("unpaid"), "Pay ¥10")
 }

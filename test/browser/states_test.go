@@ -21,7 +21,8 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   const at = (minutes) => new Date(now + minutes * 60e3).toISOString();
   const shop = { presses: new Map(), orders: [], doing: new Map(), refusals: new Map(), refusalOf: (o) => shop.refusals.get(o.id), ordersKnown: true, vouchers: [], mine: new Map(),
     waiting: new Map(), wasLive: new Set(), given: new Map(), quantity: (v) => v.wanted ?? 1, choose() {}, readOrder() {},
-    liveOrder: (id) => shop.orders.find((o) => o.voucherId === id), liveOrders: (id) => shop.mine.get(id) ?? [],
+    liveOrder: (id) => shop.orders.find((o) => o.voucherId === id), orderOf: (id) => shop.orders.find((o) => o.voucherId === id),
+    calledOff: (id) => shop.vouchers.some((v) => v.id === id && v.saleState === 'called_off'), liveOrders: (id) => shop.mine.get(id) ?? [],
     places: { of: (id) => shop.waiting.get(id), open: () => [...shop.waiting].map(([voucherId, place]) => ({ voucherId, ...place })), doing: new Map(), refusals: new Map() }, tickets: { of: (id) => shop.given.get(id) } };
   const card = (fields, { press, order, place, ticket, mine, refused } = {}) => {
     const id = shop.vouchers.length + 1;
@@ -38,6 +39,10 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card({ saleState: 'preparing' });
   card({ saleState: 'off_shelf' });
   card({ saleState: 'paused' });
+  const off = { saleState: 'called_off', endTime: at(-1), calledOff: at(-1) };
+  card(off);
+  for (const status of ['queued', 'unknown', 'unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled']) card(off, { order: { status } });
+  for (const status of ['paid', 'redeemed', 'lapsed', 'refunding', 'refunded']) card(off, { order: { status, amount: 0 } });
   card({ beginTime: at(60), endTime: at(120) });
   card({ beginTime: at(60), endTime: at(120), ticketsFrom: at(50) });
   card(ticketed);
@@ -57,7 +62,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card({}, { press: { phase: 'refused', code: 'NOT_ENOUGH', left: 2 } });
   for (const phase of ['asking', 'again', 'busy', 'unknown', 'ticket']) card({}, { press: { phase } });
   card(ticketed, { press: { phase: 'kept', at: now + 301e3 } });
-  for (const status of ['queued', 'paid', 'redeemed', 'refunding', 'lapsed']) card({}, { order: { status } });
+  for (const status of ['queued', 'paid', 'redeemed', 'refunding', 'lapsed', 'unknown']) card({}, { order: { status } });
   card({}, { order: { status: 'unpaid', payBefore: at(10), quantity: 2 } });
   card(listed);
   card(listed, { refused: true });

@@ -50,8 +50,8 @@ func TestOrdersUnknown(t *testing.T) {
 	p := testkit.NewProxy(t, s.server.Addr)
 	p.Refuse("GET /order")
 	w := open(t, s.through(p), s.signedIn(phone(), 42))
-	w.sees(".orders", "Looking for your orders")
-	w.sees(".orders .note.warn", "cannot be read just now")
+	w.sees(".orders", "Loading your orders")
+	w.sees(".orders .note.warn", "cannot be read right now")
 	if strings.Contains(w.text(), "no orders yet") {
 		t.Errorf("it says that there are none:\n%s", w.text())
 	}

@@ -52,12 +52,12 @@ func TestPressBeforeTheMoment(t *testing.T) {
 	}{
 		{
 			phone(), "press early", "Press early for ¥10", "moment of their own", "Fetching your ticket",
-			"a little work", "Goes out in", "Withdraw",
+			"a small task", "Sent in", "Withdraw",
 		},
 		{phone().in("zh-CN"), "可提前预约", "预约抢购", "各自的开抢时刻", "正在领取抢购资格", "完成一次验证", "后自动提交", "取消预约"},
 		{
 			desktop().inDark(), "press early", "Press early for ¥10", "moment of their own", "Fetching your ticket",
-			"a little work", "Goes out in", "Withdraw",
+			"a small task", "Sent in", "Withdraw",
 		},
 		{desktop().in("zh-CN"), "可提前预约", "预约抢购", "各自的开抢时刻", "正在领取抢购资格", "完成一次验证", "后自动提交", "取消预约"},
 	} {

@@ -53,7 +53,7 @@ func TestWaitingList(t *testing.T) {
 	}{
 		{
 			desktop(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
-			"Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Ahead of you: 1.", "Nobody is ahead of you", "Leave the waiting list",
 			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
 		},
 		{
@@ -62,7 +62,7 @@ func TestWaitingList(t *testing.T) {
 		},
 		{
 			phone(), "Join the waiting list", "Sign in to wait", "You are on the waiting list",
-			"Waiting before you: 1.", "Nobody waits before you", "Leave the waiting list",
+			"Ahead of you: 1.", "Nobody is ahead of you", "Leave the waiting list",
 			"Take it for ¥10", "A unit is kept for you", "kept for you, for 09:", "Pay ¥10", "unpaid",
 		},
 	} {
@@ -185,7 +185,7 @@ func TestMissedInvitation(t *testing.T) {
 	if got, want := evaluate[string](w, "seen.states.join()"), "waiting,invited,waiting"; got != want {
 		t.Errorf("the page went through %s, want %s", got, want)
 	}
-	const counts = `/kept for you, for 00:\d\d\. If you do not answer/`
+	const counts = `/kept for you, for 00:\d\d\. After that it goes to the next buyer/`
 	if got := evaluate[string](w, "[...seen.notes].filter(n => !"+counts+".test(n)).join()"); got != "" {
 		t.Errorf("an invitation of 30 s said %q", got)
 	}

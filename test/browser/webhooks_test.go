@@ -55,7 +55,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.sees(".note", "No order or waiting list of the shop has changed")
 
 	w.click("[data-act=test]")
-	w.sees("[data-tried]", "The endpoint took it")
+	w.sees("[data-tried]", "The endpoint accepted it")
 	status.Store(http.StatusInternalServerError)
 	// Faster than any person: the browser's event that one dialog has closed arrives when the next one is already open.
 	evaluate[bool](w, `(async () => {
@@ -75,7 +75,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	for evaluate[bool](w, "document.querySelectorAll('tr[data-event] .tag.good').length < 5") {
 		w.click("[data-act=reload]") // reloads until all were sent
 	}
-	w.sees(".head .tag", "Takes events")
+	w.sees(".head .tag", "Working")
 	w.accessible()
 	w.picture("console-webhook-desktop", false)
 	w.click("tr[data-event] [data-act=again]")
@@ -93,7 +93,7 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.click("[data-act=rotate]")
 	w.click("dialog [data-act=yes]")
 	w.sees("[data-secret]", "whsec_")
-	w.sees("dialog", "the old one signs too")
+	w.sees("dialog", "The old one keeps signing")
 	w.click("[data-act=close]")
 	w.click("[data-act=rotate]")
 	w.click("dialog [data-act=yes]")
@@ -123,9 +123,9 @@ func TestConsoleWebhooks(t *testing.T) {
 		w.click("[data-act=reload]")
 	}
 	w.click("[data-list=deadletter]")
-	w.sees(".note", "There are none")
+	w.sees(".note", "No dead letters")
 	w.click("[data-act=delete]")
-	w.sees("dialog", "dead letters, go too")
+	w.sees("dialog", "dead letters, are deleted")
 	w.click("dialog [data-act=yes]")
 	w.sees(".note", "No endpoint")
 	w.visit(s.url("/admin#/audit"))
@@ -158,7 +158,7 @@ func TestConsoleWebhooksVariants(t *testing.T) {
 	zh.picture("console-webhook-dark-zh-desktop", false)
 
 	small := open(t, s.url("/admin#/webhooks"), s.asAdmin(phone()))
-	small.sees("tr[data-webhook]", "Fails")
+	small.sees("tr[data-webhook]", "Failing")
 	small.accessible()
 	small.picture("console-webhooks-phone", false)
 	small.visit(one)
@@ -167,7 +167,7 @@ func TestConsoleWebhooksVariants(t *testing.T) {
 	small.picture("console-webhook-phone", false)
 
 	w := open(t, s.url("/admin#/webhooks"), s.asAdmin(desktop()))
-	w.sees("tr[data-webhook]", "Fails")
+	w.sees("tr[data-webhook]", "Failing")
 	w.picture("console-webhooks-desktop", false)
 	evaluate[bool](w, "document.querySelector('tr[data-webhook] a').focus(), true")
 	w.keys(kb.Enter)

@@ -165,7 +165,7 @@ window.fetch = ((ask) => (path, options) => String(path).endsWith('/pay') ? Prom
 // text.
 const bare = `(() => {
   const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const ids = 'code, pre, script, style, textarea, .link, .order-id, .facts, .coupon-code, .crumb, .history, h1, h2, h3, [data-label=User], [data-label=用户], [data-label="Its order"], [data-label=对应订单], [data-label="What stands in it"]';
+  const ids = 'code, pre, script, style, textarea, .link, .order-id, .facts, .coupon-code, .crumb, .history, h1, h2, h3, [data-label=User], [data-label=用户], [data-label=Order], [data-label=对应订单], [data-label=Content]';
   for (let node; (node = walk.nextNode());) {
     if (!node.parentElement.checkVisibility() || node.parentElement.closest(ids)) continue;
     const before = (node.previousSibling?.textContent ?? '').trim();

@@ -33,19 +33,20 @@
  * @property {number} [issued] units in all
  * @property {string} [beginTime]
  * @property {string} [endTime]
+ * @property {string} [calledOff] when the shop called its sale off
  * @property {number} [perUser] units that a buyer may have: in a sale in one order, one where it is absent; of an ordinary voucher in as many orders, any number where it is absent
  * @property {boolean} [redeemable] a paid order has a code
  * @property {number} [waitlistWindowSeconds] how long an invitation of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
  * @property {boolean} [stale] stock and state are not of now
- * @property {string} [saleState] preparing, off_shelf, paused, not_started, ended, sold_out or on_sale
+ * @property {string} [saleState] preparing, called_off, off_shelf, paused, not_started, ended, sold_out or on_sale
  */
 
 /**
  * @typedef {object} Order
  * @property {string} id a string: JavaScript cannot represent it exactly
  * @property {number} voucherId
- * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed
+ * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed; missing while the ledger cannot say
  * @property {number} [quantity] units; one where it is absent
  * @property {number} [amount] cents, for all units
  * @property {string} [reason] why it failed
@@ -59,7 +60,7 @@
  * A buyer's place on the waiting list of a sale.
  * @typedef {object} Place
  * @property {number} voucherId
- * @property {string} state waiting, invited, accepted, bought, left, declined, missed, refused or over
+ * @property {string} state waiting, invited, accepted, bought, left, declined, missed, refused, over or called_off
  * @property {boolean} standing it is accepted as soon as it is its turn
  * @property {number} missed how many invitations it has missed
  * @property {number} [ahead] how many wait before it, while it waits
@@ -86,8 +87,8 @@ const ATTEMPTS = 6;
 /** Order states after which nothing changes any more. */
 export const FINAL = new Set(['redeemed', 'refunded', 'failed', 'lapsed']);
 
-/** Order states in which units are taken and the buyer is a holder in the sale. */
-export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed']);
+/** Order states in which units are taken and the buyer is a holder in the sale; unknown is what a page calls that of a holder's order without one. */
+export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed', 'unknown']);
 
 /**
  * What came of a purchase: the order, which the buyer may have had before, or why there is none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"testing"
+	"time"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
@@ -58,6 +59,12 @@ func TestContract(t *testing.T) {
 				Invalid:  &apitest.Request{Target: "/admin/sale?phase=over"},
 				Refusals: []error{order.ErrUnavailable},
 			},
+			"GET /admin/today": {
+				Access:   httpkit.ForMerchants,
+				Good:     apitest.Request{Target: "/admin/today"},
+				Invalid:  &apitest.Request{Target: "/admin/today?since=0"},
+				Refusals: []error{order.ErrUnavailable},
+			},
 		},
 	}.Hold(t)
 }
@@ -68,6 +75,6 @@ func routesOn(err error) []httpkit.Route {
 	reports.err, reports.made.Guards = err, Guards{} // what guards show is theirs to test
 	return Routes(reports, HTTP{
 		Note:    func(context.Context, voucher.Entry) error { return err },
-		Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf,
+		Streams: featuretest.Streams(), Now: apitest.Noon, Zone: time.UTC, ShopOf: featuretest.ShopOf,
 	})
 }

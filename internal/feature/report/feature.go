@@ -12,7 +12,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Entries: core.Ledger.Entries,
 	}, core.Members)
 	return feature.Parts{Routes: Routes(reports, HTTP{
-		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
+		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now, Zone: core.Front.Zone,
 		ShopOf: core.Front.ShopOf,
 	})}, nil
 }

@@ -160,3 +160,16 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 	}
 	return sums, nil
 }
+
+// money adds up the payments whose time in the column is not before since, by that column's index.
+func (l ledger) money(ctx context.Context, column string, shopID int64, since time.Time) (Money, error) {
+	var m Money
+	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE(SUM(p.amount), 0) AS cents FROM tb_payment p "+
+		"JOIN tb_voucher v ON v.id = p.voucher_id WHERE p."+column+" >= @since AND v.shop_id <> @rehearsals "+
+		"AND (@shop = 0 OR v.shop_id = @shop)",
+		map[string]any{"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID}).Scan(&m).Error
+	if err != nil {
+		return Money{}, sqlkit.ReadError(fmt.Sprintf("adding up payments by %s", column), err)
+	}
+	return m, nil
+}

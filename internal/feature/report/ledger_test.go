@@ -212,8 +212,8 @@ func TestReportSums(t *testing.T) {
 			var ids []int64
 			for _, s := range sales {
 				ids = append(ids, s.VoucherID)
-				if s.CalledOff.IsZero() == (s.VoucherID == ended) || s.Sums != phases[s.Phase] || s.Title != "100 for 10" ||
-					!s.End.After(s.Begin) {
+				if s.CalledOff.IsZero() == (s.VoucherID == ended) || s.Sums != phases[s.Phase] ||
+					s.Title != "100 for 10" || !s.End.After(s.Begin) {
 					t.Errorf("sale %+v, want the sums %+v", s, phases[s.Phase])
 				}
 			}

@@ -30,6 +30,8 @@ type Service interface {
 	Sales(ctx context.Context, shopID int64, phase Phase, before int64, limit int) ([]Sale, error)
 	// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase.
 	SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error)
+	// Taken returns the money that a shop, or with 0 all shops, took and gave back since a time.
+	Taken(ctx context.Context, shopID int64, since time.Time) (Taken, error)
 }
 
 // HTTP is what the routes need of the core's interface.
@@ -38,6 +40,7 @@ type HTTP struct {
 	Note    func(ctx context.Context, e voucher.Entry) error
 	Streams *httpkit.Streams
 	Now     func() time.Time
+	Zone    *time.Location // whose midnight begins a day
 	// ShopOf returns the shop of a voucher. voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
 }
@@ -47,6 +50,7 @@ func Routes(reports Service, core HTTP) []httpkit.Route {
 	h, mark, own := handlers{reports, core}, httpkit.Query("bom"), httpkit.OwnVoucher(core.ShopOf)
 	return []httpkit.Route{
 		httpkit.Staff("GET /admin/sale", h.listSales, httpkit.ByHandler, httpkit.Query("phase", "limit", "before")),
+		httpkit.Staff("GET /admin/today", h.today, httpkit.ByHandler),
 		httpkit.Staff("GET /admin/voucher/:id/report", h.showReport, own),
 		httpkit.Staff("GET /admin/voucher/:id/report.csv", h.reportCSV, own, httpkit.Uncounted, mark),
 		httpkit.Staff("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, own, httpkit.Uncounted, mark),

@@ -75,6 +75,10 @@ func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, err
 	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Cents: 4000}}, f.err
 }
 
+func (f fakeReports) Taken(context.Context, int64, time.Time) (Taken, error) {
+	return Taken{Received: Money{3, 3000}, Returned: Money{1, 1000}}, f.err
+}
+
 // fullReports are reports with something everywhere.
 func fullReports() fakeReports {
 	counts := order.Counts{"accepted": 3, "sold_out": 40}
@@ -151,7 +155,7 @@ func (a *audit) note(_ context.Context, e voucher.Entry) error {
 func get(t *testing.T, reports fakeReports, trail *audit, path string) (status int, body string, err error) {
 	t.Helper()
 	api := featuretest.Serve(t, Routes(reports, HTTP{
-		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf,
+		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon, Zone: time.UTC, ShopOf: featuretest.ShopOf,
 	}), nil, apitest.State{})
 	server := httptest.NewServer(api)
 	defer server.Close()

@@ -56,3 +56,20 @@ func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesS
 	sums, err := r.ledger.salesSums(ctx, shopID)
 	return sums, order.OrUnavailable(err)
 }
+
+// Money is a number of payments, with their amounts.
+type Money struct{ Payments, Cents int64 }
+
+// Taken is the money that came in and the money that went back since a time, whatever became of its orders.
+type Taken struct{ Received, Returned Money }
+
+// Taken returns what a shop, or with 0 all shops, took and gave back since a time, without rehearsals.
+// order.ErrUnavailable.
+func (r *Reports) Taken(ctx context.Context, shopID int64, since time.Time) (taken Taken, err error) {
+	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
+	defer cancel()
+	if taken.Received, err = r.ledger.money(ctx, "receive_time", shopID, since); err == nil {
+		taken.Returned, err = r.ledger.money(ctx, "refund_time", shopID, since)
+	}
+	return taken, order.OrUnavailable(err)
+}

@@ -4,6 +4,7 @@
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { decided } from '../client.js';
 import { newKey } from './admin-client.js';
+import { CallOff } from './call-off.js';
 import { VoucherForm, copyOf } from './form.js';
 import { GuardsDialog } from './guards.js';
 import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
@@ -23,7 +24,7 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
     onDone();
     return '';
   };
-  const sells = voucher.type === 1;
+  const sells = voucher.type === 1 && !voucher.calledOff;
   const paused = voucher.saleState === 'paused';
   const off = voucher.status !== 1;
   /** @param {string} act @param {string} [kind] */
@@ -33,11 +34,11 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   /** @param {string} act @param {string} path @param {string} [kind] */
   const link = (act, path, kind = '') => html`<a class="button small ${kind}" data-act=${act} href=${`#/${path}/${voucher.id}`}>${t(`act.${act}`)}</a>`;
   const shows = (/** @type {string} */ act, kind = '') => (act === 'before' || act === 'report' ? link(act, act, kind) : button(act, kind));
-  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(!paused || voucher.stale ? ['pause'] : []), 'restock', ...(guards === undefined ? [] : ['guards']), 'before'] : []), 'edit', 'copy', 'report', off ? 'shelve' : 'unshelve'];
+  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(!paused || voucher.stale ? ['pause'] : []), 'restock', ...(guards === undefined ? [] : ['guards']), 'before'] : []), 'edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(sells ? ['calloff'] : [])];
   const main = sells && voucher.stale && !off ? ['resume', 'pause'] : [mainOf(voucher)]; // while it is not known how the sale is, both
   return html`<div class="row actions">
     ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}
-    <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act)).map((act) => shows(act, act === 'unshelve' ? 'danger' : ''))}<//>
+    <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act)).map((act) => shows(act, act === 'unshelve' || act === 'calloff' ? 'danger' : ''))}<//>
     ${ask('pause', () => change('POST', '/pause'), true)}
     ${ask('resume', () => change('POST', '/resume'))}
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
@@ -46,12 +47,14 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
     ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} draft=${`edit.${voucher.id}`} onClose=${close} onDone=${onDone} />`}
     ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf({ ...voucher, guards }, client.clock.now())} draft=${`copy.${voucher.id}`} onClose=${close}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
+    ${open === 'calloff' && html`<${CallOff} voucher=${voucher} client=${client} words=${words} left=${left} onClose=${close} onDone=${onDone} />`}
     ${open === 'restock' && html`<${Restock} voucher=${voucher} client=${client} words=${words} left=${left} attempt=${attempt} onClose=${close} onDone=${onDone} />`}
   </div>`;
 }
 
 /** The one action that a voucher's state calls for. @param {any} voucher */
-function mainOf({ type, status, saleState }) {
+function mainOf({ type, status, saleState, calledOff }) {
+  if (calledOff) return 'report';
   if (status !== 1) return 'shelve';
   if (type !== 1) return 'edit';
   return /** @type {Record<string, string>} */ ({ not_started: 'before', paused: 'resume', sold_out: 'restock', ended: 'report' })[saleState] ?? 'pause';

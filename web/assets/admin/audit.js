@@ -23,7 +23,7 @@ export function Audit({ client, words }) {
       <//>
     </header>
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
-    <${Entries} pages=${pages} words=${words} />
+    <${Entries} pages=${pages} some=${filter.voucherId !== '' || filter.adminId !== ''} words=${words} />
   `;
 }
 
@@ -34,8 +34,8 @@ export function Trail({ client, words, filter, version }) {
   return html`<${Entries} pages=${pages} words=${words} />`;
 }
 
-/** @param {any} props */
-function Entries({ pages, words }) {
+/** @param {any} props some: a filter is set */
+function Entries({ pages, some = false, words }) {
   const { t, time } = words;
   return html`
     <${Table} label=${t('place.audit')} rows=${pages.rows ?? []}
@@ -46,7 +46,8 @@ function Entries({ pages, words }) {
         html`<${Changes} entry=${e} words=${words} />`,
         html`<code title=${e.requestId}>${e.requestId.slice(0, 8) || '–'}</code>`,
       ] })} />
-    <${Foot} pages=${pages} t=${t} names=${{ voucherId: t('filter.voucherId'), adminId: t('filter.adminId') }} empty=${t('audit.none')} />
+    <${Foot} pages=${pages} t=${t} names=${{ voucherId: t('filter.voucherId'), adminId: t('filter.adminId') }} empty=${t(some ? 'audit.no.match' : 'audit.none')}
+      action=${some && html`<a class="button small" href="#/audit">${t('all.show')}</a>`} />
   `;
 }
 

@@ -31,7 +31,7 @@ export function DeadLetters({ client, words }) {
           <button type="button" class="button small danger" data-act="discard" onClick=${() => setOpen({ deadLetter: l, act: 'discard' })}>${t('act.discard')}</button>
         </div>`,
       ] })} />
-    <${Foot} pages=${pages} t=${t} empty=${t('letters.none')} />
+    <${Foot} pages=${pages} t=${t} empty=${t('letters.none')} action=${html`<a class="button small" href="#/start">${t('place.start')}</a>`} />
     ${open && html`<${ActionDialog} ...${open} client=${client} t=${t} onClose=${() => setOpen(null)} onDone=${pages.again} />`}
   `;
 }

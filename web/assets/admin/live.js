@@ -7,6 +7,7 @@ import { countdown } from '../words.js';
 import { Actions } from './actions.js';
 import { Trail } from './audit.js';
 import { Balance } from './balance.js';
+import { Unwinding } from './call-off.js';
 import { Chart } from './chart.js';
 import { GuardFigures } from './guards.js';
 import { State, lag, trouble } from './parts.js';
@@ -36,7 +37,7 @@ export function Live({ id, client, words }) {
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
   const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
-  const shown = f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
+  const shown = voucher.calledOff ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
   return html`
     <header class="head">
       <div>
@@ -48,10 +49,11 @@ export function Live({ id, client, words }) {
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
+    ${voucher.calledOff && html`<${Unwinding} voucher=${voucher} client=${client} words=${words} version=${version} />`}
     ${shown.saleState === 'not_started' && html`<${Coming} voucher=${voucher} now=${client.clock.now()} t=${t} />`}
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
-        <${Tile} name="stock" label=${t('stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
+        <${Tile} name="stock" label=${t(voucher.calledOff ? 'withdrawn' : 'stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
         <${Tile} name="accepted" label=${t('held')} value=${number(f.held)} note=${under(f, words) || rate(sale.rates.accepted)} />
         <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
         <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
@@ -102,9 +104,10 @@ function under(f, { t, number }) {
   return n > 0 && !f.stale ? t('held.not', { n: number(n) }) : '';
 }
 
-/** When a sale begins or ends. @param {any} v @param {number} now @param {import('../words.js').Words} words */
+/** When a sale begins, ends, or was called off. @param {any} v @param {number} now @param {import('../words.js').Words} words */
 function clockOf(v, now, { t, time, span, away }) {
   const begin = Date.parse(v.beginTime), end = Date.parse(v.endTime);
+  if (v.calledOff) return `${t('called.off.at', { time: time(v.calledOff) })}, ${away(v.calledOff, now)}`;
   if (now >= end) return `${t('ended.at', { time: time(end) })}, ${away(end, now)}`;
   const { days, clock } = countdown((now < begin ? begin : end) - now);
   const left = t(now < begin ? 'begins.in' : 'ends.in', { clock: days ? `${t('days', { n: days })} ${clock}` : clock });

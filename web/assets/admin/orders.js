@@ -12,6 +12,7 @@ export function Orders({ client, words }) {
   const { t, time, money } = words;
   const [filter, setFilter] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'status']);
   const { orderId: open, ...listed } = filter; // the order that is open is in the address, too
+  const some = Object.values(listed).some((value) => value !== '');
   const setOpen = (/** @type {string} */ orderId) => setFilter({ ...filter, orderId });
   const pages = usePages(client, '/admin/order', { ...listed, limit: '50' });
   const names = Object.fromEntries(['orderId', 'userId', 'voucherId', 'payment'].map((name) => [name, t(`filter.${name}`)]));
@@ -30,7 +31,8 @@ export function Orders({ client, words }) {
         o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a>`,
         o.amount === undefined ? '–' : money(o.amount), o.createTime ? time(o.createTime) : '–',
       ] })} />
-    <${Foot} pages=${pages} t=${t} names=${names} empty=${t('orders.none')} />
+    <${Foot} pages=${pages} t=${t} names=${names} empty=${t(some ? 'orders.none' : 'orders.none.yet')}
+      action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'}>${t(some ? 'all.show' : 'place.sales')}</a>`} />
     ${open && html`<${Order} key=${open} id=${open} client=${client} words=${words} onClose=${() => setOpen('')} onChange=${pages.again} />`}
   `;
 }

@@ -6,11 +6,11 @@ import { Dialog, announce } from '../shell.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 
 /** The colour of a sale's state. @type {Record<string, string>} */
-const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad', unknown: 'warn' };
+const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad', called_off: 'bad', unknown: 'warn' };
 
-/** A voucher's state as a tag; unknown while Redis does not say how its sale is. @param {any} props */
+/** A voucher's state as a tag; unknown while Redis does not say how its sale is, unless it was called off, which is for good. @param {any} props */
 export function State({ voucher, t }) {
-  const state = voucher.stale ? 'unknown' : voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
+  const state = voucher.calledOff ? 'called_off' : voucher.stale ? 'unknown' : voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
   return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>`;
 }
 
@@ -197,8 +197,8 @@ export function usePages(client, path, filter, { cursor = 'before', every = 0 } 
   return { ...shown, wrong: Object.fromEntries((shown.answer?.errors ?? []).map((/** @type {any} */ e) => [e.field, true])), changed, again: () => load([], ''), more: () => load(shown.rows, shown.next) };
 }
 
-/** What is below a list. @param {any} props names are of the fields of its filter; partly is said of pages without a row that are not the last */
-export function Foot({ pages, t, empty, partly, names = {} }) {
+/** What is below a list. @param {any} props names are of the fields of its filter; partly is said of pages without a row that are not the last; action is what to do about an empty list */
+export function Foot({ pages, t, empty, partly, names = {}, action = null }) {
   const more = pages.rows && pages.next && html`<p><button type="button" class="button quiet small" data-act="more" onClick=${pages.more}>${t('more')}</button></p>`;
   if (pages.answer && !pages.answer.success) {
     const wrong = Object.entries(problems(pages.answer, t)).map(([f, p]) => t('search.wrong', { field: names[f] ?? f, problem: p }));
@@ -207,7 +207,7 @@ export function Foot({ pages, t, empty, partly, names = {} }) {
   }
   if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;
   if (pages.rows.length > 0) return more;
-  return html`${(pages.next ? partly : empty) && html`<p class="note">${pages.next ? partly : empty}</p>`}${more}`;
+  return html`${(pages.next ? partly : empty) && html`<p class="note">${pages.next ? partly : empty}</p>`}${more}${!pages.next && action && html`<p>${action}</p>`}`;
 }
 
 /** A command with a button that copies it. @param {any} props */

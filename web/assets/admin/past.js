@@ -76,6 +76,7 @@ export function usePast(id, client, wanted, version) {
 export function marksOf({ entries, soldOutTime }, { t, number }) {
   const marks = entries.flatMap((e) => {
     const at = Date.parse(e.at) / 1000;
+    if (e.action === 'call_off') return [{ at, text: t('state.called_off') }];
     if (e.action === 'pause' || e.action === 'resume') return [{ at, text: t(`action.${e.action}`) }];
     if (e.action === 'stock' && e.outcome === 'done') return [{ at, text: `${e.delta > 0 ? '+' : '−'}${number(Math.abs(e.delta))}` }];
     return [];

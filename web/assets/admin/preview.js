@@ -10,7 +10,7 @@ import { numberOf } from './parts.js';
 
 /** A shop in which nobody has bought anything. */
 const EMPTY = {
-  presses: new Map(), doing: new Map(), liveOrder() {}, liveOrders: () => [], quantity: () => 1, choose() {},
+  presses: new Map(), doing: new Map(), liveOrder() {}, liveOrders: () => [], orderOf() {}, calledOff: () => false, quantity: () => 1, choose() {},
   places: { of() {}, doing: new Map(), refusals: new Map() }, tickets: { of() {} },
 };
 

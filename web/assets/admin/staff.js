@@ -18,14 +18,20 @@ const ACTS = {
   lapsed: [{ act: 'extend', dated: true }],
 };
 
+/** Milliseconds of the later date of a coupon that nobody is to use: its order is refunded. */
+const A_DAY = 86_400_000;
+
 /** What staff may do to the order now. @param {any} o @returns {Act[]} */
 export const actsOn = (o) => (ACTS[o.status] ?? []).filter((one) => (!one.dated || o.coupon?.validUntil) && (!one.coupon || o.coupon));
 
-/** Asks before an act, and does it. @param {any} props onRefused is called when the order may be other than it is shown */
-export function StaffAct({ act, order: o, client, words, onClose, onDone, onRefused }) {
+/**
+ * Asks before an act, and does it. @param {any} props off: of a sale that was called off, so the order's money goes back; onRefused is called when the
+ * order may be other than it is shown
+ */
+export function StaffAct({ act, off = false, order: o, client, words, onClose, onDone, onRefused }) {
   const { t, money } = words;
   const [busy, setBusy] = useState(false);
-  const dated = act === 'extend';
+  const dated = act === 'extend', of = `${off ? 'off' : 'staff'}.${act}`;
   /** @param {FormData} form @param {any} element */
   const run = async (form, element) => {
     const typed = { why: String(form.get('why')).trim(), ...(dated && { validUntil: String(form.get('validUntil')) }) };
@@ -44,13 +50,14 @@ export function StaffAct({ act, order: o, client, words, onClose, onDone, onRefu
       if (answer.code === 'NOT_LATER') return [{ validUntil: trouble(answer, t) }];
       return refusal(answer, t, answer.code === 'ORDER_STATE' ? t('staff.state', { state: t(`order.${answer.data.status}`) }) : trouble(answer, t));
     }
-    announce(t(answer.status === 202 ? 'staff.refund.coming' : `staff.${act}.done`));
+    announce(t(answer.status === 202 ? 'staff.refund.coming' : `${of}.done`));
     onDone();
     return '';
   };
-  const says = t(act === 'refund' && !o.amount ? 'staff.refund.free' : `staff.${act}.says`, { user: String(o.userId), money: money(o.amount ?? 0) });
-  return html`<${Ask} title=${t(`staff.${act}.ask`, { id: o.id })} says=${says} yes=${t(`staff.${act}.yes`)} danger=${!dated} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
-    ${dated && html`<${Field} name="validUntil" label=${t('form.zone', { label: t('staff.until'), zone: words.zone() })} wrong=${wrong.validUntil}>
+  const says = t(act === 'refund' && !o.amount && !off ? 'staff.refund.free' : `${of}.says`, { user: String(o.userId), money: money(o.amount ?? 0) });
+  return html`<${Ask} title=${t(`${of}.ask`, { id: o.id })} says=${says} yes=${t(`${of}.yes`)} danger=${off || !dated} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+    ${dated && off && html`<input type="hidden" name="validUntil" value=${local(Math.max(client.clock.now(), Date.parse(o.coupon.validUntil)) + A_DAY)} />`}
+    ${dated && !off && html`<${Field} name="validUntil" label=${t('form.zone', { label: t('staff.until'), zone: words.zone() })} wrong=${wrong.validUntil}>
       <input ...${tied('validUntil', wrong.validUntil)} type="datetime-local" step="1" defaultValue=${local(o.coupon.validUntil)} />
     <//>`}
     <${Field} name="why" label=${t('field.why')} hint=${t('staff.why')} wrong=${wrong.why}>

@@ -7,8 +7,8 @@ import { countdown } from '../words.js';
 import { NewVoucher } from './form.js';
 import { State, trouble } from './parts.js';
 
-/** Milliseconds between two looks while the page is visible, and between two checks of the next sale. */
-const EVERY = 5_000, CHECK = 60_000;
+/** Milliseconds between two looks while the page is visible, between two checks of the next sale, and between two readings of today's money. */
+const EVERY = 5_000, CHECK = 60_000, MONEY = 30_000;
 
 /** How many sales of a phase, and vouchers, are looked through. */
 const MANY = '100';
@@ -81,7 +81,7 @@ export function Start({ client, words }) {
         : html`<p class="soft">${t('start.next.none')}</p><p><button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create')}</button></p>`}
     </section>`}
     ${seen.running && html`<section class="panel flat" data-running><h2>${t('start.running')}</h2>
-      ${running.length === 0 && html`<p class="soft">${t('start.running.none')}</p>`}
+      ${running.length === 0 && html`<p class="soft">${t('start.running.none')}</p><p><a class="button small" href="#/sales">${t('place.sales')}</a></p>`}
       <ul class="running">${running.map((/** @type {any} */ s) => {
         const voucher = seen.vouchers.get(s.voucherId), rate = seen.rates[s.voucherId];
         return html`<li key=${s.voucherId} data-sale=${s.voucherId}>
@@ -90,8 +90,29 @@ export function Start({ client, words }) {
           <div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round((100 * s.sold) / Math.max(1, s.issued))}%` }}></div></div>
         </li>`;
       })}</ul></section>`}
+    <${Today} client=${client} words=${words} />
     ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;
+}
+
+/** The money of today, by the service's clock and zone. @param {any} props */
+function Today({ client, words: { t, number, money } }) {
+  const [today, setToday] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    let open = true;
+    const read = async () => {
+      const answer = document.hidden ? null : await client.ask('GET', '/admin/today');
+      if (open && answer?.success) setToday(answer.data);
+    };
+    void read();
+    const timer = setInterval(read, MONEY);
+    return () => ((open = false), clearInterval(timer));
+  }, []);
+  if (!today) return null;
+  const { received, returned } = today;
+  return html`<section class="panel flat today" data-today><h2>${t('start.today')} <span class="soft small-text">${today.zone}</span></h2>
+    <p class="figures"><b class="tile-value">${money(received.amount)}</b> <span class="soft">${t(received.payments > 0 ? 'start.received' : 'start.received.none', { n: number(received.payments) })}${returned.payments > 0 && ` · ${t('start.returned', { money: money(returned.amount), n: number(returned.payments) })}`}</span></p>
+  </section>`;
 }
 
 /** What needs a hand, each with where it is done. @param {any} seen @param {any[]} running @param {import('../words.js').Words} words */

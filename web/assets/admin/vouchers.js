@@ -14,7 +14,7 @@ export function Vouchers({ client, words }) {
   const [filter, setFilter] = useFilter(['title', 'shopId']);
   const [creating, setCreating] = useState(false);
   const pages = usePages(client, '/admin/voucher', { ...filter, limit: '50' }, { every: EVERY });
-  const now = client.clock.now();
+  const now = client.clock.now(), some = filter.title !== '' || filter.shopId !== '';
   const names = { title: t('filter.title'), shopId: t('filter.shopId') };
   return html`
     <header class="head">
@@ -32,8 +32,8 @@ export function Vouchers({ client, words }) {
         v.type === 1 ? html`${v.stale ? '–' : number(v.stock)} <span class="soft">/ ${number(v.issued)}</span>` : '–',
         v.type === 1 ? html`<${Window} begin=${v.beginTime} end=${v.endTime} now=${now} words=${words} />` : html`<span class="soft">${t('always')}</span>`,
       ] })} />
-    <${Foot} pages=${pages} t=${t} names=${names} partly=${t('vouchers.no.match.yet')} empty=${t(filter.title || filter.shopId ? 'vouchers.no.match' : 'vouchers.none')} />
-    ${pages.rows?.length === 0 && !pages.next && !filter.title && !filter.shopId && html`<p><button type="button" class="button small" data-act="create-first" onClick=${() => setCreating(true)}>${t('create')}</button></p>`}
+    <${Foot} pages=${pages} t=${t} names=${names} partly=${t('vouchers.no.match.yet')} empty=${t(some ? 'vouchers.no.match' : 'vouchers.none')}
+      action=${some ? html`<a class="button small" href="#/vouchers">${t('all.show')}</a>` : html`<button type="button" class="button small" data-act="create-first" onClick=${() => setCreating(true)}>${t('create')}</button>`} />
     ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)}
       onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;

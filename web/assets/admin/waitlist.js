@@ -7,7 +7,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 const EVERY = 5_000;
 
 /** Units that are kept, and places by state, as GET /admin/voucher/:id/waitlist has them. */
-const STATES = ['kept', 'waiting', 'invited', 'accepted', 'bought', 'left', 'declined', 'missed', 'refused', 'over'];
+const STATES = ['kept', 'waiting', 'invited', 'accepted', 'bought', 'left', 'declined', 'missed', 'refused', 'over', 'calledOff'];
 
 /** What a report has of it. */
 const FIGURES = ['joined', 'waiting', 'invited', 'open', 'accepted', 'bought', 'declined', 'missed'];

@@ -48,7 +48,8 @@ export function Webhooks({ client, words }) {
         html`<${Health} endpoint=${e} t=${t} time=${time} number=${number} />`,
         e.successTime ? time(e.successTime) : '–', e.types ? named(e.types, t) : t('hook.all'),
       ] })} />
-    <${Foot} pages=${{ ...pages, rows: pages.rows && shown }} t=${t} empty=${t('hooks.none')} />
+    <${Foot} pages=${{ ...pages, rows: pages.rows && shown }} t=${t} empty=${t(shop === '' ? 'hooks.none' : 'hooks.no.match')}
+      action=${shop === '' ? html`<button type="button" class="button small" data-act="create-first" onClick=${() => setOpen(true)}>${t('hook.create')}</button>` : html`<a class="button small" href="#/webhooks">${t('all.show')}</a>`} />
     ${open && html`<${EndpointForm} client=${client} t=${t} onClose=${() => setOpen(false)} onDone=${(/** @type {any} */ e) => (setSecret(e), pages.again())} />`}
     ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
   `;

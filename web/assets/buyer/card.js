@@ -7,6 +7,7 @@ import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
 import { ask, canAsk } from './alerts.js';
 import { Art } from './art.js';
+import { offNote } from './orders.js';
 import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
 
@@ -21,7 +22,7 @@ const ASKS = new Set(['not_started', 'early', 'grab', 'try', 'unknown', ...UNDER
 const CHOOSES = new Set(['not_started', 'early', 'grab', 'try']);
 
 /** States in which the stock is not shown. */
-const OVER = new Set(['ended', 'off_shelf']);
+const OVER = new Set(['ended', 'off_shelf', 'called_off']);
 
 /**
  * @param {{voucher: import('../client.js').Voucher, shop: import('./shop.js').Shop, words: import('../words.js').Words,
@@ -53,6 +54,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   };
   const ticket = voucher.ticketsFrom && !order ? shop.tickets.of(voucher.id) : undefined;
   const note = noteOf(unpayable && state === 'unpaid' ? 'unpayable' : state, press, order, words, now);
+  if (state === 'called_off') Object.assign(note, { text: t(offNote(shop.orderOf(voucher.id))), tone: 'warn' });
   if (note.text === '' && mine.length > 0) Object.assign(note, { text: t(mine.length > 1 ? 'note.mine.several' : 'note.mine', { n: mine.length }), tone: 'good' });
   if (note.text === '') note.text = ticketNote(state, voucher, press, ticket, words, now);
   if (note.text === '' && !order) Object.assign(note, placeNote(state, voucher, place, shop.places.refusals.get(voucher.id), words, now));
@@ -221,6 +223,7 @@ function Stock({ voucher, words: { t, number }, state }) {
 function Clock({ voucher, words: { t, time }, now, over }) {
   const begin = Date.parse(voucher.beginTime);
   const end = Date.parse(voucher.endTime);
+  if (voucher.calledOff) return html`<p class="clock soft">${t('off.at', { time: time(voucher.calledOff) })}</p>`;
   if (now >= end) return html`<p class="clock soft">${t('ended.at', { time: time(voucher.endTime) })}</p>`;
   if (over) return null; // it is not what there is to wait for
   const { days, clock } = countdown((now < begin ? begin : end) - now);

@@ -7,7 +7,7 @@
 const STREAMS = 2;
 
 /** States that an order leaves without its buyer. */
-const CHANGING = ['queued', 'unpaid', 'refunding'];
+const CHANGING = ['queued', 'unknown', 'unpaid', 'refunding'];
 
 export class Followed {
   /** @type {Map<string, () => void>} stops, by order */

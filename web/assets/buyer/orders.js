@@ -10,6 +10,9 @@ import { countdown } from '../words.js';
 /** How each state looks. @type {Record<string, string>} */
 const TONES = { queued: 'warn', unpaid: 'warn', refunding: 'warn', paid: 'good', redeemed: 'good', failed: 'bad' };
 
+/** States in which there is something else to say of an order that cost nothing. */
+const FREE = new Set(['paid', 'redeemed', 'lapsed', 'refunding', 'refunded']);
+
 /**
  * The orders that have ended, and what is to be said where there are none.
  * @param {{shop: import('./shop.js').Shop, words: import('../words.js').Words, now: number}} props
@@ -27,6 +30,9 @@ export function Orders({ shop, words, now }) {
   </section>`;
 }
 
+/** What calling its sale off means for the buyer's order, or for a buyer without one. @param {import('../client.js').Order} [order] */
+export const offNote = (order) => (order && order.status !== 'failed' ? `note.off.${order.status}${order.amount === 0 && FREE.has(order.status) ? '.free' : ''}` : 'note.off');
+
 /** @param {any} props */
 export function One({ order, shop, words, now }) {
   const { t, has, money, moment } = words;
@@ -37,7 +43,7 @@ export function One({ order, shop, words, now }) {
   /** A text, in its form for several units where there is one. @param {string} key @param {Record<string, string>} [values] */
   const counted = (key, values) => t(n > 1 && has(`${key}.several`) ? `${key}.several` : key, { n, ...values });
   const doing = shop.doing.get(order.id);
-  const refusal = shop.refusalOf(order);
+  const refusal = shop.refusalOf(order), off = shop.calledOff(order.voucherId);
   const price = order.amount === undefined ? '' : money(order.amount);
   const free = order.amount === 0 && asking === 'refund' ? '.free' : ''; // there is no money to speak of
   /** @param {'pay' | 'cancel' | 'refund'} what */
@@ -56,13 +62,14 @@ export function One({ order, shop, words, now }) {
       <span class="order-id">${t('order', { id: order.id })}</span>
     </p>
     ${refusal && html`<p class="note bad" role="alert">${refusal.errorMsg || t('note.refused')}</p>`}
-    ${order.status === 'unpaid' && html`<p class="row">
+    ${off && LIVE.has(order.status) && html`<p class="note warn" data-off>${t(offNote(order))}</p>`}
+    ${order.status === 'unpaid' && !off && html`<p class="row">
       ${PAYABLE || !order.amount ? html`<${Act} what="pay" label=${t('pay', { price })} tone="primary" doing=${doing} onPress=${() => act('pay')} />`
         : html`<span class="note warn">${t('note.unpayable')}</span>`}
       <${Act} what="cancel" label=${t('cancel')} tone="quiet" doing=${doing} onPress=${() => ask('cancel')} />
       ${order.payBefore && html`<span class="soft figures">${t('pay.before', { left: countdown(Date.parse(order.payBefore) - now).short })}</span>`}
     </p>`}
-    ${order.status === 'paid' && html`<p class="row">
+    ${order.status === 'paid' && !off && html`<p class="row">
       ${voucher && !voucher.redeemable && html`<span class="note" data-uncoded>${t('code.none')}</span>`}
       ${(!voucher || voucher.redeemable) && html`<${Act} what="code" label=${t('code')} tone="primary" doing=${doing} onPress=${() => ask('code')} />`}
       <${Act} what="refund" label=${t(order.amount === 0 ? 'refund.free' : 'refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />

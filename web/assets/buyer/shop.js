@@ -21,6 +21,9 @@ const LATER = 20_000;
 /** Milliseconds between two looks at the clock while a press is kept: the server's is known better and better. */
 const LOOK = 500;
 
+/** States that orders of a sale that is called off leave without their buyer. */
+const UNWOUND = new Set(['queued', 'unpaid', 'paid']);
+
 /** How often a press is sent again with another ticket, or because its moment had not come. */
 const RETRIES = 5;
 
@@ -91,6 +94,16 @@ export class Shop {
     return this.orders.find((o) => o.voucherId === voucherId && LIVE.has(o.status));
   }
 
+  /** The buyer's newest order of a voucher, in whatever state. @param {number} voucherId */
+  orderOf(voucherId) {
+    return this.orders.find((o) => o.voucherId === voucherId);
+  }
+
+  /** Whether the shop has called a voucher's sale off. @param {number} voucherId */
+  calledOff(voucherId) {
+    return this.vouchers?.find((v) => v.id === voucherId)?.saleState === 'called_off';
+  }
+
   /** The buyer's live orders of an ordinary voucher, newest first. @param {number} voucherId */
   liveOrders(voucherId) {
     return this.orders.filter((o) => o.voucherId === voucherId && LIVE.has(o.status));
@@ -99,7 +112,7 @@ export class Shop {
   /** What the service has said to the last action of an order, until that is in another state. @param {Order} order */
   refusalOf(order) {
     const refusal = this.refusals.get(order.id);
-    return refusal?.status === order.status ? refusal.answer : undefined;
+    return refusal && refusal.status === order.status ? refusal.answer : undefined;
   }
 
   /** How many units of a voucher the buyer wants. @param {Voucher} voucher */
@@ -149,6 +162,7 @@ export class Shop {
       this.vouchers = this.#listing.arrange([...listed, ...gone.map((v) => ({ ...v, status: 2 }))]);
       this.planTickets();
       this.readPlaces();
+      if (this.orders.some((o) => UNWOUND.has(o.status) && this.calledOff(o.voucherId))) this.readOrders();
     } else {
       this.trouble = answer;
     }
@@ -204,7 +218,7 @@ export class Shop {
     for (const order of answer.data) {
       const known = all.get(order.id);
       // An update of an order since then is newer than the list.
-      if (!known || (this.#updated.get(order.id) ?? 0) < asked) all.set(order.id, { ...known, ...order });
+      if (!known || (this.#updated.get(order.id) ?? 0) < asked) all.set(order.id, merged(known, order));
     }
     this.orders = [...all.values()].sort((a, b) => (BigInt(a.id) < BigInt(b.id) ? 1 : -1));
     for (const order of this.orders) if (LIVE.has(order.status)) this.wasLive.add(order.id);
@@ -442,10 +456,11 @@ export class Shop {
   #put(order) {
     const i = this.orders.findIndex((o) => o.id === order.id);
     const old = this.orders[i];
+    order = merged(old, order);
     this.#updated.set(order.id, performance.now());
     if (LIVE.has(order.status)) this.wasLive.add(order.id);
     if (i < 0) this.orders = [order, ...this.orders];
-    else this.orders = this.orders.with(i, { ...old, ...order });
+    else this.orders = this.orders.with(i, order);
     if (old && old.status !== order.status) this.view.notify('order', { status: order.status });
     if (FINAL.has(order.status)) this.#followed.end(order.id);
     if (old?.status !== order.status) this.tabs.tell();
@@ -461,6 +476,9 @@ export class Shop {
     this.watch(); // a unit may have gone, or come back
   }
 }
+
+/** What is known of an order with what is heard of it; that has no state while only Redis knows the order. @param {Order | undefined} known @param {Order} order @returns {Order} */
+const merged = (known, order) => ({ ...known, ...order, status: order.status || known?.status || 'unknown' });
 
 /** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
 function newKey() {

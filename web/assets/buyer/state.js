@@ -15,7 +15,7 @@ import { isOpen } from './places.js';
  */
 
 /** @typedef {'preparing' | 'off_shelf' | 'paused' | 'not_started' | 'early' | 'ended' | 'sold_out' | 'grab' | 'try' | 'asking' | 'again' |
- *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours' | 'waitable' | 'waiting' | 'invited' | 'passing' | 'accepted'} State */
+ *   'busy' | 'unknown' | 'ticket' | 'kept' | 'queued' | 'unpaid' | 'yours' | 'called_off' | 'waitable' | 'waiting' | 'invited' | 'passing' | 'accepted'} State */
 
 /**
  * A list is a moment old, and must not have to be read again only because time has passed: begin and end are evaluated
@@ -23,12 +23,14 @@ import { isOpen } from './places.js';
  * says nothing about stock and pause: the button works, says that it is a try, and the answer to the purchase decides. Once a sale gives out tickets
  * the button works: what is pressed early is kept until the buyer's moment. An invitation of the waiting list comes before what is on
  * sale, and that before a place that only waits. An invitation whose time has passed is passing until the service says what became of it:
- * it may have been accepted at the last moment. While the sale is paused its time stands still.
+ * it may have been accepted at the last moment. While the sale is paused its time stands still. That the shop has called the sale off comes before everything:
+ * no order of it stays.
  * @param {Voucher} voucher @param {number} now by the server's clock @param {Order} [order] the buyer's live order in this
  * sale @param {Press} [press] @param {Place} [place] the buyer's on its waiting list
  * @returns {State}
  */
 export function stateOf(voucher, now, order, press, place) {
+  if (voucher.saleState === 'called_off') return 'called_off';
   if (order && voucher.type === 1) {
     if (order.status === 'queued' || order.status === 'unpaid') return order.status;
     return 'yours';
@@ -57,7 +59,7 @@ export function stateOf(voucher, now, order, press, place) {
 }
 
 /** Which cards come first: what can be bought, what begins soonest, ordinary vouchers, what is sold out, and what is over. */
-const RANKS = { grab: 0, preparing: 0, paused: 0, early: 1, not_started: 1, sold_out: 3, waitable: 3, ended: 4, off_shelf: 4 };
+const RANKS = { grab: 0, preparing: 0, paused: 0, early: 1, not_started: 1, sold_out: 3, waitable: 3, ended: 4, off_shelf: 4, called_off: 4 };
 
 /**
  * Where a card stands among others: lower first.
@@ -77,6 +79,7 @@ export const UNDER_WAY = new Set(['asking', 'again', 'busy', 'ticket', 'kept']);
 export const LEARNED = {
   SOLD_OUT: { saleState: 'sold_out', stock: 0, stale: false },
   ENDED: { saleState: 'ended' },
+  CALLED_OFF: { saleState: 'called_off' },
   OFF_SHELF: { saleState: 'off_shelf' },
   PAUSED: { saleState: 'paused', stale: false },
 };
