@@ -914,6 +914,27 @@ func (e Stale) Valid() bool {
 	}
 }
 
+// Defines values for SubjectKind.
+const (
+	SubjectKindOrder SubjectKind = "order"
+	SubjectKindPlace SubjectKind = "place"
+	SubjectKindSale  SubjectKind = "sale"
+)
+
+// Valid indicates whether the value is a known member of the SubjectKind enum.
+func (e SubjectKind) Valid() bool {
+	switch e {
+	case SubjectKindOrder:
+		return true
+	case SubjectKindPlace:
+		return true
+	case SubjectKindSale:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TicketAnswerSuccess.
 const (
 	TicketAnswerSuccessTrue TicketAnswerSuccess = true
@@ -1750,6 +1771,16 @@ type ShelfStatus int
 // Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 type Stale bool
 
+// Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
+type Subject struct {
+	// Id The order's id; of a place on a waiting list the voucher's id and the place; of a sale the voucher's id.
+	Id   string      `json:"id"`
+	Kind SubjectKind `json:"kind"`
+}
+
+// SubjectKind defines model for Subject.Kind.
+type SubjectKind string
+
 // TicketAnswer defines model for TicketAnswer.
 type TicketAnswer struct {
 	Data struct {
@@ -2012,15 +2043,12 @@ type WebhookDelivery struct {
 	Failure *Failure `json:"failure,omitempty"`
 
 	// Number Among all events; `before` of the next page.
-	Number string `json:"number"`
+	Number string               `json:"number"`
+	State  WebhookDeliveryState `json:"state"`
 
-	// OrderId A number below 2^63, as a string.
-	OrderId *OrderId `json:"orderId,omitempty"`
-
-	// PlaceId Instead of the order, of an event of a waiting list: the voucher and the place, 0 for the list itself.
-	PlaceId *string              `json:"placeId,omitempty"`
-	State   WebhookDeliveryState `json:"state"`
-	Type    string               `json:"type"`
+	// Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
+	Subject Subject `json:"subject"`
+	Type    string  `json:"type"`
 }
 
 // WebhookDeliveryState defines model for WebhookDelivery.State.
@@ -2507,7 +2535,7 @@ type ClientInterface interface {
 
 	// ReplayWebhookWithBody Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -2516,7 +2544,7 @@ type ClientInterface interface {
 
 	// ReplayWebhook Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -2886,7 +2914,7 @@ func (c *Client) ListWebhookDeliveries(ctx context.Context, id WebhookId, params
 
 // ReplayWebhookWithBody Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type.
 //
@@ -2905,7 +2933,7 @@ func (c *Client) ReplayWebhookWithBody(ctx context.Context, id WebhookId, conten
 
 // ReplayWebhook Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5038,7 +5066,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithBodyWithResponse Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5047,7 +5075,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithResponse Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -6673,7 +6701,7 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 
 // ReplayWebhookWithBodyWithResponse Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -6688,7 +6716,7 @@ func (c *ClientWithResponses) ReplayWebhookWithBodyWithResponse(ctx context.Cont
 
 // ReplayWebhookWithResponse Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -1590,7 +1590,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again
-         * @description One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+         * @description One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -2861,9 +2861,7 @@ export interface components {
             /** @description Among all events; `before` of the next page. */
             number: string;
             type: string;
-            orderId?: components["schemas"]["OrderId"];
-            /** @description Instead of the order, of an event of a waiting list: the voucher and the place, 0 for the list itself. */
-            placeId?: string;
+            subject: components["schemas"]["Subject"];
             at: components["schemas"]["Time"];
             /** @enum {string} */
             state: "waiting" | "retrying" | "delivered" | "dead";
@@ -2877,6 +2875,13 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             dueTime?: components["schemas"]["Time"];
             deadTime?: components["schemas"]["Time"];
+        };
+        /** @description What an event is about. With the event's number behind it, `kind-id` is its webhook-id. */
+        Subject: {
+            /** @enum {string} */
+            kind: "order" | "place" | "sale";
+            /** @description The order's id; of a place on a waiting list the voucher's id and the place; of a sale the voucher's id. */
+            id: string;
         };
         WebhookDeliveryPage: {
             /** @enum {boolean} */

@@ -40,9 +40,13 @@ func fakeEndpoint() dispatch.Endpoint {
 }
 
 func fakeEvents() []dispatch.Delivery {
-	e := dispatch.Event{Number: 9, ShopID: 1, OrderID: 5, OrderNumber: 2, Type: "order.paid", At: apitest.Noon()}
+	e := dispatch.Event{
+		Number: 9, ShopID: 1, Subject: order.SubjectOfOrder(5), SubjectNumber: 2, Type: "order.paid",
+		At: apitest.Noon(),
+	}
 	place := dispatch.Event{
-		Number: 8, ShopID: 1, OrderID: dispatch.PlaceID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1,
+		Number: 8, ShopID: 1, Subject: order.SubjectOfPlace(order.PlaceID{VoucherID: 7, Position: 12}),
+		SubjectNumber: 1,
 		Type: dispatch.TypeOfTurn(order.TurnInvited), At: apitest.Noon(),
 	}
 	return []dispatch.Delivery{{Event: e, State: dispatch.Retrying, Attempts: 2, Failure: dispatch.Failure{
