@@ -110,14 +110,13 @@ export function Webhook({ id, client, words }) {
   const [open, setOpen] = useState(/** @type {any} */ (null));
   const [secret, setSecret] = useState(/** @type {any} */ (null)); // not in open: a dialog that closes clears that a moment later
   const load = async () => {
-    const answer = await client.ask('GET', '/admin/webhook');
-    const endpoint = answer.success && answer.data.find((/** @type {any} */ e) => e.id === id);
-    setPage((/** @type {any} */ p) => ({ endpoint: answer.success ? endpoint : p.endpoint, answer }));
+    const answer = await client.ask('GET', `/admin/webhook/${id}`);
+    setPage((/** @type {any} */ p) => ({ endpoint: answer.success ? answer.data : answer.status !== 404 && p.endpoint, answer }));
   };
   useEffect(() => void load(), [version]);
   const again = () => setVersion((n) => n + 1);
   const e = page.endpoint;
-  if (!e) return html`<p class="note ${page.answer ? 'warn' : ''}" role="alert">${!page.answer ? t('loading') : page.answer.success ? t('hook.gone') : trouble(page.answer, t)}</p>`;
+  if (!e) return html`<p class="note ${page.answer ? 'warn' : ''}" role="alert">${!page.answer ? t('loading') : page.answer.status === 404 ? t('hook.gone') : trouble(page.answer, t)}</p>`;
   /** @param {string} act @param {string} [kind] */
   const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen({ act })}>${t(`hook.act.${act}`)}</button>`;
   return html`
@@ -188,7 +187,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
     case 'disable': return html`<${Ask} ...${asks} danger=${true} run=${() => send('', { disabled: true }, 'PATCH')} />`;
     case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { event })} />`;
     case 'delete': return html`<${Ask} ...${asks} danger=${true} run=${async () => {
-      const problem = await send('/delete', {});
+      const problem = await send('', undefined, 'DELETE');
       if (problem === '') location.hash = '#/webhooks';
       return problem;
     }} />`;
