@@ -80,6 +80,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,
 		Coupon:          p.features.Members.Coupon,
+		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
 		Unwindings:      p.stores.Ledger,
 		Audit:           p.stores.Ledger,

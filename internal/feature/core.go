@@ -150,6 +150,9 @@ type Members struct {
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// Coupons returns the coupons of orders, by order, with their codes masked or whole. It writes nothing.
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
+	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. *invalid.Error,
+	// order.ErrUnavailable.
+	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 }
 
 // with returns the members plus those of another feature.
@@ -165,6 +168,9 @@ func (m Members) with(more Members) Members {
 	}
 	if more.Coupons != nil {
 		m.Coupons = more.Coupons
+	}
+	if more.OrderOfCode != nil {
+		m.OrderOfCode = more.OrderOfCode
 	}
 	return m
 }

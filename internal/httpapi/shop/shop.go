@@ -48,6 +48,9 @@ type Config struct {
 	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
+	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. *invalid.Error,
+	// order.ErrUnavailable. If it is nil, there are no codes.
+	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
