@@ -137,8 +137,8 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	from, to, badTimes := a.window(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	err := invalid.Join(append(append(badFilter, badTimes...), badQuery, badUser, badShop, badPayment, badCode, badLimit,
-		badCursor)...)
+	err := invalid.Join(append(append(badFilter, badTimes...), badQuery, badUser, badShop, badPayment, badCode,
+		badLimit, badCursor)...)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
