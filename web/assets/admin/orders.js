@@ -14,7 +14,7 @@ export function Orders({ client, words }) {
   const { orderId: open, ...listed } = filter; // the order that is open is in the address, too
   const setOpen = (/** @type {string} */ orderId) => setFilter({ ...filter, orderId });
   // The browser's clock shows what was typed, not the server's.
-  const times = Object.fromEntries(['from', 'to'].map((name) => [name, Number.isNaN(Date.parse(filter[name])) ? filter[name] : new Date(filter[name]).toISOString()]));
+  const times = Object.fromEntries(/** @type {const} */ (['from', 'to']).map((name) => [name, Number.isNaN(Date.parse(filter[name])) ? filter[name] : new Date(filter[name]).toISOString()]));
   const pages = usePages(client, '/admin/order', { ...listed, ...times, limit: '50' });
   const names = Object.fromEntries(['orderId', 'userId', 'voucherId', 'payment', 'code', 'from', 'to'].map((name) => [name, t(`filter.${name}`)]));
   return html`
