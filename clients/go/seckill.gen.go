@@ -914,6 +914,27 @@ func (e Stale) Valid() bool {
 	}
 }
 
+// Defines values for SubjectKind.
+const (
+	SubjectKindOrder SubjectKind = "order"
+	SubjectKindPlace SubjectKind = "place"
+	SubjectKindSale  SubjectKind = "sale"
+)
+
+// Valid indicates whether the value is a known member of the SubjectKind enum.
+func (e SubjectKind) Valid() bool {
+	switch e {
+	case SubjectKindOrder:
+		return true
+	case SubjectKindPlace:
+		return true
+	case SubjectKindSale:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TicketAnswerSuccess.
 const (
 	TicketAnswerSuccessTrue TicketAnswerSuccess = true
@@ -2214,6 +2235,16 @@ type ShelfStatus int
 // Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 type Stale bool
 
+// Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
+type Subject struct {
+	// Id The order's id; of a place on a waiting list the voucher's id and the place; of a sale the voucher's id.
+	Id   string      `json:"id"`
+	Kind SubjectKind `json:"kind"`
+}
+
+// SubjectKind defines model for Subject.Kind.
+type SubjectKind string
+
 // TicketAnswer defines model for TicketAnswer.
 type TicketAnswer struct {
 	Data struct {
@@ -2503,15 +2534,12 @@ type WebhookDelivery struct {
 	Failure *Failure `json:"failure,omitempty"`
 
 	// Number Among all events; `before` of the next page.
-	Number string `json:"number"`
+	Number string               `json:"number"`
+	State  WebhookDeliveryState `json:"state"`
 
-	// OrderId A number below 2^63, as a string.
-	OrderId *OrderId `json:"orderId,omitempty"`
-
-	// PlaceId Instead of the order, of an event of a waiting list: the voucher and the place, 0 for the list itself.
-	PlaceId *string              `json:"placeId,omitempty"`
-	State   WebhookDeliveryState `json:"state"`
-	Type    string               `json:"type"`
+	// Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
+	Subject Subject `json:"subject"`
+	Type    string  `json:"type"`
 }
 
 // WebhookDeliveryState defines model for WebhookDelivery.State.
@@ -2986,6 +3014,18 @@ type ClientInterface interface {
 	// Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
 	CreateWebhook(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// DeleteWebhook Delete an endpoint
+	//
+	// With all that waits for it, and its dead letters.
+	//
+	// Corresponds with DELETE /admin/webhook/{id} (the `DeleteWebhook` operationId).
+	DeleteWebhook(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetWebhook A webhook endpoint
+	//
+	// Corresponds with GET /admin/webhook/{id} (the `GetWebhook` operationId).
+	GetWebhook(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ChangeWebhookWithBody Change, disable or enable an endpoint
 	//
 	// What is absent stays. An endpoint that is enabled again goes on from where it was, if that is still kept.
@@ -3011,13 +3051,6 @@ type ClientInterface interface {
 	// Corresponds with GET /admin/webhook/{id}/deadletter (the `ListWebhookDeadLetters` operationId).
 	ListWebhookDeadLetters(ctx context.Context, id WebhookId, params *ListWebhookDeadLettersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
-	// DeleteWebhook Delete an endpoint
-	//
-	// With all that waits for it, and its dead letters.
-	//
-	// Corresponds with POST /admin/webhook/{id}/delete (the `DeleteWebhook` operationId).
-	DeleteWebhook(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*http.Response, error)
-
 	// ListWebhookDeliveries Events for an endpoint
 	//
 	// Newest first, in pages, with how far the delivery of each has got.
@@ -3027,7 +3060,7 @@ type ClientInterface interface {
 
 	// ReplayWebhookWithBody Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3036,7 +3069,7 @@ type ClientInterface interface {
 
 	// ReplayWebhook Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3315,6 +3348,38 @@ func (c *Client) CreateWebhook(ctx context.Context, params *CreateWebhookParams,
 	return c.Client.Do(req)
 }
 
+// DeleteWebhook Delete an endpoint
+//
+// With all that waits for it, and its dead letters.
+//
+// Corresponds with DELETE /admin/webhook/{id} (the `DeleteWebhook` operationId).
+func (c *Client) DeleteWebhook(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteWebhookRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetWebhook A webhook endpoint
+//
+// Corresponds with GET /admin/webhook/{id} (the `GetWebhook` operationId).
+func (c *Client) GetWebhook(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetWebhookRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ChangeWebhookWithBody Change, disable or enable an endpoint
 //
 // What is absent stays. An endpoint that is enabled again goes on from where it was, if that is still kept.
@@ -3370,23 +3435,6 @@ func (c *Client) ListWebhookDeadLetters(ctx context.Context, id WebhookId, param
 	return c.Client.Do(req)
 }
 
-// DeleteWebhook Delete an endpoint
-//
-// With all that waits for it, and its dead letters.
-//
-// Corresponds with POST /admin/webhook/{id}/delete (the `DeleteWebhook` operationId).
-func (c *Client) DeleteWebhook(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewDeleteWebhookRequest(c.Server, id)
-	if err != nil {
-		return nil, err
-	}
-	req = req.WithContext(ctx)
-	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
-		return nil, err
-	}
-	return c.Client.Do(req)
-}
-
 // ListWebhookDeliveries Events for an endpoint
 //
 // Newest first, in pages, with how far the delivery of each has got.
@@ -3406,7 +3454,7 @@ func (c *Client) ListWebhookDeliveries(ctx context.Context, id WebhookId, params
 
 // ReplayWebhookWithBody Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3425,7 +3473,7 @@ func (c *Client) ReplayWebhookWithBody(ctx context.Context, id WebhookId, conten
 
 // ReplayWebhook Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4020,6 +4068,74 @@ func NewCreateWebhookRequestWithBody(server string, params *CreateWebhookParams,
 	return req, nil
 }
 
+// NewDeleteWebhookRequest constructs an http.Request for the DeleteWebhook method
+func NewDeleteWebhookRequest(server string, id WebhookId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/webhook/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetWebhookRequest constructs an http.Request for the GetWebhook method
+func NewGetWebhookRequest(server string, id WebhookId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/webhook/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewChangeWebhookRequest calls the generic ChangeWebhook builder with application/json body
 func NewChangeWebhookRequest(server string, id WebhookId, body ChangeWebhookJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -4133,40 +4249,6 @@ func NewListWebhookDeadLettersRequest(server string, id WebhookId, params *ListW
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
-	if err != nil {
-		return nil, err
-	}
-
-	return req, nil
-}
-
-// NewDeleteWebhookRequest constructs an http.Request for the DeleteWebhook method
-func NewDeleteWebhookRequest(server string, id WebhookId) (*http.Request, error) {
-	var err error
-
-	var pathParam0 string
-
-	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
-	if err != nil {
-		return nil, err
-	}
-
-	serverURL, err := url.Parse(server)
-	if err != nil {
-		return nil, err
-	}
-
-	operationPath := fmt.Sprintf("/admin/webhook/%s/delete", pathParam0)
-	if operationPath[0] == '/' {
-		operationPath = "." + operationPath
-	}
-
-	queryURL, err := serverURL.Parse(operationPath)
-	if err != nil {
-		return nil, err
-	}
-
-	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -5511,6 +5593,22 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /admin/webhook (the `CreateWebhook` operationId).
 	CreateWebhookWithResponse(ctx context.Context, params *CreateWebhookParams, body CreateWebhookJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateWebhookResponse, error)
 
+	// DeleteWebhookWithResponse Delete an endpoint
+	//
+	// With all that waits for it, and its dead letters.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /admin/webhook/{id} (the `DeleteWebhook` operationId).
+	DeleteWebhookWithResponse(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
+
+	// GetWebhookWithResponse A webhook endpoint
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /admin/webhook/{id} (the `GetWebhook` operationId).
+	GetWebhookWithResponse(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error)
+
 	// ChangeWebhookWithBodyWithResponse Change, disable or enable an endpoint
 	//
 	// What is absent stays. An endpoint that is enabled again goes on from where it was, if that is still kept.
@@ -5538,15 +5636,6 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /admin/webhook/{id}/deadletter (the `ListWebhookDeadLetters` operationId).
 	ListWebhookDeadLettersWithResponse(ctx context.Context, id WebhookId, params *ListWebhookDeadLettersParams, reqEditors ...RequestEditorFn) (*ListWebhookDeadLettersResponse, error)
 
-	// DeleteWebhookWithResponse Delete an endpoint
-	//
-	// With all that waits for it, and its dead letters.
-	//
-	// Returns a wrapper object for the known response body format(s).
-	//
-	// Corresponds with POST /admin/webhook/{id}/delete (the `DeleteWebhook` operationId).
-	DeleteWebhookWithResponse(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error)
-
 	// ListWebhookDeliveriesWithResponse Events for an endpoint
 	//
 	// Newest first, in pages, with how far the delivery of each has got.
@@ -5558,7 +5647,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithBodyWithResponse Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5567,7 +5656,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithResponse Send events again
 	//
-	// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5909,6 +5998,88 @@ func (r CreateWebhookResponse) ContentType() string {
 	return ""
 }
 
+type DeleteWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EmptyAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r DeleteWebhookResponse) GetJSON200() *EmptyAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type GetWebhookResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *WebhookAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetWebhookResponse) GetJSON200() *WebhookAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r GetWebhookResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetWebhookResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetWebhookResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetWebhookResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ChangeWebhookResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -5985,47 +6156,6 @@ func (r ListWebhookDeadLettersResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListWebhookDeadLettersResponse) ContentType() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Header.Get("Content-Type")
-	}
-	return ""
-}
-
-type DeleteWebhookResponse struct {
-	Body         []byte
-	HTTPResponse *http.Response
-	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *EmptyAnswer
-}
-
-// GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r DeleteWebhookResponse) GetJSON200() *EmptyAnswer {
-	return r.JSON200
-}
-
-// GetBody returns the raw response body bytes
-func (r DeleteWebhookResponse) GetBody() []byte {
-	return r.Body
-}
-
-// Status returns HTTPResponse.Status
-func (r DeleteWebhookResponse) Status() string {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.Status
-	}
-	return http.StatusText(0)
-}
-
-// StatusCode returns HTTPResponse.StatusCode
-func (r DeleteWebhookResponse) StatusCode() int {
-	if r.HTTPResponse != nil {
-		return r.HTTPResponse.StatusCode
-	}
-	return 0
-}
-
-// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
-func (r DeleteWebhookResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7116,6 +7246,34 @@ func (c *ClientWithResponses) CreateWebhookWithResponse(ctx context.Context, par
 	return ParseCreateWebhookResponse(rsp)
 }
 
+// DeleteWebhookWithResponse Delete an endpoint
+//
+// With all that waits for it, and its dead letters.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /admin/webhook/{id} (the `DeleteWebhook` operationId).
+func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error) {
+	rsp, err := c.DeleteWebhook(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteWebhookResponse(rsp)
+}
+
+// GetWebhookWithResponse A webhook endpoint
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /admin/webhook/{id} (the `GetWebhook` operationId).
+func (c *ClientWithResponses) GetWebhookWithResponse(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*GetWebhookResponse, error) {
+	rsp, err := c.GetWebhook(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetWebhookResponse(rsp)
+}
+
 // ChangeWebhookWithBodyWithResponse Change, disable or enable an endpoint
 //
 // What is absent stays. An endpoint that is enabled again goes on from where it was, if that is still kept.
@@ -7161,21 +7319,6 @@ func (c *ClientWithResponses) ListWebhookDeadLettersWithResponse(ctx context.Con
 	return ParseListWebhookDeadLettersResponse(rsp)
 }
 
-// DeleteWebhookWithResponse Delete an endpoint
-//
-// With all that waits for it, and its dead letters.
-//
-// Returns a wrapper object for the known response body format(s).
-//
-// Corresponds with POST /admin/webhook/{id}/delete (the `DeleteWebhook` operationId).
-func (c *ClientWithResponses) DeleteWebhookWithResponse(ctx context.Context, id WebhookId, reqEditors ...RequestEditorFn) (*DeleteWebhookResponse, error) {
-	rsp, err := c.DeleteWebhook(ctx, id, reqEditors...)
-	if err != nil {
-		return nil, err
-	}
-	return ParseDeleteWebhookResponse(rsp)
-}
-
 // ListWebhookDeliveriesWithResponse Events for an endpoint
 //
 // Newest first, in pages, with how far the delivery of each has got.
@@ -7193,7 +7336,7 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 
 // ReplayWebhookWithBodyWithResponse Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7208,7 +7351,7 @@ func (c *ClientWithResponses) ReplayWebhookWithBodyWithResponse(ctx context.Cont
 
 // ReplayWebhookWithResponse Send events again
 //
-// One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7693,6 +7836,58 @@ func ParseCreateWebhookResponse(rsp *http.Response) (*CreateWebhookResponse, err
 	return response, nil
 }
 
+// ParseDeleteWebhookResponse parses an HTTP response from a DeleteWebhookWithResponse call
+func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EmptyAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseGetWebhookResponse parses an HTTP response from a GetWebhookWithResponse call
+func ParseGetWebhookResponse(rsp *http.Response) (*GetWebhookResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetWebhookResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest WebhookAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
 // ParseChangeWebhookResponse parses an HTTP response from a ChangeWebhookWithResponse call
 func ParseChangeWebhookResponse(rsp *http.Response) (*ChangeWebhookResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -7735,32 +7930,6 @@ func ParseListWebhookDeadLettersResponse(rsp *http.Response) (*ListWebhookDeadLe
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest WebhookDeliveryPage
-		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
-			return nil, err
-		}
-		response.JSON200 = &dest
-
-	}
-
-	return response, nil
-}
-
-// ParseDeleteWebhookResponse parses an HTTP response from a DeleteWebhookWithResponse call
-func ParseDeleteWebhookResponse(rsp *http.Response) (*DeleteWebhookResponse, error) {
-	bodyBytes, err := io.ReadAll(rsp.Body)
-	defer func() { _ = rsp.Body.Close() }()
-	if err != nil {
-		return nil, err
-	}
-
-	response := &DeleteWebhookResponse{
-		Body:         bodyBytes,
-		HTTPResponse: rsp,
-	}
-
-	switch {
-	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest EmptyAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

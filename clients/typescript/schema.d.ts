@@ -1377,40 +1377,19 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /** A template */
+        get: operations["getTemplate"];
         put?: never;
         post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        /** Rename a template */
-        patch: operations["renameTemplate"];
-        trace?: never;
-    };
-    "/admin/template/{id}/delete": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The template's id.
-                 * @example 1
-                 */
-                id: components["parameters"]["TemplateId"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Delete a template
          * @description Vouchers that were made from it stay.
          */
-        post: operations["deleteTemplate"];
-        delete?: never;
+        delete: operations["deleteTemplate"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Rename a template */
+        patch: operations["renameTemplate"];
         trace?: never;
     };
     "/admin/webhook": {
@@ -1450,10 +1429,15 @@ export interface paths {
             };
             cookie?: never;
         };
-        get?: never;
+        /** A webhook endpoint */
+        get: operations["getWebhook"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Delete an endpoint
+         * @description With all that waits for it, and its dead letters.
+         */
+        delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
         /**
@@ -1483,32 +1467,6 @@ export interface paths {
          * @description The one before signs too for 24 hours, so that a receiver which knows either of them takes everything. With `atOnce` it ends now: for a secret that was disclosed.
          */
         post: operations["rotateWebhook"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin/webhook/{id}/delete": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The webhook endpoint's id.
-                 * @example 1
-                 */
-                id: components["parameters"]["WebhookId"];
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Delete an endpoint
-         * @description With all that waits for it, and its dead letters.
-         */
-        post: operations["deleteWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1610,7 +1568,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again
-         * @description One `event`, with those of its order or place after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+         * @description One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -3197,9 +3155,7 @@ export interface components {
             /** @description Among all events; `before` of the next page. */
             number: string;
             type: string;
-            orderId?: components["schemas"]["OrderId"];
-            /** @description Instead of the order, of an event of a waiting list: the voucher and the place, 0 for the list itself. */
-            placeId?: string;
+            subject: components["schemas"]["Subject"];
             at: components["schemas"]["Time"];
             /** @enum {string} */
             state: "waiting" | "retrying" | "delivered" | "dead";
@@ -3213,6 +3169,13 @@ export interface components {
             failure?: components["schemas"]["Failure"];
             dueTime?: components["schemas"]["Time"];
             deadTime?: components["schemas"]["Time"];
+        };
+        /** @description What an event is about. With the event's number behind it, `kind-id` is its webhook-id. */
+        Subject: {
+            /** @enum {string} */
+            kind: "order" | "place" | "sale";
+            /** @description The order's id; of a place on a waiting list the voucher's id and the place; of a sale the voucher's id. */
+            id: string;
         };
         WebhookDeliveryPage: {
             /** @enum {boolean} */
@@ -5795,6 +5758,12 @@ export interface operations {
                 shopId?: components["schemas"]["Id"];
                 /** @description Only those of the payment with this id, or with this reference at its provider. */
                 payment?: string;
+                /** @description Only the order of the coupon with this code, as people type it. */
+                code?: string;
+                /** @description Only those accepted at this time or later, to the second. */
+                from?: components["schemas"]["GivenTime"];
+                /** @description Only those accepted before this time, to the second. */
+                to?: components["schemas"]["GivenTime"];
             };
             header?: never;
             path?: never;
@@ -7042,6 +7011,76 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    getTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The template's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The template. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemplateAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteTemplate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The template's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["TemplateId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     renameTemplate: {
         parameters: {
             query?: never;
@@ -7086,41 +7125,6 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    deleteTemplate: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The template's id.
-                 * @example 1
-                 */
-                id: components["parameters"]["TemplateId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is gone. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EmptyAnswer"];
-                };
-            };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotStaff"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -7190,6 +7194,76 @@ export interface operations {
             404: components["responses"]["NotFound"];
             409: components["responses"]["TooManyWebhooks"];
             410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook endpoint's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoint, without its secret. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The webhook endpoint's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["WebhookId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EmptyAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -7269,41 +7343,6 @@ export interface operations {
             403: components["responses"]["NotStaff"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["SecretRotating"];
-            413: components["responses"]["TooLarge"];
-            429: components["responses"]["RateLimited"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-        };
-    };
-    deleteWebhook: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description The webhook endpoint's id.
-                 * @example 1
-                 */
-                id: components["parameters"]["WebhookId"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is gone. */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["EmptyAnswer"];
-                };
-            };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["NotStaff"];
-            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];

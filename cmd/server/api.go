@@ -81,6 +81,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		GuardFigures:    p.features.Members.Guards,
 		Coupon:          p.features.Members.Coupon,
 		Accounts:        p.features.Members.Accounts,
+		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
 		Unwindings:      p.stores.Ledger,
 		Audit:           p.stores.Ledger,

@@ -147,6 +147,9 @@ type Members struct {
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
 	// Accounts returns which of the users sign in by an identity provider, and as whom. order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
+	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. *invalid.Error,
+	// order.ErrUnavailable.
+	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 }
 
 // with returns the members plus those of another feature.
@@ -165,6 +168,9 @@ func (m Members) with(more Members) Members {
 	}
 	if more.Accounts != nil {
 		m.Accounts = more.Accounts
+	}
+	if more.OrderOfCode != nil {
+		m.OrderOfCode = more.OrderOfCode
 	}
 	return m
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/idworker"
 	"seckill/internal/order"
 )
 
@@ -309,6 +310,11 @@ func TestFindOrders(t *testing.T) {
 		},
 		"?shopId=3&payment=chg_1": {order.Filter{ShopID: 3, Payment: "chg_1"}, 9223372036854775807, 21},
 		"?status=failed":          {order.Filter{Status: order.Failed}, 9223372036854775807, 21},
+		"?from=2026-01-02T20:00:00Z&to=2026-01-02T21:00:00.5Z": {
+			order.Filter{FirstID: idworker.FirstAt(noon.Add(8 * time.Hour))},
+			idworker.FirstAt(noon.Add(9*time.Hour + time.Second)), 21,
+		},
+		"?to=2026-01-02T21:00:00Z&before=100": {order.Filter{}, 100, 21},
 	} {
 		var got asked
 		a := newAPI(t, withOrders(fakeOrders{
@@ -374,7 +380,8 @@ func TestOrderFilterValues(t *testing.T) {
 	for target, field := range map[string]string{
 		"/admin/order?status=queued": "status", "/admin/order?userId=x": "userId", "/admin/order?userId=0": "userId",
 		"/admin/order?payment=": "payment", "/admin/order?payment=%20": "payment", "/admin/order?shopId=x": "shopId",
-		"/admin/order?payment=" + strings.Repeat("x", 129): "payment",
+		"/admin/order?payment=" + strings.Repeat("x", 129): "payment", "/admin/order?from=yesterday": "from",
+		"/admin/order?from=2026-01-02T20:00:00Z&to=2026-01-02T20:00:00Z": "from", "/admin/order?code=a&code=b": "code",
 	} {
 		got := wantProblem(t, asBoth(t, a, target), http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {

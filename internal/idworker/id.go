@@ -19,6 +19,15 @@ const (
 // Time returns when the id was made: to the second, in UTC, by the clock of the process that made it.
 func Time(id int64) time.Time { return time.Unix(epoch+id>>numberBits, 0).UTC() }
 
+// FirstAt returns the lowest id that could be made at a time or later. All ids made before that second are lower.
+func FirstAt(t time.Time) int64 {
+	second := t.Unix() - epoch
+	if t.Nanosecond() > 0 {
+		second++
+	}
+	return min(max(second, 0), maxSecond) << numberBits
+}
+
 // secondOf returns the time as seconds since the epoch, or ErrClock. The epoch's own second is not used, so that no id
 // is 0.
 func secondOf(t time.Time) (int64, error) {

@@ -31,6 +31,8 @@ type Filter struct {
 	VoucherID int64
 	ShopID    int64  // only the ledger restricts by it
 	Payment   string // a payment's id, or a provider's reference of one; only Find of the ledger restricts by it
+	OrderID   int64  // one order; likewise
+	FirstID   int64  // orders from this id on; likewise
 	Status    Status // Queued (0) does not restrict: queued orders have no row
 	Waiting   bool   // only queued orders: the ledger has none
 }

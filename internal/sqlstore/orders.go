@@ -140,6 +140,12 @@ func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 	if f.ShopID != 0 {
 		query = query.Where("voucher_id IN (SELECT id FROM tb_voucher WHERE shop_id = ?)", f.ShopID)
 	}
+	if f.OrderID != 0 {
+		query = query.Where("id = ?", f.OrderID)
+	}
+	if f.FirstID != 0 {
+		query = query.Where("id >= ?", f.FirstID)
+	}
 	if f.Status != order.Queued {
 		query = query.Where("status = ?", f.Status)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 	"seckill/internal/testkit"
 	"seckill/test/box"
 	"seckill/test/webhooks/receiver"
@@ -261,11 +262,11 @@ func (w *hooked) expectDead(n int64) {
 
 // poisons makes the receiver refuse an event, and skips all but one of its attempts.
 func (w *hooked) poisons() {
-	order := w.owned[w.cancelled]
-	w.poison.Store(dispatch.EventID{OrderID: order, Number: 2}.String())
+	subject := order.SubjectOfOrder(w.owned[w.cancelled])
+	w.poison.Store(dispatch.EventID{Subject: subject, Number: 2}.String())
 	w.cancel(1)
-	w.until(1, "SELECT COUNT(*) FROM tb_webhook_retry WHERE order_id = ?", order)
-	w.exec("UPDATE tb_webhook_retry SET attempts = 8, due_time = UTC_TIMESTAMP(3) WHERE order_id = ?", order)
+	w.until(1, "SELECT COUNT(*) FROM tb_webhook_retry WHERE subject = ?", subject)
+	w.exec("UPDATE tb_webhook_retry SET attempts = 8, due_time = UTC_TIMESTAMP(3) WHERE subject = ?", subject)
 }
 
 // replay replays an event.
@@ -278,7 +279,7 @@ func (w *hooked) replay(id string) {
 func (w *hooked) ages() {
 	w.until(0, "SELECT COUNT(*) FROM tb_webhook_retry")
 	w.expectEvents()
-	w.cleaned = w.number("SELECT MAX(order_id) FROM tb_webhook_event WHERE number <= 20")
+	w.cleaned = w.number("SELECT MAX(CAST(SUBSTRING(subject, 7) AS SIGNED)) FROM tb_webhook_event WHERE number <= 20")
 	w.exec("UPDATE tb_webhook_event SET create_time = create_time - INTERVAL 8 DAY WHERE number <= 20")
 	n := w.victim()
 	w.kill(n)
@@ -293,7 +294,8 @@ func (w *hooked) ages() {
 func (w *hooked) expectEvents() {
 	w.Helper()
 	missing := "SELECT COUNT(*) FROM tb_voucher_order o WHERE o.id > ? " +
-		"AND (SELECT COUNT(*) FROM tb_webhook_event e WHERE e.order_id = o.id) <> IF(o.status = 4, 2, 1)"
+		"AND (SELECT COUNT(*) FROM tb_webhook_event e WHERE e.subject = CONCAT('order-', o.id)) " +
+		"<> IF(o.status = 4, 2, 1)"
 	if n := w.number(missing, w.cleaned); n > 0 {
 		w.Errorf("%d orders have not one event for each of their changes", n)
 	}
@@ -319,14 +321,14 @@ func (w *hooked) expectTold() {
 // expectTaken checks that the receiver was told each event that there is.
 func (w *hooked) expectTaken() {
 	w.Helper()
-	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT order_id, order_number FROM tb_webhook_event")
+	rows, err := w.site.Ledger.DB.QueryContext(w.Context(), "SELECT subject, subject_number FROM tb_webhook_event")
 	w.must(err)
 	defer func() { _ = rows.Close() }() // it is read to its end
 	took := w.to.Took()
 	events, repeats := 0, 0
 	for rows.Next() {
 		var id dispatch.EventID
-		w.must(rows.Scan(&id.OrderID, &id.Number))
+		w.must(rows.Scan(&id.Subject, &id.Number))
 		n := took[id.String()]
 		if events++; n == 0 {
 			w.Errorf("event %s never came", id)
@@ -356,7 +358,7 @@ func (w *hooked) expectTurns(voucher int64) {
 		w.must(rows.Scan(&position, &turns))
 		for number := int64(1); number <= turns; number++ {
 			id := dispatch.EventID{
-				OrderID: dispatch.PlaceID{VoucherID: voucher, Position: position}.Key(), Number: number,
+				Subject: order.SubjectOfPlace(order.PlaceID{VoucherID: voucher, Position: position}), Number: number,
 			}
 			if changes++; took[id.String()] == 0 {
 				w.Errorf("event %s never came", id)
@@ -364,7 +366,7 @@ func (w *hooked) expectTurns(voucher int64) {
 		}
 	}
 	w.must(rows.Err())
-	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE order_id < 0"); n != changes || n == 0 {
+	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE subject LIKE 'place-%'"); n != changes || n == 0 {
 		w.Errorf("%d events of a waiting list, on which %d turns came", n, changes)
 	}
 	w.to.Right()

@@ -2,12 +2,11 @@ package life
 
 import (
 	"database/sql"
-	"math"
 	"slices"
 
 	"pgregory.net/rapid"
 
-	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 )
 
 // eventsTellTheHistory checks that each step of each order's history was sent to webhooks once, in sequence, with the
@@ -21,7 +20,6 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view, steps map[int64][]step)
 		}
 	}
 	m.eventsTellTheTurns(t, v)
-	const ofVoucher = " WHERE order_id IN (SELECT id FROM tb_voucher_order WHERE voucher_id = ?)"
 	told, untold := map[int64][]string{}, 0
 	if m.w.price == 0 {
 		untold = 1
@@ -34,7 +32,8 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view, steps map[int64][]step)
 			t.Fatalf("event %d of order %d comes as its %dth", number, id, untold+len(told[id]))
 		}
 		return err
-	}, "SELECT order_id, order_number, type FROM tb_webhook_event"+ofVoucher+" ORDER BY number")
+	}, "SELECT o.id, e.subject_number, e.type FROM tb_voucher_order o JOIN tb_webhook_event e "+
+		"ON e.subject = CONCAT('order-', o.id) WHERE o.voucher_id = ? ORDER BY e.number")
 	for _, o := range v.orders {
 		want := []string{"order.unpaid"}
 		for _, s := range steps[o.id][min(1, len(steps[o.id])):] {
@@ -48,18 +47,19 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view, steps map[int64][]step)
 
 // eventsTellTheTurns checks that webhooks are told each turn of a place once, with the place's own numbers.
 func (m *model) eventsTellTheTurns(t *rapid.T, v view) {
-	told := map[int64]int64{}
+	told := map[order.Subject]int64{}
 	m.w.each(t, func(rows *sql.Rows) error {
-		var id, number int64
-		err := rows.Scan(&id, &number)
-		if told[id]++; -id&math.MaxUint32 != 0 && number != told[id] {
-			t.Fatalf("event %d of place %d comes as its %dth", number, id, told[id])
+		var s order.Subject
+		var number int64
+		err := rows.Scan(&s, &number)
+		if told[s]++; number != told[s] {
+			t.Fatalf("event %d of %s comes as its %dth", number, s, told[s])
 		}
 		return err
-	}, `SELECT e.order_id, e.order_number FROM (SELECT ? AS id) v JOIN tb_webhook_event e
-		ON e.order_id BETWEEN -4294967296 * (v.id + 1) + 1 AND -4294967296 * v.id ORDER BY e.number`)
+	}, `SELECT e.subject, e.subject_number FROM (SELECT ? AS id) v JOIN tb_webhook_event e
+		ON e.subject LIKE CONCAT('place-', v.id, '-%') ORDER BY e.number`)
 	for _, p := range v.places {
-		if n := told[dispatch.PlaceID{VoucherID: m.w.voucher, Position: p.position}.Key()]; n != p.turns {
+		if n := told[order.SubjectOfPlace(order.PlaceID{VoucherID: m.w.voucher, Position: p.position})]; n != p.turns {
 			t.Fatalf("place %+v: webhooks are told %d turns", p, n)
 		}
 	}

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.7', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.8', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -318,21 +318,21 @@ CREATE TABLE IF NOT EXISTS tb_webhook_endpoint (
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- What happened to orders. Rows are written by the transactions that change the orders, and numbered afterwards in the order of
+-- What happened to orders, places and sales. Rows are written by the transactions that change these, and numbered afterwards in the order of
 -- their commits: the id is given before the commit, and a reader that goes by it skips what commits late.
 CREATE TABLE IF NOT EXISTS tb_webhook_event (
-    id           BIGINT      NOT NULL AUTO_INCREMENT,
-    number       BIGINT      NULL COMMENT 'NULL: not numbered yet',
-    shop_id      BIGINT      NOT NULL,
-    order_id     BIGINT      NOT NULL,
-    order_number BIGINT      NOT NULL COMMENT 'of the event among its order''s, from 1',
-    type         VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-    body         TEXT        NOT NULL COMMENT 'JSON, as it is sent',
-    create_time  DATETIME(3) NOT NULL,
+    id             BIGINT      NOT NULL AUTO_INCREMENT,
+    number         BIGINT      NULL COMMENT 'NULL: not numbered yet',
+    shop_id        BIGINT      NOT NULL,
+    subject        VARCHAR(48) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT 'order-<id>, place-<voucher>-<place> or sale-<voucher>',
+    subject_number BIGINT      NOT NULL COMMENT 'of the event among its subject''s, rising',
+    type           VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+    body           TEXT        NOT NULL COMMENT 'JSON, as it is sent',
+    create_time    DATETIME(3) NOT NULL,
     PRIMARY KEY (id),
     UNIQUE KEY uk_webhook_event_number (number),
     KEY idx_webhook_event_shop (shop_id, number),
-    KEY idx_webhook_event_order (order_id, number),
+    KEY idx_webhook_event_subject (subject, number),
     KEY idx_webhook_event_time (create_time)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
@@ -344,15 +344,15 @@ CREATE TABLE IF NOT EXISTS tb_webhook_sequence (
 ) ENGINE = InnoDB;
 INSERT IGNORE INTO tb_webhook_sequence (id, number) VALUES (1, 0);
 
--- Orders whose events an endpoint has not taken yet, though it has got past them: from a number on.
+-- Subjects whose events an endpoint has not taken yet, though it has got past them: from a number on.
 CREATE TABLE IF NOT EXISTS tb_webhook_retry (
     endpoint_id BIGINT       NOT NULL,
-    order_id    BIGINT       NOT NULL,
+    subject     VARCHAR(48)  CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     number      BIGINT       NOT NULL COMMENT 'of the first event that is still to be sent',
     attempts    BIGINT       NOT NULL COMMENT 'to send that event',
     due_time    DATETIME(3)  NOT NULL,
     failure     VARCHAR(2048) NOT NULL COMMENT 'JSON: code and data, of the last attempt',
-    PRIMARY KEY (endpoint_id, order_id),
+    PRIMARY KEY (endpoint_id, subject),
     KEY idx_webhook_retry_due (endpoint_id, due_time)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.7', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.8', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -281,18 +281,18 @@ CREATE TABLE tb_webhook_endpoint (
 );
 
 CREATE TABLE tb_webhook_event (
-    id           INTEGER     PRIMARY KEY AUTOINCREMENT,
-    number       BIGINT      NULL,
-    shop_id      BIGINT      NOT NULL,
-    order_id     BIGINT      NOT NULL,
-    order_number BIGINT      NOT NULL,
-    type         VARCHAR(32) NOT NULL,
-    body         TEXT        NOT NULL,
-    create_time  DATETIME    NOT NULL
+    id             INTEGER     PRIMARY KEY AUTOINCREMENT,
+    number         BIGINT      NULL,
+    shop_id        BIGINT      NOT NULL,
+    subject        VARCHAR(48) NOT NULL,
+    subject_number BIGINT      NOT NULL,
+    type           VARCHAR(32) NOT NULL,
+    body           TEXT        NOT NULL,
+    create_time    DATETIME    NOT NULL
 );
 CREATE UNIQUE INDEX uk_webhook_event_number ON tb_webhook_event (number);
 CREATE INDEX idx_webhook_event_shop ON tb_webhook_event (shop_id, number);
-CREATE INDEX idx_webhook_event_order ON tb_webhook_event (order_id, number);
+CREATE INDEX idx_webhook_event_subject ON tb_webhook_event (subject, number);
 CREATE INDEX idx_webhook_event_time ON tb_webhook_event (create_time);
 
 CREATE TABLE tb_webhook_sequence (
@@ -303,12 +303,12 @@ INSERT INTO tb_webhook_sequence (id, number) VALUES (1, 0);
 
 CREATE TABLE tb_webhook_retry (
     endpoint_id BIGINT       NOT NULL,
-    order_id    BIGINT       NOT NULL,
+    subject     VARCHAR(48)  NOT NULL,
     number      BIGINT       NOT NULL,
     attempts    BIGINT       NOT NULL,
     due_time    DATETIME     NOT NULL,
     failure     VARCHAR(2048) NOT NULL,
-    PRIMARY KEY (endpoint_id, order_id)
+    PRIMARY KEY (endpoint_id, subject)
 );
 CREATE INDEX idx_webhook_retry_due ON tb_webhook_retry (endpoint_id, due_time);
 

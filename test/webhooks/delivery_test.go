@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 	"seckill/test/webhooks/receiver"
 )
 
@@ -113,7 +114,7 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	r, to := newSQLiteRig(t), receiver.New(t)
 	e := r.endpoint(to)
 	cs := r.sells(3)
-	poison := dispatch.EventID{OrderID: cs[1].OrderID, Number: 1}
+	poison := dispatch.EventID{Subject: order.SubjectOfOrder(cs[1].OrderID), Number: 1}
 	to.Answers(func(id string) int {
 		if id == poison.String() {
 			return http.StatusBadRequest
@@ -160,7 +161,7 @@ func TestPoisonHoldsNothingUp(t *testing.T) {
 	e := r.endpoint(to)
 	poison := make(map[string]bool)
 	for _, c := range r.sells(12) {
-		poison[dispatch.EventID{OrderID: c.OrderID, Number: 1}.String()] = true
+		poison[dispatch.EventID{Subject: order.SubjectOfOrder(c.OrderID), Number: 1}.String()] = true
 	}
 	to.Answers(func(id string) int {
 		if poison[id] {

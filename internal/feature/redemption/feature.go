@@ -41,6 +41,9 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 			NewLapser(ledger, core.Locks, core.Notifier, m, core.Log).Run, NewKeyLoader(ledger, core.Log).Run,
 		},
 		Metrics: m.collectors(),
-		Members: feature.Members{Coupon: ShownCoupon(tills), Coupons: ShownCoupons(ledger.Coupons)},
+		Members: feature.Members{
+			Coupon: ShownCoupon(tills), Coupons: ShownCoupons(ledger.Coupons),
+			OrderOfCode: FoundOrder(ledger.OrderOfCode),
+		},
 	}
 }

@@ -130,6 +130,18 @@ func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupo
 	return coupons, nil
 }
 
+// OrderOfCode returns the order of a code; 0 if there is none. order.ErrUnavailable.
+func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err error) {
+	var ids []int64
+	if err := l.db.Read(ctx).Model(&couponRow{}).Where("code = ?", code).Pluck("order_id", &ids).Error; err != nil {
+		return 0, sqlkit.ReadError("finding the order of a code", err)
+	}
+	if len(ids) == 0 {
+		return 0, nil
+	}
+	return ids[0], nil
+}
+
 // issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
 // It returns the order as it is by then.
 func (l *Ledger) issueMissing(

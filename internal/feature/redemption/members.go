@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"seckill/internal/feature"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 )
 
@@ -46,4 +47,18 @@ func shownCode(whole bool) func(Code) string {
 		return Code.Shown
 	}
 	return Code.Masked
+}
+
+// FoundOrder returns feature.Members.OrderOfCode, on what finds the order of a code.
+func FoundOrder(
+	find func(ctx context.Context, code Code) (orderID int64, err error),
+) func(ctx context.Context, text string) (orderID int64, err error) {
+	return func(ctx context.Context, text string) (int64, error) {
+		code, err := Parse(text)
+		if err != nil {
+			return 0, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode,
+				invalid.Data{"length": CodeLength}))
+		}
+		return find(ctx, code)
+	}
 }

@@ -108,3 +108,20 @@ func TestShownCoupons(t *testing.T) {
 		}
 	}
 }
+
+// The order of a code is found however people type the code; what is no code is said.
+func TestOrderOfCode(t *testing.T) {
+	t.Parallel()
+	asked := redemption.Code("")
+	find := redemption.FoundOrder(func(_ context.Context, code redemption.Code) (int64, error) {
+		asked = code
+		return orderID, nil
+	})
+	id, err := find(t.Context(), "0123-4567 89ab-cdeo")
+	if id != orderID || err != nil || asked != "0123456789ABCDE0" {
+		t.Errorf("order %d of %q, %v", id, asked, err)
+	}
+	if _, err := find(t.Context(), "0123"); err == nil || !strings.Contains(err.Error(), "code") {
+		t.Errorf("a short code: %v", err)
+	}
+}

@@ -46,10 +46,16 @@ func TestContract(t *testing.T) {
 					ErrNone, ErrName, order.ErrUnavailable,
 				},
 			},
-			"POST /admin/template/:id/delete": {
+			"GET /admin/template/:id": {
 				Access:   httpkit.ForMerchants,
-				Good:     apitest.Request{Target: "/admin/template/3/delete"},
-				Invalid:  &apitest.Request{Target: "/admin/template/x/delete"},
+				Good:     apitest.Request{Target: "/admin/template/3"},
+				Invalid:  &apitest.Request{Target: "/admin/template/x"},
+				Refusals: []error{ErrNone, order.ErrUnavailable},
+			},
+			"DELETE /admin/template/:id": {
+				Access:   httpkit.ForMerchants,
+				Good:     apitest.Request{Target: "/admin/template/3"},
+				Invalid:  &apitest.Request{Target: "/admin/template/x"},
 				Refusals: []error{ErrNone, order.ErrUnavailable},
 			},
 		},

@@ -42,8 +42,9 @@ func Routes(templates Service, front httpkit.Front) []httpkit.Route {
 		httpkit.Staff("GET /admin/template", h.list, httpkit.ByHandler, httpkit.Query("shopId")),
 		httpkit.Staff("POST /admin/template", h.save, httpkit.ByHandler, httpkit.Body,
 			httpkit.Keyed(h.savedBefore)),
+		httpkit.Staff("GET /admin/template/:id", h.one, h.own),
 		httpkit.Staff("PATCH /admin/template/:id", h.rename, h.own, httpkit.Body),
-		httpkit.Staff("POST /admin/template/:id/delete", h.delete, h.own),
+		httpkit.Staff("DELETE /admin/template/:id", h.delete, h.own),
 	}
 }
 
@@ -54,8 +55,8 @@ type handlers struct {
 
 // own is the owner of a template.
 func (h handlers) own(c *gin.Context, shop int64) error {
-	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(bad); err != nil {
+	id, err := templateID(c)
+	if err != nil {
 		return err
 	}
 	t, err := h.templates.Find(c.Request.Context(), id)
@@ -63,6 +64,21 @@ func (h handlers) own(c *gin.Context, shop int64) error {
 		err = ErrNone
 	}
 	return err
+}
+
+func templateID(c *gin.Context) (int64, error) {
+	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
+	return id, invalid.Join(bad)
+}
+
+// one answers GET /admin/template/:id.
+func (h handlers) one(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, err := templateID(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	t, err := h.templates.Find(c.Request.Context(), id)
+	return answer(http.StatusOK, t, err)
 }
 
 // list answers GET /admin/template.
@@ -125,8 +141,8 @@ func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, made string)
 
 // rename answers PATCH /admin/template/:id.
 func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(bad); err != nil {
+	id, err := templateID(c)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	var name string
@@ -137,10 +153,10 @@ func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return answer(http.StatusOK, t, err)
 }
 
-// delete answers POST /admin/template/:id/delete.
+// delete answers DELETE /admin/template/:id.
 func (h handlers) delete(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(bad); err != nil {
+	id, err := templateID(c)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	if err := h.templates.Delete(c.Request.Context(), httpkit.Author(c, who), id); err != nil {

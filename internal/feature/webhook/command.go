@@ -296,7 +296,7 @@ func (t *tool) replay(ctx context.Context) error {
 		if err := t.admin.ReplayEvent(ctx, t.id, *t.event, byService()); err != nil {
 			return err
 		}
-		return t.say("%s will be sent again, and those of its order after it\n", *t.event)
+		return t.say("%s will be sent again, and those of its subject after it\n", *t.event)
 	}
 	from, err := time.Parse(time.RFC3339, *t.from)
 	if err != nil {

@@ -51,10 +51,16 @@ func TestContract(t *testing.T) {
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":1}`},
 				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable},
 			},
-			"POST /admin/webhook/:id/delete": {
+			"GET /admin/webhook/:id": {
 				Access:   httpkit.ForMerchants,
-				Good:     apitest.Request{Target: "/admin/webhook/3/delete"},
-				Invalid:  &apitest.Request{Target: "/admin/webhook/x/delete"},
+				Good:     apitest.Request{Target: "/admin/webhook/3"},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/x"},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+			},
+			"DELETE /admin/webhook/:id": {
+				Access:   httpkit.ForMerchants,
+				Good:     apitest.Request{Target: "/admin/webhook/3"},
+				Invalid:  &apitest.Request{Target: "/admin/webhook/x"},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"POST /admin/webhook/:id/test": {

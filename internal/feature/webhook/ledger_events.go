@@ -10,18 +10,19 @@ import (
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 type eventRow struct {
-	ID          int64         `gorm:"column:id;primaryKey"`
-	Number      *int64        `gorm:"column:number"`
-	ShopID      int64         `gorm:"column:shop_id"`
-	OrderID     int64         `gorm:"column:order_id"`
-	OrderNumber int64         `gorm:"column:order_number"`
-	Type        dispatch.Type `gorm:"column:type"`
-	Body        string        `gorm:"column:body"`
-	CreateTime  time.Time     `gorm:"column:create_time"`
+	ID            int64         `gorm:"column:id;primaryKey"`
+	Number        *int64        `gorm:"column:number"`
+	ShopID        int64         `gorm:"column:shop_id"`
+	Subject       order.Subject `gorm:"column:subject"`
+	SubjectNumber int64         `gorm:"column:subject_number"`
+	Type          dispatch.Type `gorm:"column:type"`
+	Body          string        `gorm:"column:body"`
+	CreateTime    time.Time     `gorm:"column:create_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -29,7 +30,7 @@ func (*eventRow) TableName() string { return "tb_webhook_event" }
 
 func (r *eventRow) event() dispatch.Event {
 	e := dispatch.Event{
-		ShopID: r.ShopID, OrderID: r.OrderID, OrderNumber: r.OrderNumber, Type: r.Type,
+		ShopID: r.ShopID, Subject: r.Subject, SubjectNumber: r.SubjectNumber, Type: r.Type,
 		Body: []byte(r.Body), At: r.CreateTime,
 	}
 	if r.Number != nil {
@@ -40,7 +41,7 @@ func (r *eventRow) event() dispatch.Event {
 
 func newEventRow(e dispatch.Event) eventRow {
 	return eventRow{
-		ShopID: e.ShopID, OrderID: e.OrderID, OrderNumber: e.OrderNumber, Type: e.Type,
+		ShopID: e.ShopID, Subject: e.Subject, SubjectNumber: e.SubjectNumber, Type: e.Type,
 		Body: string(e.Body), CreateTime: e.At,
 	}
 }
@@ -63,7 +64,7 @@ func (l *Ledger) AnyEndpoint(ctx context.Context) (bool, error) {
 
 // NumberEvents implements dispatch.Numberer. The row of the sequence is locked from before the events are read until
 // the commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited
-// for; one order's are numbered as they were written, because each was written under the order's lock.
+// for; one subject's are numbered as they were written, because each was written under the subject's lock.
 func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
 	waiting, err := l.anyUnnumbered(ctx)
 	if err != nil || !waiting {

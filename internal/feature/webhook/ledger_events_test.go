@@ -46,7 +46,8 @@ func (l ledger) numbered(tb testing.TB) (n int) {
 func (l ledger) story(tb testing.TB, orderID int64) string {
 	tb.Helper()
 	rows, err := l.Raw.QueryContext(tb.Context(),
-		"SELECT order_number, type, body FROM tb_webhook_event WHERE order_id = ? ORDER BY number", orderID)
+		"SELECT subject_number, type, body FROM tb_webhook_event WHERE subject = ? ORDER BY number",
+		order.SubjectOfOrder(orderID))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -59,14 +60,14 @@ func (l ledger) story(tb testing.TB, orderID int64) string {
 			tb.Fatal(err)
 		}
 		var p struct {
-			Type string
-			Data struct {
-				OrderID, Status string
-				Number          int64
-			}
+			Version, Number int64
+			Type            string
+			Subject         struct{ Kind, ID string }
+			Data            struct{ ID, Status string }
 		}
-		if err := json.Unmarshal([]byte(body), &p); err != nil || p.Type != kind || p.Data.Number != number ||
-			p.Data.OrderID != fmt.Sprint(orderID) || kind != "order."+p.Data.Status {
+		if err := json.Unmarshal([]byte(body), &p); err != nil || p.Version != 1 || p.Type != kind ||
+			p.Number != number || p.Subject.Kind != "order" || p.Subject.ID != fmt.Sprint(orderID) ||
+			p.Data.ID != p.Subject.ID || kind != "order."+p.Data.Status {
 			tb.Errorf("event %d %s of order %d has the body %s, %v", number, kind, orderID, body, err)
 		}
 		parts = append(parts, fmt.Sprintf("%d %s", number, strings.TrimPrefix(kind, "order.")))
@@ -255,8 +256,8 @@ func TestNumbersFollowCommits(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = tx.ExecContext(t.Context(),
-				"INSERT INTO tb_webhook_event (shop_id, order_id, order_number, type, body, create_time) "+
-					"VALUES (1, ?, 1, 'order.unpaid', '{}', UTC_TIMESTAMP(3))", orderID)
+				"INSERT INTO tb_webhook_event (shop_id, subject, subject_number, type, body, create_time) "+
+					"VALUES (1, ?, 1, 'order.unpaid', '{}', UTC_TIMESTAMP(3))", order.SubjectOfOrder(orderID))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -266,7 +267,7 @@ func TestNumbersFollowCommits(t *testing.T) {
 		if err := second.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		read := func() (orders []int64) {
+		read := func() (subjects []order.Subject) {
 			t.Helper()
 			l.numbered(t)
 			if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
@@ -277,7 +278,7 @@ func TestNumbersFollowCommits(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, event := range w.Events {
-				orders = append(orders, event.OrderID)
+				subjects = append(subjects, event.Subject)
 			}
 			if err := l.SettleEvents(t.Context(), "me", dispatch.Settled{EndpointID: e.ID, Next: w.Next}); err != nil {
 				t.Fatal(err)
@@ -285,15 +286,15 @@ func TestNumbersFollowCommits(t *testing.T) {
 			if err := l.ReleaseEndpoint(t.Context(), "me", e.ID); err != nil {
 				t.Fatal(err)
 			}
-			return orders
+			return subjects
 		}
-		if got := read(); !cmp.Equal(got, []int64{22}) {
+		if got := read(); !cmp.Equal(got, []order.Subject{"order-22"}) {
 			t.Errorf("before the first commit: %v, want 22", got)
 		}
 		if err := first.Commit(); err != nil {
 			t.Fatal(err)
 		}
-		if got := read(); !cmp.Equal(got, []int64{11}) {
+		if got := read(); !cmp.Equal(got, []order.Subject{"order-11"}) {
 			t.Errorf("after it: %v, want 11", got)
 		}
 	})
@@ -328,19 +329,20 @@ func TestReplayIsNotSettledAway(t *testing.T) {
 		w := work()
 		settle(dispatch.Settled{Next: w.Next, Behind: []dispatch.Moved{
 			{Retry: dispatch.Retry{
-				OrderID: c.OrderID, Number: w.Events[1].Number, Attempts: 1, DueAt: ledgertest.RecordedAt,
+				Subject: order.SubjectOfOrder(c.OrderID), Number: w.Events[1].Number, Attempts: 1,
+				DueAt: ledgertest.RecordedAt,
 			}},
 		}})
 		w = work()
 		if len(w.Retries) != 1 || len(w.Events) != 1 {
 			t.Fatalf("work %+v", w)
 		}
-		if err := l.ReplayEvent(t.Context(), e.ID, dispatch.EventID{OrderID: c.OrderID, Number: 1},
-			ledgertest.Admin); err != nil {
+		if err := l.ReplayEvent(t.Context(), e.ID,
+			dispatch.EventID{Subject: order.SubjectOfOrder(c.OrderID), Number: 1}, ledgertest.Admin); err != nil {
 			t.Fatal(err)
 		}
 		settle(dispatch.Settled{Next: w.Next, Done: w.Retries})
-		if w = work(); len(w.Events) != 2 || w.Events[0].OrderNumber != 1 {
+		if w = work(); len(w.Events) != 2 || w.Events[0].SubjectNumber != 1 {
 			t.Errorf("after the replay %+v is to be sent", w.Events)
 		}
 	})
@@ -539,9 +541,9 @@ func TestOldEventsAreDeleted(t *testing.T) {
 		}
 		left(5)
 		l.Exec(t, "UPDATE tb_webhook_endpoint SET next_number = next_number + 5")
-		l.Exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, order_id, number, attempts, due_time, failure) VALUES "+
+		l.Exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, subject, number, attempts, due_time, failure) VALUES "+
 			"(?, ?, 1, 1, ?, '{}')",
-			e.ID, cs[0].OrderID, ledgertest.Stored(ledgertest.RecordedAt))
+			e.ID, order.SubjectOfOrder(cs[0].OrderID), ledgertest.Stored(ledgertest.RecordedAt))
 		l.Exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) VALUES "+
 			"(?, 2, 9, '{}', ?)", e.ID, ledgertest.Stored(ledgertest.RecordedAt))
 		left(2)

@@ -116,7 +116,7 @@ func wanted(shops map[int64]bool, shopID int64) bool {
 
 // announceCallOff writes the event that a sale was called off, if an endpoint waits for it.
 func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
-	if !wanted(l.subscribed.known(), v.ShopID) || (dispatch.PlaceID{VoucherID: v.ID}).Key() == 0 {
+	if !wanted(l.subscribed.known(), v.ShopID) {
 		return nil
 	}
 	e, err := dispatch.EventOfCallOff(v)
@@ -145,16 +145,13 @@ func (l *Ledger) announceTurns(tx *gorm.DB, turns []order.Turn) error {
 	if !wanted(shops, shopID) {
 		return nil
 	}
-	var events []eventRow
-	for _, t := range turns {
-		if dispatch.PlaceID(t.ID).Key() == 0 {
-			continue
-		}
+	events := make([]eventRow, len(turns))
+	for i, t := range turns {
 		e, err := dispatch.EventOfTurn(t, shopID)
 		if err != nil {
 			return err
 		}
-		events = append(events, newEventRow(e))
+		events[i] = newEventRow(e)
 	}
 	if err := sqlkit.CreateAll(tx, events); err != nil {
 		return fmt.Errorf("writing %d events of a waiting list: %w", len(events), err)

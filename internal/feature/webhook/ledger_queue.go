@@ -10,12 +10,13 @@ import (
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 type retryRow struct {
 	EndpointID int64            `gorm:"column:endpoint_id;primaryKey;autoIncrement:false"`
-	OrderID    int64            `gorm:"column:order_id;primaryKey;autoIncrement:false"`
+	Subject    order.Subject    `gorm:"column:subject;primaryKey"`
 	Number     int64            `gorm:"column:number"`
 	Attempts   int64            `gorm:"column:attempts"`
 	DueTime    time.Time        `gorm:"column:due_time"`
@@ -27,13 +28,13 @@ func (*retryRow) TableName() string { return "tb_webhook_retry" }
 
 func (r *retryRow) retry() dispatch.Retry {
 	return dispatch.Retry{
-		OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Failure: r.Failure,
+		Subject: r.Subject, Number: r.Number, Attempts: r.Attempts, DueAt: r.DueTime, Failure: r.Failure,
 	}
 }
 
 func newRetryRow(endpointID int64, r dispatch.Retry) retryRow {
 	return retryRow{
-		EndpointID: endpointID, OrderID: r.OrderID, Number: r.Number, Attempts: r.Attempts,
+		EndpointID: endpointID, Subject: r.Subject, Number: r.Number, Attempts: r.Attempts,
 		DueTime: r.DueAt.UTC().Truncate(time.Millisecond), Failure: r.Failure,
 	}
 }
@@ -50,7 +51,7 @@ type deadLetterRow struct {
 func (*deadLetterRow) TableName() string { return "tb_webhook_dead_letter" }
 
 const (
-	maxRetries    = 64 // orders that are tried again at once
+	maxRetries    = 64 // subjects that are tried again at once
 	maxCandidates = 8  // endpoints that are looked at to find one whose lease is free
 )
 
@@ -192,27 +193,27 @@ func readFresh(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return nil
 }
 
-// readRetries reads the orders that are due, with all of their events that the endpoint has got past.
+// readRetries reads the subjects that are due, with all of their events that the endpoint has got past.
 func readRetries(tx *gorm.DB, w *dispatch.Work, n int) error {
 	var rows []retryRow
 	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID,
-		w.Now).Order("due_time, order_id").Limit(min(n, maxRetries)).Find(&rows).Error
+		w.Now).Order("due_time, subject").Limit(min(n, maxRetries)).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	from := make(map[int64]int64, len(rows))
-	orders := make([]int64, len(rows))
+	from := make(map[order.Subject]int64, len(rows))
+	subjects := make([]order.Subject, len(rows))
 	for i := range rows {
 		w.Retries = append(w.Retries, rows[i].retry())
-		from[rows[i].OrderID], orders[i] = rows[i].Number, rows[i].OrderID
+		from[rows[i].Subject], subjects[i] = rows[i].Number, rows[i].Subject
 	}
 	var events []eventRow
-	if err := tx.Where("order_id IN ? AND number < ?", orders,
+	if err := tx.Where("subject IN ? AND number < ?", subjects,
 		w.Endpoint.Next).Order("number").Find(&events).Error; err != nil {
 		return err
 	}
 	for i := range events {
-		if e := events[i].event(); e.Number >= from[e.OrderID] {
+		if e := events[i].event(); e.Number >= from[e.Subject] {
 			w.Events = append(w.Events, e)
 		}
 	}
@@ -237,20 +238,20 @@ func readReplay(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return nil
 }
 
-// readWaiting reads the retries that are not due, of orders that have events here.
+// readWaiting reads the retries that are not due, of subjects that have events here.
 func readWaiting(tx *gorm.DB, w *dispatch.Work) error {
-	due := make(map[int64]bool, len(w.Retries))
+	due := make(map[order.Subject]bool, len(w.Retries))
 	for _, r := range w.Retries {
-		due[r.OrderID] = true
+		due[r.Subject] = true
 	}
-	orders := sqlkit.Distinct(w.Events, func(e dispatch.Event) int64 { return e.OrderID })
-	for part := range sqlkit.Chunks(orders) {
+	subjects := sqlkit.Distinct(w.Events, func(e dispatch.Event) order.Subject { return e.Subject })
+	for part := range sqlkit.Chunks(subjects) {
 		var rows []retryRow
-		if err := tx.Where("endpoint_id = ? AND order_id IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
+		if err := tx.Where("endpoint_id = ? AND subject IN ?", w.Endpoint.ID, part).Find(&rows).Error; err != nil {
 			return err
 		}
 		for i := range rows {
-			if !due[rows[i].OrderID] {
+			if !due[rows[i].Subject] {
 				w.Waiting = append(w.Waiting, rows[i].retry())
 			}
 		}
@@ -332,12 +333,12 @@ func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
 // settleRetries removes the retries that are over and writes those that are new or have changed.
 func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done dispatch.Settled) error {
 	of := func(r dispatch.Retry) *gorm.DB { // as it was read
-		return tx.Where("endpoint_id = ? AND order_id = ? AND number = ? AND attempts = ?", done.EndpointID,
-			r.OrderID, r.Number, r.Attempts)
+		return tx.Where("endpoint_id = ? AND subject = ? AND number = ? AND attempts = ?", done.EndpointID,
+			r.Subject, r.Number, r.Attempts)
 	}
 	for _, r := range done.Done {
 		if err := of(r).Delete(&retryRow{}).Error; err != nil {
-			return fmt.Errorf("removing the retry of order %d: %w", r.OrderID, err)
+			return fmt.Errorf("removing the retry of %s: %w", r.Subject, err)
 		}
 	}
 	var fresh []retryRow
@@ -350,7 +351,7 @@ func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done dispatch.Settled) error {
 		err := of(*m.Was).Model(&retryRow{}).Select("number", "attempts", "due_time",
 			"failure").Updates(&row).Error
 		if err != nil {
-			return fmt.Errorf("writing the retry of order %d: %w", m.OrderID, err)
+			return fmt.Errorf("writing the retry of %s: %w", m.Subject, err)
 		}
 	}
 	return putRetries(tx, d, fresh)
@@ -363,7 +364,7 @@ func putRetries(tx *gorm.DB, d sqlkit.Dialect, rows []retryRow) error {
 		lower = "MIN(tb_webhook_retry.number, excluded.number)"
 	}
 	put := clause.OnConflict{
-		Columns: []clause.Column{{Name: "endpoint_id"}, {Name: "order_id"}},
+		Columns: []clause.Column{{Name: "endpoint_id"}, {Name: "subject"}},
 		DoUpdates: append(clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(lower)}},
 			clause.AssignmentColumns([]string{"attempts", "due_time", "failure"})...),
 	}

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -46,15 +47,16 @@ func (l *Ledger) Deliveries(ctx context.Context, endpointID, before int64, n int
 func (l *Ledger) deliveriesOf(
 	ctx context.Context, e dispatch.Endpoint, events []dispatch.Event,
 ) ([]dispatch.Delivery, error) {
-	retries := make(map[int64]dispatch.Retry)
+	retries := make(map[order.Subject]dispatch.Retry)
 	dead := make(map[int64]dispatch.DeadLetter)
-	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e dispatch.Event) int64 { return e.OrderID })) {
+	subjects := sqlkit.Distinct(events, func(e dispatch.Event) order.Subject { return e.Subject })
+	for part := range sqlkit.Chunks(subjects) {
 		var rows []retryRow
-		if err := l.db.Read(ctx).Where("endpoint_id = ? AND order_id IN ?", e.ID, part).Find(&rows).Error; err != nil {
+		if err := l.db.Read(ctx).Where("endpoint_id = ? AND subject IN ?", e.ID, part).Find(&rows).Error; err != nil {
 			return nil, err
 		}
 		for i := range rows {
-			retries[rows[i].OrderID] = rows[i].retry()
+			retries[rows[i].Subject] = rows[i].retry()
 		}
 	}
 	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e dispatch.Event) int64 { return e.Number })) {
@@ -69,7 +71,7 @@ func (l *Ledger) deliveriesOf(
 	deliveries := make([]dispatch.Delivery, len(events))
 	for i, event := range events {
 		letter, isDead := dead[event.Number]
-		retry, isBehind := retries[event.OrderID]
+		retry, isBehind := retries[event.Subject]
 		deliveries[i] = dispatch.DeliveryOf(e, event, ifTrue(isBehind, retry), ifTrue(isDead, letter))
 	}
 	return deliveries, nil
@@ -123,7 +125,8 @@ func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.
 	err := l.replay(ctx, endpointID,
 		func(tx *gorm.DB, row *endpointRow, now time.Time) ([]voucher.FieldChange, error) {
 			var events []eventRow
-			query := tx.Where("order_id = ? AND order_number = ? AND number < ?", id.OrderID, id.Number, row.NextNumber)
+			query := tx.Where("subject = ? AND subject_number = ? AND number < ?", id.Subject, id.Number,
+				row.NextNumber)
 			if row.ShopID != 0 {
 				query = query.Where("shop_id = ?", row.ShopID)
 			}
@@ -134,7 +137,7 @@ func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.
 				return nil, dispatch.ErrNoEvent
 			}
 			number := *events[0].Number
-			retry := newRetryRow(row.ID, dispatch.Retry{OrderID: id.OrderID, Number: number, DueAt: now})
+			retry := newRetryRow(row.ID, dispatch.Retry{Subject: id.Subject, Number: number, DueAt: now})
 			if err := putRetries(tx, l.db.Dialect(), []retryRow{retry}); err != nil {
 				return nil, err
 			}
@@ -243,7 +246,7 @@ AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p
     WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
     AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id
-    WHERE p.disabled_time IS NULL AND r.order_id = e.order_id AND r.number <= e.number)
+    WHERE p.disabled_time IS NULL AND r.subject = e.subject AND r.number <= e.number)
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
 
 // Clean implements dispatch.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.

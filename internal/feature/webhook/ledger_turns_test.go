@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -17,8 +18,8 @@ import (
 // turnsTold returns the ids and types of the events of a sale's waiting list, in the order in which they are told.
 func (l ledger) turnsTold(tb testing.TB) string {
 	tb.Helper()
-	rows, err := l.Raw.QueryContext(tb.Context(), "SELECT order_id, order_number, type FROM tb_webhook_event "+
-		"WHERE number IS NOT NULL AND order_id < 0 ORDER BY number")
+	rows, err := l.Raw.QueryContext(tb.Context(), "SELECT subject, subject_number, type "+
+		"FROM tb_webhook_event WHERE number IS NOT NULL AND subject NOT LIKE 'order-%' ORDER BY number")
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -26,12 +27,10 @@ func (l ledger) turnsTold(tb testing.TB) string {
 	var parts []string
 	for rows.Next() {
 		var e dispatch.Event
-		if err := rows.Scan(&e.OrderID, &e.OrderNumber, &e.Type); err != nil {
+		if err := rows.Scan(&e.Subject, &e.SubjectNumber, &e.Type); err != nil {
 			tb.Fatal(err)
 		}
-		_, of, _ := strings.Cut(e.ID(), "-")
-		_, place, _ := strings.Cut(of, "-")
-		parts = append(parts, place+" "+string(e.Type))
+		parts = append(parts, e.ID()+" "+string(e.Type))
 	}
 	if err := rows.Err(); err != nil {
 		tb.Fatal(err)
@@ -72,7 +71,8 @@ func TestTurnsAreEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.numbered(t)
-		const want = "1-2 waitlist.missed, 2-1 waitlist.invited, 2-2 waitlist.accepted, 0-7 waitlist.released"
+		want := fmt.Sprintf("place-%[1]d-1-2 waitlist.missed, place-%[1]d-2-1 waitlist.invited, "+
+			"place-%[1]d-2-2 waitlist.accepted, sale-%[1]d-7 waitlist.released", v)
 		if got := l.turnsTold(t); got != want {
 			t.Errorf("told is\n%s, want\n%s", got, want)
 		}

@@ -74,9 +74,10 @@ func Routes(admin Service, front httpkit.Front) []httpkit.Route {
 		httpkit.Staff("GET /admin/webhook", h.list, httpkit.ByHandler),
 		httpkit.Staff("POST /admin/webhook", h.create, httpkit.ByHandler, httpkit.Body,
 			httpkit.Keyed(h.createdBefore)),
+		httpkit.Staff("GET /admin/webhook/:id", h.one, h.own),
 		httpkit.Staff("PATCH /admin/webhook/:id", h.change, h.own, httpkit.Body),
+		httpkit.Staff("DELETE /admin/webhook/:id", h.delete, h.own),
 		httpkit.Staff("POST /admin/webhook/:id/rotate", h.rotate, h.own, httpkit.Body),
-		httpkit.Staff("POST /admin/webhook/:id/delete", h.delete, h.own),
 		httpkit.Staff("POST /admin/webhook/:id/test", h.test, h.own),
 		httpkit.Staff("GET /admin/webhook/:id/delivery", h.deliveries, h.own, page),
 		httpkit.Staff("GET /admin/webhook/:id/deadletter", h.deadLetters, h.own, page),
@@ -118,6 +119,21 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		}
 		return views
 	}}, nil
+}
+
+// one answers GET /admin/webhook/:id.
+func (h handlers) one(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, err := endpointID(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	e, err := h.admin.Find(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{
+		Status: http.StatusOK, Speak: func(in words.Language) any { return endpointView(e, in) },
+	}, nil
 }
 
 // create answers POST /admin/webhook. The secret is in this answer, and in that of a rotation, and nowhere else.
@@ -234,7 +250,7 @@ func (h handlers) rotate(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	}, nil
 }
 
-// delete answers POST /admin/webhook/:id/delete.
+// delete answers DELETE /admin/webhook/:id.
 func (h handlers) delete(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := endpointID(c)
 	if err != nil {

@@ -40,10 +40,14 @@ func fakeEndpoint() dispatch.Endpoint {
 }
 
 func fakeEvents() []dispatch.Delivery {
-	e := dispatch.Event{Number: 9, ShopID: 1, OrderID: 5, OrderNumber: 2, Type: "order.paid", At: apitest.Noon()}
+	e := dispatch.Event{
+		Number: 9, ShopID: 1, Subject: order.SubjectOfOrder(5), SubjectNumber: 2, Type: "order.paid",
+		At: apitest.Noon(),
+	}
 	place := dispatch.Event{
-		Number: 8, ShopID: 1, OrderID: dispatch.PlaceID{VoucherID: 7, Position: 12}.Key(), OrderNumber: 1,
-		Type: dispatch.TypeOfTurn(order.TurnInvited), At: apitest.Noon(),
+		Number: 8, ShopID: 1, Subject: order.SubjectOfPlace(order.PlaceID{VoucherID: 7, Position: 12}),
+		SubjectNumber: 1,
+		Type:          dispatch.TypeOfTurn(order.TurnInvited), At: apitest.Noon(),
 	}
 	return []dispatch.Delivery{{Event: e, State: dispatch.Retrying, Attempts: 2, Failure: dispatch.Failure{
 		Code: dispatch.Status, Status: 500,
@@ -162,6 +166,7 @@ func TestWebhookSecretsAreShownOnce(t *testing.T) {
 		{apitest.Request{Method: http.MethodPost, Target: "/admin/webhook/3/rotate", Body: `{}`}, true},
 		{apitest.Request{Method: http.MethodPatch, Target: "/admin/webhook/3", Body: `{"disabled":false}`}, false},
 		{apitest.Request{Method: http.MethodGet, Target: "/admin/webhook"}, false},
+		{apitest.Request{Method: http.MethodGet, Target: "/admin/webhook/3"}, false},
 	} {
 		res := asAdmin(t, a, c.req)
 		if shown := strings.Contains(res.Body.String(), "whsec_"); res.Code/100 != 2 || shown != c.shown ||
@@ -187,7 +192,7 @@ func TestWebhookInputs(t *testing.T) {
 		{"/admin/webhook/3/replay", `{}`, "event"},
 		{"/admin/webhook/3/replay", `{"event":"order-5-1","from":"2026-01-02T20:00:00Z"}`, "event"},
 		{"/admin/webhook/3/replay", `{"event":"5"}`, "event"},
-		{"/admin/webhook/0/delete", ``, "id"},
+		{"/admin/webhook/0/test", ``, "id"},
 	} {
 		res := asAdmin(t, a, apitest.Request{Method: http.MethodPost, Target: c.target, Body: c.body})
 		if res.Code != http.StatusBadRequest || !strings.Contains(res.Body.String(), `"field":"`+c.field+`"`) {

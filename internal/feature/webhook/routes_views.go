@@ -8,6 +8,7 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
+	"seckill/internal/order"
 )
 
 // endpointJSON is a webhook endpoint as admins read it.
@@ -70,13 +71,18 @@ func failedView(f dispatch.Failure, l words.Language) failed {
 	return failed{Error: f.In(l), Failure: &f}
 }
 
+// subjectJSON is what an event is about, as in its body.
+type subjectJSON struct {
+	Kind order.SubjectKind `json:"kind"`
+	ID   string            `json:"id"`
+}
+
 // deliveryJSON is an event and how far its delivery to an endpoint has got.
 type deliveryJSON struct {
 	Event    string         `json:"event"`  // its webhook-id
 	Number   string         `json:"number"` // a string, as it is the cursor of the pages
 	Type     dispatch.Type  `json:"type"`
-	OrderID  string         `json:"orderId,omitempty"`
-	PlaceID  string         `json:"placeId,omitempty"` // of an event of a waiting list
+	Subject  subjectJSON    `json:"subject"`
 	At       time.Time      `json:"at"`
 	State    dispatch.State `json:"state"`
 	Attempts int64          `json:"attempts,omitempty"` // that failed
@@ -86,17 +92,12 @@ type deliveryJSON struct {
 }
 
 func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
-	v := deliveryJSON{
+	return deliveryJSON{
 		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
-		At: httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
+		Subject: subjectJSON{Kind: d.Event.Subject.Kind(), ID: d.Event.Subject.ID()},
+		At:      httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
 		DueTime: httpkit.TimeView(d.DueAt),
 	}
-	if place, is := d.Event.Place(); is {
-		v.PlaceID = place.String()
-	} else {
-		v.OrderID = strconv.FormatInt(d.Event.OrderID, 10)
-	}
-	return v
 }
 
 // testJSON is the result of a test event.

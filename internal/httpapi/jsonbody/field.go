@@ -195,23 +195,31 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 			if !ok {
 				return wrongType(t)
 			}
-			at, err := time.Parse(time.RFC3339, s)
-			if err == nil {
-				*into = at
-				return wrong{}
-			}
-			wall, err := time.Parse(zoneless, s)
-			if err != nil {
-				return wrongValue(invalid.Malformed, invalid.Clip(s))
-			}
-			at, exists := inZone(wall, zone)
-			if !exists {
-				return wrongValue(invalid.Skipped, s)
+			at, reason := ParseTime(s, zone)
+			if reason != "" {
+				return wrongValue(reason, invalid.Clip(s))
 			}
 			*into = at
 			return wrong{}
 		},
 	}
+}
+
+// ParseTime reads a time as [Time] does. The reason is empty if the text is one.
+func ParseTime(text string, zone *time.Location) (at time.Time, reason invalid.Reason) {
+	at, err := time.Parse(time.RFC3339, text)
+	if err == nil {
+		return at, ""
+	}
+	wall, err := time.Parse(zoneless, text)
+	if err != nil {
+		return time.Time{}, invalid.Malformed
+	}
+	at, exists := inZone(wall, zone)
+	if !exists {
+		return time.Time{}, invalid.Skipped
+	}
+	return at, ""
 }
 
 const zoneless = "2006-01-02T15:04:05"

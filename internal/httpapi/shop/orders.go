@@ -12,7 +12,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/idworker"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
@@ -131,21 +133,75 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	f, badFilter := filter(values, recordedStatuses()...)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	payment, badPayment := paymentName(values)
+	code, asked, badCode := values.Text("code")
+	from, to, badTimes := a.window(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
-	err := invalid.Join(append(badFilter, badQuery, badUser, badShop, badPayment, badLimit, badCursor)...)
+	err := invalid.Join(append(append(badFilter, badTimes...), badQuery, badUser, badShop, badPayment, badCode,
+		badLimit, badCursor)...)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	f.UserID, f.Payment = userID, payment
+	f.UserID, f.Payment, f.FirstID, cursor = userID, payment, from, min(cursor, to)
 	if f.ShopID, err = who.Within(shopID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	page, err := OrderPages(a.cfg.Orders)(c.Request.Context(), f, cursor, n)
+	find := OrderPages(a.cfg.Orders)
+	if asked {
+		if f.OrderID, err = a.orderOfCode(c.Request.Context(), code); err != nil {
+			return httpkit.Answer{}, err
+		}
+		if f.OrderID == 0 {
+			return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(nil, n)}, nil
+		}
+	}
+	page, err := find(c.Request.Context(), f, cursor, n)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+}
+
+// orderOfCode returns the order of a coupon's code; 0 if there is none.
+func (a *API) orderOfCode(ctx context.Context, code string) (int64, error) {
+	if a.cfg.OrderOfCode == nil {
+		return 0, nil
+	}
+	return a.cfg.OrderOfCode(ctx, code)
+}
+
+// window returns the ids between which those of orders are that were accepted at the times in the query: from,
+// inclusive, to to, exclusive. An id has its second, so the primary key finds them.
+func (a *API) window(values param.Query) (from, to int64, problems []*invalid.Problem) {
+	begin, badBegin := a.moment(values, "from")
+	end, badEnd := a.moment(values, "to")
+	from, to = 0, math.MaxInt64
+	if !begin.IsZero() {
+		from = idworker.FirstAt(begin)
+	}
+	if !end.IsZero() {
+		to = idworker.FirstAt(end)
+	}
+	problems = []*invalid.Problem{badBegin, badEnd}
+	if badBegin == nil && badEnd == nil && !end.IsZero() && !begin.Before(end) {
+		problems = append(problems, invalid.New("from", invalid.NotBeforeOther, invalid.BeforeOther,
+			invalid.Data{"other": "to"}))
+	}
+	return from, to, problems
+}
+
+// moment returns the time under a name of the query; zero when it is not there.
+func (a *API) moment(values param.Query, name string) (time.Time, *invalid.Problem) {
+	text, given, bad := values.Text(name)
+	if !given {
+		return time.Time{}, bad
+	}
+	at, reason := jsonbody.ParseTime(text, a.cfg.Zone)
+	if reason != "" {
+		return at, invalid.New(name, reason, invalid.ZonedTime,
+			invalid.Data{"value": invalid.Clip(text), "zone": a.cfg.Zone.String()})
+	}
+	return at, nil
 }
 
 // paymentName returns what the query asks for: a payment's id or a provider's reference of one; "" for any.

@@ -51,6 +51,9 @@ type Config struct {
 	// Accounts returns which of the users sign in by an identity provider, and as whom; nil: nobody does.
 	// order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
+	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. *invalid.Error,
+	// order.ErrUnavailable. If it is nil, there are no codes.
+	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)

@@ -11,12 +11,12 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/order"
 )
 
 const patience = time.Minute // generous, for a busy machine
@@ -31,7 +31,7 @@ type Receiver struct {
 	secrets  []dispatch.Secret
 	answer   func(id string) int // the status; 0: no answer until the caller gives up
 	times    map[string]int      // how often each webhook-id was accepted
-	last     map[string]int64    // the highest accepted number of each order and place
+	last     map[string]int64    // the highest accepted number of each subject
 	first    []string            // webhook-ids in the order of their first acceptance
 	asked    int
 	repeats  int
@@ -135,23 +135,17 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 		wrong("%s: signature %q, want %q, %v", id, h.Get("Webhook-Signature"), want, err)
 	}
 	var p struct {
-		Type dispatch.Type `json:"type"`
-		Data struct {
-			OrderID string `json:"orderId"`
-			PlaceID string `json:"placeId"`
-			Number  int64  `json:"number"`
-		} `json:"data"`
+		Version int `json:"version"`
+		Subject struct {
+			Kind order.SubjectKind `json:"kind"`
+			ID   string            `json:"id"`
+		} `json:"subject"`
+		Number int64 `json:"number"`
 	}
 	err = json.Unmarshal(body, &p)
-	subject := "order-" + p.Data.OrderID
-	gaps := strings.HasSuffix(p.Data.PlaceID, "-0") // of a list
-	switch {
-	case p.Data.PlaceID != "":
-		subject = "place-" + p.Data.PlaceID
-	case p.Data.OrderID == "": // of a sale, whose numbers have gaps
-		subject, gaps = strings.TrimSuffix(id, fmt.Sprintf("-%d", p.Data.Number)), true
-	}
-	if err != nil || id != fmt.Sprintf("%s-%d", subject, p.Data.Number) {
+	subject := string(p.Subject.Kind) + "-" + p.Subject.ID
+	gaps := p.Subject.Kind == order.SubjectSale // its numbers are those of its operations
+	if err != nil || p.Version != 1 || id != fmt.Sprintf("%s-%d", subject, p.Number) {
 		wrong("%s: body %s, %v", id, body, err)
 	}
 	if r.times[id]++; r.times[id] > 1 {
@@ -159,10 +153,10 @@ func (r *Receiver) take(id string, h http.Header, body []byte) {
 		return // a repeated event may come after later ones
 	}
 	r.first = append(r.first, id)
-	if last := r.last[subject]; p.Data.Number != last+1 && !gaps {
-		wrong("%s: number %d came first after %d", subject, p.Data.Number, last)
+	if last := r.last[subject]; p.Number != last+1 && (!gaps || p.Number <= last) {
+		wrong("%s: number %d came first after %d", subject, p.Number, last)
 	}
-	r.last[subject] = p.Data.Number
+	r.last[subject] = p.Number
 }
 
 // Expect sets the secrets that must sign every event, without others.

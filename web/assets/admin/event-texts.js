@@ -90,4 +90,8 @@ export const EVENT_TEXTS = {
   'hook.trying': { en: 'A test event is on its way…', zh: '正在发送测试事件…' },
   'hook.taken': { en: 'The endpoint accepted it after {ms} ms.', zh: '接收成功，用时 {ms} 毫秒。' },
   'hook.not.taken': { en: 'The endpoint did not accept it:', zh: '接收失败：' },
+  'hook.subject': { en: 'About', zh: '对象' },
+  'subject.order': { en: 'Order', zh: '订单' },
+  'subject.place': { en: 'Place', zh: '候补' },
+  'subject.sale': { en: 'Sale', zh: '活动' },
 };

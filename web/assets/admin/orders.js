@@ -10,15 +10,17 @@ const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunde
 /** @param {any} props */
 export function Orders({ client, words }) {
   const { t, time, money } = words;
-  const [filter, setFilter] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'status']);
+  const [filter, setFilter] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'code', 'from', 'to', 'status']);
   const { orderId: open, ...listed } = filter; // the order that is open is in the address, too
   const some = Object.values(listed).some((value) => value !== '');
   const setOpen = (/** @type {string} */ orderId) => setFilter({ ...filter, orderId });
-  const pages = usePages(client, '/admin/order', { ...listed, limit: '50' });
-  const names = Object.fromEntries(['orderId', 'userId', 'voucherId', 'payment'].map((name) => [name, t(`filter.${name}`)]));
+  // The browser's clock shows what was typed, not the server's.
+  const times = Object.fromEntries(/** @type {const} */ (['from', 'to']).map((name) => [name, Number.isNaN(Date.parse(filter[name])) ? filter[name] : new Date(filter[name]).toISOString()]));
+  const pages = usePages(client, '/admin/order', { ...listed, ...times, limit: '50' });
+  const names = Object.fromEntries(['orderId', 'userId', 'voucherId', 'payment', 'code', 'from', 'to'].map((name) => [name, t(`filter.${name}`)]));
   return html`
     <header class="head"><h1>${t('place.orders')}</h1>
-      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name !== 'payment' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name.endsWith('Id'), time: name === 'from' || name === 'to' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         <label class="unseen" for="status">${t('state')}</label>
         <select id="status" name="status" class="small-input"><option value="">${t('any.state')}</option>${STATES.map((s) => html`<option value=${s} selected=${s === filter.status}>${t(`order.${s}`)}</option>`)}</select>
       <//>

@@ -111,14 +111,13 @@ export function Webhook({ id, client, words }) {
   const [open, setOpen] = useState(/** @type {any} */ (null));
   const [secret, setSecret] = useState(/** @type {any} */ (null)); // not in open: a dialog that closes clears that a moment later
   const load = async () => {
-    const answer = await client.ask('GET', '/admin/webhook');
-    const endpoint = answer.success && answer.data.find((/** @type {any} */ e) => e.id === id);
-    setPage((/** @type {any} */ p) => ({ endpoint: answer.success ? endpoint : p.endpoint, answer }));
+    const answer = await client.ask('GET', `/admin/webhook/${id}`);
+    setPage((/** @type {any} */ p) => ({ endpoint: answer.success ? answer.data : answer.status !== 404 && p.endpoint, answer }));
   };
   useEffect(() => void load(), [version]);
   const again = () => setVersion((n) => n + 1);
   const e = page.endpoint;
-  if (!e) return html`<p class="note ${page.answer ? 'warn' : ''}" role="alert">${!page.answer ? t('loading') : page.answer.success ? t('hook.gone') : trouble(page.answer, t)}</p>`;
+  if (!e) return html`<p class="note ${page.answer ? 'warn' : ''}" role="alert">${!page.answer ? t('loading') : page.answer.status === 404 ? t('hook.gone') : trouble(page.answer, t)}</p>`;
   /** @param {string} act @param {string} [kind] */
   const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen({ act })}>${t(`hook.act.${act}`)}</button>`;
   return html`
@@ -159,9 +158,9 @@ function Events({ id, list, version, client, words, onReplay }) {
   useEffect(() => void (version && pages.again()), [version]);
   return html`
     <${Table} label=${t(`hook.${list}`)} rows=${pages.rows ?? []}
-      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('letter.order'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('hook.subject'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
       row=${(/** @type {any} */ d) => ({ key: d.number, 'data-event': d.event, cells: [
-        time(d.at), t(d.type), d.orderId ?? d.placeId,
+        time(d.at), t(d.type), `${t(`subject.${d.subject.kind}`)} ${d.subject.id}`,
         html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
         d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
@@ -189,7 +188,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
     case 'disable': return html`<${Ask} ...${asks} danger=${true} run=${() => send('', { disabled: true }, 'PATCH')} />`;
     case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { event })} />`;
     case 'delete': return html`<${Ask} ...${asks} danger=${true} run=${async () => {
-      const problem = await send('/delete', {});
+      const problem = await send('', undefined, 'DELETE');
       if (problem === '') location.hash = '#/webhooks';
       return problem;
     }} />`;

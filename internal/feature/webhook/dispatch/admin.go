@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -41,38 +43,29 @@ type Log interface {
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
 	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
-	// ReplayEvent has an event sent again, and those of its order after it. ErrNoEvent.
+	// ReplayEvent has an event sent again, and those of its subject after it. ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
 	// ReplayTime has all events of a time sent again, to exclusive, and returns how many numbers that are: for an
 	// endpoint of one shop, of its events. ErrNoEvent.
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
-// EventID names an event by its order, order-<order>-<number>, or by its place, place-<voucher>-<position>-<number>:
-// OrderID is below 0 then (PlaceID.Key).
-type EventID struct{ OrderID, Number int64 }
+// EventID names an event by its subject and its number among those of the subject.
+type EventID struct {
+	Subject order.Subject
+	Number  int64
+}
 
-// String returns the id as endpoints get it, as webhook-id.
-func (id EventID) String() string { return Event{OrderID: id.OrderID, OrderNumber: id.Number}.ID() }
+// String returns the id as endpoints get it, as webhook-id: order-660000000123456789-2.
+func (id EventID) String() string { return string(id.Subject) + "-" + strconv.FormatInt(id.Number, 10) }
 
 // ParseEventID reads a webhook-id. *invalid.Error.
 func ParseEventID(text string) (EventID, error) {
-	kind, rest, _ := strings.Cut(text, "-")
-	i := strings.LastIndexByte(rest, '-')
-	if i < 0 {
-		return EventID{}, noEventID(text)
-	}
-	of, last := rest[:i], rest[i+1:]
-	number, err := strconv.ParseInt(last, 10, 64)
-	id := EventID{Number: number}
-	switch {
-	case err != nil || number <= 0:
-	case kind == "order":
-		id.OrderID, err = strconv.ParseInt(of, 10, 64)
-	case kind == "place":
-		id.OrderID = parsePlaceID(of).Key()
-	}
-	if err != nil || id.OrderID == 0 || id.String() != text {
+	i := max(strings.LastIndexByte(text, '-'), 0)
+	subject, ok := order.ParseSubject(text[:i])
+	number, err := strconv.ParseInt(strings.TrimPrefix(text[i:], "-"), 10, 64)
+	id := EventID{Subject: subject, Number: number}
+	if !ok || err != nil || number <= 0 || id.String() != text {
 		return EventID{}, noEventID(text)
 	}
 	return id, nil
@@ -89,7 +82,7 @@ type State string
 // The states of deliveries.
 const (
 	Waiting   State = "waiting"   // it was not sent yet
-	Retrying  State = "retrying"  // it was not taken yet, or one of its order before it was not
+	Retrying  State = "retrying"  // it was not taken yet, or one of its subject before it was not
 	Delivered State = "delivered" // the endpoint has taken it
 	Dead      State = "dead"      // the endpoint did not take it, in spite of all attempts
 )
@@ -103,7 +96,7 @@ type Delivery struct {
 	DueAt    time.Time // when it is sent next, if it is retrying
 }
 
-// DeliveryOf returns how far the delivery of an event has got; retry is that of its order, if there is one.
+// DeliveryOf returns how far the delivery of an event has got; retry is that of its subject, if there is one.
 func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 	d := Delivery{Event: e, State: Delivered}
 	switch {
@@ -209,6 +202,11 @@ func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
 	return a.endpoints.DeleteEndpoint(ctx, id, by)
 }
 
+// testData names the endpoint that is tried.
+type testData struct {
+	WebhookID int64 `json:"webhookId"`
+}
+
 // TestResult is the result of a test event.
 type TestResult struct {
 	ID      string // its webhook-id
@@ -225,8 +223,12 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	}
 	began := a.now()
 	result := TestResult{ID: "test-" + rand16()}
-	body := fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"endpointId":%d}}`,
-		Test, began.UTC().Format(time.RFC3339Nano), e.ID)
+	body, err := json.Marshal(payload{
+		Version: payloadVersion, Type: Test, Timestamp: began.UTC(), Data: testData{WebhookID: e.ID},
+	})
+	if err != nil {
+		return TestResult{}, fmt.Errorf("the event that tries webhook endpoint %d: %w", id, err)
+	}
 	call, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
 	result.Failure = a.sender.Send(call,
@@ -247,8 +249,8 @@ func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Dea
 	return a.log.WebhookDeadLetters(ctx, id, before, n)
 }
 
-// ReplayEvent has one event sent again, and those of the same order after it, so that the endpoint ends with the
-// order's last state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayEvent has one event sent again, and those of the same subject after it, so that the endpoint ends with the
+// subject's last state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
 	event, err := ParseEventID(eventID)
 	if err != nil {

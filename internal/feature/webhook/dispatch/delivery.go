@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"seckill/internal/order"
 )
 
-// Retry is the place where an endpoint has stopped taking an order's events: all of the order's events from Number
+// Retry is the place where an endpoint has stopped taking a subject's events: all of the subject's events from Number
 // on, as far as the endpoint has got, are still to be sent.
 type Retry struct {
-	OrderID  int64
+	Subject  order.Subject
 	Number   int64 // of the first event that is to be sent
 	Attempts int64 // to send that one
 	DueAt    time.Time
@@ -23,7 +25,7 @@ type Work struct {
 	Now      time.Time // by the ledger's clock
 
 	Retries []Retry // those that are due, each with all of its events among Events
-	Waiting []Retry // those that are not due, of orders that have Events
+	Waiting []Retry // those that are not due, of subjects that have Events
 	Events  []Event // in the order of their numbers
 	// Next and ReplayNext are how far the endpoint has got when all of it is settled.
 	Next, ReplayNext int64
@@ -51,7 +53,7 @@ type Settled struct {
 	Disable          FailureCode // why the endpoint is to be disabled; "": it is not
 
 	Done   []Retry // retries as they were read, which are over
-	Behind []Moved // orders whose events are still to be sent
+	Behind []Moved // subjects whose events are still to be sent
 	Dead   []DeadLetter
 }
 
@@ -70,9 +72,9 @@ type DeadLetter struct {
 	Event    Event // where dead letters are listed
 }
 
-// chain is what is to be sent of one order, or of one place, one event after the other.
+// chain is what is to be sent of one subject, one event after the other.
 type chain struct {
-	retry  *Retry // nil: the order was not behind
+	retry  *Retry // nil: the subject was not behind
 	events []Event
 
 	sent     int // how many of them are settled
@@ -83,31 +85,31 @@ type chain struct {
 
 // chains divides work into chains, those first that have waited longest, and what joins those that are not due.
 func (w Work) chains() (due []*chain, waiting []Moved) {
-	byOrder := make(map[int64]*chain)
+	bySubject := make(map[order.Subject]*chain)
 	for i, r := range w.Retries {
 		c := &chain{retry: &w.Retries[i], attempts: r.Attempts}
-		byOrder[r.OrderID] = c
+		bySubject[r.Subject] = c
 		due = append(due, c)
 	}
-	notDue := make(map[int64]*Moved)
+	notDue := make(map[order.Subject]*Moved)
 	for i, r := range w.Waiting {
-		notDue[r.OrderID] = &Moved{Was: &w.Waiting[i], Retry: r}
+		notDue[r.Subject] = &Moved{Was: &w.Waiting[i], Retry: r}
 	}
 	for _, e := range w.Events {
 		if !w.Endpoint.Wants(e.Type) {
 			continue
 		}
-		if m := notDue[e.OrderID]; m != nil {
+		if m := notDue[e.Subject]; m != nil {
 			if e.Number < m.Number { // it is sent again: from there on
 				m.Number, m.Attempts = e.Number, 0
 				waiting = append(waiting, *m)
 			}
 			continue
 		}
-		c := byOrder[e.OrderID]
+		c := bySubject[e.Subject]
 		if c == nil {
 			c = &chain{}
-			byOrder[e.OrderID] = c
+			bySubject[e.Subject] = c
 			due = append(due, c)
 		}
 		c.events = append(c.events, e)
@@ -141,12 +143,12 @@ func (c *chain) settle(s *Settled, now time.Time) {
 	}
 }
 
-// behind returns from where on the order's events are still to be sent. When the first one has had all of its
+// behind returns from where on the subject's events are still to be sent. When the first one has had all of its
 // attempts, it becomes a dead letter, and the next one's turn comes.
 func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	first := left[0]
 	m := Moved{Was: c.retry, Retry: Retry{
-		OrderID: first.OrderID, Number: first.Number, Attempts: c.attempts, DueAt: now, Failure: c.failure,
+		Subject: first.Subject, Number: first.Number, Attempts: c.attempts, DueAt: now, Failure: c.failure,
 	}}
 	if c.failure == (Failure{}) {
 		return m // there was no attempt
@@ -165,6 +167,6 @@ func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	}
 	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Failure: c.failure, At: now})
 	// The one behind it may not have been read yet: its number is at least the next one.
-	m.Retry = Retry{OrderID: first.OrderID, Number: first.Number + 1, DueAt: now}
+	m.Retry = Retry{Subject: first.Subject, Number: first.Number + 1, DueAt: now}
 	return m
 }

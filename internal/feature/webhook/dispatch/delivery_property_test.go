@@ -5,21 +5,24 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"seckill/internal/order"
 )
 
 // model is an endpoint with its queue, in memory, and a receiver whose answers are drawn.
 type model struct {
 	now      time.Time
 	endpoint Endpoint
-	events   []Event         // by their numbers, from 1
-	retries  map[int64]Retry // by order
-	took     map[int64]bool  // by number
+	events   []Event // by their numbers, from 1
+	retries  map[order.Subject]Retry
+	took     map[int64]bool // by number
 	dead     map[int64]bool
-	last     map[int64]int64 // the highest number of each order that was taken or given up
+	last     map[order.Subject]int64 // the highest number of each that was taken or given up
 
 	answer  func(Event) Failure
 	sent    int // in this pass
@@ -38,10 +41,10 @@ func (m *model) Send(_ context.Context, msg Message) Failure {
 		m.problem = fmt.Sprintf("event %d is sent again", e.Number)
 	case !m.endpoint.Wants(e.Type):
 		m.problem = fmt.Sprintf("event %d is not wanted", e.Number)
-	case e.OrderNumber != m.last[e.OrderID]+1:
-		m.problem = fmt.Sprintf("event %d of order %d is taken after %d", e.OrderNumber, e.OrderID, m.last[e.OrderID])
+	case e.SubjectNumber != m.last[e.Subject]+1:
+		m.problem = fmt.Sprintf("event %d of %s is taken after %d", e.SubjectNumber, e.Subject, m.last[e.Subject])
 	default:
-		m.took[e.Number], m.last[e.OrderID] = true, e.OrderNumber
+		m.took[e.Number], m.last[e.Subject] = true, e.SubjectNumber
 	}
 	return failure
 }
@@ -68,9 +71,9 @@ func (m *model) work(n int) Work {
 		}
 	}
 	for _, r := range m.retries {
-		isDue := slices.ContainsFunc(w.Retries, func(d Retry) bool { return d.OrderID == r.OrderID })
+		isDue := slices.ContainsFunc(w.Retries, func(d Retry) bool { return d.Subject == r.Subject })
 		if !isDue && slices.ContainsFunc(w.Events,
-			func(e Event) bool { return e.OrderID == r.OrderID }) {
+			func(e Event) bool { return e.Subject == r.Subject }) {
 			w.Waiting = append(w.Waiting, r)
 		}
 	}
@@ -84,7 +87,7 @@ func (m *model) due(w *Work, n int) {
 		}
 		w.Retries = append(w.Retries, r)
 		for _, e := range m.events {
-			if e.OrderID == r.OrderID && e.Number >= r.Number && e.Number < m.endpoint.Next {
+			if e.Subject == r.Subject && e.Number >= r.Number && e.Number < m.endpoint.Next {
 				w.Events = append(w.Events, e)
 			}
 		}
@@ -101,14 +104,14 @@ func (m *model) fresh(w *Work, n int) {
 // settle writes what has come of a pass, as the ledger does.
 func (m *model) settle(s Settled) {
 	for _, r := range s.Done {
-		delete(m.retries, r.OrderID)
+		delete(m.retries, r.Subject)
 	}
 	for _, b := range s.Behind {
-		m.retries[b.OrderID] = b.Retry
+		m.retries[b.Subject] = b.Retry
 	}
 	for _, d := range s.Dead {
 		e := m.events[d.Number-1]
-		m.dead[d.Number], m.last[e.OrderID] = true, e.OrderNumber
+		m.dead[d.Number], m.last[e.Subject] = true, e.SubjectNumber
 		if d.Attempts != 9 {
 			m.problem = fmt.Sprintf("event %d is given up after %d attempts", d.Number, d.Attempts)
 		}
@@ -122,7 +125,7 @@ func (m *model) settle(s Settled) {
 // check returns what is wrong: an event that the endpoint has got past is taken, given up, or still to be sent.
 func (m *model) check() string {
 	for _, e := range m.events {
-		r, behind := m.retries[e.OrderID]
+		r, behind := m.retries[e.Subject]
 		switch {
 		case m.problem != "":
 			return m.problem
@@ -131,7 +134,7 @@ func (m *model) check() string {
 		case m.took[e.Number], m.dead[e.Number], e.Number >= m.endpoint.Next, behind && r.Number <= e.Number,
 			!m.endpoint.Wants(e.Type):
 		default:
-			return fmt.Sprintf("event %d of order %d is lost", e.Number, e.OrderID)
+			return fmt.Sprintf("event %d of %s is lost", e.Number, e.Subject)
 		}
 	}
 	if h := m.endpoint.Health; h.Broken() && h.RetryAt.Sub(m.now) > maxPause*6/5 {
@@ -147,20 +150,21 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		m := &model{
-			now: time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC), endpoint: Endpoint{Next: 1}, retries: map[int64]Retry{},
-			took: map[int64]bool{}, dead: map[int64]bool{}, last: map[int64]int64{},
+			now: time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC), endpoint: Endpoint{Next: 1},
+			retries: map[order.Subject]Retry{}, took: map[int64]bool{}, dead: map[int64]bool{},
+			last: map[order.Subject]int64{},
 		}
 		d := NewDeliverer(nil, m, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{},
 			slog.New(slog.DiscardHandler))
-		orders := map[int64]int64{}
+		numbers := map[order.Subject]int64{}
 		write := func() {
 			id := rapid.Int64Range(1, 5).Draw(rt, "order")
-			e := Event{OrderID: id}
-			if id == 5 { // a place on a waiting list
-				e.OrderID = PlaceID{VoucherID: 1, Position: id}.Key()
+			e := Event{Subject: order.SubjectOfOrder(id)}
+			if id == 5 {
+				e.Subject = order.SubjectOfPlace(order.PlaceID{VoucherID: 1, Position: id})
 			}
-			orders[e.OrderID]++
-			e.Number, e.OrderNumber, e.At = int64(len(m.events)+1), orders[e.OrderID], m.now
+			numbers[e.Subject]++
+			e.Number, e.SubjectNumber, e.At = int64(len(m.events)+1), numbers[e.Subject], m.now
 			m.events = append(m.events, e)
 		}
 		wanted := func() (n int) {
@@ -194,7 +198,7 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 				bad := rapid.SampledFrom([]string{"", "", "all", "odd", "gone"}).Draw(rt, "receiver")
 				m.answer = func(e Event) Failure {
 					switch {
-					case bad == "all", bad == "odd" && e.OrderID%2 == 1:
+					case bad == "all", bad == "odd" && strings.ContainsAny(e.Subject.ID(), "13579"):
 						return Failure{Code: Status, Status: 500}
 					case bad == "gone":
 						return Failure{Code: Gone}

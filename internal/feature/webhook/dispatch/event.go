@@ -57,36 +57,56 @@ func typeOfChange(c order.Change) Type {
 	}
 }
 
-// Event is one change of an order, or on a waiting list, as endpoints receive it.
+// Event is one change of an order, on a waiting list, or of a sale, as endpoints receive it.
 type Event struct {
-	Number      int64 // among all events, in the order of their commits; 0: not given yet
-	ShopID      int64 // 0: not known, for an order of a voucher that does not exist
-	OrderID     int64 // the order; below 0 the place: PlaceID.Key
-	OrderNumber int64 // among those of the order: order.Order.Number; or of the place
-	Type        Type
-	Body        []byte // what is sent, byte for byte, at every attempt
-	At          time.Time
+	Number        int64 // among all events, in the order of their commits; 0: not given yet
+	ShopID        int64 // 0: not known, for an order of a voucher that does not exist
+	Subject       order.Subject
+	SubjectNumber int64 // among those of the subject, rising: order.Order.Number; of a sale, its operation's
+	Type          Type
+	Body          []byte // what is sent, byte for byte, at every attempt
+	At            time.Time
 }
 
 // ID returns the event's webhook-id, which is the same at every attempt, and of no other event.
-func (e Event) ID() string {
-	if e.OrderID < 0 {
-		return fmt.Sprintf("place-%s-%d", placeOf(e.OrderID), e.OrderNumber)
-	}
-	return fmt.Sprintf("order-%d-%d", e.OrderID, e.OrderNumber)
-}
+func (e Event) ID() string { return EventID{Subject: e.Subject, Number: e.SubjectNumber}.String() }
 
-// payload is an event's body: the three members of Standard Webhooks.
+// payloadVersion changes when a receiver that was written for the one before could misread a body. Members and types
+// may be added without.
+const payloadVersion = 1
+
+// payload is an event's body: the three members of Standard Webhooks, and what the event is about.
 type payload struct {
-	Type      Type      `json:"type"`
-	Timestamp time.Time `json:"timestamp"`
-	Data      any       `json:"data"` // data or turnData
+	Version   int          `json:"version"`
+	Type      Type         `json:"type"`
+	Timestamp time.Time    `json:"timestamp"`
+	Subject   *subjectJSON `json:"subject,omitempty"`
+	Number    int64        `json:"number,omitempty"` // Event.SubjectNumber
+	Data      any          `json:"data"`             // orderData, turnData, saleData or testData
 }
 
-// data is an order's whole state after the event, with the names that GET /order/:id uses.
-type data struct {
-	OrderID       string     `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
-	Number        int64      `json:"number"`
+// subjectJSON is an event's subject. Its id is a string, because JavaScript cannot represent an order's exactly.
+type subjectJSON struct {
+	Kind order.SubjectKind `json:"kind"`
+	ID   string            `json:"id"`
+}
+
+// withBody returns the event with its body, which has the data.
+func (e Event) withBody(data any) (Event, error) {
+	body, err := json.Marshal(payload{
+		Version: payloadVersion, Type: e.Type, Timestamp: e.At.UTC(),
+		Subject: &subjectJSON{Kind: e.Subject.Kind(), ID: e.Subject.ID()}, Number: e.SubjectNumber, Data: data,
+	})
+	if err != nil {
+		return Event{}, fmt.Errorf("event %s: %w", e.ID(), err)
+	}
+	e.Body = body
+	return e, nil
+}
+
+// orderData is an order's whole state after the event, with the names that GET /order/:id uses.
+type orderData struct {
+	ID            string     `json:"id"`
 	ShopID        int64      `json:"shopId,omitempty"`
 	VoucherID     int64      `json:"voucherId"`
 	UserID        int64      `json:"userId"`
@@ -111,22 +131,18 @@ type data struct {
 // EventOf returns the event that tells of a change.
 func EventOf(c order.Change) (Event, error) {
 	o, shopID, at, why := c.Order, c.Terms.ShopID, c.At, c.Why
-	e := Event{ShopID: shopID, OrderID: o.ID, OrderNumber: o.Number(), Type: typeOfChange(c), At: at}
-	body, err := json.Marshal(payload{Type: e.Type, Timestamp: at.UTC(), Data: data{
-		OrderID: strconv.FormatInt(o.ID, 10), Number: e.OrderNumber, ShopID: shopID,
-		VoucherID: o.VoucherID, UserID: o.UserID,
+	e := Event{
+		ShopID: shopID, Subject: order.SubjectOfOrder(o.ID), SubjectNumber: o.Number(), Type: typeOfChange(c), At: at,
+	}
+	return e.withBody(orderData{
+		ID: strconv.FormatInt(o.ID, 10), ShopID: shopID, VoucherID: o.VoucherID, UserID: o.UserID,
 		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason),
 		Why: why.In(words.English), WhyCode: why.Code(), Until: why.Until(),
 		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
 		PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
 		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
 		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),
-	}})
-	if err != nil {
-		return Event{}, fmt.Errorf("event %s: %w", e.ID(), err)
-	}
-	e.Body = body
-	return e, nil
+	})
 }
 
 func shown(t time.Time) *time.Time {

@@ -50,9 +50,9 @@ func TestWhatFailuresCountAgainst(t *testing.T) {
 			d := NewDeliverer(nil, refusing{}, DelivererOptions{Lanes: 2, Now: func() time.Time { return now }},
 				nobody{}, slog.New(slog.DiscardHandler))
 			w := Work{Endpoint: Endpoint{Health: c.health, Next: 9}, Now: now, Until: now.Add(time.Minute), Next: 9}
-			w.Events = []Event{{Number: 7, OrderID: 1, OrderNumber: 1, At: now.Add(-c.age)}}
+			w.Events = []Event{{Number: 7, Subject: "order-1", SubjectNumber: 1, At: now.Add(-c.age)}}
 			if !c.isNew {
-				w.Retries = []Retry{{OrderID: 1, Number: 7, Attempts: c.attempts}}
+				w.Retries = []Retry{{Subject: "order-1", Number: 7, Attempts: c.attempts}}
 			}
 			s := d.pass(t.Context(), w)
 			if len(s.Dead) != c.dead || (s.Disable != "") != c.disabled || len(s.Behind) != 1 ||

@@ -1,33 +1,32 @@
 package dispatch
 
 import (
-	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // The webhook-id names an event, and nothing else does.
 func TestEventIDs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]EventID{
-		"order-660000000123456789-2": {OrderID: 660000000123456789, Number: 2},
-		"place-7-12-1":               {OrderID: PlaceID{VoucherID: 7, Position: 12}.Key(), Number: 1},
-		"place-7-0-3":                {OrderID: PlaceID{VoucherID: 7}.Key(), Number: 3},
-		"place-2147483647-4294967295-2": {
-			OrderID: PlaceID{VoucherID: math.MaxInt32, Position: math.MaxUint32}.Key(), Number: 2,
+		"order-660000000123456789-2": {Subject: order.SubjectOfOrder(660000000123456789), Number: 2},
+		"place-7-12-1": {
+			Subject: order.SubjectOfPlace(order.PlaceID{VoucherID: 7, Position: 12}), Number: 1,
 		},
+		"sale-7-3": {Subject: order.SubjectOfSale(7), Number: 3},
 	} {
-		if got, err := ParseEventID(text); err != nil || got != want || got.OrderID == 0 {
+		if got, err := ParseEventID(text); err != nil || got != want || got.String() != text {
 			t.Errorf("%s: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{
-		"", "order", "order-1", "order--1-1", "order-0-1", "order-1-0", "order-01-1", "order-1-1-1", "place-7-1",
-		"place-7-12-0", "place-7-12-01", "place--7-12-1", "place-0-12-1", "place-2147483648-1-1",
-		"place-1-4294967296-1", "place-07-12-1", "test-7", "place-7-12-1-1", "x",
+		"", "-", "order", "order-1", "order--1-1", "order-0-1", "order-1-0", "order-01-1", "order-1-1-1", "place-7-1",
+		"place-7-12-0", "place-7-12-01", "place--7-12-1", "place-0-12-1", "place-07-12-1", "test-7", "place-7-12-1-1",
+		"x", "sale-7", "sale-7--3", "order-1-+2",
 	} {
 		if got, err := ParseEventID(text); err == nil || !strings.Contains(err.Error(), "webhook-id") {
 			t.Errorf("%q: %+v, %v", text, got, err)
@@ -35,29 +34,65 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-// An event of a waiting list names its place, or the list.
-func TestEventOfTurn(t *testing.T) {
+// The body of an event names its version, its subject and its number, whatever it is about.
+func TestBodies(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1, 0)
-	for want, turn := range map[string]order.Turn{
-		`place-7-12-1 {"type":"waitlist.invited","timestamp":"1970-01-01T00:00:01Z",` +
-			`"data":{"placeId":"7-12","number":1,"shopId":2,"voucherId":7,"userId":1,` +
-			`"joinTime":"1970-01-01T00:00:01Z","inviteTime":"1970-01-01T00:00:01Z",` +
-			`"acceptBefore":"1970-01-01T00:00:31Z"}}`: {
-			ID: order.PlaceID{VoucherID: 7, Position: 12}, UserID: 1, Kind: order.TurnInvited, Number: 1, Joined: at,
-			Invited: at, Deadline: at.Add(30 * time.Second), At: at,
+	for name, c := range map[string]struct {
+		event func() (Event, error)
+		want  string
+	}{
+		"a place": {
+			func() (Event, error) {
+				return EventOfTurn(order.Turn{
+					ID: order.PlaceID{VoucherID: 7, Position: 12}, UserID: 1, OrderID: 9007199254740993,
+					Kind: order.TurnInvited, Number: 1, Joined: at, Invited: at, Deadline: at.Add(30 * time.Second),
+					At: at,
+				}, 2)
+			},
+			`place-7-12-1 {"version":1,"type":"waitlist.invited","timestamp":"1970-01-01T00:00:01Z",` +
+				`"subject":{"kind":"place","id":"7-12"},"number":1,"data":{"shopId":2,"voucherId":7,"userId":1,` +
+				`"orderId":"9007199254740993","joinTime":"1970-01-01T00:00:01Z","inviteTime":"1970-01-01T00:00:01Z",` +
+				`"acceptBefore":"1970-01-01T00:00:31Z"}}`,
 		},
-		`place-7-0-9 {"type":"waitlist.released","timestamp":"1970-01-01T00:00:01Z",` +
-			`"data":{"placeId":"7-0","number":9,"shopId":2,"voucherId":7,"units":3}}`: {
-			ID: order.PlaceID{VoucherID: 7}, Kind: order.TurnReleased, Number: 9, Units: 3, At: at,
+		"a list": {
+			func() (Event, error) {
+				return EventOfTurn(order.Turn{
+					ID: order.PlaceID{VoucherID: 7}, Kind: order.TurnReleased, Number: 9, Units: 3, At: at,
+				}, 2)
+			},
+			`sale-7-9 {"version":1,"type":"waitlist.released","timestamp":"1970-01-01T00:00:01Z",` +
+				`"subject":{"kind":"sale","id":"7"},"number":9,"data":{"shopId":2,"voucherId":7,"units":3}}`,
+		},
+		"a sale": {
+			func() (Event, error) {
+				return EventOfCallOff(voucher.Voucher{ID: 7, ShopID: 2, Sale: &voucher.Sale{
+					LastOperation: 10, CalledOff: at, End: at, Issued: 50,
+				}})
+			},
+			`sale-7-10 {"version":1,"type":"sale.called_off","timestamp":"1970-01-01T00:00:01Z",` +
+				`"subject":{"kind":"sale","id":"7"},"number":10,"data":{"voucherId":7,"shopId":2,` +
+				`"calledOff":"1970-01-01T00:00:01Z","endTime":"1970-01-01T00:00:01Z","issued":50}}`,
+		},
+		"an order": {
+			func() (Event, error) {
+				return EventOf(order.Change{
+					Order: order.Order{
+						ID: 9007199254740993, UserID: 1, VoucherID: 7, Amount: 1000,
+						Status: order.Unpaid, CreatedAt: at,
+					},
+					Terms: order.Terms{ShopID: 2}, Recorded: true, At: at,
+				})
+			},
+			`order-9007199254740993-1 {"version":1,"type":"order.unpaid","timestamp":"1970-01-01T00:00:01Z",` +
+				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"9007199254740993",` +
+				`"shopId":2,"voucherId":7,"userId":1,"quantity":1,"amount":1000,"status":"unpaid",` +
+				`"createTime":"1970-01-01T00:00:01Z"}}`,
 		},
 	} {
-		e, err := EventOfTurn(turn, 2)
-		if got := e.ID() + " " + string(e.Body); err != nil || got != want {
-			t.Errorf("%s, %v\nwant %s", got, err, want)
-		}
-		if id, is := e.Place(); !is || id != PlaceID(turn.ID) {
-			t.Errorf("%v, %t", id, is)
+		e, err := c.event()
+		if got := e.ID() + " " + string(e.Body); err != nil || got != c.want {
+			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
 		}
 	}
 }
