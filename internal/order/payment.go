@@ -50,6 +50,11 @@ const (
 
 var paymentStateNames = [...]string{"open", "received", "late", "refunding", "refunded"}
 
+// PaymentStates returns all states of payments.
+func PaymentStates() []PaymentState {
+	return []PaymentState{PaymentOpen, PaymentReceived, PaymentLate, PaymentRefunding, PaymentRefunded}
+}
+
 // String returns the state's name as shown to people and clients.
 func (s PaymentState) String() string {
 	if s < PaymentOpen || int(s) > len(paymentStateNames) {

@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 
@@ -34,11 +33,12 @@ type bank struct {
 	checkouts map[string]string // id by idempotency key
 	charges   map[string]int64  // cents by id
 	refunds   map[string]string // charge by idempotency key
+	returned  map[string]int64  // cents by charge
 }
 
 func startBank(t *testing.T) *bank {
 	t.Helper()
-	b := &bank{checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}}
+	b := &bank{checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}, returned: map[string]int64{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /checkouts", b.checkout)
 	mux.HandleFunc("POST /refunds", b.refund)
@@ -71,11 +71,17 @@ func (b *bank) refund(w http.ResponseWriter, r *http.Request) {
 	err := json.NewDecoder(r.Body).Decode(&asked)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if cents, charged := b.charges[asked.Charge]; err != nil || !charged || cents != asked.Amount {
-		http.Error(w, "no such charge", http.StatusUnprocessableEntity)
+	key := r.Header.Get("Idempotency-Key")
+	if _, done := b.refunds[key]; done {
 		return
 	}
-	b.refunds[r.Header.Get("Idempotency-Key")] = asked.Charge
+	cents, charged := b.charges[asked.Charge]
+	if err != nil || !charged || asked.Amount < 1 || b.returned[asked.Charge]+asked.Amount > cents {
+		http.Error(w, "no such charge, or not so much of it", http.StatusUnprocessableEntity)
+		return
+	}
+	b.refunds[key] = asked.Charge
+	b.returned[asked.Charge] += asked.Amount
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -86,8 +92,22 @@ func (b *bank) charge(payment string, cents int64) (body []byte, signature strin
 	defer b.mu.Unlock()
 	id := fmt.Sprintf("chg_%d", len(b.charges)+1)
 	b.charges[id] = cents
-	body = fmt.Appendf(nil, `{"event": "charge.paid", "charge": %q, "client_reference": %q, "cents": %d}`,
-		id, payment, cents)
+	return event("charge.paid", id, payment, cents)
+}
+
+// giveBack sends a part of a charge back to the buyer, as the shop's accountant asks for at the bank's counter, and
+// returns the notice: it has what has gone back of the charge in all.
+func (b *bank) giveBack(charge, payment string, cents int64) (body []byte, signature string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.returned[charge] += cents
+	return event("charge.refunded", charge, payment, b.returned[charge])
+}
+
+// event is a signed notice.
+func event(what, charge, payment string, cents int64) (body []byte, signature string) {
+	body = fmt.Appendf(nil, `{"event": %q, "charge": %q, "client_reference": %q, "cents": %d}`,
+		what, charge, payment, cents)
 	return body, hex.EncodeToString(bankMAC(body))
 }
 
@@ -118,7 +138,7 @@ func (a bankAdapter) Begin(ctx context.Context, p order.Payment) (service.Checko
 // Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its
 // notice.
 func (a bankAdapter) Refund(ctx context.Context, p order.Payment) error {
-	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Amount}, nil)
+	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Rest()}, nil)
 }
 
 func (a bankAdapter) post(ctx context.Context, path, key string, body, answer any) error {
@@ -161,10 +181,17 @@ func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error)
 			Payment       string `json:"client_reference"`
 			Cents         int64
 		}
-		if err := json.Unmarshal(body, &event); err != nil || !strings.HasPrefix(event.Event, "charge.") {
+		err := json.Unmarshal(body, &event)
+		kind, known := map[string]order.NoticeKind{
+			"charge.paid": order.NoticePaid, "charge.refunded": order.NoticeReturned,
+			"dispute.opened": order.NoticeDisputed, "dispute.won": order.NoticeDisputeWon,
+			"dispute.lost": order.NoticeDisputeLost,
+		}[event.Event]
+		if err != nil || !known {
 			return order.Notice{}, errors.Join(order.ErrBadNotice, err)
 		}
-		return order.Notice{PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge},
-			nil
+		return order.Notice{
+			Kind: kind, PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge,
+		}, nil
 	}, nil
 }

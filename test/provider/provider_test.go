@@ -69,7 +69,7 @@ func openLedger(t *testing.T) *sqlstore.Store {
 func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *seller {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	toSandbox, err := sandbox.NewProvider([]byte(key), quiet)
+	toSandbox, err := sandbox.NewProvider([]byte(key), "CNY", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,14 +50,15 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/till/validate", Body: `{"code":"x"}`},
 				Invalid: &apitest.Request{Target: "/till/validate", Body: "{}"},
 				Refusals: refused(
-					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
+					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
+					redemption.ErrDisputed),
 			},
 			"POST /till/reserve": {
 				Access:  httpkit.ForTills,
 				Good:    apitest.Request{Target: "/till/reserve", Body: `{"code":"x"}`, Header: key},
 				Invalid: &apitest.Request{Target: "/till/reserve", Body: `{"code":"x"}`},
 				Refusals: refused(
-					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
+					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid, redemption.ErrDisputed,
 					redemption.ErrReservationOver),
 			},
 			"POST /till/redeem": {
@@ -65,7 +66,7 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/till/redeem", Body: `{"code":"x","reservation":"r"}`, Header: key},
 				Invalid: &apitest.Request{Target: "/till/redeem", Body: `{"code":"x"}`},
 				Refusals: refused(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed,
-					redemption.ErrVoid, redemption.ErrReservationOver, redemption.ErrUndone),
+					redemption.ErrVoid, redemption.ErrDisputed, redemption.ErrReservationOver, redemption.ErrUndone),
 			},
 			"POST /till/release": {
 				Access:   httpkit.ForTills,

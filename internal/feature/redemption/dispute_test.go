@@ -66,7 +66,7 @@ func TestDisputedAtTills(t *testing.T) {
 func TestDisputeAndTillAtOnce(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.redeemable(t, 9, voucher.Redemption{})
-		for i, c := range l.Paid(t, v, 10) {
+		for i, c := range l.Paid(t, v, 5) {
 			coupon := l.coupon(t, c)
 			var outcome redemption.Outcome
 			var disputed order.Order

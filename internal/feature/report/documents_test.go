@@ -23,7 +23,21 @@ func TestDocumentOfColumns(t *testing.T) {
 	testkit.Generated(t, "../../../docs/coupons.md", "<!-- columns:begin -->\n", "<!-- columns:end -->\n",
 		table.String(), *update)
 	described, err := os.ReadFile("../../../web/openapi.yaml")
-	if head := strings.Join(orderHead(), ","); err != nil || !strings.Contains(string(described), head) {
-		t.Errorf("web/openapi.yaml does not show the head %s: %v", head, err)
+	for _, heads := range [][]string{orderHead(), paymentHead()} {
+		if head := strings.Join(heads, ","); err != nil || !strings.Contains(string(described), head) {
+			t.Errorf("web/openapi.yaml does not show the head %s: %v", head, err)
+		}
 	}
+}
+
+// docs/coupons.md says what each column of payments.csv has.
+func TestDocumentOfPaymentColumns(t *testing.T) {
+	t.Parallel()
+	var table strings.Builder
+	table.WriteString("| Column | What |\n| --- | --- |\n")
+	for _, c := range paymentColumns() {
+		fmt.Fprintf(&table, "| `%s` | %s |\n", c.head, c.what)
+	}
+	testkit.Generated(t, "../../../docs/coupons.md", "<!-- payment-columns:begin -->\n",
+		"<!-- payment-columns:end -->\n", table.String(), *update)
 }

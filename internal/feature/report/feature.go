@@ -8,9 +8,11 @@ func New() feature.Feature {
 }
 
 func open(core feature.Core) (feature.Parts, error) {
-	reports := NewReports(core.DB, Core{Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter}, core.Members)
+	reports := NewReports(core.DB, Core{
+		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Payments: core.Ledger.PaymentsAfter,
+	}, core.Members)
 	return feature.Parts{Routes: Routes(reports, HTTP{
 		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
-		ShopOf: core.Front.ShopOf,
+		ShopOf: core.Front.ShopOf, Zone: core.Front.Zone, Currency: core.Settings.Payment.Currency,
 	})}, nil
 }

@@ -40,6 +40,9 @@ type csvRequest struct {
 	codes     bool // whole, on a route that has codes
 }
 
+// file is the name of the file about the voucher.
+func (r csvRequest) file(of string) string { return fmt.Sprintf("%s-%d", of, r.voucherID) }
+
 func readCSVRequest(c *gin.Context) (r csvRequest, err error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
@@ -52,7 +55,7 @@ func readCSVRequest(c *gin.Context) (r csvRequest, err error) {
 // sendCSV streams the head and what lines writes below it. After the first piece, an error cuts the answer off, without
 // its last line and without the end of the HTTP message.
 func (h handlers) sendCSV(
-	c *gin.Context, who httpkit.Identity, r csvRequest, name string, head []string,
+	c *gin.Context, who httpkit.Identity, mark bool, name string, head []string,
 	lines func(*gin.Context, *csvStream) error,
 ) (httpkit.Answer, error) {
 	ctx, s, err := h.core.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, h.core.Now())
@@ -61,13 +64,13 @@ func (h handlers) sendCSV(
 	}
 	defer h.core.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
-	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s-%d.csv"`, name, r.voucherID))
+	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.csv"`, name))
 	if c.Request.Method == http.MethodHead {
 		s.Begin()
 		return httpkit.Answer{}, nil
 	}
 	out := &csvStream{stream: s, width: len(head)}
-	if r.mark {
+	if mark {
 		out.buf.WriteString(byteOrderMark)
 	}
 	out.write(head)
@@ -155,8 +158,8 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return h.sendCSV(c, who, r, "report", []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
-		writeReport(out, made, reportView(made, h.core.Now()))
+	return h.sendCSV(c, who, r.mark, r.file("report"), []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
+		writeReport(out, made, reportView(made, h.core.Currency, h.core.Now()))
 		return nil
 	})
 }
@@ -196,8 +199,13 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 			{t.name + "_cents", csvNumber(t.tally.Cents)},
 		}...)
 	}
-	figures = append(figures, [2]string{"received_cents", csvNumber(v.Received)},
-		[2]string{"revenue_cents", csvNumber(v.Revenue)})
+	figures = append(figures, [][2]string{
+		{"received_cents", csvNumber(v.Received)},
+		{"revenue_cents", csvNumber(v.Revenue)},
+		{"returned_cents", csvNumber(v.Returned)},
+		{"kept_cents", csvNumber(v.Kept)},
+		{"currency", cell(v.Currency)},
+	}...)
 	for _, f := range figures {
 		out.line(f[0], f[1])
 	}
@@ -213,7 +221,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	for _, answer := range order.Answers() {
 		head = append(head, string(answer))
 	}
-	return h.sendCSV(c, who, r, "timeline", head, func(c *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, r.mark, r.file("timeline"), head, func(c *gin.Context, out *csvStream) error {
 		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
 			for _, p := range points {
 				line := []string{csvTime(p.At)}
@@ -239,7 +247,7 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		shown = "whole"
 	}
 	noted, columns := c.Request.Method == http.MethodHead, orderColumns()
-	return h.sendCSV(c, who, r, "orders", orderHead(), func(c *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, r.mark, r.file("orders"), orderHead(), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
 			if !noted { // with the first page, so that the voucher exists
 				noted = true

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 )
 
@@ -195,33 +196,14 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 			if !ok {
 				return wrongType(t)
 			}
-			at, err := time.Parse(time.RFC3339, s)
-			if err == nil {
-				*into = at
-				return wrong{}
-			}
-			wall, err := time.Parse(zoneless, s)
-			if err != nil {
-				return wrongValue(invalid.Malformed, invalid.Clip(s))
-			}
-			at, exists := inZone(wall, zone)
-			if !exists {
-				return wrongValue(invalid.Skipped, s)
+			at, reason := param.Time(s, zone)
+			if reason != "" {
+				return wrongValue(reason, invalid.Clip(s))
 			}
 			*into = at
 			return wrong{}
 		},
 	}
-}
-
-const zoneless = "2006-01-02T15:04:05"
-
-// inZone returns when clocks in a zone show what wall shows in UTC; false if they never do, because they are put
-// forward then. Of a time that they show twice it returns one.
-func inZone(wall time.Time, zone *time.Location) (time.Time, bool) {
-	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(),
-		wall.Nanosecond(), zone)
-	return at, at.Format(zoneless) == wall.Format(zoneless)
 }
 
 // kindOf names the type of a JSON value as JSON Schema does.

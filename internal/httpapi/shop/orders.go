@@ -75,10 +75,7 @@ func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) 
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err
 	}
-	views := make([]adminPaymentJSON, len(payments))
-	for i, p := range payments {
-		views[i] = paymentView(p)
-	}
+	views := a.paymentViews(payments)
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
 		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
@@ -130,7 +127,7 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	userID, badUser := values.ID("userId", voucher.MaxID)
 	f, badFilter := filter(values, recordedStatuses()...)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
-	payment, badPayment := paymentName(values)
+	payment, badPayment := httpkit.PaymentName(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	err := invalid.Join(append(badFilter, badQuery, badUser, badShop, badPayment, badLimit, badCursor)...)
@@ -146,16 +143,6 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
-}
-
-// paymentName returns what the query asks for: a payment's id or a provider's reference of one; "" for any.
-func paymentName(values param.Query) (string, *invalid.Problem) {
-	text, given, bad := values.Text("payment")
-	if given && (text == "" || order.CheckReference(text) != nil) {
-		return "", invalid.New("payment", invalid.Malformed, invalid.Length,
-			invalid.Data{"value": invalid.Clip(text), "min": 1, "max": order.MaxReference})
-	}
-	return text, bad
 }
 
 // OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter
