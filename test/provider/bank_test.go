@@ -15,6 +15,7 @@ import (
 	"sync"
 	"testing"
 
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
 	"seckill/internal/order/service"
 )
@@ -34,11 +35,17 @@ type bank struct {
 	charges   map[string]int64  // cents by id
 	refunds   map[string]string // charge by idempotency key
 	returned  map[string]int64  // cents by charge
+	lost      map[string]int64  // cents by charge, in disputes
+	disputed  map[string]bool   // charges with an open dispute: nothing of them is sent back
+	payments  map[string]string // by charge
 }
 
 func startBank(t *testing.T) *bank {
 	t.Helper()
-	b := &bank{checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}, returned: map[string]int64{}}
+	b := &bank{
+		checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}, returned: map[string]int64{},
+		lost: map[string]int64{}, disputed: map[string]bool{}, payments: map[string]string{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /checkouts", b.checkout)
 	mux.HandleFunc("POST /refunds", b.refund)
@@ -76,12 +83,17 @@ func (b *bank) refund(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	cents, charged := b.charges[asked.Charge]
-	if err != nil || !charged || asked.Amount < 1 || b.returned[asked.Charge]+asked.Amount > cents {
+	if err != nil || !charged || asked.Amount < 1 || b.disputed[asked.Charge] ||
+		b.returned[asked.Charge]+b.lost[asked.Charge]+asked.Amount > cents {
 		http.Error(w, "no such charge, or not so much of it", http.StatusUnprocessableEntity)
 		return
 	}
 	b.refunds[key] = asked.Charge
 	b.returned[asked.Charge] += asked.Amount
+	if b.loses > 0 {
+		b.loses--
+		panic(http.ErrAbortHandler)
+	}
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -91,17 +103,22 @@ func (b *bank) charge(payment string, cents int64) (body []byte, signature strin
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := fmt.Sprintf("chg_%d", len(b.charges)+1)
-	b.charges[id] = cents
+	b.charges[id], b.payments[id] = cents, payment
 	return event("charge.paid", id, payment, cents)
 }
 
 // giveBack sends a part of a charge back to the buyer, as the shop's accountant asks for at the bank's counter, and
 // returns the notice: it has what has gone back of the charge in all.
-func (b *bank) giveBack(charge, payment string, cents int64) (body []byte, signature string) {
+// There is none if not so much is left, or while the charge is disputed.
+func (b *bank) giveBack(charge, payment string, cents int64) (body []byte, signature string, done bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.disputed[charge] || b.returned[charge]+b.lost[charge]+cents > b.charges[charge] {
+		return nil, "", false
+	}
 	b.returned[charge] += cents
-	return event("charge.refunded", charge, payment, b.returned[charge])
+	body, signature = event("charge.refunded", charge, payment, b.returned[charge])
+	return body, signature, true
 }
 
 // event is a signed notice.
@@ -166,8 +183,12 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 	return json.NewDecoder(res.Body).Decode(answer)
 }
 
-// readBankCallback is a shop.CallbackReader.
-func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error) {
+// bankCallback returns a shop.CallbackReader of the bank that payments call by the name.
+func bankCallback(name string) shop.CallbackReader {
+	return func(h http.Header) (func([]byte) (order.Notice, error), error) { return readBankCallback(name, h) }
+}
+
+func readBankCallback(name string, h http.Header) (func([]byte) (order.Notice, error), error) {
 	signature, err := hex.DecodeString(h.Get("Bank-Signature"))
 	if err != nil || len(signature) != sha512.Size {
 		return nil, fmt.Errorf("%w: no signature of the bank", order.ErrBadNotice)
@@ -191,7 +212,7 @@ func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error)
 			return order.Notice{}, errors.Join(order.ErrBadNotice, err)
 		}
 		return order.Notice{
-			Kind: kind, PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge,
+			Kind: kind, PaymentID: event.Payment, Amount: event.Cents, Provider: name, Reference: event.Charge,
 		}, nil
 	}, nil
 }

@@ -48,7 +48,7 @@ export function Report({ id, client, words }) {
     </header>
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
-      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.received) }), than((l) => money(l.revenue))])}
+      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.received) }), r.returned > 0 && t('returned', { n: money(r.returned), kept: money(r.kept) }), than((l) => money(l.revenue))])}
       ${tile('sold', t('sold'), number(r.sold.units), [sale && t('of', { n: number(r.issued) }), than((l) => number(l.sold.units))])}
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
       ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'), r.soldOutTime && than(soldOut)])}
@@ -107,7 +107,7 @@ function useLast(report, client) {
  * Saves a file. It returns what went wrong, "" for nothing: also that the file was cut off, which its missing last line shows.
  * @param {any} client @param {string} path @param {string} name @param {(key: string) => string} t
  */
-async function save(client, path, name, t) {
+export async function save(client, path, name, t) {
   const file = await client.file(path);
   if (!file) return t('no.answer');
   const end = await file.slice(Math.max(0, file.size - 200)).text();
