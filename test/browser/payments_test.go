@@ -26,10 +26,10 @@ func TestConsolePayments(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("Noodles for two", 9)
-	_, whole := s.paid(voucher, 1001)
-	_, part := s.paid(voucher, 1002)
-	disputed, about := s.paid(voucher, 1003)
-	_, lost := s.paid(voucher, 1004)
+	_, whole := s.paid(voucher, 41)
+	_, part := s.paid(voucher, 42)
+	disputed, about := s.paid(voucher, 43)
+	_, lost := s.paid(voucher, 44)
 	for _, n := range []order.Notice{
 		{Kind: order.NoticeReturned, PaymentID: part, Amount: 250},
 		{Kind: order.NoticeDisputed, PaymentID: about, Amount: 1000},

@@ -230,11 +230,11 @@ func (b *bank) dispute(what, charge, payment string, cents int64) (body []byte, 
 	return event(what, charge, payment, cents)
 }
 
-// loseOne loses the next answer.
+// loseOne loses the answer to the next refund.
 func (b *bank) loseOne() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.loses = 1
+	b.losesRefund = true
 }
 
 // statement returns what the bank has taken with a payment, and what of it has gone back.
