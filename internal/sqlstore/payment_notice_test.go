@@ -137,6 +137,39 @@ func TestDisputedIsNotRefunded(t *testing.T) {
 	})
 }
 
+// Money that comes late and has gone back by the time that there is a unit for it pays for nothing in the end; neither
+// does money whose return is told first.
+func TestLateMoneyThatHasGone(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		cs := l.NewOrders(t, v, 2)
+		for i, c := range cs {
+			p := l.Pays(t, c)
+			paid := order.Notice{PaymentID: p.ID, Amount: 1000}
+			back := order.Notice{Kind: order.NoticeReturned, PaymentID: p.ID, Amount: 1000}
+			if i == 0 {
+				l.Transitioned(t, c, order.Cancel)
+				l.ApplyAll(t, v)
+				l.told(t, paid)
+				l.told(t, back)
+			} else {
+				l.told(t, back)
+				l.told(t, paid)
+			}
+			l.ApplyAll(t, v)
+			l.confirmAll(t)
+			l.ApplyAll(t, v)
+			if o := l.ReadOrder(t, c.OrderID); o.Status == order.Paid {
+				t.Errorf("%d: the order is %s", i, o.Status)
+			}
+			if got := l.ReadPayment(t, p.ID); got != order.PaymentRefunded {
+				t.Errorf("%d: the payment is %s", i, got)
+			}
+		}
+		l.Conserved(t, v)
+	})
+}
+
 // facts are what a provider has to tell about one payment, once it is over.
 func facts(random *rand.Rand, id string) []order.Notice {
 	of := func(k order.NoticeKind, cents int64) order.Notice {

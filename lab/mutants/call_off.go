@@ -24,8 +24,8 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("an order is unwound and its money stays", "./internal/sqlstore", "TestUnwind",
 			"a payment is received", mutant.Change{
-				File: store + "unwind.go", From: `Update("state", order.PaymentRefunding)`,
-				To: `Update("state", order.PaymentReceived)`,
+				File: store + "unwind.go", From: `map[string]any{"state": order.PaymentRefunding`,
+				To: `map[string]any{"state": order.PaymentReceived`,
 			}),
 		packageMutant("a till redeems what was called off", "./internal/feature/redemption", "TestCalledOffAtTills",
 			"redeem:", mutant.Change{
