@@ -58,14 +58,38 @@ func TestFlow(t *testing.T) {
 		"a part":             {[]order.Notice{returned(300)}, order.Flow{Returned: 300}, 700, false},
 		"an older part":      {[]order.Notice{returned(500), returned(300)}, order.Flow{Returned: 500}, 500, false},
 		"all":                {[]order.Notice{returned(300), returned(1000)}, order.Flow{Returned: 1000}, 0, false},
-		"disputed":           {[]order.Notice{of(order.NoticeDisputed, 400)}, order.Flow{Dispute: 1, Disputed: 400}, 1000, true},
-		"won":                {[]order.Notice{of(order.NoticeDisputed, 400), of(order.NoticeDisputeWon, 400)}, order.Flow{Dispute: 2, Disputed: 400}, 1000, false},
-		"won, and told late": {[]order.Notice{of(order.NoticeDisputeWon, 400), of(order.NoticeDisputed, 900)}, order.Flow{Dispute: 2, Disputed: 400}, 1000, false},
-		"lost in part":       {[]order.Notice{of(order.NoticeDisputed, 400), of(order.NoticeDisputeLost, 300)}, order.Flow{Dispute: 3, Disputed: 300}, 700, true},
-		"won, then lost":     {[]order.Notice{of(order.NoticeDisputeWon, 400), of(order.NoticeDisputeLost, 400)}, order.Flow{Dispute: 3, Disputed: 400}, 600, true},
-		"lost, then won":     {[]order.Notice{of(order.NoticeDisputeLost, 400), of(order.NoticeDisputeWon, 400)}, order.Flow{Dispute: 3, Disputed: 400}, 600, true},
-		"a part, lost":       {[]order.Notice{returned(300), of(order.NoticeDisputeLost, 700)}, order.Flow{Returned: 300, Dispute: 3, Disputed: 700}, 0, true},
-		"gone twice":         {[]order.Notice{returned(1000), of(order.NoticeDisputeLost, 1000)}, order.Flow{Returned: 1000, Dispute: 3, Disputed: 1000}, 0, true},
+		"disputed": {
+			[]order.Notice{of(order.NoticeDisputed, 400)},
+			order.Flow{Dispute: 1, Disputed: 400}, 1000, true,
+		},
+		"won": {
+			[]order.Notice{of(order.NoticeDisputed, 400), of(order.NoticeDisputeWon, 400)},
+			order.Flow{Dispute: 2, Disputed: 400}, 1000, false,
+		},
+		"won, and told late": {
+			[]order.Notice{of(order.NoticeDisputeWon, 400), of(order.NoticeDisputed, 900)},
+			order.Flow{Dispute: 2, Disputed: 400}, 1000, false,
+		},
+		"lost in part": {
+			[]order.Notice{of(order.NoticeDisputed, 400), of(order.NoticeDisputeLost, 300)},
+			order.Flow{Dispute: 3, Disputed: 300}, 700, true,
+		},
+		"won, then lost": {
+			[]order.Notice{of(order.NoticeDisputeWon, 400), of(order.NoticeDisputeLost, 400)},
+			order.Flow{Dispute: 3, Disputed: 400}, 600, true,
+		},
+		"lost, then won": {
+			[]order.Notice{of(order.NoticeDisputeLost, 400), of(order.NoticeDisputeWon, 400)},
+			order.Flow{Dispute: 3, Disputed: 400}, 600, true,
+		},
+		"a part, lost": {
+			[]order.Notice{returned(300), of(order.NoticeDisputeLost, 700)},
+			order.Flow{Returned: 300, Dispute: 3, Disputed: 700}, 0, true,
+		},
+		"gone twice": {
+			[]order.Notice{returned(1000), of(order.NoticeDisputeLost, 1000)},
+			order.Flow{Returned: 1000, Dispute: 3, Disputed: 1000}, 0, true,
+		},
 	} {
 		got := flowAfter(t, tc.notices)
 		p := order.Payment{Amount: 1000, Flow: got}
@@ -74,7 +98,8 @@ func TestFlow(t *testing.T) {
 		}
 	}
 	for _, n := range []int64{-1, 0, 1001} {
-		if f, err := (order.Flow{}).After(returned(n), 1000); !errors.Is(err, order.ErrWrongAmount) || f != (order.Flow{}) {
+		f, err := (order.Flow{}).After(returned(n), 1000)
+		if !errors.Is(err, order.ErrWrongAmount) || f != (order.Flow{}) {
 			t.Errorf("%d cents: %+v, %v", n, f, err)
 		}
 	}

@@ -211,7 +211,7 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 		cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
 }
 
-// paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back since.
+// paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
 func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
 	if err := p.accept(c.tx, c.now); err != nil {
 		return err

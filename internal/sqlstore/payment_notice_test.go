@@ -55,10 +55,22 @@ func TestTakeNotice(t *testing.T) {
 			payment order.PaymentState
 			history string
 		}{
-			"a part":   {order.Paid, order.NoticeReturned, 300, order.Paid, order.PaymentReceived, fmt.Sprintf(by, "paid", "MONEY_RETURNED_IN_PART")},
-			"all":      {order.Paid, order.NoticeReturned, 1000, order.Refunding, order.PaymentRefunding, fmt.Sprintf(by, "refunding", "MONEY_RETURNED")},
-			"disputed": {order.Paid, order.NoticeDisputed, 1000, order.Paid, order.PaymentReceived, fmt.Sprintf(by, "paid", "DISPUTE_OPENED")},
-			"won":      {order.Paid, order.NoticeDisputeWon, 1000, order.Paid, order.PaymentReceived, fmt.Sprintf(by, "paid", "DISPUTE_WON")},
+			"a part":   {
+				order.Paid, order.NoticeReturned, 300, order.Paid, order.PaymentReceived,
+				fmt.Sprintf(by, "paid", "MONEY_RETURNED_IN_PART"),
+			},
+			"all":      {
+				order.Paid, order.NoticeReturned, 1000, order.Refunding, order.PaymentRefunding,
+				fmt.Sprintf(by, "refunding", "MONEY_RETURNED"),
+			},
+			"disputed": {
+				order.Paid, order.NoticeDisputed, 1000, order.Paid, order.PaymentReceived,
+				fmt.Sprintf(by, "paid", "DISPUTE_OPENED"),
+			},
+			"won":      {
+				order.Paid, order.NoticeDisputeWon, 1000, order.Paid, order.PaymentReceived,
+				fmt.Sprintf(by, "paid", "DISPUTE_WON"),
+			},
 			"lost in part": {
 				order.Paid, order.NoticeDisputeLost, 400, order.Paid, order.PaymentReceived,
 				fmt.Sprintf(by, "paid", "DISPUTE_LOST"),

@@ -18,7 +18,8 @@ func (l ledger) manyPayments(t *testing.T, n int, vouchers ...int64) {
 		stored = "2006-01-02 15:04:05.999-07:00" // as its driver writes times, so that they are equal
 	}
 	for first := 0; first < n; first += 100 {
-		query := "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, create_time) VALUES "
+		query := "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, "+
+			"create_time) VALUES "
 		var args []any
 		for i := first; i < first+100; i++ {
 			at := ledgertest.RecordedAt.Add(time.Duration(i/4) * time.Millisecond).Format(stored)
@@ -51,8 +52,12 @@ func TestPagesOfPaymentsAreLinear(t *testing.T) {
 			"of a time":         {order.PaymentFilter{From: from, To: to}, 4000, "idx_payment_time (create_time>"},
 			"of a shop":         {order.PaymentFilter{ShopID: 2}, n, "idx_payment_shop (shop_id=?"},
 			"of a voucher":      {order.PaymentFilter{VoucherID: v}, n, "idx_payment_voucher (voucher_id=?"},
-			"in a state":        {order.PaymentFilter{State: order.PaymentReceived}, 2 * n, "idx_payment_state (state=?"},
-			"of a shop, a time": {order.PaymentFilter{ShopID: 1, From: from, To: to}, 2000, "idx_payment_shop (shop_id=? AND"},
+			"in a state": {
+				order.PaymentFilter{State: order.PaymentReceived}, 2 * n, "idx_payment_state (state=?",
+			},
+			"of a shop, a time": {
+				order.PaymentFilter{ShopID: 1, From: from, To: to}, 2000, "idx_payment_shop (shop_id=? AND",
+			},
 		} {
 			read := l.entriesRead(t, tc.search)
 			rows, last := 0, order.Payment{}
@@ -119,7 +124,9 @@ func TestFindPayments(t *testing.T) {
 			"voucher":          {order.PaymentFilter{VoucherID: other}, []int64{more[0].OrderID}},
 			"another shop":     {order.PaymentFilter{ShopID: 2}, nil},
 			"refunding":        {order.PaymentFilter{State: order.PaymentRefunding}, []int64{cs[1].OrderID}},
-			"received":         {order.PaymentFilter{State: order.PaymentReceived, VoucherID: v}, []int64{cs[0].OrderID}},
+			"received": {
+				order.PaymentFilter{State: order.PaymentReceived, VoucherID: v}, []int64{cs[0].OrderID},
+			},
 			"disputed":         {order.PaymentFilter{Dispute: &open, ShopID: 1}, []int64{cs[0].OrderID}},
 			"not disputed":     {order.PaymentFilter{Dispute: &none, VoucherID: v}, []int64{cs[1].OrderID}},
 			"later":            {order.PaymentFilter{From: at.Add(time.Millisecond)}, nil},

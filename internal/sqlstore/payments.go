@@ -103,7 +103,8 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 // paymentOf returns the oldest payment of a locked order in one of the states, or nil. tx may narrow the choice.
 func paymentOf(tx *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
 	var rows []paymentRow
-	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).Find(&rows).Error
+	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
+		Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("reading the payments of order %d: %w", orderID, err)
 	}

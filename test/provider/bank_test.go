@@ -45,7 +45,8 @@ type bank struct {
 func startBank(t *testing.T) *bank {
 	t.Helper()
 	b := &bank{
-		checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}, returned: map[string]int64{},
+		checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{},
+		returned: map[string]int64{},
 		lost: map[string]int64{}, disputed: map[string]bool{}, payments: map[string]string{},
 	}
 	mux := http.NewServeMux()

@@ -86,10 +86,10 @@ func (m *market) notice(bank int, body []byte, signature string) notice {
 
 // live is the life of one order: how it is paid, and what becomes of its money.
 func (m *market) live(random *rand.Rand, i int) {
-	id := m.shop.asBuyer(http.StatusCreated, "/voucher/buy/%d", m.shop.voucher).data.OrderID
-	begun := []answered{m.shop.asBuyer(http.StatusOK, "/order/%s/pay", id)}
+	id := m.ask(m.shop, fmt.Sprintf("/voucher/buy/%d", m.shop.voucher), fmt.Sprint("order ", i)).data.OrderID
+	begun := []answered{m.ask(m.shop, "/order/"+id+"/pay", "")}
 	if i%7 == 0 { // at the second bank, too
-		begun = append(begun, m.second.asBuyer(http.StatusOK, "/order/%s/pay", id))
+		begun = append(begun, m.ask(m.second, "/order/"+id+"/pay", ""))
 	}
 	if i%11 == 0 {
 		var number int64
@@ -114,14 +114,44 @@ func (m *market) live(random *rand.Rand, i int) {
 			m.shop.post("/order/"+id+"/refund", m.shop.token(), "")
 		}
 		for range 1 + random.IntN(2) {
-			m.shop.calls(http.StatusOK, fmt.Sprintf("/payment/callback/bank%d", s.bank), "Bank-Signature",
-				[]byte(s.body), s.signature)
+			m.tell(s)
 		}
 	}
 }
 
-// moves takes the buyer's money at a bank, and lets happen to it what the buyer and the bank want. It returns the notices
-// of it all.
+// ask has the buyer ask until the service answers: on a busy machine it is unavailable at times.
+func (m *market) ask(s *seller, path, key string) answered {
+	for {
+		header := s.token()
+		header["Idempotency-Key"] = key
+		if key == "" {
+			delete(header, "Idempotency-Key")
+		}
+		if a := s.post(path, header, ""); a.status != http.StatusServiceUnavailable || m.t.Context().Err() != nil {
+			if a.status >= http.StatusBadRequest {
+				m.t.Errorf("%s: %d %s", path, a.status, a.text)
+			}
+			return a
+		}
+	}
+}
+
+// tell has a bank send a notice until the shop takes it.
+func (m *market) tell(s notice) {
+	for {
+		a := m.shop.post(fmt.Sprintf("/payment/callback/bank%d", s.bank), map[string]string{"Bank-Signature": s.signature},
+			s.body)
+		if a.status != http.StatusServiceUnavailable || m.t.Context().Err() != nil {
+			if a.status != http.StatusOK {
+				m.t.Errorf("%s: %d %s", s.body, a.status, a.text)
+			}
+			return
+		}
+	}
+}
+
+// moves takes the buyer's money at a bank, and lets happen to it what the buyer and the bank want. It returns the
+// notices of it all.
 func (m *market) moves(random *rand.Rand, at int, payment string) (sent []notice) {
 	b := m.banks[at]
 	body, signature := b.charge(payment, price)
@@ -201,7 +231,8 @@ func (m *market) agrees(orders int) {
 	for _, b := range m.banks {
 		charges += len(b.charges)
 	}
-	m.t.Logf("%d payments, %d charges: received, gone and kept %v, at the banks %v", len(lines)-2, charges, sums, theirs)
+	m.t.Logf("%d payments, %d charges: received, gone and kept %v, at the banks %v", len(lines)-2, charges, sums,
+		theirs)
 	if sums != theirs || sums[1] == 0 || sums[2] == 0 {
 		m.t.Errorf("received, gone and kept %v, at the banks %v", sums, theirs)
 	}

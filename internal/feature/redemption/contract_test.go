@@ -58,8 +58,8 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/till/reserve", Body: `{"code":"x"}`, Header: key},
 				Invalid: &apitest.Request{Target: "/till/reserve", Body: `{"code":"x"}`},
 				Refusals: refused(
-					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid, redemption.ErrDisputed,
-					redemption.ErrReservationOver),
+					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
+					redemption.ErrDisputed, redemption.ErrReservationOver),
 			},
 			"POST /till/redeem": {
 				Access:  httpkit.ForTills,

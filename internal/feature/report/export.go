@@ -47,8 +47,8 @@ func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield
 	}
 }
 
-// Payments calls yield with all payments that the filter selects, the oldest first, a page at a time, until yield fails.
-// Each is as it was when its page was read. Memory is that of a page. order.ErrUnavailable.
+// Payments calls yield with all payments that the filter selects, the oldest first, a page at a time, until yield
+// fails. Each is as it was when its page was read. Memory is that of a page. order.ErrUnavailable.
 func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
 	for last := (order.Payment{}); ; {
 		reading, cancel := context.WithTimeout(ctx, exportTimeout)

@@ -78,8 +78,8 @@ func paymentHead() []string {
 	return head
 }
 
-// paymentsCSV answers GET /admin/payments.csv: all payments that the query selects, a merchant's shop's only. It adds an
-// entry to the audit trail before it sends anything.
+// paymentsCSV answers GET /admin/payments.csv: all payments that the query selects, a merchant's shop's only. It adds
+// an entry to the audit trail before it sends anything.
 func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	f, badFilter, err := httpkit.ReadPaymentFilter(values, who, h.core.Zone)

@@ -98,7 +98,8 @@ func fullReports() fakeReports {
 				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Points: []Point{{At: noon, Counts: counts}},
 			},
 			Sums: Sums{
-				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500}, Unpaid: Tally{Orders: 1, Units: 1, Cents: 1000},
+				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500},
+				Unpaid: Tally{Orders: 1, Units: 1, Cents: 1000},
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
 			},
@@ -181,7 +182,8 @@ func TestReportDocument(t *testing.T) {
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/voucher/5/report")
 	for _, part := range []string{
 		`"issued":10,"stock":7,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
-		`"revenue":1000`, `"received":4000`, `"returned":2500`, `"kept":1500`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
+		`"revenue":1000`, `"received":4000`,
+		`"returned":2500`, `"kept":1500`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
 		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 )
 
@@ -196,7 +195,7 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 			if !ok {
 				return wrongType(t)
 			}
-			at, reason := param.Time(s, zone)
+			at, reason := invalid.Time(s, zone)
 			if reason != "" {
 				return wrongValue(reason, invalid.Clip(s))
 			}

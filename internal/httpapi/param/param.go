@@ -147,39 +147,18 @@ func (q Query) Flag(name string) (bool, *invalid.Problem) {
 	return false, invalid.New(name, invalid.Malformed, invalid.Boolean, invalid.Data{"value": invalid.Clip(text)})
 }
 
-// Time returns the time under a name, as Time reads it; zero when it is not there.
+// Time returns the time under a name, as invalid.Time reads it; zero when it is not there.
 func (q Query) Time(name string, zone *time.Location) (time.Time, *invalid.Problem) {
 	text, given, p := q.Text(name)
 	if !given {
 		return time.Time{}, p
 	}
-	at, reason := Time(text, zone)
+	at, reason := invalid.Time(text, zone)
 	if reason != "" {
 		return time.Time{}, invalid.New(name, reason, invalid.ZonedTime,
 			invalid.Data{"value": invalid.Clip(text), "zone": zone.String()})
 	}
 	return at, nil
-}
-
-const zoneless = "2006-01-02T15:04:05"
-
-// Time reads a time: RFC 3339, or without a zone, as some frontends send it, which is then read in the zone. It returns
-// what is wrong with any other text, or "".
-func Time(text string, zone *time.Location) (time.Time, invalid.Reason) {
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, ""
-	}
-	wall, err := time.Parse(zoneless, text)
-	if err != nil {
-		return time.Time{}, invalid.Malformed
-	}
-	// Clocks that are put forward never show some times. Of a time that they show twice this is one.
-	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(),
-		wall.Nanosecond(), zone)
-	if at.Format(zoneless) != wall.Format(zoneless) {
-		return time.Time{}, invalid.Skipped
-	}
-	return at, ""
 }
 
 // Duration returns the duration, at most longest, under a name; 0 when it is not there.

@@ -135,7 +135,8 @@ func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindin
 		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Issued: u.Issued, Kept: u.Kept,
 		Unpaid: of(order.FateUnpaid), Paid: of(order.FatePaid), Refunding: of(order.FateRefunding),
 		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
-		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), Disputed: of(order.FateDisputed), NoPayment: of(order.FateNoPayment),
+		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), Disputed: of(order.FateDisputed),
+		NoPayment: of(order.FateNoPayment),
 		Left: make([]leftJSON, len(left)),
 	}
 	if !u.CalledOff.IsZero() {

@@ -118,7 +118,7 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, erro
 	return payments, order.OrUnavailable(err)
 }
 
-// Confirm takes the provider's notice: it has the money for a payment, or money has gone back, or the buyer disputes it.
+// Confirm takes the provider's notice: it has the money for a payment, money has gone back, or the buyer disputes it.
 // It returns ErrBadNotice for an impossible id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable, after which the
 // provider must repeat the notice. Repeating is harmless.
 func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {

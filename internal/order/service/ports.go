@@ -46,6 +46,13 @@ type PaymentLedger interface {
 	SetReference(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
+	NoticeLedger
+	RefundLedger
+	LateLedger
+}
+
+// NoticeLedger is the part of PaymentLedger that providers tell.
+type NoticeLedger interface {
 	// Receive records that the provider has the money (order.PaymentState draws what follows), and returns the payment
 	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
 	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once.
@@ -55,8 +62,6 @@ type PaymentLedger interface {
 	// of a received payment's money has gone, it and its paid order become refunding. It returns both as they are then;
 	// repeating it returns the same. ErrNoPayment, ErrWrongAmount.
 	TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
-	RefundLedger
-	LateLedger
 }
 
 // RefundLedger is the part of PaymentLedger that gives money back.

@@ -12,7 +12,7 @@ import (
 
 const currencySetting = "currency"
 
-// ErrOtherCurrency: the amounts in the ledger are in another currency than the settings say.
+// ErrOtherCurrency says that the amounts in the ledger are in another currency than the settings say.
 var ErrOtherCurrency = errors.New("the amounts in the database are in another currency")
 
 // TakeCurrency notes the currency of all amounts, a code of ISO 4217, on the first call of an installation, and checks

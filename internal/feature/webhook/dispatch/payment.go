@@ -62,7 +62,8 @@ type paymentData struct {
 func EventOfPayment(c order.PaymentChange) (Event, error) {
 	p := c.Payment
 	e := Event{
-		ShopID: c.Terms.ShopID, OrderID: c.Order.ID, OrderNumber: c.Order.Number(), Type: typeOfNotice(c.Kind), At: c.At,
+		ShopID: c.Terms.ShopID, OrderID: c.Order.ID, OrderNumber: c.Order.Number(),
+		Type: typeOfNotice(c.Kind), At: c.At,
 	}
 	body, err := json.Marshal(payload{Type: e.Type, Timestamp: c.At.UTC(), Data: paymentData{
 		PaymentID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), Number: e.OrderNumber, ShopID: e.ShopID,
