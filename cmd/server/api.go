@@ -133,7 +133,7 @@ func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 		shown, err := pages.New(web.FS, pages.Site{
 			Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 			Currency: p.cfg.Payment.Currency,
-			NoCodes: p.features.Members.Coupon == nil, Providers: p.features.Providers,
+			NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
 			Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 		})
 		if err != nil {

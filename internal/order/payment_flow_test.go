@@ -54,41 +54,49 @@ func TestFlow(t *testing.T) {
 		rest    int64
 		bars    bool
 	}{
-		"nothing":            {nil, order.Flow{}, 1000, false},
-		"a part":             {[]order.Notice{returned(300)}, order.Flow{Returned: 300}, 700, false},
-		"an older part":      {[]order.Notice{returned(500), returned(300)}, order.Flow{Returned: 500}, 500, false},
-		"all":                {[]order.Notice{returned(300), returned(1000)}, order.Flow{Returned: 1000}, 0, false},
+		"nothing":       {nil, order.Flow{}, 1000, false},
+		"a part":        {[]order.Notice{returned(300)}, order.Flow{Returned: 300}, 700, false},
+		"an older part": {[]order.Notice{returned(500), returned(300)}, order.Flow{Returned: 500}, 500, false},
+		"all":           {[]order.Notice{returned(300), returned(1000)}, order.Flow{Returned: 1000}, 0, false},
 		"disputed": {
 			[]order.Notice{of(order.NoticeDisputed, 400)},
-			order.Flow{Dispute: 1, Disputed: 400}, 1000, true,
+			order.Flow{Dispute: 1, Disputed: 400},
+			1000, true,
 		},
 		"won": {
 			[]order.Notice{of(order.NoticeDisputed, 400), of(order.NoticeDisputeWon, 400)},
-			order.Flow{Dispute: 2, Disputed: 400}, 1000, false,
+			order.Flow{Dispute: 2, Disputed: 400},
+			1000, false,
 		},
 		"won, and told late": {
 			[]order.Notice{of(order.NoticeDisputeWon, 400), of(order.NoticeDisputed, 900)},
-			order.Flow{Dispute: 2, Disputed: 400}, 1000, false,
+			order.Flow{Dispute: 2, Disputed: 400},
+			1000, false,
 		},
 		"lost in part": {
 			[]order.Notice{of(order.NoticeDisputed, 400), of(order.NoticeDisputeLost, 300)},
-			order.Flow{Dispute: 3, Disputed: 300}, 700, true,
+			order.Flow{Dispute: 3, Disputed: 300},
+			700, true,
 		},
 		"won, then lost": {
 			[]order.Notice{of(order.NoticeDisputeWon, 400), of(order.NoticeDisputeLost, 400)},
-			order.Flow{Dispute: 3, Disputed: 400}, 600, true,
+			order.Flow{Dispute: 3, Disputed: 400},
+			600, true,
 		},
 		"lost, then won": {
 			[]order.Notice{of(order.NoticeDisputeLost, 400), of(order.NoticeDisputeWon, 400)},
-			order.Flow{Dispute: 3, Disputed: 400}, 600, true,
+			order.Flow{Dispute: 3, Disputed: 400},
+			600, true,
 		},
 		"a part, lost": {
 			[]order.Notice{returned(300), of(order.NoticeDisputeLost, 700)},
-			order.Flow{Returned: 300, Dispute: 3, Disputed: 700}, 0, true,
+			order.Flow{Returned: 300, Dispute: 3, Disputed: 700},
+			0, true,
 		},
 		"gone twice": {
 			[]order.Notice{returned(1000), of(order.NoticeDisputeLost, 1000)},
-			order.Flow{Returned: 1000, Dispute: 3, Disputed: 1000}, 0, true,
+			order.Flow{Returned: 1000, Dispute: 3, Disputed: 1000},
+			0, true,
 		},
 	} {
 		got := flowAfter(t, tc.notices)

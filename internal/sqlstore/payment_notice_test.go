@@ -55,11 +55,11 @@ func TestTakeNotice(t *testing.T) {
 			payment order.PaymentState
 			history string
 		}{
-			"a part":   {
+			"a part": {
 				order.Paid, order.NoticeReturned, 300, order.Paid, order.PaymentReceived,
 				fmt.Sprintf(by, "paid", "MONEY_RETURNED_IN_PART"),
 			},
-			"all":      {
+			"all": {
 				order.Paid, order.NoticeReturned, 1000, order.Refunding, order.PaymentRefunding,
 				fmt.Sprintf(by, "refunding", "MONEY_RETURNED"),
 			},
@@ -67,7 +67,7 @@ func TestTakeNotice(t *testing.T) {
 				order.Paid, order.NoticeDisputed, 1000, order.Paid, order.PaymentReceived,
 				fmt.Sprintf(by, "paid", "DISPUTE_OPENED"),
 			},
-			"won":      {
+			"won": {
 				order.Paid, order.NoticeDisputeWon, 1000, order.Paid, order.PaymentReceived,
 				fmt.Sprintf(by, "paid", "DISPUTE_WON"),
 			},

@@ -18,7 +18,7 @@ func (l ledger) manyPayments(t *testing.T, n int, vouchers ...int64) {
 		stored = "2006-01-02 15:04:05.999-07:00" // as its driver writes times, so that they are equal
 	}
 	for first := 0; first < n; first += 100 {
-		query := "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, "+
+		query := "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, " +
 			"create_time) VALUES "
 		var args []any
 		for i := first; i < first+100; i++ {
@@ -48,10 +48,10 @@ func TestPagesOfPaymentsAreLinear(t *testing.T) {
 			want   int
 			search string // what SQLite's plan says
 		}{
-			"all":               {order.PaymentFilter{}, 2 * n, "idx_payment_time"},
-			"of a time":         {order.PaymentFilter{From: from, To: to}, 4000, "idx_payment_time (create_time>"},
-			"of a shop":         {order.PaymentFilter{ShopID: 2}, n, "idx_payment_shop (shop_id=?"},
-			"of a voucher":      {order.PaymentFilter{VoucherID: v}, n, "idx_payment_voucher (voucher_id=?"},
+			"all":          {order.PaymentFilter{}, 2 * n, "idx_payment_time"},
+			"of a time":    {order.PaymentFilter{From: from, To: to}, 4000, "idx_payment_time (create_time>"},
+			"of a shop":    {order.PaymentFilter{ShopID: 2}, n, "idx_payment_shop (shop_id=?"},
+			"of a voucher": {order.PaymentFilter{VoucherID: v}, n, "idx_payment_voucher (voucher_id=?"},
 			"in a state": {
 				order.PaymentFilter{State: order.PaymentReceived}, 2 * n, "idx_payment_state (state=?",
 			},
@@ -127,10 +127,10 @@ func TestFindPayments(t *testing.T) {
 			"received": {
 				order.PaymentFilter{State: order.PaymentReceived, VoucherID: v}, []int64{cs[0].OrderID},
 			},
-			"disputed":         {order.PaymentFilter{Dispute: &open, ShopID: 1}, []int64{cs[0].OrderID}},
-			"not disputed":     {order.PaymentFilter{Dispute: &none, VoucherID: v}, []int64{cs[1].OrderID}},
-			"later":            {order.PaymentFilter{From: at.Add(time.Millisecond)}, nil},
-			"until then":       {order.PaymentFilter{To: at}, nil},
+			"disputed":     {order.PaymentFilter{Dispute: &open, ShopID: 1}, []int64{cs[0].OrderID}},
+			"not disputed": {order.PaymentFilter{Dispute: &none, VoucherID: v}, []int64{cs[1].OrderID}},
+			"later":        {order.PaymentFilter{From: at.Add(time.Millisecond)}, nil},
+			"until then":   {order.PaymentFilter{To: at}, nil},
 			"at that time": {
 				order.PaymentFilter{From: at, To: at.Add(time.Millisecond), VoucherID: other}, []int64{more[0].OrderID},
 			},

@@ -47,7 +47,7 @@ func startBank(t *testing.T) *bank {
 	b := &bank{
 		checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{},
 		returned: map[string]int64{},
-		lost: map[string]int64{}, disputed: map[string]bool{}, payments: map[string]string{},
+		lost:     map[string]int64{}, disputed: map[string]bool{}, payments: map[string]string{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /checkouts", b.checkout)

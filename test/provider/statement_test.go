@@ -86,7 +86,7 @@ func (m *market) notice(bank int, body []byte, signature string) notice {
 
 // live is the life of one order: how it is paid, and what becomes of its money.
 func (m *market) live(random *rand.Rand, i int) {
-	id := m.ask(m.shop, fmt.Sprintf("/voucher/buy/%d", m.shop.voucher), fmt.Sprint("order ", i)).data.OrderID
+	id := m.ask(m.shop, fmt.Sprintf("/voucher/buy/%d", m.shop.voucher), fmt.Sprint("order-", i)).data.OrderID
 	begun := []answered{m.ask(m.shop, "/order/"+id+"/pay", "")}
 	if i%7 == 0 { // at the second bank, too
 		begun = append(begun, m.ask(m.second, "/order/"+id+"/pay", ""))
@@ -139,8 +139,8 @@ func (m *market) ask(s *seller, path, key string) answered {
 // tell has a bank send a notice until the shop takes it.
 func (m *market) tell(s notice) {
 	for {
-		a := m.shop.post(fmt.Sprintf("/payment/callback/bank%d", s.bank), map[string]string{"Bank-Signature": s.signature},
-			s.body)
+		a := m.shop.post(fmt.Sprintf("/payment/callback/bank%d", s.bank),
+			map[string]string{"Bank-Signature": s.signature}, s.body)
 		if a.status != http.StatusServiceUnavailable || m.t.Context().Err() != nil {
 			if a.status != http.StatusOK {
 				m.t.Errorf("%s: %d %s", s.body, a.status, a.text)

@@ -158,7 +158,8 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return h.sendCSV(c, who, r.mark, r.file("report"), []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
+	head := []string{"figure", "value"}
+	return h.sendCSV(c, who, r.mark, r.file("report"), head, func(_ *gin.Context, out *csvStream) error {
 		writeReport(out, made, reportView(made, h.core.Currency, h.core.Now()))
 		return nil
 	})

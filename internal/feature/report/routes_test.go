@@ -99,7 +99,7 @@ func fullReports() fakeReports {
 			},
 			Sums: Sums{
 				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500},
-				Unpaid: Tally{Orders: 1, Units: 1, Cents: 1000},
+				Unpaid:   Tally{Orders: 1, Units: 1, Cents: 1000},
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
 			},

@@ -137,7 +137,7 @@ func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindin
 		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
 		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), Disputed: of(order.FateDisputed),
 		NoPayment: of(order.FateNoPayment),
-		Left: make([]leftJSON, len(left)),
+		Left:      make([]leftJSON, len(left)),
 	}
 	if !u.CalledOff.IsZero() {
 		view.Withdrawn, view.Pending, view.Unwound = u.Withdrawn, u.Pending(), !u.Pending()

@@ -54,22 +54,22 @@ func TestProblems(t *testing.T) {
 		"a currency in small letters": {
 			[]string{"SECKILL_CURRENCY=cny"}, found{"SECKILL_CURRENCY": `is "cny"`},
 		},
-		"no currency":                 {
+		"no currency": {
 			[]string{"SECKILL_CURRENCY= "}, found{"SECKILL_CURRENCY": `is ""`},
 		},
-		"a currency without parts":    {
+		"a currency without parts": {
 			[]string{"SECKILL_CURRENCY=JPY"}, found{"SECKILL_CURRENCY": `is "JPY"`},
 		},
-		"a currency of a thousand":    {
+		"a currency of a thousand": {
 			[]string{"SECKILL_CURRENCY=KWD"}, found{"SECKILL_CURRENCY": `is "KWD"`},
 		},
-		"two currencies":              {
+		"two currencies": {
 			[]string{"SECKILL_CURRENCY=CNY EUR"}, found{"SECKILL_CURRENCY": `is "CNY EUR"`},
 		},
-		"no longer a currency":        {
+		"no longer a currency": {
 			[]string{"SECKILL_CURRENCY=DEM"}, found{"SECKILL_CURRENCY": `is "DEM"`},
 		},
-		"a colour's name":             {[]string{"SECKILL_SITE_COLOUR=green"}, found{"SECKILL_SITE_COLOUR": `is "green"`}},
+		"a colour's name": {[]string{"SECKILL_SITE_COLOUR=green"}, found{"SECKILL_SITE_COLOUR": `is "green"`}},
 		"half a colour": {
 			[]string{"SECKILL_SITE_COLOUR=#12345g"}, found{"SECKILL_SITE_COLOUR": `is "#12345g"`},
 		},
