@@ -7,8 +7,11 @@ import { save } from './report.js';
 
 const STATES = ['open', 'received', 'late', 'refunding', 'refunded'], DISPUTES = ['open', 'won', 'lost'];
 
-/** The colours of a payment's state and of its dispute. @type {Record<string, string>} */
-const TONES = { received: 'good', late: 'warn', refunding: 'warn' }, DISPUTE_TONES = { open: 'warn', won: 'good', lost: 'bad' };
+/** The colours of a payment's state. @type {Record<string, string>} */
+const TONES = { received: 'good', late: 'warn', refunding: 'warn' };
+
+/** The colours of a dispute. @type {Record<string, string>} */
+const DISPUTE_TONES = { open: 'warn', won: 'good', lost: 'bad' };
 
 /** What a filter asks the service for: its days begin and end by the browser's clock. @param {Record<string, string>} filter */
 function askedBy({ from, to, ...rest }) {
@@ -29,7 +32,7 @@ export function Dispute({ payment: p, words: { t, money } }) {
 /** @param {any} props */
 export function Payments({ client, words }) {
   const { t, time, money } = words;
-  const [filter, setFilter] = useFilter(['payment', 'orderId', 'voucherId', 'state', 'dispute', 'from', 'to']);
+  const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'from', 'to']));
   const [problem, setProblem] = useState('');
   const asked = askedBy(filter);
   const pages = usePages(client, '/admin/payment', { ...asked, limit: '50' });
