@@ -75,6 +75,7 @@ type walk struct {
 	http    *http.Client
 	voucher int64  // of shop 1
 	order   string // of the buyer owner
+	payment string // of that order
 	// Of shop 1, too.
 	webhook, template, rehearsal int64
 }
@@ -127,6 +128,9 @@ func newWalk(t *testing.T) *walk {
 		}
 		return err
 	})
+	w.payment = box.Decode[struct{ PaymentID string }](t, c.Must(t, http.StatusOK, box.Request{
+		Method: http.MethodPost, URL: w.srv.URL("/order/" + w.order + "/pay"), Token: w.token("buyer", owner, 0, 0),
+	})).PaymentID
 	w.rehearsal = box.Decode[named](t,
 		created(fmt.Sprintf("/admin/voucher/%d/rehearsal", w.voucher), nil)).VoucherID
 	return w
@@ -165,6 +169,8 @@ func (w *walk) ask(t *testing.T, route, token string) answered {
 		id = w.order
 	case strings.HasPrefix(path, "/admin/order"):
 		id = w.order
+	case strings.HasPrefix(path, "/admin/payment/"):
+		id = w.payment
 	case strings.HasPrefix(path, "/admin/webhook"):
 		id = fmt.Sprint(w.webhook)
 	case strings.HasPrefix(path, "/admin/template"):

@@ -58,6 +58,9 @@ func (at *target) protected() []struct{ method, path, body string } {
 		{"POST", "/voucher/" + sale + "/resume", ""},
 		{"GET", "/admin/order", ""},
 		{"GET", "/admin/order/" + at.order, ""},
+		{"GET", "/admin/payment", ""},
+		{"GET", "/admin/payment/pay_1", ""},
+		{"GET", "/admin/payments.csv", ""},
 		{"GET", "/admin/voucher", ""},
 		{"GET", "/admin/voucher/" + sale + "/live", ""},
 		{"GET", "/admin/audit", ""},
@@ -331,8 +334,11 @@ func (at *target) queries() (all []hostile) {
 		"%F0%9F%98%80", "%ff", ";x", "a=b",
 	}
 	for path, names := range map[string][]string{
-		"/order":         {"limit", "before", "status", "voucherId", "userId", "x"},
-		"/admin/order":   {"limit", "before", "status", "voucherId", "userId", "x"},
+		"/order":       {"limit", "before", "status", "voucherId", "userId", "x"},
+		"/admin/order": {"limit", "before", "status", "voucherId", "userId", "x"},
+		"/admin/payment": {
+			"limit", "before", "payment", "orderId", "voucherId", "shopId", "state", "dispute", "from", "to", "x",
+		},
 		"/admin/voucher": {"limit", "before", "shopId", "x"}, "/admin/audit": {
 			"limit", "before", "voucherId", "adminId", "x",
 		}, "/admin/deadletter": {"limit", "after", "x"},

@@ -155,6 +155,30 @@ func (e AllowedCode) Valid() bool {
 	}
 }
 
+// Defines values for Dispute.
+const (
+	DisputeLost Dispute = "lost"
+	DisputeNone Dispute = "none"
+	DisputeOpen Dispute = "open"
+	DisputeWon  Dispute = "won"
+)
+
+// Valid indicates whether the value is a known member of the Dispute enum.
+func (e Dispute) Valid() bool {
+	switch e {
+	case DisputeLost:
+		return true
+	case DisputeNone:
+		return true
+	case DisputeOpen:
+		return true
+	case DisputeWon:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EmptyAnswerSuccess.
 const (
 	EmptyAnswerSuccessTrue EmptyAnswerSuccess = true
@@ -401,6 +425,21 @@ func (e OrderStatus) Valid() bool {
 	}
 }
 
+// Defines values for PaymentAnswerSuccess.
+const (
+	PaymentAnswerSuccessTrue PaymentAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the PaymentAnswerSuccess enum.
+func (e PaymentAnswerSuccess) Valid() bool {
+	switch e {
+	case PaymentAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for PaymentState.
 const (
 	PaymentStateLate      PaymentState = "late"
@@ -422,48 +461,6 @@ func (e PaymentState) Valid() bool {
 	case PaymentStateRefunded:
 		return true
 	case PaymentStateRefunding:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for PaymentAnswerDataState.
-const (
-	PaymentAnswerDataStateLate      PaymentAnswerDataState = "late"
-	PaymentAnswerDataStateOpen      PaymentAnswerDataState = "open"
-	PaymentAnswerDataStateReceived  PaymentAnswerDataState = "received"
-	PaymentAnswerDataStateRefunded  PaymentAnswerDataState = "refunded"
-	PaymentAnswerDataStateRefunding PaymentAnswerDataState = "refunding"
-)
-
-// Valid indicates whether the value is a known member of the PaymentAnswerDataState enum.
-func (e PaymentAnswerDataState) Valid() bool {
-	switch e {
-	case PaymentAnswerDataStateLate:
-		return true
-	case PaymentAnswerDataStateOpen:
-		return true
-	case PaymentAnswerDataStateReceived:
-		return true
-	case PaymentAnswerDataStateRefunded:
-		return true
-	case PaymentAnswerDataStateRefunding:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for PaymentAnswerSuccess.
-const (
-	PaymentAnswerSuccessTrue PaymentAnswerSuccess = true
-)
-
-// Valid indicates whether the value is a known member of the PaymentAnswerSuccess enum.
-func (e PaymentAnswerSuccess) Valid() bool {
-	switch e {
-	case PaymentAnswerSuccessTrue:
 		return true
 	default:
 		return false
@@ -1162,11 +1159,16 @@ const (
 	WhyCodeBUYERATLIMIT         WhyCode = "BUYER_AT_LIMIT"
 	WhyCodeBUYERBELOWLIMIT      WhyCode = "BUYER_BELOW_LIMIT"
 	WhyCodeDISCARDED            WhyCode = "DISCARDED"
+	WhyCodeDISPUTELOST          WhyCode = "DISPUTE_LOST"
+	WhyCodeDISPUTEOPENED        WhyCode = "DISPUTE_OPENED"
+	WhyCodeDISPUTEWON           WhyCode = "DISPUTE_WON"
 	WhyCodeDUPLICATEBUYER       WhyCode = "DUPLICATE_BUYER"
 	WhyCodeEXTENDED             WhyCode = "EXTENDED"
 	WhyCodeIDCOLLISION          WhyCode = "ID_COLLISION"
 	WhyCodeINVITATIONACCEPTED   WhyCode = "INVITATION_ACCEPTED"
 	WhyCodeMONEYBACK            WhyCode = "MONEY_BACK"
+	WhyCodeMONEYRETURNED        WhyCode = "MONEY_RETURNED"
+	WhyCodeMONEYRETURNEDINPART  WhyCode = "MONEY_RETURNED_IN_PART"
 	WhyCodeNOLIMIT              WhyCode = "NO_LIMIT"
 	WhyCodeNOSTOCK              WhyCode = "NO_STOCK"
 	WhyCodeNOTHINGTOPAY         WhyCode = "NOTHING_TO_PAY"
@@ -1196,6 +1198,12 @@ func (e WhyCode) Valid() bool {
 		return true
 	case WhyCodeDISCARDED:
 		return true
+	case WhyCodeDISPUTELOST:
+		return true
+	case WhyCodeDISPUTEOPENED:
+		return true
+	case WhyCodeDISPUTEWON:
+		return true
 	case WhyCodeDUPLICATEBUYER:
 		return true
 	case WhyCodeEXTENDED:
@@ -1205,6 +1213,10 @@ func (e WhyCode) Valid() bool {
 	case WhyCodeINVITATIONACCEPTED:
 		return true
 	case WhyCodeMONEYBACK:
+		return true
+	case WhyCodeMONEYRETURNED:
+		return true
+	case WhyCodeMONEYRETURNEDINPART:
 		return true
 	case WhyCodeNOLIMIT:
 		return true
@@ -1364,6 +1376,14 @@ type Coupon struct {
 	// ValidUntil Exclusive.
 	ValidUntil *Time `json:"validUntil,omitempty"`
 }
+
+// Currency Of all amounts of the service: a code of ISO 4217.
+//
+// Example: CNY
+type Currency = string
+
+// Dispute How a buyer's dispute of a payment stands: won or lost by the shop.
+type Dispute string
 
 // EmptyAnswer defines model for EmptyAnswer.
 type EmptyAnswer struct {
@@ -1758,6 +1778,26 @@ type Payment struct {
 	Amount     Cents `json:"amount"`
 	CreateTime Time  `json:"createTime"`
 
+	// Currency Of all amounts of the service: a code of ISO 4217.
+	//
+	// Example: CNY
+	Currency Currency `json:"currency"`
+
+	// Dispute How a buyer's dispute of a payment stands: won or lost by the shop.
+	Dispute Dispute `json:"dispute"`
+
+	// DisputeTime When the dispute came to its state.
+	DisputeTime *Time `json:"disputeTime,omitempty"`
+
+	// Disputed What the dispute is about; it has gone back once the dispute is lost. Absent without one.
+	Disputed *Cents `json:"disputed,omitempty"`
+
+	// Kept Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
+	Kept int64 `json:"kept"`
+
+	// OrderId A number below 2^63, as a string.
+	OrderId OrderId `json:"orderId"`
+
 	// PaymentId The provider knows the payment by it, too.
 	PaymentId string `json:"paymentId"`
 
@@ -1766,35 +1806,48 @@ type Payment struct {
 	ReceiveTime *Time   `json:"receiveTime,omitempty"`
 
 	// Reference The provider's own id of it, once it has told one.
-	Reference  *string      `json:"reference,omitempty"`
-	RefundTime *Time        `json:"refundTime,omitempty"`
-	State      PaymentState `json:"state"`
-}
+	Reference *string `json:"reference,omitempty"`
 
-// PaymentState defines model for Payment.State.
-type PaymentState string
+	// RefundTime When all of it had gone back.
+	RefundTime *Time `json:"refundTime,omitempty"`
+
+	// RefundingTime Since when the money is to go back.
+	RefundingTime *Time `json:"refundingTime,omitempty"`
+
+	// Returned What has gone back as refunds, in all.
+	Returned  Cents        `json:"returned"`
+	ShopId    Id           `json:"shopId"`
+	State     PaymentState `json:"state"`
+	UserId    Id           `json:"userId"`
+	VoucherId Id           `json:"voucherId"`
+}
 
 // PaymentAnswer defines model for PaymentAnswer.
 type PaymentAnswer struct {
 	Data struct {
 		Amount Cents `json:"amount"`
 
+		// Currency Of all amounts of the service: a code of ISO 4217.
+		//
+		// Example: CNY
+		Currency Currency `json:"currency"`
+
 		// OrderId A number below 2^63, as a string.
 		OrderId OrderId `json:"orderId"`
 
 		// PayUrl Absent when there is nothing left to do.
-		PayUrl    *string                `json:"payUrl,omitempty"`
-		PaymentId string                 `json:"paymentId"`
-		State     PaymentAnswerDataState `json:"state"`
+		PayUrl    *string      `json:"payUrl,omitempty"`
+		PaymentId string       `json:"paymentId"`
+		State     PaymentState `json:"state"`
 	} `json:"data"`
 	Success PaymentAnswerSuccess `json:"success"`
 }
 
-// PaymentAnswerDataState defines model for PaymentAnswer.Data.State.
-type PaymentAnswerDataState string
-
 // PaymentAnswerSuccess defines model for PaymentAnswer.Success.
 type PaymentAnswerSuccess bool
+
+// PaymentState defines model for PaymentState.
+type PaymentState string
 
 // Place defines model for Place.
 type Place struct {
@@ -2765,7 +2818,7 @@ type ListOrdersParams struct {
 	// Before `next` of the page before.
 	Before *Before `form:"before,omitempty" json:"before,omitempty"`
 
-	// VoucherId Only orders of this voucher.
+	// VoucherId Only of this voucher.
 	VoucherId *OfVoucher `form:"voucherId,omitempty" json:"voucherId,omitempty"`
 
 	// Status Only orders in this state.

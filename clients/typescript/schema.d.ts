@@ -700,6 +700,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/payment": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Payments
+         * @description Newest first, in pages; a merchant's own shop's. A payment is an attempt to pay for an order.
+         */
+        get: operations["searchPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/payment/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** One payment */
+        get: operations["showPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/payments.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Payments, as CSV
+         * @description Oldest first, each as it was when it was read; a merchant's own shop's. The audit trail says who exported which. docs/coupons.md#reports says what each column has; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         */
+        get: operations["downloadPayments"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/voucher/{id}/call-off": {
         parameters: {
             query?: never;
@@ -2729,14 +2792,25 @@ export interface components {
             recorded: components["schemas"]["Tally"];
             /** @description Those that have their units. */
             sold: components["schemas"]["Tally"];
+            currency: components["schemas"]["Currency"];
             /**
              * Format: int64
-             * @description Cents that were paid, also those that went back.
+             * @description Cents that providers have taken, also late and twice.
              */
             received: number;
             /**
              * Format: int64
-             * @description Cents that were paid and are not going back.
+             * @description Cents that have gone back, as refunds and by disputes that were lost.
+             */
+            returned: number;
+            /**
+             * Format: int64
+             * @description The difference of both.
+             */
+            kept: number;
+            /**
+             * Format: int64
+             * @description Cents of the orders that are paid and not going back.
              */
             revenue: number;
         };
@@ -3370,16 +3444,59 @@ export interface components {
         Payment: {
             /** @description The provider knows the payment by it, too. */
             paymentId: string;
+            orderId: components["schemas"]["OrderId"];
+            voucherId: components["schemas"]["Id"];
+            shopId: components["schemas"]["Id"];
+            userId: components["schemas"]["Id"];
             amount: components["schemas"]["Cents"];
-            /** @enum {string} */
-            state: "open" | "received" | "late" | "refunding" | "refunded";
+            currency: components["schemas"]["Currency"];
+            state: components["schemas"]["PaymentState"];
             /** @description Who moves the money; absent where nothing is to be paid, and for payments of versions that knew one provider only. */
             provider?: string;
             /** @description The provider's own id of it, once it has told one. */
             reference?: string;
+            /** @description What has gone back as refunds, in all. */
+            returned: components["schemas"]["Cents"];
+            /**
+             * Format: int64
+             * @description Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
+             */
+            kept: number;
+            dispute: components["schemas"]["Dispute"];
+            /** @description What the dispute is about; it has gone back once the dispute is lost. Absent without one. */
+            disputed?: components["schemas"]["Cents"];
             createTime: components["schemas"]["Time"];
             receiveTime?: components["schemas"]["Time"];
+            /** @description Since when the money is to go back. */
+            refundingTime?: components["schemas"]["Time"];
+            /** @description When all of it had gone back. */
             refundTime?: components["schemas"]["Time"];
+            /** @description When the dispute came to its state. */
+            disputeTime?: components["schemas"]["Time"];
+        };
+        /** @enum {string} */
+        PaymentState: "open" | "received" | "late" | "refunding" | "refunded";
+        /**
+         * @description How a buyer's dispute of a payment stands: won or lost by the shop.
+         * @enum {string}
+         */
+        Dispute: "none" | "open" | "won" | "lost";
+        /**
+         * @description Of all amounts of the service: a code of ISO 4217.
+         * @example CNY
+         */
+        Currency: string;
+        PaymentPage: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Payment"][];
+            /** @description There when more follow: `before` of the next page. */
+            next?: string;
+        };
+        OnePayment: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Payment"];
         };
         Coupon: {
             /** @description Without I, L, O and U. For admins all but the last group is masked. */
@@ -3432,7 +3549,7 @@ export interface components {
              * @description Why nobody but staff ends it. `no_payment`: it is paid, without a payment whose money could be sent back.
              * @enum {string}
              */
-            fate: "redeemed" | "lapsed" | "free" | "no_payment";
+            fate: "redeemed" | "lapsed" | "free" | "disputed" | "no_payment";
             /** Format: int64 */
             quantity: number;
             amount: components["schemas"]["Cents"];
@@ -3478,6 +3595,8 @@ export interface components {
                 lapsed: components["schemas"]["OrderTally"];
                 /** @description Paid, and they cost nothing. */
                 free: components["schemas"]["OrderTally"];
+                /** @description Paid, with a payment that is disputed. */
+                disputed: components["schemas"]["OrderTally"];
                 /** @description Paid, without a payment whose money could be sent back. */
                 noPayment: components["schemas"]["OrderTally"];
                 /** @description The orders that nobody but staff ends, newest first. */
@@ -3646,10 +3765,10 @@ export interface components {
                 orderId: components["schemas"]["OrderId"];
                 paymentId: string;
                 amount: components["schemas"]["Cents"];
+                currency: components["schemas"]["Currency"];
                 /** @description Absent when there is nothing left to do. */
                 payUrl?: string;
-                /** @enum {string} */
-                state: "open" | "received" | "late" | "refunding" | "refunded";
+                state: components["schemas"]["PaymentState"];
             };
         };
         Readiness: {
@@ -3976,7 +4095,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description Not possible in the state in which the order is, or while a till has reserved its coupon. */
+        /** @description Not possible in the state in which the order is, or while a till has reserved its coupon, or its payment is disputed. */
         RefundRefused: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4031,7 +4150,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `COUPON_RESERVED`: a till has reserved its coupon. `KEY_REUSED`: the key was used for another request. */
+        /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `COUPON_RESERVED`: a till has reserved its coupon. `PAYMENT_DISPUTED`: its payment is disputed. `KEY_REUSED`: the key was used for another request. */
         StaffRefundRefused: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4396,8 +4515,22 @@ export interface components {
          * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
          */
         OptionalKey: components["schemas"]["IdempotencyKey"];
-        /** @description Only orders of this voucher. */
+        /** @description Only of this voucher. */
         OfVoucher: components["schemas"]["Id"];
+        /** @description Only the payment with this id, or with this reference at its provider. */
+        PaymentName: string;
+        /** @description Only of this order. */
+        PaymentOrder: components["schemas"]["OrderId"];
+        /** @description Only of this shop's vouchers. */
+        PaymentShop: components["schemas"]["Id"];
+        /** @description Only payments in this state. */
+        PaymentState: components["schemas"]["PaymentState"];
+        /** @description Only payments whose dispute stands so. */
+        PaymentDispute: components["schemas"]["Dispute"];
+        /** @description Only payments that were begun then or later. */
+        PaymentFrom: components["schemas"]["GivenTime"];
+        /** @description Only payments that were begun before then. */
+        PaymentTo: components["schemas"]["GivenTime"];
     };
     requestBodies: {
         Reason: {
@@ -5092,7 +5225,7 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the page before. */
                 before?: components["parameters"]["Before"];
-                /** @description Only orders of this voucher. */
+                /** @description Only of this voucher. */
                 voucherId?: components["parameters"]["OfVoucher"];
                 /** @description Only orders in this state. */
                 status?: components["schemas"]["OrderStatus"];
@@ -5748,7 +5881,7 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the page before. */
                 before?: components["parameters"]["Before"];
-                /** @description Only orders of this voucher. */
+                /** @description Only of this voucher. */
                 voucherId?: components["parameters"]["OfVoucher"];
                 /** @description Only this user's. */
                 userId?: components["schemas"]["Id"];
@@ -5779,6 +5912,144 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OrderPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    searchPayments: {
+        parameters: {
+            query?: {
+                /** @description Entries on a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next` of the page before. */
+                before?: components["parameters"]["Before"];
+                /** @description Only the payment with this id, or with this reference at its provider. */
+                payment?: components["parameters"]["PaymentName"];
+                /** @description Only of this order. */
+                orderId?: components["parameters"]["PaymentOrder"];
+                /** @description Only of this voucher. */
+                voucherId?: components["parameters"]["OfVoucher"];
+                /** @description Only of this shop's vouchers. */
+                shopId?: components["parameters"]["PaymentShop"];
+                /** @description Only payments in this state. */
+                state?: components["parameters"]["PaymentState"];
+                /** @description Only payments whose dispute stands so. */
+                dispute?: components["parameters"]["PaymentDispute"];
+                /** @description Only payments that were begun then or later. */
+                from?: components["parameters"]["PaymentFrom"];
+                /** @description Only payments that were begun before then. */
+                to?: components["parameters"]["PaymentTo"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of payments. There is no total. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PaymentPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePayment"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    downloadPayments: {
+        parameters: {
+            query?: {
+                /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
+                bom?: components["parameters"]["ByteOrderMark"];
+                /** @description Only the payment with this id, or with this reference at its provider. */
+                payment?: components["parameters"]["PaymentName"];
+                /** @description Only of this order. */
+                orderId?: components["parameters"]["PaymentOrder"];
+                /** @description Only of this voucher. */
+                voucherId?: components["parameters"]["OfVoucher"];
+                /** @description Only of this shop's vouchers. */
+                shopId?: components["parameters"]["PaymentShop"];
+                /** @description Only payments in this state. */
+                state?: components["parameters"]["PaymentState"];
+                /** @description Only payments whose dispute stands so. */
+                dispute?: components["parameters"]["PaymentDispute"];
+                /** @description Only payments that were begun then or later. */
+                from?: components["parameters"]["PaymentFrom"];
+                /** @description Only payments that were begun before then. */
+                to?: components["parameters"]["PaymentTo"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file, streamed. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example payment_id,order_id,voucher_id,shop_id,user_id,provider,reference,state,currency,amount_cents,received_cents,returned_cents,dispute,disputed_cents,kept_cents,created,received,refunding,refunded,disputed
+                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,CNY,1000,1000,300,open,700,700,2026-01-02T12:00:30Z,2026-01-02T12:01:30Z,,,2026-01-09T08:00:00Z
+                     *     #end,1,,,,,,,,,,,,,,,,,,
+                     */
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Invalid"];
@@ -5865,6 +6136,11 @@ export interface operations {
                      *           "amount": 0
                      *         },
                      *         "free": {
+                     *           "orders": 0,
+                     *           "units": 0,
+                     *           "amount": 0
+                     *         },
+                     *         "disputed": {
                      *           "orders": 0,
                      *           "units": 0,
                      *           "amount": 0
@@ -7510,7 +7786,7 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the page before. */
                 before?: components["parameters"]["Before"];
-                /** @description Only orders of this voucher. */
+                /** @description Only of this voucher. */
                 voucherId?: components["parameters"]["OfVoucher"];
                 /** @description Only what this admin changed. */
                 adminId?: components["schemas"]["Id"];
@@ -7588,11 +7864,14 @@ export interface operations {
                     paymentId: string;
                     /**
                      * Format: int64
-                     * @description Cents.
+                     * @description Cents: what was paid; what has gone back in all; what is disputed.
                      */
                     amount: number;
-                    /** @enum {string} */
-                    status: "succeeded";
+                    /**
+                     * @description `succeeded`: the money is there. `refunded`: so much of it has gone back until now, in all. `disputed`: the buyer disputes so much of it, and `dispute_won` or `dispute_lost`, by the shop, ends that; what is lost has gone back.
+                     * @enum {string}
+                     */
+                    status: "succeeded" | "refunded" | "disputed" | "dispute_won" | "dispute_lost";
                 } & {
                     [key: string]: unknown;
                 };
@@ -7626,7 +7905,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description Another amount than the payment's. Nothing was recorded. */
+            /** @description Another amount than the payment's, or none that can have gone back or be disputed. Nothing was recorded. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -7687,7 +7966,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description Another amount than the payment's. Nothing was recorded. */
+            /** @description Another amount than the payment's, or none that can have gone back or be disputed. Nothing was recorded. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -76,6 +76,8 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		BuyOrdinary:     p.shop.DirectSales.Buy,
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
+		PaymentList:     p.stores.Ledger,
+		Currency:        p.cfg.Payment.Currency,
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,
@@ -132,7 +134,8 @@ func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 	if p.cfg.HTTP.Pages {
 		shown, err := pages.New(web.FS, pages.Site{
 			Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
-			NoCodes: p.features.Members.Coupon == nil, Providers: p.features.Providers,
+			Currency: p.cfg.Payment.Currency,
+			NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
 			Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 		})
 		if err != nil {

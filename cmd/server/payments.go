@@ -34,7 +34,7 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 	if len(secret) == 0 {
 		secret = []byte(tokenSecret)
 	}
-	provider, err := sandbox.NewProvider(secret, log)
+	provider, err := sandbox.NewProvider(secret, cfg.Payment.Currency, log)
 	if err != nil {
 		return payments{}, err
 	}

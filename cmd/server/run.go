@@ -16,6 +16,7 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/redisstore/idcounter"
+	"seckill/internal/sqlstore/installation"
 )
 
 // process is a serving process. Each step of run fills in a part of it.
@@ -52,7 +53,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 		p.openLobby,    // answers health checks while the stores start
 		p.openStores,   // Redis and the database, with the schema of this version
 		p.openOrderIDs, // on a counter in Redis
-		p.openPayments, // the provider, if there is one
+		p.openPayments, // their currency, and the provider, if there is one
 		p.openShop,     // the domain
 		p.openFeatures, // what could be left out
 		p.openAPI,      // routes, which callers they accept, how errors are answered
@@ -122,6 +123,13 @@ func (p *process) openOrderIDs(ctx context.Context) error {
 }
 
 func (p *process) openPayments(ctx context.Context) (err error) {
+	err = p.stores.Ledger.TakeCurrency(ctx, p.cfg.Payment.Currency)
+	if errors.Is(err, installation.ErrOtherCurrency) {
+		return fmt.Errorf("%w: %w", feature.ErrSettings, err)
+	}
+	if err != nil {
+		return err
+	}
 	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, p.log)
 	return err
 }

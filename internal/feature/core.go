@@ -61,6 +61,9 @@ type Ledger interface {
 	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
 	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	// PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
+	// zero payment stands before the first.
+	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
 	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at

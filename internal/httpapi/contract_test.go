@@ -165,12 +165,26 @@ func routesDescribed() map[string]described {
 			good: request{target: "/order/5/refund"}, succeeds: []func(*setup){
 				has(order.Refunding), has(order.Refunded),
 			}, invalid: &request{target: "/order/x/refund"},
-			refusals: []error{noOrder, state, &order.NotNowError{Why: errCoupon}, unavailable},
+			refusals: []error{
+				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: order.ErrDisputed},
+				unavailable,
+			},
 		},
 		"GET /admin/order": {
 			good:     request{target: "/admin/order?limit=1&userId=42&shopId=2&payment=pay_1&status=paid"},
 			succeeds: []func(*setup){asIs, has(order.Paid)},
 			invalid:  &request{target: "/admin/order?status=queued&payment="}, refusals: []error{unavailable},
+		},
+		"GET /admin/payment": {
+			good: request{target: "/admin/payment?limit=1&payment=r-7&orderId=5&voucherId=5&shopId=2&state=received" +
+				"&dispute=open&from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00"},
+			succeeds: []func(*setup){asIs},
+			invalid:  &request{target: "/admin/payment?state=paid&dispute=yes&from=today"},
+			refusals: []error{unavailable},
+		},
+		"GET /admin/payment/:id": {
+			good: request{target: "/admin/payment/pay_1"}, succeeds: []func(*setup){asIs},
+			refusals: []error{order.ErrNoPayment, unavailable},
 		},
 		"GET /admin/order/:id": {
 			good: request{target: "/admin/order/5"}, succeeds: []func(*setup){
@@ -189,7 +203,8 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){has(order.Refunding), has(order.Refunded)},
 			invalid:  &request{target: "/admin/order/5/refund", body: `{"why":" "}`, header: key},
 			refusals: []error{
-				noOrder, state, &order.NotNowError{Why: errCoupon}, idempotency.ErrReused, unavailable,
+				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: order.ErrDisputed},
+				idempotency.ErrReused, unavailable,
 			},
 		},
 		"POST /admin/voucher/:id/call-off": {
@@ -390,13 +405,11 @@ func has(s order.Status) func(*setup) {
 		cfg.Payments = fakePayments{
 			refund: func(int64, int64) (order.Order, error) { return o, nil },
 			of: func(int64) ([]order.Payment, error) {
-				return []order.Payment{
-					{ID: "pay_1", Amount: 1000, State: order.PaymentOpen, CreatedAt: noon},
-					{
-						ID: "pay_2", Amount: 1000, State: order.PaymentRefunded, Provider: "bank", Reference: "r-7",
-						CreatedAt: noon, ReceivedAt: noon, RefundedAt: noon,
-					},
-				}, nil
+				return append(twoPayments(), order.Payment{
+					ID: "pay_3", OrderID: orderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
+					State: order.PaymentRefunded, Provider: "bank", CreatedAt: noon, ReceivedAt: noon,
+					RefundingAt: noon, RefundedAt: noon, Flow: order.Flow{Returned: 1000},
+				}), nil
 			},
 		}
 	}
@@ -478,6 +491,7 @@ func failing(err error) func(*setup) {
 			confirm: func(order.Notice) error { return err },
 			refund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
 		}
+		cfg.PaymentList = fakePaymentList{err}
 		cfg.BuyOrdinary = func(context.Context, int64, int64, idempotency.Key) (order.Order, error) {
 			return order.Order{}, err
 		}

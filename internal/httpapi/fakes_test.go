@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -265,6 +266,40 @@ func (f fakeOrders) Find(_ context.Context, filter order.Filter, before int64, l
 		return nil, nil
 	}
 	return f.find(filter, before, limit)
+}
+
+// fakePaymentList has two payments of shop 2, or fails.
+type fakePaymentList struct{ err error }
+
+func (f fakePaymentList) FindPayments(
+	_ context.Context, filter order.PaymentFilter, _ int64, limit int,
+) ([]order.Payment, error) {
+	if filter.ShopID != 0 && filter.ShopID != 2 {
+		return nil, f.err
+	}
+	return twoPayments()[:min(limit, 2)], f.err
+}
+
+func (f fakePaymentList) Payment(_ context.Context, id string) (order.Payment, error) {
+	if f.err != nil || id != "pay_1" {
+		return order.Payment{}, cmp.Or(f.err, order.ErrNoPayment)
+	}
+	return twoPayments()[0], nil
+}
+
+// twoPayments are a payment of which a part has gone back and which is disputed, and one that was just begun.
+func twoPayments() []order.Payment {
+	return []order.Payment{
+		{
+			ID: "pay_1", Number: 8, OrderID: orderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
+			State: order.PaymentReceived, Provider: "bank", Reference: "r-7", CreatedAt: noon, ReceivedAt: noon,
+			Flow: order.Flow{Returned: 300, Dispute: order.DisputeOpen, Disputed: 700, DisputedAt: noon},
+		},
+		{
+			ID: "pay_2", Number: 7, OrderID: orderID + 1, UserID: 43, VoucherID: 5, ShopID: 2, Amount: 1000,
+			State: order.PaymentOpen, CreatedAt: noon,
+		},
+	}
 }
 
 // fakePayments calls its functions; without them there is no order and no payment.

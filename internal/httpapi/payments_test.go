@@ -31,13 +31,13 @@ func TestPay(t *testing.T) {
 			order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen},
 			"https://pay.example/pay_1",
 			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_1","amount":1000,` +
-				`"payUrl":"https://pay.example/pay_1","state":"open"}}`,
+				`"currency":"CNY","payUrl":"https://pay.example/pay_1","state":"open"}}`,
 		},
 		"free": {
 			order.Payment{ID: "pay_2", OrderID: orderID, State: order.PaymentReceived},
 			"",
 			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_2",` +
-				`"amount":0,"state":"received"}}`,
+				`"amount":0,"currency":"CNY","state":"received"}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -53,6 +53,34 @@ func TestPay(t *testing.T) {
 				t.Errorf("%d %s", w.Code, diff)
 			}
 		})
+	}
+}
+
+// Staff read payments with what has become of their money; a merchant reads those of their own shop.
+func TestPaymentsForStaff(t *testing.T) {
+	t.Parallel()
+	const (
+		first = `{"paymentId":"pay_1","orderId":"660000000123456789","voucherId":5,"shopId":2,"userId":42,` +
+			`"amount":1000,"currency":"CNY","state":"received","provider":"bank","reference":"r-7","returned":300,` +
+			`"kept":700,"dispute":"open","disputed":700,"createTime":"2026-01-02T12:00:00Z",` +
+			`"receiveTime":"2026-01-02T12:00:00Z","disputeTime":"2026-01-02T12:00:00Z"}`
+		second = `{"paymentId":"pay_2","orderId":"660000000123456790","voucherId":5,"shopId":2,"userId":43,` +
+			`"amount":1000,"currency":"CNY","state":"open","returned":0,"kept":0,"dispute":"none",` +
+			`"createTime":"2026-01-02T12:00:00Z"}`
+	)
+	a := newAPI(t)
+	for target, want := range map[string]string{
+		"/admin/payment":         `{"success":true,"data":[` + first + `,` + second + `]}`,
+		"/admin/payment?limit=1": `{"success":true,"data":[` + first + `],"next":"8"}`,
+		"/admin/payment/pay_1":   `{"success":true,"data":` + first + `}`,
+	} {
+		w := asAdmin(t, a, request{method: http.MethodGet, target: target})
+		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
+			t.Errorf("%s: %d (-want +got):\n%s", target, w.Code, diff)
+		}
+	}
+	for _, id := range []string{"pay_9", "%20", strings.Repeat("x", 65), "%F0%9F%98%80"} {
+		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/payment/" + id}), 404, "NOT_FOUND")
 	}
 }
 

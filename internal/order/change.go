@@ -11,6 +11,7 @@ import (
 type Terms struct {
 	ShopID     int64
 	Cents      int64         // the price of one unit
+	Currency   string        // of all amounts, a code of ISO 4217
 	PayWithin  time.Duration // how long an order may stay unpaid once it is recorded
 	Redemption voucher.Redemption
 }

@@ -18,9 +18,13 @@ type Why string
 const (
 	BuyerAtLimit     Why = "BUYER_AT_LIMIT"
 	BuyerBelowLimit  Why = "BUYER_BELOW_LIMIT"
+	DisputeDecided   Why = "DISPUTE_WON"
+	DisputeGone      Why = "DISPUTE_LOST"
+	DisputeOpened    Why = "DISPUTE_OPENED"
 	Extended         Why = "EXTENDED"
 	InvitedToBuy     Why = "INVITATION_ACCEPTED"
 	MoneyBack        Why = "MONEY_BACK"
+	MoneyReturned    Why = "MONEY_RETURNED"
 	NotPaidInTime    Why = "NOT_PAID_IN_TIME"
 	NotRedeemed      Why = "NOT_REDEEMED_IN_TIME"
 	NothingToPay     Why = "NOTHING_TO_PAY"
@@ -28,6 +32,7 @@ const (
 	NoLimit          Why = "NO_LIMIT"
 	NoUnitForLate    Why = "NO_UNIT_FOR_LATE_PAYMENT"
 	PaidLate         Why = "PAID_LATE"
+	PartReturned     Why = "MONEY_RETURNED_IN_PART"
 	PaidTwice        Why = "PAID_TWICE"
 	Released         Why = "RELEASED"
 	Reserved         Why = "RESERVED"
@@ -42,9 +47,13 @@ const (
 var whys = map[Why]words.Text{
 	BuyerAtLimit:     {"the buyer has bought as many as one may have; the money goes back", "已达限购数量，将退回付款"},
 	BuyerBelowLimit:  {"the buyer may have one more", "未超过限购数量"},
+	DisputeDecided:   {"the dispute was decided for the shop", "争议裁定商家胜诉"},
+	DisputeGone:      {"the dispute was decided for the buyer", "争议裁定买家胜诉"},
+	DisputeOpened:    {"the buyer disputes the payment", "买家对付款提出争议"},
 	Extended:         {"valid until {until} from now on", "有效期延至 {until}"},
 	InvitedToBuy:     {"an invitation of the waiting list was accepted", "已接受候补邀请"},
 	MoneyBack:        {"the money has gone back", "款项已退回"},
+	MoneyReturned:    {"all of the money was sent back at the payment provider", "款项已由支付机构全额退回"},
 	NotPaidInTime:    {"not paid in time", "超时未支付"},
 	NotRedeemed:      {"not redeemed in time", "逾期未使用"},
 	NothingToPay:     {"there is nothing to pay", "无需支付"},
@@ -52,6 +61,7 @@ var whys = map[Why]words.Text{
 	NoLimit:          {"there is no limit to this voucher", "该券不限购"},
 	NoUnitForLate:    {"no unit could be taken again for the late payment; the money goes back", "付款逾期到账，已无名额，将退回"},
 	PaidLate:         {"the payment arrived after the order was cancelled", "订单取消后才收到付款"},
+	PartReturned:     {"part of the money was sent back at the payment provider", "款项已由支付机构部分退回"},
 	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
 	Released:         {"the reservation was released", "已取消保留"},
 	Reserved:         {"reserved until {until}", "保留至 {until}"},

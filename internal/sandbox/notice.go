@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,13 +22,16 @@ const SignatureHeader = "Payment-Signature"
 // maxAge is how old a callback may be, and how far the sender's clock may be ahead.
 const maxAge = 5 * time.Minute
 
-// succeeded is the only status that the provider reports: no other status needs an action.
-const succeeded = "succeeded"
+// statuses are the words for what a callback is about.
+var statuses = [...]string{
+	order.NoticePaid: "succeeded", order.NoticeReturned: "refunded", order.NoticeDisputed: "disputed",
+	order.NoticeDisputeWon: "dispute_won", order.NoticeDisputeLost: "dispute_lost",
+}
 
 // callback is the body of a callback.
 type callback struct {
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"` // cents
+	Amount    int64  `json:"amount"` // cents: what was paid, has gone back in all, or is disputed
 	Status    string `json:"status"`
 }
 
@@ -76,15 +80,17 @@ func parse(body []byte) (order.Notice, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return order.Notice{}, fmt.Errorf("%w: more data follows the object in the body", order.ErrBadNotice)
 	}
-	if c.Status != succeeded || c.PaymentID == "" {
+	kind := slices.Index(statuses[:], c.Status)
+	if kind < 0 || c.PaymentID == "" {
 		return order.Notice{}, fmt.Errorf("%w: payment %q has status %q", order.ErrBadNotice, c.PaymentID, c.Status)
 	}
-	return order.Notice{PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
+	return order.Notice{Kind: order.NoticeKind(kind), PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
 }
 
-// Write returns the callback for a payment, and its value of SignatureHeader.
+// Write returns the callback for a notice, and its value of SignatureHeader.
 func (n *Notices) Write(of order.Notice) (body []byte, signature string, err error) {
-	if body, err = json.Marshal(callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: succeeded}); err != nil {
+	said := callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: statuses[of.Kind]}
+	if body, err = json.Marshal(said); err != nil {
 		return nil, "", fmt.Errorf("sandbox: %w", err)
 	}
 	now := n.now()

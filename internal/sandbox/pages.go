@@ -70,7 +70,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.show(w, r, http.StatusNotFound, view{Stage: unknown})
 	case r.Method == http.MethodGet, r.Method == http.MethodHead:
-		p.show(w, r, http.StatusOK, viewOf(t, title, asking))
+		p.show(w, r, http.StatusOK, p.viewOf(t, title, asking))
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
@@ -78,10 +78,10 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if err := p.callBack(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
 			p.log.WarnContext(r.Context(), "the sandbox's callback failed", "payment", t.PaymentID, "order",
 				t.OrderID, "error", err)
-			p.show(w, r, http.StatusBadGateway, viewOf(t, title, failing))
+			p.show(w, r, http.StatusBadGateway, p.viewOf(t, title, failing))
 			return
 		}
-		p.show(w, r, http.StatusOK, viewOf(t, title, paid))
+		p.show(w, r, http.StatusOK, p.viewOf(t, title, paid))
 	}
 }
 
@@ -131,17 +131,21 @@ type view struct {
 	Back    string
 }
 
-func viewOf(t ticket, title string, s stage) view {
-	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: yuan(t.Amount)}
+func (p *Pages) viewOf(t ticket, title string, s stage) view {
+	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: money(t.Amount, p.provider.currency)}
 }
 
-// yuan formats an amount with two decimals.
-func yuan(cents int64) string {
+// money formats an amount with two decimals.
+func money(cents int64, currency string) string {
 	whole := strconv.FormatInt(cents/100, 10)
 	for i := len(whole) - 3; i > 0; i -= 3 {
 		whole = whole[:i] + "," + whole[i:]
 	}
-	return fmt.Sprintf("¥%s.%02d", whole, cents%100)
+	sign := "¥"
+	if currency != "CNY" {
+		sign = currency + "\u00a0" // a blank that does not break
+	}
+	return fmt.Sprintf("%s%s.%02d", sign, whole, cents%100)
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view) {

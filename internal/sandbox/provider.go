@@ -24,19 +24,21 @@ var ErrWeakSecret = errors.New("sandbox: the secret is too short")
 
 // Provider is an order.Provider that moves no money.
 type Provider struct {
-	tickets key
-	log     *slog.Logger
+	tickets  key
+	currency string
+	log      *slog.Logger
 }
 
 var _ service.Provider = (*Provider)(nil)
 
-// NewProvider returns a provider that signs its addresses with the secret, or ErrWeakSecret.
-func NewProvider(secret []byte, log *slog.Logger) (*Provider, error) {
+// NewProvider returns a provider that signs its addresses with the secret, or ErrWeakSecret. Its pages show amounts in
+// the currency, a code of ISO 4217.
+func NewProvider(secret []byte, currency string, log *slog.Logger) (*Provider, error) {
 	tickets, err := newKey(secret, "ticket")
 	if err != nil {
 		return nil, err
 	}
-	return &Provider{tickets: tickets, log: log}, nil
+	return &Provider{tickets: tickets, currency: currency, log: log}, nil
 }
 
 // Begin returns the path where the buyer pays. It has no effect, so it may be repeated. The sandbox has no payment ids
@@ -52,6 +54,6 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout
 // Refund logs that a real provider would now send the money back.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
 	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order",
-		pay.OrderID, "cents", pay.Amount)
+		pay.OrderID, "cents", pay.Rest())
 	return nil
 }

@@ -36,7 +36,7 @@ func noticesAt(t *testing.T, now time.Time) *Notices {
 
 func providerOf(t *testing.T) *Provider {
 	t.Helper()
-	p, err := NewProvider(secret, slog.New(slog.DiscardHandler))
+	p, err := NewProvider(secret, "CNY", slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func providerOf(t *testing.T) *Provider {
 
 func TestWeakSecrets(t *testing.T) {
 	t.Parallel()
-	if _, err := NewProvider(secret[1:], slog.New(slog.DiscardHandler)); !errors.Is(err, ErrWeakSecret) {
+	if _, err := NewProvider(secret[1:], "CNY", slog.New(slog.DiscardHandler)); !errors.Is(err, ErrWeakSecret) {
 		t.Errorf("provider: %v", err)
 	}
 	if _, err := NewNotices(nil, time.Now); !errors.Is(err, ErrWeakSecret) {

@@ -201,14 +201,31 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 			return false, nil, err
 		}
 		if lacking == nil {
-			return true, nil, p.accept(c.tx, c.now)
+			return true, nil, c.paidLate(p, row)
 		}
 	}
-	if err := p.sendBack(c.tx); err != nil {
+	if err := p.sendBack(c.tx, c.now); err != nil {
 		return false, nil, err
 	}
 	return false, lacking, writeHistory(c.tx, []orderRow{*row},
 		cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
+}
+
+// paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
+func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
+	if err := p.accept(c.tx, c.now); err != nil {
+		return err
+	}
+	if left := p.payment(); !left.AllGone() {
+		return nil
+	}
+	rows := []orderRow{*row}
+	why := cause{by: order.ByProvider, at: c.now, why: order.MoneyReturned}
+	if err := c.store.advance(c.tx, rows, order.RequestRefund, why); err != nil {
+		return err
+	}
+	*row = rows[0]
+	return p.sendBack(c.tx, c.now)
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.

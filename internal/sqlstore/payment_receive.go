@@ -22,8 +22,8 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 		if err != nil {
 			return err
 		}
-		if p.Provider != "" && p.Provider != n.Provider {
-			return fmt.Errorf("%w with %q: it is with %q", order.ErrNoPayment, n.Provider, p.Provider)
+		if err := p.of(n); err != nil {
+			return err
 		}
 		if n.Amount != p.Amount {
 			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
@@ -58,6 +58,9 @@ type receipt struct {
 
 // use decides what the money is for.
 func (r *receipt) use() error {
+	if p := r.payment.payment(); p.AllGone() { // the notices have come in another order
+		return r.refuse(order.ByProvider, order.MoneyReturned)
+	}
 	if r.order.Status == order.Unpaid {
 		if err := r.advance(order.Pay, order.ByProvider, ""); err != nil {
 			return err
@@ -155,7 +158,7 @@ func (r *receipt) refuse(by order.Actor, why order.Why) error {
 	if err := r.note(by, why); err != nil {
 		return err
 	}
-	return r.payment.sendBack(r.tx)
+	return r.payment.sendBack(r.tx, r.now)
 }
 
 // ReviveLate implements service.PaymentLedger.

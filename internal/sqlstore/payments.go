@@ -14,19 +14,26 @@ import (
 )
 
 type paymentRow struct {
-	ID          string             `gorm:"column:id;primaryKey"`
-	OrderID     int64              `gorm:"column:order_id"`
-	UserID      int64              `gorm:"column:user_id"`
-	VoucherID   int64              `gorm:"column:voucher_id"`
-	Amount      int64              `gorm:"column:amount"`
-	State       order.PaymentState `gorm:"column:state"`
-	Operation   *int64             `gorm:"column:operation"`
-	CreateTime  time.Time          `gorm:"column:create_time"`
-	ReceiveTime *time.Time         `gorm:"column:receive_time"`
-	AcceptTime  *time.Time         `gorm:"column:accept_time"`
-	RefundTime  *time.Time         `gorm:"column:refund_time"`
-	Provider    string             `gorm:"column:provider"`
-	Reference   string             `gorm:"column:reference"`
+	ID            string             `gorm:"column:id;primaryKey"`
+	Number        int64              `gorm:"column:number;->"`
+	OrderID       int64              `gorm:"column:order_id"`
+	UserID        int64              `gorm:"column:user_id"`
+	VoucherID     int64              `gorm:"column:voucher_id"`
+	ShopID        int64              `gorm:"column:shop_id"`
+	Amount        int64              `gorm:"column:amount"`
+	State         order.PaymentState `gorm:"column:state"`
+	Operation     *int64             `gorm:"column:operation"`
+	CreateTime    time.Time          `gorm:"column:create_time"`
+	ReceiveTime   *time.Time         `gorm:"column:receive_time"`
+	AcceptTime    *time.Time         `gorm:"column:accept_time"`
+	RefundingTime *time.Time         `gorm:"column:refunding_time"`
+	RefundTime    *time.Time         `gorm:"column:refund_time"`
+	Returned      int64              `gorm:"column:returned"`
+	Dispute       order.Dispute      `gorm:"column:dispute"`
+	Disputed      int64              `gorm:"column:disputed"`
+	DisputeTime   *time.Time         `gorm:"column:dispute_time"`
+	Provider      string             `gorm:"column:provider"`
+	Reference     string             `gorm:"column:reference"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -34,16 +41,20 @@ func (*paymentRow) TableName() string { return "tb_payment" }
 
 func (r *paymentRow) payment() order.Payment {
 	return order.Payment{
-		ID: r.ID, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, Amount: r.Amount, State: r.State,
-		Provider: r.Provider, Reference: r.Reference,
-		CreatedAt: r.CreateTime, ReceivedAt: sqlkit.At(r.ReceiveTime), RefundedAt: sqlkit.At(r.RefundTime),
+		ID: r.ID, Number: r.Number, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, ShopID: r.ShopID,
+		Amount: r.Amount, State: r.State, Provider: r.Provider, Reference: r.Reference,
+		CreatedAt: r.CreateTime, ReceivedAt: sqlkit.At(r.ReceiveTime), RefundingAt: sqlkit.At(r.RefundingTime),
+		RefundedAt: sqlkit.At(r.RefundTime),
+		Flow: order.Flow{
+			Returned: r.Returned, Dispute: r.Dispute, Disputed: r.Disputed, DisputedAt: sqlkit.At(r.DisputeTime),
+		},
 	}
 }
 
 // save writes the columns of a payment that change.
 func (r *paymentRow) save(tx *gorm.DB) error {
-	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refund_time",
-		"reference").Updates(r).Error
+	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refunding_time", "refund_time",
+		"returned", "dispute", "disputed", "dispute_time", "reference").Updates(r).Error
 	if err != nil {
 		return fmt.Errorf("writing payment %s: %w", r.ID, err)
 	}
@@ -57,8 +68,8 @@ func (r *paymentRow) accept(tx *gorm.DB, now time.Time) error {
 }
 
 // sendBack records that the money is to go back.
-func (r *paymentRow) sendBack(tx *gorm.DB) error {
-	r.State = order.PaymentRefunding
+func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
+	r.State, r.RefundingTime = order.PaymentRefunding, &now
 	return r.save(tx)
 }
 
@@ -92,7 +103,8 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 // paymentOf returns the oldest payment of a locked order in one of the states, or nil. tx may narrow the choice.
 func paymentOf(tx *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
 	var rows []paymentRow
-	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, id").Limit(1).Find(&rows).Error
+	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
+		Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("reading the payments of order %d: %w", orderID, err)
 	}
@@ -133,9 +145,13 @@ func (s *Store) OpenPayment(
 		if err != nil {
 			return err
 		}
+		terms, err := s.terms.of(tx, []int64{row.VoucherID})
+		if err != nil {
+			return err
+		}
 		p = &paymentRow{
-			ID: id, OrderID: row.ID, UserID: row.UserID, VoucherID: row.VoucherID, Amount: row.Amount,
-			State: order.PaymentOpen, CreateTime: now,
+			ID: id, OrderID: row.ID, UserID: row.UserID, VoucherID: row.VoucherID, ShopID: terms[row.VoucherID].ShopID,
+			Amount: row.Amount, State: order.PaymentOpen, CreateTime: now,
 		}
 		if len(providers) > 0 && row.Amount > 0 {
 			p.Provider = providers[0]
@@ -163,7 +179,7 @@ func (s *Store) SetReference(ctx context.Context, paymentID, reference string) e
 // PaymentsOf implements service.PaymentLedger.
 func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
 	var rows []paymentRow
-	if err := s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, id").Find(&rows).Error; err != nil {
+	if err := s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number").Find(&rows).Error; err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading the payments of order %d", orderID), err)
 	}
 	payments := make([]order.Payment, len(rows))
@@ -171,109 +187,4 @@ func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment,
 		payments[i] = row.payment()
 	}
 	return payments, nil
-}
-
-// errNotPaid: the service cannot refund a paid order without a payment.
-var errNotPaid = errors.New("the order was paid without a payment")
-
-// errNotRefunding: a provider cannot have sent back money that was not to go back.
-var errNotRefunding = errors.New("the payment's money is not going back")
-
-// AskRefund implements service.PaymentLedger.
-func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, err := lockOrder(tx, orderID, owner)
-		if err != nil {
-			return err
-		}
-		rows = []orderRow{row}
-		if row.Status == order.Refunding || row.Status == order.Refunded {
-			return nil // asked before
-		}
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		return s.refund(tx, rows, cause{by: order.Owner, at: now})
-	})
-	if err != nil {
-		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
-	}
-	return rows[0].order(), nil
-}
-
-// refund begins to send back the money of a locked order. One that cost nothing is refunded at once.
-func (s *Store) refund(tx *gorm.DB, rows []orderRow, c cause) error {
-	row := rows[0]
-	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
-		return err
-	}
-	p, err := paymentOf(tx, row.ID, order.PaymentReceived)
-	if err != nil {
-		return err
-	}
-	if p == nil && row.Amount > 0 {
-		return errNotPaid
-	}
-	if err := s.may(tx, row, order.RequestRefund, c); err != nil {
-		return err
-	}
-	if p == nil {
-		return s.refundNothing(tx, rows, c)
-	}
-	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
-		return err
-	}
-	return p.sendBack(tx)
-}
-
-// Refunding implements service.PaymentLedger.
-func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
-	var rows []paymentRow
-	err := s.db.Read(ctx).Where("state = ?", order.PaymentRefunding).Order("create_time, id").Limit(n).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("reading payments that are to go back", err)
-	}
-	payments := make([]order.Payment, len(rows))
-	for i, row := range rows {
-		payments[i] = row.payment()
-	}
-	return payments, nil
-}
-
-// Refunded implements service.PaymentLedger.
-func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		p, row, err := lockPayment(tx, paymentID)
-		if err != nil {
-			return err
-		}
-		rows = []orderRow{row}
-		switch p.State {
-		case order.PaymentRefunded:
-			return nil // refunded before
-		case order.PaymentRefunding:
-		case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:
-			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
-		}
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		p.State, p.RefundTime = order.PaymentRefunded, &now
-		if err := p.save(tx); err != nil {
-			return err
-		}
-		c := cause{by: order.ByProvider, at: now, why: order.MoneyBack}
-		if p.AcceptTime == nil || row.Status != order.Refunding {
-			return writeHistory(tx, rows, c) // of a payment that the order was not paid with
-		}
-		return s.advance(tx, rows, order.ConfirmRefund, c)
-	})
-	if err != nil {
-		return order.Order{}, sqlkit.ReadError("refunding payment "+paymentID, err)
-	}
-	return rows[0].order(), nil
 }

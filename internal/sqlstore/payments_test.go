@@ -17,11 +17,12 @@ func TestOpenPayment(t *testing.T) {
 		v := l.Seckill(t, 10)
 		cs := l.NewOrders(t, v, 2)
 		want := order.Payment{
-			ID: "pay_1", OrderID: cs[0].OrderID, UserID: cs[0].UserID, VoucherID: v, Amount: 1000,
+			ID: "pay_1", OrderID: cs[0].OrderID, UserID: cs[0].UserID, VoucherID: v, ShopID: 1, Amount: 1000,
 			State: order.PaymentOpen, CreatedAt: ledgertest.RecordedAt,
 		}
 		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
 			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, nil)
+			got.Number = 0
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -161,7 +162,10 @@ func TestReceive(t *testing.T) {
 			for range 2 {
 				got, o := l.Receives(t, p)
 				want := p
-				want.State, want.ReceivedAt = test.payment, ledgertest.RecordedAt
+				want.Number, want.State, want.ReceivedAt = got.Number, test.payment, ledgertest.RecordedAt
+				if test.payment == order.PaymentRefunding {
+					want.RefundingAt = ledgertest.RecordedAt
+				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("%s: payment (-want +got):\n%s", name, diff)
 				}
@@ -271,8 +275,8 @@ func TestReceiveTwoPayments(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 10)
 		c := l.late(t, v, 1)
-		l.Exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, amount, state, create_time) "+
-			"VALUES ('pay_x', ?, 1, ?, 1000, 1, ?)", c.OrderID, v, ledgertest.Stored(ledgertest.RecordedAt))
+		l.Exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, create_time) "+
+			"VALUES ('pay_x', ?, 1, ?, 1, 1000, 1, ?)", c.OrderID, v, ledgertest.Stored(ledgertest.RecordedAt))
 		got, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_x", Amount: 1000})
 		if err != nil || got.State != order.PaymentRefunding || len(l.ReadPending(t, v)) != 1 {
 			t.Errorf("%+v, %v; operations %v", got, err, l.ReadPending(t, v))

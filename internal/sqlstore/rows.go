@@ -85,9 +85,9 @@ func (r voucherRow) redemption() voucher.Redemption {
 	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
 }
 
-func (r voucherRow) terms() order.Terms {
+func (r voucherRow) terms(currency string) order.Terms {
 	return order.Terms{
-		ShopID: r.ShopID, Cents: r.PayValue, PayWithin: time.Duration(r.PayWithin) * time.Second,
+		ShopID: r.ShopID, Cents: r.PayValue, Currency: currency, PayWithin: time.Duration(r.PayWithin) * time.Second,
 		Redemption: r.redemption(),
 	}
 }

@@ -24,7 +24,7 @@ type Store struct {
 // New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
 	return &Store{
-		Tables: installation.New(db), db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now),
+		Tables: installation.New(db), db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now, db.Currency()),
 	}
 }
 

@@ -18,7 +18,8 @@ const (
 
 // termsCache caches what vouchers say about their orders, so that recording a batch reads nothing.
 type termsCache struct {
-	now func() time.Time
+	now      func() time.Time
+	currency string
 
 	mu      sync.Mutex
 	entries map[int64]termsEntry
@@ -30,8 +31,8 @@ type termsEntry struct {
 	until time.Time
 }
 
-func newTermsCache(now func() time.Time) *termsCache {
-	return &termsCache{now: now, entries: make(map[int64]termsEntry)}
+func newTermsCache(now func() time.Time, currency string) *termsCache {
+	return &termsCache{now: now, currency: currency, entries: make(map[int64]termsEntry)}
 }
 
 // of returns the terms of those of the vouchers that exist, reading from db what is not cached.
@@ -44,7 +45,7 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms,
 			return nil, fmt.Errorf("reading pay terms: %w", err)
 		}
 		for _, row := range rows {
-			terms[row.ID] = row.terms()
+			terms[row.ID] = row.terms(c.currency)
 		}
 		c.learn(rows)
 	}
@@ -74,6 +75,6 @@ func (c *termsCache) learn(rows []voucherRow) {
 		clear(c.entries) // rare, and one query brings back what is in use
 	}
 	for _, row := range rows {
-		c.entries[row.ID] = termsEntry{Terms: row.terms(), until: until}
+		c.entries[row.ID] = termsEntry{Terms: row.terms(c.currency), until: until}
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 func TestTermsCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	c := newTermsCache(time.Now)
+	c := newTermsCache(time.Now, "CNY")
 	for i := range int64(2*maxTerms + 1) {
 		c.learn([]voucherRow{{ID: i, PayValue: i}})
 	}

@@ -11,12 +11,18 @@ import (
 )
 
 // refundable is the condition that the money of a paid order o can go back: it was paid with a payment whose money is
-// there. Orders for which it does not hold are left to staff.
-const refundable = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received)"
+// there, and which nobody disputes. Orders for which it does not hold are left to staff.
+const refundable = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
+	"p.dispute <> @disputed)"
+
+// disputed is the condition that the payment of a paid order o is disputed: sent back, its money could go back twice.
+const disputed = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
+	"p.dispute = @disputed)"
 
 // fateOf is what calling a sale off means for an order o: one of order's fates.
 const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid AND o.amount = 0 THEN 'free' " +
-	"WHEN o.status = @paid AND " + refundable + " THEN 'paid' WHEN o.status = @paid THEN 'no_payment' " +
+	"WHEN o.status = @paid AND " + refundable + " THEN 'paid' WHEN o.status = @paid AND " + disputed +
+	" THEN 'disputed' WHEN o.status = @paid THEN 'no_payment' " +
 	"WHEN o.status = @redeemed THEN 'redeemed' WHEN o.status = @lapsed THEN 'lapsed' " +
 	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
 	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
@@ -26,7 +32,7 @@ func fateNames(voucherID int64) map[string]any {
 	return map[string]any{
 		"voucher": voucherID, "received": order.PaymentReceived, "unpaid": order.Unpaid, "paid": order.Paid,
 		"redeemed": order.Redeemed, "lapsed": order.Lapsed, "refunding": order.Refunding, "refunded": order.Refunded,
-		"cancelled": order.Cancelled,
+		"cancelled": order.Cancelled, "disputed": order.DisputeOpen,
 	}
 }
 
@@ -115,8 +121,8 @@ func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, er
 	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
 	for part := range sqlkit.Chunks(idsOf(paid)) {
 		var rows []paymentRow
-		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ?", part, order.PaymentReceived).
-			Order("create_time DESC, id DESC").Find(&rows).Error
+		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ? AND dispute <> ?", part,
+			order.PaymentReceived, order.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("reading the payments of %d orders: %w", len(part), err)
 		}
@@ -135,7 +141,8 @@ func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, er
 		return nil, err
 	}
 	for part := range sqlkit.Chunks(payments) {
-		err := tx.Model(&paymentRow{}).Where("id IN ?", part).Update("state", order.PaymentRefunding).Error
+		err := tx.Model(&paymentRow{}).Where("id IN ?", part).
+			Updates(map[string]any{"state": order.PaymentRefunding, "refunding_time": c.at}).Error
 		if err != nil {
 			return nil, fmt.Errorf("sending %d payments back: %w", len(part), err)
 		}

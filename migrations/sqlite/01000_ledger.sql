@@ -126,26 +126,38 @@ CREATE TABLE tb_order_event (
 CREATE INDEX idx_event_order ON tb_order_event (order_id);
 
 CREATE TABLE tb_payment (
-    id           VARCHAR(64) NOT NULL PRIMARY KEY,
-    order_id     BIGINT      NOT NULL,
-    user_id      BIGINT      NOT NULL,
-    voucher_id   BIGINT      NOT NULL,
-    amount       BIGINT      NOT NULL,
-    state        TINYINT     NOT NULL,
-    operation    BIGINT      NULL,
-    create_time  DATETIME    NOT NULL,
-    receive_time DATETIME    NULL,
-    accept_time  DATETIME    NULL,
-    refund_time  DATETIME    NULL,
-    provider     VARCHAR(32)  NOT NULL DEFAULT '',
-    reference    VARCHAR(128) NOT NULL DEFAULT '',
-    CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 5)
-) WITHOUT ROWID;
+    number         INTEGER PRIMARY KEY AUTOINCREMENT,
+    id             VARCHAR(64) NOT NULL UNIQUE,
+    order_id       BIGINT      NOT NULL,
+    user_id        BIGINT      NOT NULL,
+    voucher_id     BIGINT      NOT NULL,
+    shop_id        BIGINT      NOT NULL,
+    amount         BIGINT      NOT NULL,
+    state          TINYINT     NOT NULL,
+    operation      BIGINT      NULL,
+    create_time    DATETIME    NOT NULL,
+    receive_time   DATETIME    NULL,
+    accept_time    DATETIME    NULL,
+    refunding_time DATETIME    NULL,
+    refund_time    DATETIME    NULL,
+    returned       BIGINT      NOT NULL DEFAULT 0,
+    dispute        TINYINT     NOT NULL DEFAULT 0,
+    disputed       BIGINT      NOT NULL DEFAULT 0,
+    dispute_time   DATETIME    NULL,
+    provider       VARCHAR(32)  NOT NULL DEFAULT '',
+    reference      VARCHAR(128) NOT NULL DEFAULT '',
+    CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 5),
+    CONSTRAINT ck_payment_dispute CHECK (dispute BETWEEN 0 AND 3)
+);
 CREATE INDEX idx_payment_order ON tb_payment (order_id);
-CREATE INDEX idx_payment_state ON tb_payment (state, create_time);
 CREATE INDEX idx_payment_reference ON tb_payment (reference);
 CREATE INDEX idx_payment_received ON tb_payment (receive_time);
 CREATE INDEX idx_payment_returned ON tb_payment (refund_time);
+CREATE INDEX idx_payment_time ON tb_payment (create_time, number);
+CREATE INDEX idx_payment_shop ON tb_payment (shop_id, create_time, number);
+CREATE INDEX idx_payment_voucher ON tb_payment (voucher_id, create_time, number);
+CREATE INDEX idx_payment_state ON tb_payment (state, create_time, number);
+CREATE INDEX idx_payment_dispute ON tb_payment (dispute, create_time, number);
 
 CREATE TABLE tb_request (
     caller      BIGINT       NOT NULL,

@@ -156,7 +156,7 @@ import (
 )
 
 func askBank(ctx context.Context, pay order.Payment) error {
-	body, err := json.Marshal(map[string]any{"payment": pay.ID, "cents": pay.Amount})
+	body, err := json.Marshal(map[string]any{"payment": pay.ID, "cents": pay.Rest()})
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync"
 	"testing"
 
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
 	"seckill/internal/order/service"
 )
@@ -34,11 +34,21 @@ type bank struct {
 	checkouts map[string]string // id by idempotency key
 	charges   map[string]int64  // cents by id
 	refunds   map[string]string // charge by idempotency key
+	returned  map[string]int64  // cents by charge
+	lost      map[string]int64  // cents by charge, in disputes
+	disputed  map[string]bool   // charges with an open dispute: nothing of them is sent back
+	payments  map[string]string // by charge
+
+	losesRefund bool // the answer to the next refund
 }
 
 func startBank(t *testing.T) *bank {
 	t.Helper()
-	b := &bank{checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{}}
+	b := &bank{
+		checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{},
+		returned: map[string]int64{},
+		lost:     map[string]int64{}, disputed: map[string]bool{}, payments: map[string]string{},
+	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /checkouts", b.checkout)
 	mux.HandleFunc("POST /refunds", b.refund)
@@ -71,11 +81,22 @@ func (b *bank) refund(w http.ResponseWriter, r *http.Request) {
 	err := json.NewDecoder(r.Body).Decode(&asked)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if cents, charged := b.charges[asked.Charge]; err != nil || !charged || cents != asked.Amount {
-		http.Error(w, "no such charge", http.StatusUnprocessableEntity)
+	key := r.Header.Get("Idempotency-Key")
+	if _, done := b.refunds[key]; done {
 		return
 	}
-	b.refunds[r.Header.Get("Idempotency-Key")] = asked.Charge
+	cents, charged := b.charges[asked.Charge]
+	if err != nil || !charged || asked.Amount < 1 || b.disputed[asked.Charge] ||
+		b.returned[asked.Charge]+b.lost[asked.Charge]+asked.Amount > cents {
+		http.Error(w, "no such charge, or not so much of it", http.StatusUnprocessableEntity)
+		return
+	}
+	b.refunds[key] = asked.Charge
+	b.returned[asked.Charge] += asked.Amount
+	if b.losesRefund {
+		b.losesRefund = false
+		panic(http.ErrAbortHandler)
+	}
 	w.WriteHeader(http.StatusOK)
 }
 
@@ -85,9 +106,28 @@ func (b *bank) charge(payment string, cents int64) (body []byte, signature strin
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	id := fmt.Sprintf("chg_%d", len(b.charges)+1)
-	b.charges[id] = cents
-	body = fmt.Appendf(nil, `{"event": "charge.paid", "charge": %q, "client_reference": %q, "cents": %d}`,
-		id, payment, cents)
+	b.charges[id], b.payments[id] = cents, payment
+	return event("charge.paid", id, payment, cents)
+}
+
+// giveBack sends a part of a charge back to the buyer, as the shop's accountant asks for at the bank's counter, and
+// returns the notice: it has what has gone back of the charge in all.
+// There is none if not so much is left, or while the charge is disputed.
+func (b *bank) giveBack(charge, payment string, cents int64) (body []byte, signature string, done bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.disputed[charge] || b.returned[charge]+b.lost[charge]+cents > b.charges[charge] {
+		return nil, "", false
+	}
+	b.returned[charge] += cents
+	body, signature = event("charge.refunded", charge, payment, b.returned[charge])
+	return body, signature, true
+}
+
+// event is a signed notice.
+func event(what, charge, payment string, cents int64) (body []byte, signature string) {
+	body = fmt.Appendf(nil, `{"event": %q, "charge": %q, "client_reference": %q, "cents": %d}`,
+		what, charge, payment, cents)
 	return body, hex.EncodeToString(bankMAC(body))
 }
 
@@ -118,7 +158,7 @@ func (a bankAdapter) Begin(ctx context.Context, p order.Payment) (service.Checko
 // Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its
 // notice.
 func (a bankAdapter) Refund(ctx context.Context, p order.Payment) error {
-	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Amount}, nil)
+	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Rest()}, nil)
 }
 
 func (a bankAdapter) post(ctx context.Context, path, key string, body, answer any) error {
@@ -146,8 +186,12 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 	return json.NewDecoder(res.Body).Decode(answer)
 }
 
-// readBankCallback is a shop.CallbackReader.
-func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error) {
+// bankCallback returns a shop.CallbackReader of the bank that payments call by the name.
+func bankCallback(name string) shop.CallbackReader {
+	return func(h http.Header) (func([]byte) (order.Notice, error), error) { return readBankCallback(name, h) }
+}
+
+func readBankCallback(name string, h http.Header) (func([]byte) (order.Notice, error), error) {
 	signature, err := hex.DecodeString(h.Get("Bank-Signature"))
 	if err != nil || len(signature) != sha512.Size {
 		return nil, fmt.Errorf("%w: no signature of the bank", order.ErrBadNotice)
@@ -161,10 +205,17 @@ func readBankCallback(h http.Header) (func([]byte) (order.Notice, error), error)
 			Payment       string `json:"client_reference"`
 			Cents         int64
 		}
-		if err := json.Unmarshal(body, &event); err != nil || !strings.HasPrefix(event.Event, "charge.") {
+		err := json.Unmarshal(body, &event)
+		kind, known := map[string]order.NoticeKind{
+			"charge.paid": order.NoticePaid, "charge.refunded": order.NoticeReturned,
+			"dispute.opened": order.NoticeDisputed, "dispute.won": order.NoticeDisputeWon,
+			"dispute.lost": order.NoticeDisputeLost,
+		}[event.Event]
+		if err != nil || !known {
 			return order.Notice{}, errors.Join(order.ErrBadNotice, err)
 		}
-		return order.Notice{PaymentID: event.Payment, Amount: event.Cents, Provider: bankName, Reference: event.Charge},
-			nil
+		return order.Notice{
+			Kind: kind, PaymentID: event.Payment, Amount: event.Cents, Provider: name, Reference: event.Charge,
+		}, nil
 	}, nil
 }

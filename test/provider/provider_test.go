@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/feature"
+	"seckill/internal/feature/report"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
@@ -69,7 +71,7 @@ func openLedger(t *testing.T) *sqlstore.Store {
 func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *seller {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
-	toSandbox, err := sandbox.NewProvider([]byte(key), quiet)
+	toSandbox, err := sandbox.NewProvider([]byte(key), "CNY", quiet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +82,21 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *sell
 	providers := service.Providers{Default: first, ByName: map[string]service.Provider{sandbox.Name: toSandbox}}
 	callbacks := map[string]shop.CallbackReader{sandbox.Name: notices.Read}
 	if b != nil {
-		providers.ByName[bankName], callbacks[bankName] = bankAdapter{b.at.URL}, readBankCallback
+		providers.ByName[bankName], callbacks[bankName] = bankAdapter{b.at.URL}, bankCallback(bankName)
 	}
 	callbacks[""] = callbacks[first]
+	s := openOn(t, ledger, providers, callbacks, true)
+	s.notices = notices
+	return s
+}
 
+// openOn opens the shop on a ledger with the providers; only one that runs sends money back.
+func openOn(
+	t *testing.T, ledger *sqlstore.Store, providers service.Providers, callbacks map[string]shop.CallbackReader,
+	runs bool,
+) *seller {
+	t.Helper()
+	quiet := slog.New(slog.DiscardHandler)
 	known := catalog.New(ledger)
 	notifier := service.NewNotifier(ledger, quiet)
 	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: noHoldings{}, NewSales: ledger}, known)
@@ -92,8 +105,10 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *sell
 		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: noOutbox{}}, newPaymentID, metrics, quiet)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { _ = payments.Run(ctx) })
-	s := &seller{t: t, ledger: ledger, notices: notices, stop: sync.OnceFunc(func() {
+	if runs {
+		running.Go(func() { _ = payments.Run(ctx) })
+	}
+	s := &seller{t: t, ledger: ledger, stop: sync.OnceFunc(func() {
 		stop()
 		running.Wait()
 		notifier.Close()
@@ -114,7 +129,13 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *sell
 		t.Fatal(err)
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Routes: sells.Routes(), Rules: shop.Rules(), Keys: ledger, Tokens: rules, Log: quiet,
+		Routes: append(sells.Routes(), report.Routes(report.NewReports(ledger.DB(), report.Core{
+			Find: ledger.Voucher, Orders: ledger.OrdersAfter, Payments: ledger.PaymentsAfter,
+		}, feature.Members{}), report.HTTP{
+			Note: ledger.Note, Streams: streams, Now: time.Now, Zone: time.UTC, Currency: "CNY",
+			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
+		})...),
+		Rules: shop.Rules(), Keys: ledger, Tokens: rules, Log: quiet,
 		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {

@@ -5,6 +5,12 @@
 
 const CHOSEN = 'seckill.language';
 
+/** That of all amounts, which the page says. */
+const CURRENCY = document.querySelector('meta[name=currency]')?.getAttribute('content') || 'CNY';
+
+/** How amounts are marked: ¥, €, CHF. */
+export const SIGN = new Intl.NumberFormat('en', { style: 'currency', currency: CURRENCY, currencyDisplay: 'narrowSymbol' }).formatToParts(0).find((part) => part.type === 'currency')?.value ?? CURRENCY;
+
 /** Names of the languages in themselves. @type {Record<Language, string>} */
 export const LANGUAGES = { en: 'English', zh: '中文' };
 
@@ -85,7 +91,7 @@ export function speak(language, table) {
 function money(locale, cents) {
   const digits = cents % 100 === 0 ? 0 : 2;
   return new Intl.NumberFormat(locale, {
-    style: 'currency', currency: 'CNY', currencyDisplay: 'narrowSymbol', minimumFractionDigits: digits, maximumFractionDigits: digits,
+    style: 'currency', currency: CURRENCY, currencyDisplay: 'narrowSymbol', minimumFractionDigits: digits, maximumFractionDigits: digits,
   }).format(cents / 100);
 }
 

@@ -50,7 +50,8 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/till/validate", Body: `{"code":"x"}`},
 				Invalid: &apitest.Request{Target: "/till/validate", Body: "{}"},
 				Refusals: refused(
-					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid),
+					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
+					redemption.ErrDisputed),
 			},
 			"POST /till/reserve": {
 				Access:  httpkit.ForTills,
@@ -58,14 +59,14 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/till/reserve", Body: `{"code":"x"}`},
 				Refusals: refused(
 					redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed, redemption.ErrVoid,
-					redemption.ErrReservationOver),
+					redemption.ErrDisputed, redemption.ErrReservationOver),
 			},
 			"POST /till/redeem": {
 				Access:  httpkit.ForTills,
 				Good:    apitest.Request{Target: "/till/redeem", Body: `{"code":"x","reservation":"r"}`, Header: key},
 				Invalid: &apitest.Request{Target: "/till/redeem", Body: `{"code":"x"}`},
 				Refusals: refused(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed,
-					redemption.ErrVoid, redemption.ErrReservationOver, redemption.ErrUndone),
+					redemption.ErrVoid, redemption.ErrDisputed, redemption.ErrReservationOver, redemption.ErrUndone),
 			},
 			"POST /till/release": {
 				Access:   httpkit.ForTills,

@@ -23,6 +23,8 @@ var (
 	ErrReservationOver = errors.New("reservation is over")
 	// ErrLapsed: it was valid until a time that has passed.
 	ErrLapsed = errors.New("coupon has lapsed")
+	// ErrDisputed: the buyer disputes the payment, or has won their money back.
+	ErrDisputed = errors.New("the payment is disputed")
 	// ErrVoid: its order was given back for a refund, or its sale was called off.
 	ErrVoid = errors.New("coupon is void: its order is refunded, or its sale was called off")
 	// ErrUndone: this request redeemed it, and staff have undone that.
@@ -56,6 +58,8 @@ type Coupon struct {
 	RedeemKey  string
 	// CalledOff: its sale was called off. Only a till's command asks for it.
 	CalledOff bool
+	// Disputed: the payment of its order is disputed, or the dispute was lost. Only a till's command asks for it.
+	Disputed bool
 }
 
 // Reservation is a till's promise to redeem a coupon at once or to let it go.
@@ -177,6 +181,8 @@ func (c *Coupon) do(cmd Command, now time.Time) (repeated bool, reason error) {
 		return false, ErrLapsed
 	case c.Status != order.Paid, c.CalledOff:
 		return false, ErrVoid
+	case c.Disputed:
+		return false, ErrDisputed
 	}
 	switch cmd.Verb {
 	case Redeem:

@@ -91,13 +91,17 @@ func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error)
 	if err != nil {
 		return w, err
 	}
+	disputed, err := disputedOrders(tx, ids)
+	if err != nil {
+		return w, err
+	}
 	for id, row := range w.rows {
 		o, found := w.orders[id]
 		if !found {
 			return w, fmt.Errorf("%w: %d", errNoOrder, id)
 		}
 		c := row.coupon(o)
-		c.CalledOff = calledOff[o.VoucherID]
+		c.CalledOff, c.Disputed = calledOff[o.VoucherID], disputed[id]
 		w.coupons[id] = &c
 	}
 	w.now, err = l.db.LedgerTime(tx)
@@ -123,6 +127,24 @@ func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (map[int64]bool, 
 		}
 	}
 	return calledOff, nil
+}
+
+// disputedOrders returns those of the locked orders that were paid with a payment whose dispute bars tills. A dispute
+// is written under the lock of its order, so it stays as it is until the transaction ends.
+func disputedOrders(tx *gorm.DB, ids []int64) (map[int64]bool, error) {
+	disputed := make(map[int64]bool)
+	for part := range sqlkit.Chunks(ids) {
+		var found []int64
+		err := tx.Table("tb_payment").Where("order_id IN ? AND accept_time IS NOT NULL AND dispute IN ?", part,
+			[]order.Dispute{order.DisputeOpen, order.DisputeLost}).Pluck("order_id", &found).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading which of %d orders are disputed: %w", len(part), err)
+		}
+		for _, id := range found {
+			disputed[id] = true
+		}
+	}
+	return disputed, nil
 }
 
 // do does one command with the coupon of the order; 0 is none.

@@ -48,6 +48,14 @@ func Rules() []httpkit.Rule {
 			English: "This coupon is void: it was refunded, or its sale was called off.", Chinese: "该券已退款或活动已取消，不可使用",
 			Members: couponMembers,
 		}},
+		{Matches: httpkit.Is(ErrDisputed), Failure: httpkit.Failure{
+			Code: "COUPON_DISPUTED", Status: http.StatusConflict, Title: "The payment is disputed",
+			Detail: "The buyer disputes the payment at its provider, or has got the money back that way. Nothing was " +
+				"redeemed.",
+			English: "The buyer disputes the payment of this coupon. Do not hand anything out.",
+			Chinese: "买家已对该券的付款提出争议，请勿核销",
+			Members: couponMembers,
+		}},
 		{Matches: httpkit.Is(ErrUndone), Failure: httpkit.Failure{
 			Code: "REDEMPTION_UNDONE", Status: http.StatusConflict, Title: "The redemption was undone",
 			Detail: "This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; " +

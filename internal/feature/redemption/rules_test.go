@@ -15,6 +15,7 @@ func TestRules(t *testing.T) {
 		"COUPON_NOT_FOUND": redemption.ErrNotFound, "COUPON_REDEEMED": redemption.ErrRedeemed,
 		"COUPON_RESERVED": redemption.ErrReserved, "RESERVATION_OVER": redemption.ErrReservationOver,
 		"COUPON_LAPSED": redemption.ErrLapsed, "COUPON_VOID": redemption.ErrVoid,
+		"COUPON_DISPUTED":      redemption.ErrDisputed,
 		"TOO_MANY_WRONG_CODES": redemption.ErrWrongCodes,
 	} {
 		for _, err := range []error{

@@ -53,6 +53,13 @@ func TestContract(t *testing.T) {
 				Invalid:  &apitest.Request{Target: "/admin/audit.csv?limit=1"},
 				Refusals: []error{httpkit.ErrUserStreams, order.ErrUnavailable},
 			},
+			"GET /admin/payments.csv": {
+				Access: httpkit.ForMerchants,
+				Good: apitest.Request{Target: "/admin/payments.csv?bom=true&state=refunded&dispute=lost&voucherId=5" +
+					"&from=2026-01-01T00:00:00Z"},
+				Invalid:  &apitest.Request{Target: "/admin/payments.csv?limit=1"},
+				Refusals: []error{httpkit.ErrNoShop, httpkit.ErrUserStreams, order.ErrUnavailable},
+			},
 			"GET /admin/sale": {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/sale?limit=1&phase=ended&before=9"},
@@ -75,6 +82,7 @@ func routesOn(err error) []httpkit.Route {
 	reports.err, reports.made.Guards = err, Guards{} // what guards show is theirs to test
 	return Routes(reports, HTTP{
 		Note:    func(context.Context, voucher.Entry) error { return err },
-		Streams: featuretest.Streams(), Now: apitest.Noon, Zone: time.UTC, ShopOf: featuretest.ShopOf,
+		Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf, Zone: time.UTC,
+		Currency: "CNY",
 	})
 }

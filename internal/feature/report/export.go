@@ -47,6 +47,26 @@ func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield
 	}
 }
 
+// Payments calls yield with all payments that the filter selects, the oldest first, a page at a time, until yield
+// fails. Each is as it was when its page was read. Memory is that of a page. order.ErrUnavailable.
+func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
+	for last := (order.Payment{}); ; {
+		reading, cancel := context.WithTimeout(ctx, exportTimeout)
+		page, err := r.core.Payments(reading, f, last, exportPage)
+		cancel()
+		if err != nil {
+			return order.OrUnavailable(fmt.Errorf("exporting payments: %w", err))
+		}
+		if err := yield(page); err != nil {
+			return err
+		}
+		if len(page) < exportPage {
+			return nil
+		}
+		last = page[len(page)-1]
+	}
+}
+
 func (r *Reports) page(ctx context.Context, voucherID, after int64, whole bool) ([]ExportRow, error) {
 	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
 	defer cancel()

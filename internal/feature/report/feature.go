@@ -9,10 +9,11 @@ func New() feature.Feature {
 
 func open(core feature.Core) (feature.Parts, error) {
 	reports := NewReports(core.DB, Core{
-		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Entries: core.Ledger.Entries,
+		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Payments: core.Ledger.PaymentsAfter,
+		Entries: core.Ledger.Entries,
 	}, core.Members)
 	return feature.Parts{Routes: Routes(reports, HTTP{
-		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now, Zone: core.Front.Zone,
-		ShopOf: core.Front.ShopOf,
+		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
+		ShopOf: core.Front.ShopOf, Zone: core.Front.Zone, Currency: core.Settings.Payment.Currency,
 	})}, nil
 }

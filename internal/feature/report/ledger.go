@@ -23,13 +23,14 @@ func NewReports(db *sqlkit.DB, core Core, members feature.Members) *Reports {
 // tallyRow is the tally of the orders in one state.
 type tallyRow struct {
 	Stock, Issued        int64
+	Received, Returned   int64
 	Status               *order.Status // NULL where there are no orders
 	Expired              bool
 	Orders, Units, Cents int64
 }
 
-// sums returns what became of the voucher's orders, at one moment: it is one statement. It walks the voucher's orders
-// by their index, without locks; a million orders take seconds. voucher.ErrNotFound.
+// sums returns what became of the voucher's orders and payments, at one moment: it is one statement. It walks them
+// by the indexes of their voucher, without locks; a million orders take seconds. voucher.ErrNotFound.
 func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow
@@ -37,20 +38,27 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	err := l.db.Read(ctx).Raw(
 		"SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
+			"COALESCE(p.received, 0) AS received, COALESCE(p.returned, 0) AS returned, "+
 			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
 			"0) AS units, COALESCE(o.cents, 0) AS cents FROM tb_voucher v LEFT JOIN "+
 			"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 "+
 			"ELSE 0 END AS expired, COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
 			"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired) o ON "+
-			"o.voucher_id = v.id WHERE v.id = @voucher",
-		map[string]any{"voucher": voucherID, "cancelled": order.Cancelled}).Find(&rows).Error
+			"o.voucher_id = v.id LEFT JOIN (SELECT voucher_id, SUM(amount) AS received, "+
+			"SUM(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END) AS returned FROM tb_payment "+
+			"WHERE voucher_id = @voucher AND receive_time IS NOT NULL GROUP BY voucher_id) p ON p.voucher_id = v.id "+
+			"WHERE v.id = @voucher",
+		map[string]any{"voucher": voucherID, "cancelled": order.Cancelled, "lost": order.DisputeLost}).Find(&rows).Error
 	switch {
 	case err != nil:
 		return Sums{}, sqlkit.ReadError(what, err)
 	case len(rows) == 0:
 		return Sums{}, fmt.Errorf("%s: %w", what, voucher.ErrNotFound)
 	}
-	sums := Sums{Stock: rows[0].Stock, Issued: rows[0].Issued}
+	sums := Sums{
+		Stock: rows[0].Stock, Issued: rows[0].Issued,
+		Money: Money{Received: rows[0].Received, Returned: rows[0].Returned},
+	}
 	for _, row := range rows {
 		if tally := row.of(&sums); tally != nil {
 			*tally = Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
@@ -162,14 +170,14 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 }
 
 // money adds up the payments whose time in the column is not before since, by that column's index.
-func (l ledger) money(ctx context.Context, column string, shopID int64, since time.Time) (Money, error) {
-	var m Money
+func (l ledger) money(ctx context.Context, column string, shopID int64, since time.Time) (Flow, error) {
+	var m Flow
 	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE(SUM(p.amount), 0) AS cents FROM tb_payment p "+
 		"JOIN tb_voucher v ON v.id = p.voucher_id WHERE p."+column+" >= @since AND v.shop_id <> @rehearsals "+
 		"AND (@shop = 0 OR v.shop_id = @shop)",
 		map[string]any{"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID}).Scan(&m).Error
 	if err != nil {
-		return Money{}, sqlkit.ReadError(fmt.Sprintf("adding up payments by %s", column), err)
+		return Flow{}, sqlkit.ReadError(fmt.Sprintf("adding up payments by %s", column), err)
 	}
 	return m, nil
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"testing"
@@ -148,6 +149,19 @@ func TestReportSums(t *testing.T) {
 		sums, err := reports.ledger.sums(t.Context(), id)
 		if diff := cmp.Diff(want, sums); err != nil || diff != "" {
 			t.Fatalf("Sums: %v (-want +got):\n%s", err, diff)
+		}
+		// The money of payments: one received, one given back in part, one lost, one that never came.
+		for i, set := range []string{"", ", returned = 300", ", returned = 100, dispute = 3, disputed = 900", "-"} {
+			l.Exec(t, fmt.Sprintf("INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, "+
+				"create_time) VALUES ('pay_%d', %d, 1, %d, 1, 1000, 2, ?)", i, i+1, id),
+				ledgertest.Stored(ledgertest.RecordedAt))
+			if set != "-" {
+				l.Exec(t, fmt.Sprintf("UPDATE tb_payment SET receive_time = create_time%s WHERE id = 'pay_%d'", set, i))
+			}
+		}
+		want.Money = Money{Received: 3000, Returned: 1300}
+		if sums, err = reports.ledger.sums(t.Context(), id); err != nil || sums != want {
+			t.Errorf("with payments: %+v, %v", sums, err)
 		}
 		var all, expired Tally
 		err = reports.Orders(t.Context(), id, false, func(page []ExportRow) error {

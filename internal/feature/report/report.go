@@ -17,10 +17,18 @@ func (t Tally) plus(o Tally) Tally {
 	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
 }
 
+// Money is what became of the money of a voucher's payments, in cents: what the providers have taken, also late and
+// twice, and what has gone back, as refunds and by disputes that were lost.
+type Money struct{ Received, Returned int64 }
+
+// Kept returns what was received and has not gone back.
+func (m Money) Kept() int64 { return m.Received - m.Returned }
+
 // Sums are what the ledger has of a voucher at one moment. The tallies are by what orders are now: each recorded
 // order is in one of them.
 type Sums struct {
 	Stock, Issued int64 // 0 for a voucher without a sale
+	Money         Money
 
 	Unpaid, Paid, Redeemed, Lapsed, Refunding, Refunded Tally
 	Cancelled                                           Tally // before their payment deadline
@@ -37,9 +45,6 @@ func (s Sums) Recorded() Tally {
 func (s Sums) Sold() Tally {
 	return s.Unpaid.plus(s.Paid).plus(s.Redeemed).plus(s.Lapsed).plus(s.Refunding)
 }
-
-// Received returns the tally of the orders that were ever paid for, including refunded ones.
-func (s Sums) Received() Tally { return s.Earned().plus(s.Refunding).plus(s.Refunded) }
 
 // Earned returns the tally of the orders that are paid for and not being refunded: the revenue.
 func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
@@ -84,6 +89,8 @@ type Core struct {
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
 	// most limit.
 	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Payments returns payments that the filter selects, from behind the last one, oldest first, at most limit.
+	Payments func(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 }
 
 // Reports makes reports of vouchers. It is safe for concurrent use.

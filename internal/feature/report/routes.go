@@ -11,6 +11,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -21,6 +22,8 @@ type Service interface {
 	Of(ctx context.Context, voucherID int64) (Report, error)
 	// Orders calls yield with all orders of a voucher, a page at a time, until it fails. Codes are masked or whole.
 	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
+	// Payments calls yield with all payments that the filter selects, a page at a time, until it fails.
+	Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error
 	// Seconds calls yield with each second with requests, some at a time, until it fails.
 	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
 	// Audit calls yield with all entries of the audit trail that the filter selects, a page at a time, until it fails.
@@ -40,7 +43,9 @@ type HTTP struct {
 	Note    func(ctx context.Context, e voucher.Entry) error
 	Streams *httpkit.Streams
 	Now     func() time.Time
-	Zone    *time.Location // whose midnight begins a day
+	Zone    *time.Location // whose midnight begins a day, and of times without a zone
+	// Currency is that of all amounts, a code of ISO 4217.
+	Currency string
 	// ShopOf returns the shop of a voucher. voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
 }
@@ -58,6 +63,8 @@ func Routes(reports Service, core HTTP) []httpkit.Route {
 			httpkit.Query("codes")),
 		httpkit.Staff("GET /admin/audit.csv", h.auditCSV, httpkit.ByHandler, httpkit.Uncounted, mark,
 			httpkit.Query("voucherId", "adminId")),
+		httpkit.Staff("GET /admin/payments.csv", h.paymentsCSV, httpkit.ByHandler, httpkit.Uncounted, mark,
+			httpkit.PaymentQuery),
 	}
 }
 
@@ -76,7 +83,8 @@ func (h handlers) showReport(c *gin.Context, _ httpkit.Identity) (httpkit.Answer
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: reportView(r, h.core.Now())}}, nil
+	view := reportView(r, h.core.Currency, h.core.Now())
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
 // listSales answers GET /admin/sale: all shops' sales, or a merchant's, newest first, with the sums over all of each

@@ -166,8 +166,9 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return h.sendCSV(c, who, r.file("report"), []string{"figure", "value"}, func(_ *gin.Context, out *csvStream) error {
-		writeReport(out, made, reportView(made, h.core.Now()))
+	head := []string{"figure", "value"}
+	return h.sendCSV(c, who, r.file("report"), head, func(_ *gin.Context, out *csvStream) error {
+		writeReport(out, made, reportView(made, h.core.Currency, h.core.Now()))
 		return nil
 	})
 }
@@ -209,8 +210,13 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 			{t.name + "_cents", csvNumber(t.tally.Cents)},
 		}...)
 	}
-	figures = append(figures, [2]string{"received_cents", csvNumber(v.Received)},
-		[2]string{"revenue_cents", csvNumber(v.Revenue)})
+	figures = append(figures, [][2]string{
+		{"received_cents", csvNumber(v.Received)},
+		{"revenue_cents", csvNumber(v.Revenue)},
+		{"returned_cents", csvNumber(v.Returned)},
+		{"kept_cents", csvNumber(v.Kept)},
+		{"currency", cell(v.Currency)},
+	}...)
 	for _, f := range figures {
 		out.line(f[0], f[1])
 	}

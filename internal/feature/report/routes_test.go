@@ -51,6 +51,21 @@ func (f fakeReports) Orders(_ context.Context, _ int64, whole bool, yield func([
 	return yield(nil)
 }
 
+func (f fakeReports) Payments(_ context.Context, _ order.PaymentFilter, yield func([]order.Payment) error) error {
+	if f.err != nil {
+		return f.err
+	}
+	page := []order.Payment{{
+		ID: "pay_1", Number: 7, OrderID: 8, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000, Provider: "bank",
+		Reference: "=1+1", State: order.PaymentReceived, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
+		Flow: order.Flow{Returned: 300, Dispute: order.DisputeLost, Disputed: 600, DisputedAt: noon.Add(time.Minute)},
+	}}
+	if err := yield(page); err != nil || f.cut != nil {
+		return errors.Join(err, f.cut)
+	}
+	return yield(nil)
+}
+
 func (f fakeReports) Seconds(_ context.Context, _ int64, yield func([]Point) error) error {
 	if f.err != nil {
 		return f.err
@@ -76,7 +91,7 @@ func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, err
 }
 
 func (f fakeReports) Taken(context.Context, int64, time.Time) (Taken, error) {
-	return Taken{Received: Money{3, 3000}, Returned: Money{1, 1000}}, f.err
+	return Taken{Received: Flow{3, 3000}, Returned: Flow{1, 1000}}, f.err
 }
 
 // fullReports are reports with something everywhere.
@@ -97,7 +112,8 @@ func fullReports() fakeReports {
 				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Points: []Point{{At: noon, Counts: counts}},
 			},
 			Sums: Sums{
-				Stock: 7, Issued: 10, Unpaid: Tally{Orders: 1, Units: 1, Cents: 1000},
+				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500},
+				Unpaid:   Tally{Orders: 1, Units: 1, Cents: 1000},
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
 			},
@@ -155,7 +171,8 @@ func (a *audit) note(_ context.Context, e voucher.Entry) error {
 func get(t *testing.T, reports fakeReports, trail *audit, path string) (status int, body string, err error) {
 	t.Helper()
 	api := featuretest.Serve(t, Routes(reports, HTTP{
-		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon, Zone: time.UTC, ShopOf: featuretest.ShopOf,
+		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf,
+		Zone: time.UTC, Currency: "CNY",
 	}), nil, apitest.State{})
 	server := httptest.NewServer(api)
 	defer server.Close()
@@ -192,7 +209,8 @@ func TestReportDocument(t *testing.T) {
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/voucher/5/report")
 	for _, part := range []string{
 		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
-		`"revenue":1000`, `"received":3000`, `"guards":{"stopped":60},"guardsUnread":true`,
+		`"revenue":1000`, `"received":4000`,
+		`"returned":2500`, `"kept":1500`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
 		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,

@@ -63,8 +63,8 @@ func TestTaken(t *testing.T) {
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, rehearsal)
 		l.Exec(t, "UPDATE tb_payment SET refund_time = ? WHERE voucher_id = ?", later, other)
 		for shop, want := range map[int64]Taken{
-			0: {Received: Money{4, 4000}, Returned: Money{2, 2000}},
-			1: {Received: Money{2, 2000}}, 2: {Received: Money{2, 2000}, Returned: Money{2, 2000}}, 3: {},
+			0: {Received: Flow{4, 4000}, Returned: Flow{2, 2000}},
+			1: {Received: Flow{2, 2000}}, 2: {Received: Flow{2, 2000}, Returned: Flow{2, 2000}}, 3: {},
 		} {
 			if got, err := reports.Taken(t.Context(), shop, since); err != nil || got != want {
 				t.Errorf("shop %d: %+v, %v; want %+v", shop, got, err, want)

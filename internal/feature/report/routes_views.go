@@ -53,8 +53,11 @@ type reportJSON struct {
 	Orders   map[string]tallyJSON `json:"orders"`   // by what they are now; each recorded order is in one tally
 	Recorded tallyJSON            `json:"recorded"` // all orders
 	Sold     tallyJSON            `json:"sold"`     // orders that have their units
-	Received int64                `json:"received"` // cents that were paid, including refunded ones
-	Revenue  int64                `json:"revenue"`  // cents that were paid and are not being refunded
+	Currency string               `json:"currency"`
+	Received int64                `json:"received"` // cents that providers have taken, also late and twice
+	Returned int64                `json:"returned"` // cents that have gone back, as refunds and by disputes
+	Kept     int64                `json:"kept"`     // cents that were received and have not gone back
+	Revenue  int64                `json:"revenue"`  // cents of orders that are paid and not being refunded
 }
 
 // saleJSON is the part of a report that ordinary vouchers do not have.
@@ -117,11 +120,12 @@ func tallies(s Sums) []struct {
 	}
 }
 
-func reportView(r Report, now time.Time) reportJSON {
+func reportView(r Report, currency string, now time.Time) reportJSON {
 	v := reportJSON{
 		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
 		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
-		Sold: tallyView(r.Sums.Sold()), Received: r.Sums.Received().Cents, Revenue: r.Sums.Earned().Cents,
+		Sold: tallyView(r.Sums.Sold()), Currency: currency, Received: r.Sums.Money.Received,
+		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(), Revenue: r.Sums.Earned().Cents,
 		Waitlist: r.Waitlist.Shown, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}
 	for _, t := range tallies(r.Sums) {

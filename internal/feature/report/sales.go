@@ -57,11 +57,11 @@ func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesS
 	return sums, order.OrUnavailable(err)
 }
 
-// Money is a number of payments, with their amounts.
-type Money struct{ Payments, Cents int64 }
+// Flow is a number of payments, with their amounts.
+type Flow struct{ Payments, Cents int64 }
 
 // Taken is the money that came in and the money that went back since a time, whatever became of its orders.
-type Taken struct{ Received, Returned Money }
+type Taken struct{ Received, Returned Flow }
 
 // Taken returns what a shop, or with 0 all shops, took and gave back since a time, without rehearsals.
 // order.ErrUnavailable.

@@ -88,8 +88,8 @@ func (c *subscribedShops) forget() {
 func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
 		Prepare: l.subscribed.prepare, Changed: announce, Turned: l.announceTurns,
-		CalledOff: l.announceCallOff,
-		Wants:     func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
+		CalledOff: l.announceCallOff, PaymentChanged: l.announcePayment,
+		Wants: func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
 	}
 }
 
@@ -126,6 +126,22 @@ func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
 	row := newEventRow(e)
 	if err := tx.Create(&row).Error; err != nil {
 		return fmt.Errorf("writing the event of a sale: %w", err)
+	}
+	return nil
+}
+
+// announcePayment writes the event that a payment has changed, if an endpoint waits for it.
+func (l *Ledger) announcePayment(tx *gorm.DB, c order.PaymentChange) error {
+	if !wanted(l.subscribed.known(), c.Terms.ShopID) {
+		return nil
+	}
+	e, err := dispatch.EventOfPayment(c)
+	if err != nil {
+		return err
+	}
+	row := newEventRow(e)
+	if err := tx.Create(&row).Error; err != nil {
+		return fmt.Errorf("writing the event of a payment: %w", err)
 	}
 	return nil
 }

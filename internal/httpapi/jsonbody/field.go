@@ -195,7 +195,7 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 			if !ok {
 				return wrongType(t)
 			}
-			at, reason := ParseTime(s, zone)
+			at, reason := invalid.Time(s, zone)
 			if reason != "" {
 				return wrongValue(reason, invalid.Clip(s))
 			}
@@ -203,33 +203,6 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 			return wrong{}
 		},
 	}
-}
-
-// ParseTime reads a time as [Time] does. The reason is empty if the text is one.
-func ParseTime(text string, zone *time.Location) (at time.Time, reason invalid.Reason) {
-	at, err := time.Parse(time.RFC3339, text)
-	if err == nil {
-		return at, ""
-	}
-	wall, err := time.Parse(zoneless, text)
-	if err != nil {
-		return time.Time{}, invalid.Malformed
-	}
-	at, exists := inZone(wall, zone)
-	if !exists {
-		return time.Time{}, invalid.Skipped
-	}
-	return at, ""
-}
-
-const zoneless = "2006-01-02T15:04:05"
-
-// inZone returns when clocks in a zone show what wall shows in UTC; false if they never do, because they are put
-// forward then. Of a time that they show twice it returns one.
-func inZone(wall time.Time, zone *time.Location) (time.Time, bool) {
-	at := time.Date(wall.Year(), wall.Month(), wall.Day(), wall.Hour(), wall.Minute(), wall.Second(),
-		wall.Nanosecond(), zone)
-	return at, at.Format(zoneless) == wall.Format(zoneless)
 }
 
 // kindOf names the type of a JSON value as JSON Schema does.

@@ -147,6 +147,20 @@ func (q Query) Flag(name string) (bool, *invalid.Problem) {
 	return false, invalid.New(name, invalid.Malformed, invalid.Boolean, invalid.Data{"value": invalid.Clip(text)})
 }
 
+// Time returns the time under a name, as invalid.Time reads it; zero when it is not there.
+func (q Query) Time(name string, zone *time.Location) (time.Time, *invalid.Problem) {
+	text, given, p := q.Text(name)
+	if !given {
+		return time.Time{}, p
+	}
+	at, reason := invalid.Time(text, zone)
+	if reason != "" {
+		return time.Time{}, invalid.New(name, reason, invalid.ZonedTime,
+			invalid.Data{"value": invalid.Clip(text), "zone": zone.String()})
+	}
+	return at, nil
+}
+
 // Duration returns the duration, at most longest, under a name; 0 when it is not there.
 func (q Query) Duration(name string, longest time.Duration) (time.Duration, *invalid.Problem) {
 	text, given, p := q.Text(name)

@@ -78,6 +78,7 @@ type unwindingJSON struct {
 	Redeemed  tallyJSON `json:"redeemed"`
 	Lapsed    tallyJSON `json:"lapsed"`
 	Free      tallyJSON `json:"free"`
+	Disputed  tallyJSON `json:"disputed"`
 	NoPayment tallyJSON `json:"noPayment"`
 
 	Left []leftJSON `json:"left"` // the orders that are left to staff, newest first
@@ -134,8 +135,9 @@ func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindin
 		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Issued: u.Issued, Kept: u.Kept,
 		Unpaid: of(order.FateUnpaid), Paid: of(order.FatePaid), Refunding: of(order.FateRefunding),
 		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
-		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), NoPayment: of(order.FateNoPayment),
-		Left: make([]leftJSON, len(left)),
+		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), Disputed: of(order.FateDisputed),
+		NoPayment: of(order.FateNoPayment),
+		Left:      make([]leftJSON, len(left)),
 	}
 	if !u.CalledOff.IsZero() {
 		view.Withdrawn, view.Pending, view.Unwound = u.Withdrawn, u.Pending(), !u.Pending()

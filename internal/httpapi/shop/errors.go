@@ -153,9 +153,17 @@ var coreRules = []httpkit.Rule{
 		Detail:  "There is no payment with this id.",
 		English: "There is no such payment.", Chinese: "支付单不存在",
 	}},
+	{Matches: httpkit.Is(order.ErrDisputed), Failure: httpkit.Failure{
+		Code: "PAYMENT_DISPUTED", Status: http.StatusConflict, Title: "The payment is disputed",
+		Detail: "The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go " +
+			"back twice. The dispute decides.",
+		English: "The payment is disputed at its provider. Nothing goes back until that is decided.",
+		Chinese: "该付款正处于争议中，裁定前无法退款",
+	}},
 	{Matches: httpkit.Is(order.ErrWrongAmount), Failure: httpkit.Failure{
 		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",
-		Detail:  "The amount is not the payment's. Nothing was recorded.",
+		Detail: "The amount is not the payment's, or cannot be what has gone back or is disputed of it. " +
+			"Nothing was recorded.",
 		English: "The amount does not match.", Chinese: "支付金额不一致",
 	}},
 	{Matches: httpkit.Is(order.ErrBadNotice), Failure: httpkit.Failure{

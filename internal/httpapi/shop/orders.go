@@ -12,7 +12,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/invalid"
@@ -77,10 +76,7 @@ func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) 
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err
 	}
-	views := make([]adminPaymentJSON, len(payments))
-	for i, p := range payments {
-		views[i] = paymentView(p)
-	}
+	views := a.paymentViews(payments)
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
 		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
@@ -132,7 +128,7 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	userID, badUser := values.ID("userId", voucher.MaxID)
 	f, badFilter := filter(values, recordedStatuses()...)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
-	payment, badPayment := paymentName(values)
+	payment, badPayment := httpkit.PaymentName(values)
 	code, asked, badCode := values.Text("code")
 	from, to, badTimes := a.window(values)
 	n, badLimit := values.Limit()
@@ -196,22 +192,12 @@ func (a *API) moment(values param.Query, name string) (time.Time, *invalid.Probl
 	if !given {
 		return time.Time{}, bad
 	}
-	at, reason := jsonbody.ParseTime(text, a.cfg.Zone)
+	at, reason := invalid.Time(text, a.cfg.Zone)
 	if reason != "" {
 		return at, invalid.New(name, reason, invalid.ZonedTime,
 			invalid.Data{"value": invalid.Clip(text), "zone": a.cfg.Zone.String()})
 	}
 	return at, nil
-}
-
-// paymentName returns what the query asks for: a payment's id or a provider's reference of one; "" for any.
-func paymentName(values param.Query) (string, *invalid.Problem) {
-	text, given, bad := values.Text("payment")
-	if given && (text == "" || order.CheckReference(text) != nil) {
-		return "", invalid.New("payment", invalid.Malformed, invalid.Length,
-			invalid.Data{"value": invalid.Clip(text), "min": 1, "max": order.MaxReference})
-	}
-	return text, bad
 }
 
 // OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter

@@ -25,8 +25,8 @@ type Payments interface {
 	// order is paid at once, and has no URL. order.ErrNotFound, *order.StateError, order.ErrNoProvider,
 	// order.ErrUnavailable.
 	Pay(ctx context.Context, userID, orderID int64) (p order.Payment, payURL string, err error)
-	// Confirm records that the provider has the money. Repeating it is harmless. order.ErrBadNotice,
-	// order.ErrNoPayment, order.ErrWrongAmount.
+	// Confirm records what the provider tells: it has the money, money has gone back, the buyer disputes the payment.
+	// Repeating it is harmless. order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount.
 	Confirm(ctx context.Context, n order.Notice) error
 	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded.
 	// Repeating it is harmless. order.ErrNotFound, *order.StateError.
@@ -48,35 +48,16 @@ type CallbackReader func(header http.Header) (read func(body []byte) (order.Noti
 type paymentJSON struct {
 	OrderID   string `json:"orderId"`
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"`           // cents
+	Amount    int64  `json:"amount"` // cents
+	Currency  string `json:"currency"`
 	PayURL    string `json:"payUrl,omitempty"` // absent when there is nothing left to do
 	State     string `json:"state"`
-}
-
-// adminPaymentJSON is a payment as admins read it, with what finds it at the provider.
-type adminPaymentJSON struct {
-	PaymentID   string     `json:"paymentId"`
-	Amount      int64      `json:"amount"` // cents
-	State       string     `json:"state"`
-	Provider    string     `json:"provider,omitempty"`
-	Reference   string     `json:"reference,omitempty"` // the provider's own id of it
-	CreateTime  *time.Time `json:"createTime"`
-	ReceiveTime *time.Time `json:"receiveTime,omitempty"`
-	RefundTime  *time.Time `json:"refundTime,omitempty"`
-}
-
-func paymentView(p order.Payment) adminPaymentJSON {
-	return adminPaymentJSON{
-		PaymentID: p.ID, Amount: p.Amount, State: p.State.String(), Provider: p.Provider, Reference: p.Reference,
-		CreateTime: httpkit.TimeView(p.CreatedAt), ReceiveTime: httpkit.TimeView(p.ReceivedAt),
-		RefundTime: httpkit.TimeView(p.RefundedAt),
-	}
 }
 
 // adminOrderJSON is an order as admins read it, with its payments.
 type adminOrderJSON struct {
 	orderJSON
-	Payments []adminPaymentJSON `json:"payments,omitempty"`
+	Payments []staffPaymentJSON `json:"payments,omitempty"`
 }
 
 // pay answers POST /order/:id/pay.
@@ -90,7 +71,8 @@ func (a *API) pay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) 
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: paymentJSON{
-		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, PayURL: payURL,
+		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount,
+		Currency: a.cfg.Currency, PayURL: payURL,
 		State: p.State.String(),
 	}}}, nil
 }

@@ -28,6 +28,7 @@ type Config struct {
 	VoucherChanges VoucherChanges
 	Orders         Orders
 	Payments       Payments
+	PaymentList    PaymentList
 	Unwindings     Unwindings // only together with VoucherChanges
 	Audit          Audit
 	DeadLetters    DeadLetters // only together with Audit
@@ -63,6 +64,8 @@ type Config struct {
 	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
 	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
 	Callbacks map[string]CallbackReader
+	// Currency is that of all amounts, a code of ISO 4217.
+	Currency string
 	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or
 	// refused with RequireProvider.
 	NoProvider, RequireProvider bool

@@ -62,6 +62,24 @@ func TestProblems(t *testing.T) {
 			[]string{"SECKILL_JWT_DIRECT=false", "SECKILL_ISSUERS=issuers.json"},
 			found{"SECKILL_JWT_DIRECT": "is false in the embedded mode, which makes buyers' tokens itself"},
 		},
+		"a currency in small letters": {
+			[]string{"SECKILL_CURRENCY=cny"}, found{"SECKILL_CURRENCY": `is "cny"`},
+		},
+		"no currency": {
+			[]string{"SECKILL_CURRENCY= "}, found{"SECKILL_CURRENCY": `is ""`},
+		},
+		"a currency without parts": {
+			[]string{"SECKILL_CURRENCY=JPY"}, found{"SECKILL_CURRENCY": `is "JPY"`},
+		},
+		"a currency of a thousand": {
+			[]string{"SECKILL_CURRENCY=KWD"}, found{"SECKILL_CURRENCY": `is "KWD"`},
+		},
+		"two currencies": {
+			[]string{"SECKILL_CURRENCY=CNY EUR"}, found{"SECKILL_CURRENCY": `is "CNY EUR"`},
+		},
+		"no longer a currency": {
+			[]string{"SECKILL_CURRENCY=DEM"}, found{"SECKILL_CURRENCY": `is "DEM"`},
+		},
 		"a colour's name": {[]string{"SECKILL_SITE_COLOUR=green"}, found{"SECKILL_SITE_COLOUR": `is "green"`}},
 		"half a colour": {
 			[]string{"SECKILL_SITE_COLOUR=#12345g"}, found{"SECKILL_SITE_COLOUR": `is "#12345g"`},

@@ -212,6 +212,9 @@ type Payment struct {
 	// Required is for shops that must never sell unpaid because a setting is missing.
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
+	// Currency cannot be changed once the database has it: what was sold would become worth something else.
+	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments, in the API, CSV files, events and pages; one with hundredths. The first start writes it into the database; a start with another one is refused"`
+
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 

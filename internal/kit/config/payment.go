@@ -10,6 +10,7 @@ const (
 
 // checkPayment resolves auto, and requires a secret for a provider outside the embedded mode.
 func checkPayment(c *Config, ps *problems) {
+	checkCurrency(c.Payment.Currency, ps)
 	const secret, callback = "SECKILL_PAYMENT_SECRET", "SECKILL_PAYMENT_CALLBACK_URL"
 	embedded := c.Embedded() && c.Stores.Embedded != "never"
 	if c.Payment.Provider == "auto" {

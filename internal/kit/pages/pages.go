@@ -21,7 +21,7 @@ const (
 )
 
 // Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
-// {{.NoProvider}}, {{.NoCodes}}, {{.Name}}, {{.ProvidersText}}.
+// {{.NoProvider}}, {{.NoCodes}}, {{.Currency}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
@@ -29,6 +29,8 @@ type Site struct {
 	NoProvider bool
 	// NoCodes: no order has a code that a till redeems.
 	NoCodes bool
+	// Currency is that of all amounts, a code of ISO 4217.
+	Currency string
 	// Providers are by whom users sign in; none: by a token.
 	Providers []Provider
 	// Name is the shop's name; empty: the product's.

@@ -212,6 +212,28 @@ func (f *fakeLedger) Receive(_ context.Context, n order.Notice) (p order.Payment
 	return p, o, err
 }
 
+func (f *fakeLedger) TakeNotice(_ context.Context, n order.Notice) (p order.Payment, o order.Order, err error) {
+	err = f.Call("notice", func() error {
+		var known bool
+		if p, known = f.payments[n.PaymentID]; !known {
+			return order.ErrNoPayment
+		}
+		if p.Flow, err = p.After(n, p.Amount); err != nil {
+			return err
+		}
+		if o, err = f.find(0, p.OrderID); err != nil {
+			return err
+		}
+		if p.AllGone() && p.State == order.PaymentReceived {
+			p.State = order.PaymentRefunding
+			o, err = f.move(o, order.RequestRefund)
+		}
+		f.put(p)
+		return err
+	})
+	return p, o, err
+}
+
 func (f *fakeLedger) AskRefund(_ context.Context, owner, orderID int64) (o order.Order, err error) {
 	err = f.Call("ask", func() error {
 		if o, err = f.find(owner, orderID); err != nil || o.Status == order.Refunding || o.Status == order.Refunded {
@@ -378,6 +400,7 @@ type fakeProvider struct {
 	mu       sync.Mutex
 	begun    []string
 	back     []string       // payments whose money went back, in order
+	cents    int64          // that went back in all
 	refusals map[string]int // how many refunds of a payment fail; -1: all
 	away     bool
 	silent   bool                       // it answers no refund
@@ -409,6 +432,6 @@ func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {
 		f.refusals[p.ID]--
 		return ordertest.ErrAway
 	}
-	f.back = append(f.back, p.ID)
+	f.back, f.cents = append(f.back, p.ID), f.cents+p.Rest()
 	return nil
 }

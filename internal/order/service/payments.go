@@ -118,15 +118,28 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, erro
 	return payments, order.OrUnavailable(err)
 }
 
-// Confirm takes the provider's notice that it has the money for a payment. It returns ErrBadNotice for an impossible
-// id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable, after which the provider must repeat the notice. Repeating is
-// harmless.
+// Confirm takes the provider's notice: it has the money for a payment, money has gone back, or the buyer disputes it.
+// It returns ErrBadNotice for an impossible id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable, after which the
+// provider must repeat the notice. Repeating is harmless.
 func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
-	_, err := p.receive(ctx, n)
-	return err
+	if n.Kind == order.NoticePaid {
+		_, err := p.receive(ctx, n)
+		return err
+	}
+	payment, o, err := p.ledger.TakeNotice(ctx, n)
+	if err != nil {
+		return order.OrUnavailable(err)
+	}
+	p.log.InfoContext(ctx, "the provider tells of a payment that was received", "payment", payment.ID, "order", o.ID,
+		"returned", payment.Returned, "dispute", payment.Dispute.String())
+	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
+	if payment.State == order.PaymentRefunding {
+		p.Wake()
+	}
+	return nil
 }
 
 func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, error) {

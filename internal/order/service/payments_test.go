@@ -255,6 +255,49 @@ func TestRefund(t *testing.T) {
 	}
 }
 
+// What goes back at the provider ends as a refund that the provider is not asked for; only what is left is asked for.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		paidBy(p, 66, "pay_1", 500)
+		paidBy(p, 67, "pay_2", 500)
+		defer runPayments(t, p)()
+		tell := func(n order.Notice) {
+			t.Helper()
+			if err := p.payments.Confirm(t.Context(), n); err != nil {
+				t.Errorf("%+v: %v", n, err)
+			}
+			synctest.Wait()
+		}
+		state := func(id string) order.PaymentState {
+			p.ledger.Mu.Lock()
+			defer p.ledger.Mu.Unlock()
+			return p.ledger.payments[id].State
+		}
+		tell(order.Notice{Kind: order.NoticeReturned, PaymentID: "pay_1", Amount: 200})
+		tell(order.Notice{Kind: order.NoticeReturned, PaymentID: "pay_2", Amount: 200})
+		if state("pay_1") != order.PaymentReceived || len(p.provider.back) != 0 {
+			t.Errorf("after a part: %s, %v", state("pay_1"), p.provider.back)
+		}
+		tell(order.Notice{Kind: order.NoticeReturned, PaymentID: "pay_1", Amount: 500})
+		if state("pay_1") != order.PaymentRefunded || len(p.provider.back) != 0 {
+			t.Errorf("after all: %s, %v", state("pay_1"), p.provider.back)
+		}
+		if o, err := p.payments.Refund(t.Context(), 2, 67); err != nil || o.Status != order.Refunded {
+			t.Errorf("the rest of the other: %s, %v", o.Status, err)
+		}
+		if !slices.Equal(p.provider.back, []string{"pay_2"}) || p.provider.cents != 300 {
+			t.Errorf("asked for %v, %d cents", p.provider.back, p.provider.cents)
+		}
+		for _, n := range []order.Notice{{Kind: 9, PaymentID: "pay_1"}, {Kind: -1, PaymentID: "pay_1"}} {
+			if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, order.ErrBadNotice) {
+				t.Errorf("%+v: %v", n, err)
+			}
+		}
+	})
+}
+
 func TestRefundOfWhatCannotBe(t *testing.T) {
 	t.Parallel()
 	for _, s := range []order.Status{order.Unpaid, order.Redeemed, order.Cancelled, order.Failed, order.Queued} {

@@ -46,13 +46,22 @@ type PaymentLedger interface {
 	SetReference(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
+	NoticeLedger
+	RefundLedger
+	LateLedger
+}
+
+// NoticeLedger is the part of PaymentLedger that providers tell.
+type NoticeLedger interface {
 	// Receive records that the provider has the money (order.PaymentState draws what follows), and returns the payment
 	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
 	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once.
 	// ErrNoPayment, even for another provider's payment; ErrWrongAmount.
 	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
-	RefundLedger
-	LateLedger
+	// TakeNotice records what any other kind of notice tells: what has gone back, or a dispute (order.Flow). When all
+	// of a received payment's money has gone, it and its paid order become refunding. It returns both as they are then;
+	// repeating it returns the same. ErrNoPayment, ErrWrongAmount.
+	TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
 }
 
 // RefundLedger is the part of PaymentLedger that gives money back.
@@ -63,9 +72,10 @@ type RefundLedger interface {
 	// audit trail. ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError and
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// Refunding returns up to n payments whose money must go back, the oldest first.
+	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are disputed:
+	// the dispute decides.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
-	// Refunded records that the money has gone back. An order that is refunding by this payment takes the step
+	// Refunded records that all of the money has gone back. An order that is refunding by this payment takes the step
 	// ConfirmRefund, with its operation. It returns the order after that. Repeating it is no error.
 	Refunded(ctx context.Context, paymentID string) (order.Order, error)
 }

@@ -12,8 +12,8 @@ import (
 type Provider interface {
 	// Begin announces the payment to the provider. Repeating it for the same payment is harmless.
 	Begin(ctx context.Context, p order.Payment) (Checkout, error)
-	// Refund sends the money back; the payment has its Reference if the provider has one. Repeating it for the same
-	// payment is harmless.
+	// Refund sends back what is left of the money, Payment.Rest: the provider may have sent a part back before. The
+	// payment has its Reference if the provider has one. Repeating it for the same payment is harmless.
 	Refund(ctx context.Context, p order.Payment) error
 }
 

@@ -97,9 +97,10 @@ func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
 	return err
 }
 
-// sendBack lets the payment's provider send the money back, and records that. A payment of nothing needs no provider.
+// sendBack lets the payment's provider send the money back, and records that. Where nothing is left to send, it asks
+// no provider.
 func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
-	if payment.Amount > 0 {
+	if payment.Rest() > 0 {
 		provider, err := p.providers.of(payment)
 		if err != nil {
 			return err

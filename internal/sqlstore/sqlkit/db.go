@@ -26,6 +26,7 @@ type DB struct {
 	place    string // for people: the schema and its server, or the file
 	now      func() time.Time
 	log      *slog.Logger
+	currency string
 	// before runs before each transaction that writes.
 	before []func(ctx context.Context, db *gorm.DB) error
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
@@ -230,6 +231,9 @@ func (d *DB) dropIdle() {
 	d.pool.SetMaxIdleConns(0)
 	d.pool.SetMaxIdleConns(d.maxConns)
 }
+
+// Currency is that of all amounts, a code of ISO 4217.
+func (d *DB) Currency() string { return d.currency }
 
 // LedgerTime returns the time by the database's clock where there is a server, so that an instance with a wrong clock
 // expires nothing early. As it is read once the rows are locked, times of one order never go backwards.

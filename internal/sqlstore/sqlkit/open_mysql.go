@@ -31,6 +31,8 @@ type Options struct {
 	Timeout time.Duration
 	// CAs are the authorities that sign MySQL's certificate; with them, connections use TLS. nil: as the DSN says.
 	CAs *x509.CertPool
+	// Currency is that of all amounts, a code of ISO 4217.
+	Currency string
 }
 
 const (
@@ -103,7 +105,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 	}
 	d := &DB{
 		db: db, pool: pool, permits: newPermits(o), dialect: MySQL, place: cfg.DBName + " at " + cfg.Addr, now: o.Now,
-		log: o.Log, maxConns: o.MaxConns, ddl: ddlConnector,
+		log: o.Log, maxConns: o.MaxConns, currency: o.Currency, ddl: ddlConnector,
 	}
 	if err := d.bound(db); err != nil {
 		return nil, errors.Join(err, pool.Close())

@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
+// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/payments, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -15,6 +15,7 @@ import { GUARD_TEXTS } from './guard-texts.js';
 import { Live } from './live.js';
 import { Orders } from './orders.js';
 import { Partitions } from './partitions.js';
+import { Payments } from './payments.js';
 import { Report } from './report.js';
 import { Sales } from './sales.js';
 import { Session } from './session.js';
@@ -33,7 +34,7 @@ const client = new AdminClient(session, preferred);
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
+const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, payments: Payments, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
 
 /** The sections that an installation has once. Merchants have none of them. */
 const OF_ADMINS = ['deadletters', 'partitions'];

@@ -49,7 +49,7 @@ export function Report({ id, client, words }) {
     ${r.calledOff && html`<p class="note warn" data-called-off>${t('report.called.off', { time: time(r.calledOff), n: number(r.withdrawn) })} <a href=${`#/voucher/${id}`}>${t('report.called.off.see')}</a></p>`}
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
-      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.received) }), than((l) => money(l.revenue))])}
+      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.received) }), r.returned > 0 && t('returned', { n: money(r.returned), kept: money(r.kept) }), than((l) => money(l.revenue))])}
       ${tile('sold', t('sold'), number(r.sold.units), [sale && t('of', { n: number(r.issued) }), r.calledOff && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(l.sold.units))])}
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
       ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'), r.soldOutTime && than(soldOut)])}

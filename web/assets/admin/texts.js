@@ -7,6 +7,8 @@ import { EVENT_TEXTS } from './event-texts.js';
 import { FORM_TEXTS } from './form-texts.js';
 import { SALE_TEXTS } from './sale-texts.js';
 
+import { SIGN } from '../words.js';
+
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const TEXTS = {
   ...BEFORE_TEXTS, ...CALL_OFF_TEXTS, ...EVENT_TEXTS, ...FORM_TEXTS, ...SALE_TEXTS,
@@ -31,11 +33,13 @@ export const TEXTS = {
   'hand.letters': { en: 'Dead letters: {n}', zh: '死信 {n} 条' },
   'hand.hook': { en: 'A webhook has failed {n} times in a row: {url}', zh: '事件推送连续失败 {n} 次：{url}' },
   'hand.hook.disabled': { en: 'A webhook is disabled: {url}', zh: '事件推送已停用：{url}' },
-  'hand.refunds': { en: 'Refunds that have taken more than an hour: {n}', zh: '退款超过一小时仍未完成的订单：{n}' },
+  'hand.refunds': { en: 'Payments whose money is not back after an hour: {n}', zh: '超过一小时仍未退回的支付：{n}' },
+  'hand.disputes': { en: 'Payments that a buyer disputes: {n}', zh: '买家提出争议的支付：{n}' },
   nowhere: { en: 'Page not found', zh: '页面不存在' },
   'nowhere.says': { en: 'The console has no page at {address}.', zh: '控制台中没有 {address} 这个页面。' },
   'place.vouchers': { en: 'Vouchers', zh: '优惠券' },
   'place.sales': { en: 'Sales', zh: '活动' },
+  'place.payments': { en: 'Payments', zh: '支付' },
   'place.orders': { en: 'Orders', zh: '订单' },
   'place.deadletters': { en: 'Dead letters', zh: '死信' },
   'place.webhooks': { en: 'Webhooks', zh: '事件推送' },
@@ -106,6 +110,14 @@ export const TEXTS = {
   'payment.received': { en: 'received', zh: '已收款' },
   'payment.late': { en: 'came late', zh: '逾期到账' },
   'payment.refunding': { en: 'going back', zh: '退款中' },
+  'payment.returned': { en: 'Gone back', zh: '已退回' },
+  'payment.kept': { en: 'Kept', zh: '余额' },
+  dispute: { en: 'Dispute', zh: '争议' },
+  'dispute.any': { en: 'Any dispute', zh: '不限争议' },
+  'dispute.open': { en: 'disputed', zh: '争议中' },
+  'dispute.won': { en: 'dispute won', zh: '争议胜诉' },
+  'dispute.lost': { en: 'dispute lost', zh: '争议败诉' },
+  'payments.none': { en: 'No payments like that.', zh: '没有符合条件的支付。' },
   'payment.refunded': { en: 'gone back', zh: '已退款' },
   'partition.n': { en: 'partition {n}', zh: '分区 {n}' },
   'partitions.intro': { en: 'Each sale is in one partition, whose orders wait in a stream of its own. On a Redis Cluster, partitions lie on several nodes. “server partition” closes, opens and removes them.', zh: '每个活动位于一个分区，各分区有独立的订单队列。在 Redis Cluster 上，分区分布于多个节点。用 “server partition” 命令关闭、开启或移除分区。' },
@@ -126,6 +138,7 @@ export const TEXTS = {
   'filter.userId': { en: 'User', zh: '用户编号' },
   'filter.voucherId': { en: 'Voucher', zh: '优惠券编号' },
   'filter.code': { en: 'Code', zh: '券码' },
+  'filter.reference': { en: 'Reference', zh: '参考号' },
   'filter.from': { en: 'From', zh: '从' },
   'filter.to': { en: 'To', zh: '到' },
   'filter.payment': { en: 'Payment', zh: '支付单号' },

@@ -25,6 +25,7 @@ export const TEXTS = {
   'says.COUPON_RESERVED': { en: 'In use at a till', zh: '正在核销中' },
   'says.RESERVATION_OVER': { en: 'Please start again', zh: '请重新操作' },
   'says.COUPON_LAPSED': { en: 'Past its date', zh: '已过期' },
+  'says.COUPON_DISPUTED': { en: 'Disputed', zh: '付款有争议' },
   'says.COUPON_VOID': { en: 'Refunded', zh: '已退款' },
   'says.INVALID': { en: 'Not a code', zh: '券码有误' },
   'says.TOO_MANY_WRONG_CODES': { en: 'Please wait', zh: '请稍候' },

@@ -34,7 +34,7 @@ func Types() []Type {
 	for _, k := range ofWaitlists() {
 		types = append(types, TypeOfTurn(k))
 	}
-	return append(types, SaleCalledOff)
+	return append(append(types, SaleCalledOff), ofPayments()...)
 }
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
@@ -112,6 +112,7 @@ type orderData struct {
 	UserID        int64      `json:"userId"`
 	Quantity      int64      `json:"quantity"`
 	Amount        int64      `json:"amount"` // cents
+	Currency      string     `json:"currency"`
 	Status        string     `json:"status"`
 	Reason        string     `json:"reason,omitempty"` // why it failed
 	Why           string     `json:"why,omitempty"`    // in English
@@ -136,7 +137,8 @@ func EventOf(c order.Change) (Event, error) {
 	}
 	return e.withBody(orderData{
 		ID: strconv.FormatInt(o.ID, 10), ShopID: shopID, VoucherID: o.VoucherID, UserID: o.UserID,
-		Quantity: o.Quantity.Units(), Amount: o.Amount, Status: o.Status.String(), Reason: string(o.Reason),
+		Quantity: o.Quantity.Units(), Amount: o.Amount, Currency: c.Terms.Currency,
+		Status: o.Status.String(), Reason: string(o.Reason),
 		Why: why.In(words.English), WhyCode: why.Code(), Until: why.Until(),
 		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
 		PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),

@@ -1,0 +1,72 @@
+package httpkit
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// PaymentQuery is the option with the names by which a query selects payments.
+func PaymentQuery(r *Route) {
+	Query("payment", "orderId", "voucherId", "shopId", "state", "dispute", "from", "to")(r)
+}
+
+// ReadPaymentFilter returns the payments that a query selects: a merchant's shop's only. Times without a zone are read
+// in the zone. Besides the problems of the query it returns ErrNoShop for another shop than the merchant's.
+func ReadPaymentFilter(
+	values param.Query, who Identity, zone *time.Location,
+) (f order.PaymentFilter, problems []*invalid.Problem, err error) {
+	var bad [8]*invalid.Problem
+	f.Name, bad[0] = PaymentName(values)
+	f.OrderID, bad[1] = values.ID("orderId", math.MaxInt64)
+	f.VoucherID, bad[2] = values.ID("voucherId", voucher.MaxID)
+	f.ShopID, bad[3] = values.ID("shopId", voucher.MaxID)
+	states := order.PaymentStates()
+	var i int
+	if i, bad[4] = oneOf(values, "state", states); i >= 0 {
+		f.State = states[i]
+	}
+	disputes := order.Disputes()
+	if i, bad[5] = oneOf(values, "dispute", disputes); i >= 0 {
+		f.Dispute = &disputes[i]
+	}
+	f.From, bad[6] = values.Time("from", zone)
+	f.To, bad[7] = values.Time("to", zone)
+	if f.ShopID, err = who.Within(f.ShopID); err != nil {
+		return f, nil, err
+	}
+	return f, bad[:], nil
+}
+
+// PaymentName returns what a query asks for: a payment's id or a provider's reference of one; "" for any.
+func PaymentName(values param.Query) (string, *invalid.Problem) {
+	text, given, bad := values.Text("payment")
+	if given && (text == "" || order.CheckReference(text) != nil) {
+		return "", invalid.New("payment", invalid.Malformed, invalid.Length,
+			invalid.Data{"value": invalid.Clip(text), "min": 1, "max": order.MaxReference})
+	}
+	return text, bad
+}
+
+// oneOf returns which of the words stands under a name; -1 for none.
+func oneOf[T interface{ String() string }](values param.Query, name string, of []T) (int, *invalid.Problem) {
+	text, given, bad := values.Text(name)
+	if !given {
+		return -1, bad
+	}
+	words := make([]string, len(of))
+	for i, word := range of {
+		words[i] = word.String()
+	}
+	i := slices.Index(words, text)
+	if i < 0 {
+		bad = invalid.New(name, invalid.Malformed, invalid.OneOf,
+			invalid.Data{"value": invalid.Clip(text), "values": words})
+	}
+	return i, bad
+}

@@ -1,0 +1,126 @@
+package shop
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
+)
+
+// PaymentList reads payments: *sqlstore.Store. Both methods may return order.ErrUnavailable.
+type PaymentList interface {
+	// FindPayments returns payments that the filter selects, from behind the one with the number before, newest first,
+	// at most limit.
+	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
+	// Payment returns one payment. order.ErrNoPayment.
+	Payment(ctx context.Context, id string) (order.Payment, error)
+}
+
+// staffPaymentJSON is a payment as staff read it, with what finds it at the provider.
+type staffPaymentJSON struct {
+	PaymentID string `json:"paymentId"`
+	OrderID   string `json:"orderId"`
+	VoucherID int64  `json:"voucherId"`
+	ShopID    int64  `json:"shopId"`
+	UserID    int64  `json:"userId"`
+	Amount    int64  `json:"amount"` // cents
+	Currency  string `json:"currency"`
+	State     string `json:"state"`
+	Provider  string `json:"provider,omitempty"`
+	Reference string `json:"reference,omitempty"` // the provider's own id of it
+	Returned  int64  `json:"returned"`            // cents that have gone back as refunds
+	Kept      int64  `json:"kept"`                // cents that were received and have not gone back
+	Dispute   string `json:"dispute"`
+	Disputed  int64  `json:"disputed,omitempty"` // cents that the dispute is about
+
+	CreateTime    *time.Time `json:"createTime"`
+	ReceiveTime   *time.Time `json:"receiveTime,omitempty"`
+	RefundingTime *time.Time `json:"refundingTime,omitempty"`
+	RefundTime    *time.Time `json:"refundTime,omitempty"`
+	DisputeTime   *time.Time `json:"disputeTime,omitempty"` // when the dispute came to its state
+}
+
+func (a *API) paymentViews(payments []order.Payment) []staffPaymentJSON {
+	views := make([]staffPaymentJSON, len(payments))
+	for i, p := range payments {
+		views[i] = staffPaymentJSON{
+			PaymentID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID, ShopID: p.ShopID,
+			UserID: p.UserID, Amount: p.Amount, Currency: a.cfg.Currency, State: p.State.String(),
+			Provider: p.Provider, Reference: p.Reference, Returned: p.Returned, Kept: p.Kept(),
+			Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: httpkit.TimeView(p.CreatedAt),
+			ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundingTime: httpkit.TimeView(p.RefundingAt),
+			RefundTime: httpkit.TimeView(p.RefundedAt), DisputeTime: httpkit.TimeView(p.DisputedAt),
+		}
+	}
+	return views
+}
+
+// findPayments answers GET /admin/payment: payments, newest first, in pages. next, if there are more, is the value of
+// before for the following page. A merchant sees only their own shop's payments.
+func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	values, badQuery := param.ParseQuery(c.Request)
+	f, badFilter, err := httpkit.ReadPaymentFilter(values, who, a.cfg.Zone)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	n, badLimit := values.Limit()
+	cursor, badCursor := values.Before()
+	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor)...); err != nil {
+		return httpkit.Answer{}, err
+	}
+	// One more shows whether a page follows.
+	payments, err := a.cfg.PaymentList.FindPayments(c.Request.Context(), f, cursor, n+1)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	next := ""
+	if len(payments) > n {
+		payments = payments[:n]
+		next = strconv.FormatInt(payments[n-1].Number, 10)
+	}
+	page := httpkit.Envelope{Data: a.paymentViews(payments), Next: next}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+}
+
+// paymentID reads the id in the path. A text that can be no payment's id is the id of none.
+func paymentID(c *gin.Context) (string, error) {
+	id := c.Param("id")
+	if (order.Notice{PaymentID: id}).Check() != nil {
+		return "", order.ErrNoPayment
+	}
+	return id, nil
+}
+
+// findPayment answers GET /admin/payment/:id.
+func (a *API) findPayment(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+	id, err := paymentID(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	view := a.paymentViews([]order.Payment{p})[0]
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
+}
+
+// ownPayment returns order.ErrNoPayment unless the payment in the path is of the shop.
+func (a *API) ownPayment(c *gin.Context, shop int64) error {
+	id, err := paymentID(c)
+	if err != nil {
+		return err
+	}
+	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), id)
+	if err == nil && p.ShopID != shop {
+		err = order.ErrNoPayment
+	}
+	return err
+}

@@ -1,0 +1,143 @@
+package order
+
+import (
+	"fmt"
+	"time"
+)
+
+// Dispute is how a buyer's dispute of a payment stands. Its numbers are the ones stored, and it only goes up: notices
+// may come in any order.
+type Dispute int8
+
+// The states of a dispute.
+const (
+	DisputeNone Dispute = 0
+	DisputeOpen Dispute = 1
+	DisputeWon  Dispute = 2 // by the shop
+	DisputeLost Dispute = 3 // by the shop; final
+)
+
+var disputeNames = [...]string{"none", "open", "won", "lost"}
+
+// Disputes returns all states of disputes.
+func Disputes() []Dispute { return []Dispute{DisputeNone, DisputeOpen, DisputeWon, DisputeLost} }
+
+// String returns the state's name as shown to people and clients.
+func (d Dispute) String() string {
+	if d < DisputeNone || int(d) >= len(disputeNames) {
+		return "unknown"
+	}
+	return disputeNames[d]
+}
+
+// Bars reports whether tills redeem nothing that was paid with a payment in this dispute.
+func (d Dispute) Bars() bool { return d == DisputeOpen || d == DisputeLost }
+
+// Flow is what has become of a payment's money after it was received, as the provider has told it.
+type Flow struct {
+	Returned   int64 // cents that have gone back as refunds, in all
+	Dispute    Dispute
+	Disputed   int64     // cents that the dispute is about; they have gone back, too, once it is lost
+	DisputedAt time.Time // when the dispute came to its state; zero: there is none
+}
+
+// After returns the flow after a notice about a payment of so many cents. The order of notices and their repetition
+// change nothing in the end: of sums the highest counts, of disputes the one that has got furthest. ErrWrongAmount.
+func (f Flow) After(n Notice, amount int64) (Flow, error) {
+	if n.Amount < 1 || n.Amount > amount {
+		return f, fmt.Errorf("%w: %d cents of %d", ErrWrongAmount, n.Amount, amount)
+	}
+	if n.Kind == NoticeReturned {
+		f.Returned = max(f.Returned, n.Amount)
+		return f, nil
+	}
+	switch d := n.dispute(); {
+	case d > f.Dispute:
+		f.Dispute, f.Disputed = d, n.Amount
+	case d == f.Dispute:
+		f.Disputed = max(f.Disputed, n.Amount)
+	}
+	return f, nil
+}
+
+// dispute returns the state of the dispute that a notice tells.
+func (n Notice) dispute() Dispute {
+	switch n.Kind {
+	case NoticeDisputed:
+		return DisputeOpen
+	case NoticeDisputeWon:
+		return DisputeWon
+	case NoticeDisputeLost:
+		return DisputeLost
+	default:
+		return DisputeNone
+	}
+}
+
+// Gone returns the cents that have gone back: as refunds, and by a dispute that was lost. A provider that took a
+// refunded payment's money a second time makes it more than the payment's.
+func (f Flow) Gone() int64 {
+	if f.Dispute == DisputeLost {
+		return f.Returned + f.Disputed
+	}
+	return f.Returned
+}
+
+// Rest returns the cents that a refund has to send back.
+func (p Payment) Rest() int64 { return max(0, p.Amount-p.Gone()) }
+
+// AllGone reports whether all of the money has gone back, so that nothing is left to send.
+func (p Payment) AllGone() bool { return p.Amount > 0 && p.Rest() == 0 }
+
+// Received returns the cents that the provider has taken for the shop.
+func (p Payment) Received() int64 {
+	if p.ReceivedAt.IsZero() {
+		return 0
+	}
+	return p.Amount
+}
+
+// Kept returns the cents that were received and have not gone back.
+func (p Payment) Kept() int64 {
+	if p.ReceivedAt.IsZero() {
+		return 0
+	}
+	return p.Amount - p.Gone()
+}
+
+// Why says in the order's history what a notice about the payment's flow has told; all: no money is left.
+func (n Notice) Why(all bool) Why {
+	switch n.Kind {
+	case NoticeDisputed:
+		return DisputeOpened
+	case NoticeDisputeWon:
+		return DisputeDecided
+	case NoticeDisputeLost:
+		return DisputeGone
+	default:
+		if all {
+			return MoneyReturned
+		}
+		return PartReturned
+	}
+}
+
+// PaymentChange is what a provider's notice has done to a payment after its money was received.
+type PaymentChange struct {
+	Order   Order // of the payment, with a Revision that counts this change
+	Terms   Terms // of the order's voucher
+	Payment Payment
+	Kind    NoticeKind
+	At      time.Time
+}
+
+// PaymentFilter chooses payments. A zero field does not restrict.
+type PaymentFilter struct {
+	Name      string // a payment's id, or a provider's reference of one
+	OrderID   int64
+	VoucherID int64
+	ShopID    int64
+	State     PaymentState
+	Dispute   *Dispute
+	From, To  time.Time // of the payment's CreatedAt; To is exclusive
+}

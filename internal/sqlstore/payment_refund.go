@@ -1,0 +1,122 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// errNotPaid: the service cannot refund a paid order without a payment.
+var errNotPaid = errors.New("the order was paid without a payment")
+
+// errNotRefunding: a provider cannot have sent back money that was not to go back.
+var errNotRefunding = errors.New("the payment's money is not going back")
+
+// AskRefund implements service.PaymentLedger.
+func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
+	var rows []orderRow
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, err := lockOrder(tx, orderID, owner)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		if row.Status == order.Refunding || row.Status == order.Refunded {
+			return nil // asked before
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		return s.refund(tx, rows, cause{by: order.Owner, at: now})
+	})
+	if err != nil {
+		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
+	}
+	return rows[0].order(), nil
+}
+
+// refund begins to send back the money of a locked order. One that cost nothing is refunded at once.
+func (s *Store) refund(tx *gorm.DB, rows []orderRow, c cause) error {
+	row := rows[0]
+	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
+		return err
+	}
+	p, err := paymentOf(tx, row.ID, order.PaymentReceived)
+	if err != nil {
+		return err
+	}
+	if p == nil && row.Amount > 0 {
+		return errNotPaid
+	}
+	if p != nil && p.Dispute == order.DisputeOpen {
+		return &order.NotNowError{Why: order.ErrDisputed}
+	}
+	if err := s.may(tx, row, order.RequestRefund, c); err != nil {
+		return err
+	}
+	if p == nil {
+		return s.refundNothing(tx, rows, c)
+	}
+	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+		return err
+	}
+	return p.sendBack(tx, c.at)
+}
+
+// Refunding implements service.PaymentLedger.
+func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
+	var rows []paymentRow
+	err := s.db.Read(ctx).Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen).
+		Order("create_time, number").Limit(n).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("reading payments that are to go back", err)
+	}
+	payments := make([]order.Payment, len(rows))
+	for i, row := range rows {
+		payments[i] = row.payment()
+	}
+	return payments, nil
+}
+
+// Refunded implements service.PaymentLedger.
+func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
+	var rows []orderRow
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		p, row, err := lockPayment(tx, paymentID)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		switch p.State {
+		case order.PaymentRefunded:
+			return nil // refunded before
+		case order.PaymentRefunding:
+		case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:
+			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		p.State, p.RefundTime = order.PaymentRefunded, &now
+		p.Returned += p.payment().Rest()
+		if err := p.save(tx); err != nil {
+			return err
+		}
+		c := cause{by: order.ByProvider, at: now, why: order.MoneyBack}
+		if p.AcceptTime == nil || row.Status != order.Refunding {
+			return writeHistory(tx, rows, c) // of a payment that the order was not paid with
+		}
+		return s.advance(tx, rows, order.ConfirmRefund, c)
+	})
+	if err != nil {
+		return order.Order{}, sqlkit.ReadError("refunding payment "+paymentID, err)
+	}
+	return rows[0].order(), nil
+}

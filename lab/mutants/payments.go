@@ -1,0 +1,84 @@
+package main
+
+import "seckill/lab/mutant"
+
+// inPayments are those that lose a cent, send one back twice, or hand something out for disputed money.
+func inPayments() []mutant.Mutant {
+	const (
+		store, domain, redemption = "internal/sqlstore/", "internal/order/", "internal/feature/redemption/"
+		report, bank              = "internal/feature/report/", "./test/provider"
+	)
+	return []mutant.Mutant{
+		packageMutant("an older total of what has gone back counts", "./internal/order", "TestFlow", "",
+			mutant.Change{
+				File: domain + "payment_flow.go", From: "f.Returned = max(f.Returned, n.Amount)",
+				To: "f.Returned = n.Amount",
+			}),
+		packageMutant("what has gone back is added up", "./internal/order", "TestFlow", "", mutant.Change{
+			File: domain + "payment_flow.go", From: "f.Returned = max(f.Returned, n.Amount)",
+			To: "f.Returned = f.Returned + n.Amount",
+		}),
+		packageMutant("a dispute that was decided is opened again", "./internal/order", "TestFlow", "",
+			mutant.Change{
+				File: domain + "payment_flow.go", From: "case d > f.Dispute:", To: "case d != f.Dispute:",
+			}),
+		packageMutant("a lost dispute costs nothing", "./internal/order", "TestFlow", "", mutant.Change{
+			File: domain + "payment_flow.go", From: "return f.Returned + f.Disputed", To: "return f.Returned",
+		}),
+		packageMutant("more goes back than was paid", "./internal/order", "TestFlow", "cents:", mutant.Change{
+			File: domain + "payment_flow.go", From: "n.Amount < 1 || n.Amount > amount", To: "n.Amount < 1",
+		}),
+		packageMutant("an order stays paid whose money has gone back", "./internal/sqlstore", "TestTakeNotice", "all:",
+			mutant.Change{
+				File: store + "payment_notice.go", From: "if ends && p.AcceptTime != nil &&",
+				To: "if !ends && p.AcceptTime != nil &&",
+			}),
+		packageMutant("a repeated notice is an event of its own", "./internal/sqlstore", "TestTakeNotice",
+			"a repetition has taken", mutant.Change{
+				File: store + "payment_notice.go", From: "if err != nil || after == before {", To: "if err != nil {",
+			}),
+		packageMutant("a disputed payment is refunded", "./internal/sqlstore", "TestDisputedIsNotRefunded",
+			"a refund of a disputed payment", mutant.Change{
+				File: store + "payment_refund.go", From: "p != nil && p.Dispute == order.DisputeOpen",
+				To: "p != nil && p.Dispute > order.DisputeLost",
+			}),
+		packageMutant("the job sends disputed money back", "./internal/sqlstore", "TestNoticesInAnyOrder",
+			"is to go back while it is disputed", mutant.Change{
+				File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen)`,
+				To: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, -1)`,
+			}),
+		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore", "TestLateMoneyThatHasGone",
+			"the order is paid", mutant.Change{
+				File: store + "complete_operations.go", From: "if left := p.payment(); !left.AllGone() {",
+				To: "if left := p.payment(); !left.AllGone() || left.AllGone() {",
+			}),
+		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills", "redeem:",
+			mutant.Change{File: redemption + "coupon.go", From: "	case c.Disputed:\n", To: "	case c.Disputed && c.CalledOff:\n"}),
+		packageMutant("a till redeems what was lost in a dispute", "./internal/feature/redemption",
+			"TestDisputedAtTills", "lost:", mutant.Change{
+				File: redemption + "ledger_commands.go", From: "[]order.Dispute{order.DisputeOpen, order.DisputeLost}",
+				To: "[]order.Dispute{order.DisputeOpen}",
+			}),
+		packageMutant("a refund sends all of a payment, also what has gone back", bank, "TestStatement", "",
+			mutant.Change{
+				File: "test/provider/bank_test.go", From: `"amount": p.Rest()}, nil)`, To: `"amount": p.Amount}, nil)`,
+			}),
+		packageMutant("what a refund sent back is not noted", bank, "TestStatement", "at the bank", mutant.Change{
+			File: store + "payment_refund.go", From: "p.Returned += p.payment().Rest()", To: "p.Returned += 0",
+		}),
+		packageMutant("a page of payments reads the ones before it", "./internal/sqlstore",
+			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
+				File: store + "payment_list.go", From: `hint := "tb_payment FORCE INDEX (%s)"`,
+				To: `hint := "tb_payment IGNORE INDEX (%s)"`,
+			}),
+		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
+			"another shop", mutant.Change{
+				File: store + "payment_list.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
+			}),
+		packageMutant("a report takes payments that never came", "./internal/feature/report", "TestReportSums",
+			"with payments", mutant.Change{
+				File: report + "ledger.go", From: `"WHERE voucher_id = @voucher AND receive_time IS NOT NULL `,
+				To: `"WHERE voucher_id = @voucher `,
+			}),
+	}
+}

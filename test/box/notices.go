@@ -1,0 +1,48 @@
+package box
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/sandbox"
+)
+
+// Tells sends the server a notice of the sandbox, signed with the secret, and expects it to be taken.
+func (s *Server) Tells(tb testing.TB, secret string, n order.Notice) {
+	tb.Helper()
+	notices, err := sandbox.NewNotices([]byte(secret), time.Now)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	body, signature, err := notices.Write(n)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.tell(tb.Context(), body, signature); err != nil {
+		tb.Fatalf("%+v: %v", n, err)
+	}
+}
+
+func (s *Server) tell(ctx context.Context, body []byte, signature string) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL("/payment/callback"), bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set(sandbox.SignatureHeader, signature)
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	if err := res.Body.Close(); err != nil {
+		return err
+	}
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("answered %s", res.Status)
+	}
+	return nil
+}

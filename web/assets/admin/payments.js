@@ -1,0 +1,68 @@
+// @ts-check
+// Payments: what was taken, what has gone back, and what is disputed; to find, and as a file.
+
+import { html, useState } from '../vendor/htm-preact.js';
+import { Foot, Search, Table, usePages, useFilter } from './parts.js';
+import { save } from './report.js';
+
+const STATES = ['open', 'received', 'late', 'refunding', 'refunded'], DISPUTES = ['open', 'won', 'lost'];
+
+/** The colours of a payment's state. @type {Record<string, string>} */
+const TONES = { received: 'good', late: 'warn', refunding: 'warn' };
+
+/** The colours of a dispute. @type {Record<string, string>} */
+const DISPUTE_TONES = { open: 'warn', won: 'good', lost: 'bad' };
+
+/** What a filter asks the service for: its days begin and end by the browser's clock. @param {Record<string, string>} filter */
+function askedBy({ from, to, ...rest }) {
+  const midnight = (/** @type {string} */ day, /** @type {number} */ later) => {
+    const at = new Date(`${day}T00:00:00`);
+    at.setDate(at.getDate() + later);
+    return Number.isNaN(at.getTime()) ? day : at.toISOString(); // the service says what is wrong with it
+  };
+  return { ...rest, from: from && midnight(from, 0), to: to && midnight(to, 1) };
+}
+
+/** How a payment's dispute stands; nothing without one. @param {any} props */
+export function Dispute({ payment: p, words: { t, money } }) {
+  if (p.dispute === 'none') return null;
+  return html`<span class="tag ${DISPUTE_TONES[p.dispute] ?? ''}" data-dispute=${p.dispute}>${t(`dispute.${p.dispute}`)}${p.disputed !== p.amount && ` · ${money(p.disputed)}`}</span>`;
+}
+
+/** @param {any} props */
+export function Payments({ client, words }) {
+  const { t, time, money } = words;
+  const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'from', 'to']));
+  const [problem, setProblem] = useState('');
+  const asked = askedBy(filter);
+  const pages = usePages(client, '/admin/payment', { ...asked, limit: '50' });
+  const names = { payment: t('filter.reference'), orderId: t('filter.orderId'), voucherId: t('filter.voucherId') };
+  const days = { from: t('filter.from'), to: t('filter.to') };
+  const download = async () => {
+    const query = new URLSearchParams(Object.entries({ ...asked, bom: 'true' }).filter(([, value]) => value !== ''));
+    setProblem(await save(client, `/admin/payments.csv?${query}`, 'payments.csv', t));
+  };
+  /** @param {string} name @param {string} label @param {string} any @param {string[]} values @param {string} texts */
+  const choice = (name, label, any, values, texts) => html`<label class="unseen" for=${name}>${label}</label>
+    <select id=${name} name=${name} class="small-input"><option value="">${any}</option>${values.map((v) => html`<option value=${v} selected=${v === filter[name]}>${t(`${texts}.${v}`)}</option>`)}</select>`;
+  return html`
+    <header class="head"><h1>${t('place.payments')}</h1>
+      <div class="row"><button type="button" class="button small" data-act="save-payments" onClick=${download}>${t('save.payments')}</button></div>
+      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name !== 'payment' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+        ${choice('state', t('state'), t('any.state'), STATES, 'payment')}
+        ${choice('dispute', t('dispute'), t('dispute.any'), DISPUTES, 'dispute')}
+        ${Object.entries(days).map(([name, label]) => html`<label class="row soft small-text" for=${`q-${name}`}>${label} <input id=${`q-${name}`} name=${name} type="date" class="small-input" value=${filter[name]} /></label>`)}
+      <//>
+    </header>
+    <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
+    <${Table} label=${t('place.payments')} rows=${pages.rows ?? []}
+      columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
+      row=${(/** @type {any} */ p) => ({ key: p.paymentId, 'data-payment': p.paymentId, cells: [
+        html`<span class="figures wrap">${p.reference || p.paymentId}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
+        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Dispute} payment=${p} words=${words} />`,
+        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
+        money(p.amount), p.returned ? money(p.returned) : '–', p.receiveTime ? money(p.kept) : '–', time(p.createTime),
+      ] })} />
+    <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t('payments.none')} />
+  `;
+}
