@@ -1415,11 +1415,16 @@ type Event struct {
 	// | `BUYER_AT_LIMIT` | the buyer has bought as many as one may have; the money goes back |
 	// | `BUYER_BELOW_LIMIT` | the buyer may have one more |
 	// | `DISCARDED` | an admin discarded it |
+	// | `DISPUTE_LOST` | the dispute was decided for the buyer |
+	// | `DISPUTE_OPENED` | the buyer disputes the payment |
+	// | `DISPUTE_WON` | the dispute was decided for the shop |
 	// | `DUPLICATE_BUYER` | the buyer had another order |
 	// | `EXTENDED` | valid until {until} from now on |
 	// | `ID_COLLISION` | its number was taken |
 	// | `INVITATION_ACCEPTED` | an invitation of the waiting list was accepted |
 	// | `MONEY_BACK` | the money has gone back |
+	// | `MONEY_RETURNED` | all of the money was sent back at the payment provider |
+	// | `MONEY_RETURNED_IN_PART` | part of the money was sent back at the payment provider |
 	// | `NOTHING_TO_PAY` | there is nothing to pay |
 	// | `NOTHING_TO_PAY_BACK` | there was nothing to pay back |
 	// | `NOT_PAID_IN_TIME` | not paid in time |
@@ -1959,7 +1964,8 @@ type Problem struct {
 	// | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
 	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
 	// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
-	// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's. Nothing was recorded. |
+	// | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
+	// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
 	// | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
 	// | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
 	// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
@@ -1977,6 +1983,7 @@ type Problem struct {
 	// | `RESERVATION_OVER` | 409 | The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew. |
 	// | `COUPON_LAPSED` | 409 | The coupon was valid until a time that has passed. |
 	// | `COUPON_VOID` | 409 | The order's money goes back or has gone back, or its sale was called off. |
+	// | `COUPON_DISPUTED` | 409 | The buyer disputes the payment at its provider, or has got the money back that way. Nothing was redeemed. |
 	// | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
 	// | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
 	// | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
@@ -2076,7 +2083,8 @@ type ProblemSuccess bool
 // | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
 // | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
 // | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
-// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's. Nothing was recorded. |
+// | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
+// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
 // | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
 // | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
 // | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
@@ -2094,6 +2102,7 @@ type ProblemSuccess bool
 // | `RESERVATION_OVER` | 409 | The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew. |
 // | `COUPON_LAPSED` | 409 | The coupon was valid until a time that has passed. |
 // | `COUPON_VOID` | 409 | The order's money goes back or has gone back, or its sale was called off. |
+// | `COUPON_DISPUTED` | 409 | The buyer disputes the payment at its provider, or has got the money back that way. Nothing was redeemed. |
 // | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
 // | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
 // | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
@@ -2695,11 +2704,16 @@ type WebhookTestAnswerSuccess bool
 // | `BUYER_AT_LIMIT` | the buyer has bought as many as one may have; the money goes back |
 // | `BUYER_BELOW_LIMIT` | the buyer may have one more |
 // | `DISCARDED` | an admin discarded it |
+// | `DISPUTE_LOST` | the dispute was decided for the buyer |
+// | `DISPUTE_OPENED` | the buyer disputes the payment |
+// | `DISPUTE_WON` | the dispute was decided for the shop |
 // | `DUPLICATE_BUYER` | the buyer had another order |
 // | `EXTENDED` | valid until {until} from now on |
 // | `ID_COLLISION` | its number was taken |
 // | `INVITATION_ACCEPTED` | an invitation of the waiting list was accepted |
 // | `MONEY_BACK` | the money has gone back |
+// | `MONEY_RETURNED` | all of the money was sent back at the payment provider |
+// | `MONEY_RETURNED_IN_PART` | part of the money was sent back at the payment provider |
 // | `NOTHING_TO_PAY` | there is nothing to pay |
 // | `NOTHING_TO_PAY_BACK` | there was nothing to pay back |
 // | `NOT_PAID_IN_TIME` | not paid in time |

@@ -3010,7 +3010,8 @@ export interface components {
          *     | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
          *     | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
          *     | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
-         *     | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's. Nothing was recorded. |
+         *     | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
+         *     | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
          *     | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
          *     | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
          *     | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
@@ -3028,6 +3029,7 @@ export interface components {
          *     | `RESERVATION_OVER` | 409 | The reservation was released, replaced, or its two minutes have passed. Nothing was redeemed; reserve anew. |
          *     | `COUPON_LAPSED` | 409 | The coupon was valid until a time that has passed. |
          *     | `COUPON_VOID` | 409 | The order's money goes back or has gone back, or its sale was called off. |
+         *     | `COUPON_DISPUTED` | 409 | The buyer disputes the payment at its provider, or has got the money back that way. Nothing was redeemed. |
          *     | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
          *     | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
          *     | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
@@ -3197,11 +3199,16 @@ export interface components {
          *     | `BUYER_AT_LIMIT` | the buyer has bought as many as one may have; the money goes back |
          *     | `BUYER_BELOW_LIMIT` | the buyer may have one more |
          *     | `DISCARDED` | an admin discarded it |
+         *     | `DISPUTE_LOST` | the dispute was decided for the buyer |
+         *     | `DISPUTE_OPENED` | the buyer disputes the payment |
+         *     | `DISPUTE_WON` | the dispute was decided for the shop |
          *     | `DUPLICATE_BUYER` | the buyer had another order |
          *     | `EXTENDED` | valid until {until} from now on |
          *     | `ID_COLLISION` | its number was taken |
          *     | `INVITATION_ACCEPTED` | an invitation of the waiting list was accepted |
          *     | `MONEY_BACK` | the money has gone back |
+         *     | `MONEY_RETURNED` | all of the money was sent back at the payment provider |
+         *     | `MONEY_RETURNED_IN_PART` | part of the money was sent back at the payment provider |
          *     | `NOTHING_TO_PAY` | there is nothing to pay |
          *     | `NOTHING_TO_PAY_BACK` | there was nothing to pay back |
          *     | `NOT_PAID_IN_TIME` | not paid in time |
@@ -3222,7 +3229,7 @@ export interface components {
          *     | `UNKNOWN_VOUCHER` | there is no such sale |
          * @enum {string}
          */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             event: string;
@@ -7819,7 +7826,7 @@ export interface operations {
     downloadAudit: {
         parameters: {
             query?: {
-                /** @description Only orders of this voucher. */
+                /** @description Only of this voucher. */
                 voucherId?: components["parameters"]["OfVoucher"];
                 /** @description Only what this admin changed. */
                 adminId?: components["schemas"]["Id"];

@@ -48,7 +48,7 @@ func TestOrdersAreFoundByTheirIDs(t *testing.T) {
 func (l ledger) readsFew(t *testing.T, most int) func(name string) {
 	t.Helper()
 	if l.Dialect != "sqlite" {
-		read := l.entriesRead(t)
+		read := l.entriesRead(t, "")
 		return func(name string) {
 			if n := read(); n > most {
 				t.Errorf("%s: %d entries are read", name, n)

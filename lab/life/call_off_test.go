@@ -234,8 +234,8 @@ func (w *world) toUnwind() int64 {
 // callOffTold returns how many events tell that the sale was called off, and their number.
 func (w *world) callOffTold(t *rapid.T) (events, number int64) {
 	w.each(t, func(rows *sql.Rows) error { return rows.Scan(&events, &number) },
-		"SELECT COUNT(*), COALESCE(MAX(order_number), 0) FROM tb_webhook_event WHERE type = 'sale.called_off' AND "+
-			"order_id = -4294967296 * ?")
+		"SELECT COUNT(*), COALESCE(MAX(subject_number), 0) FROM tb_webhook_event WHERE type = 'sale.called_off' AND "+
+			"subject = CONCAT('sale-', ?)")
 	return events, number
 }
 

@@ -58,8 +58,8 @@ func inCallingOff() []mutant.Mutant {
 				To: "order.ErrNotFound) && !sale.Retired:",
 			}),
 		historyMutant("the call-off is not told", "./lab/life", "TestLife$", "webhooks are told 0 times",
-			mutant.Change{File: "internal/feature/webhook/ledger_hook.go", From: `		CalledOff: l.announceCallOff,
-`, To: ``}),
+			mutant.Change{File: "internal/feature/webhook/ledger_hook.go", From: `		CalledOff: l.announceCallOff, PaymentChanged`,
+				To: `		PaymentChanged`}),
 		packageMutant("a till redeems what was called off", "./internal/feature/redemption", "TestCalledOffAtTills",
 			"redeem:", mutant.Change{
 				File: redemption + "coupon.go", From: "case c.Status != order.Paid, c.CalledOff:",
@@ -71,8 +71,8 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("an order is unwound and its money stays", ledger, "TestUnwind", "a payment is received",
 			mutant.Change{
-				File: unwind, From: `Update("state", order.PaymentRefunding)`,
-				To: `Update("state", order.PaymentReceived)`,
+				File: unwind, From: `map[string]any{"state": order.PaymentRefunding`,
+				To: `map[string]any{"state": order.PaymentReceived`,
 			}),
 		packageMutant("unpaid orders stay", ledger, "TestUnwind$", "orders are unwound, want 5",
 			mutant.Change{File: unwind, From: `			unpaid = append(unpaid, *row)

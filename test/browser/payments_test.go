@@ -10,8 +10,8 @@ import (
 	"seckill/test/box"
 )
 
-// paid buys a coupon with a price as a user, pays for it, and returns its order and payment.
-func (s *shop) paid(voucher, user int64) (orderID, payment string) {
+// paidWith buys a coupon with a price as a user, pays for it, and returns its order and payment.
+func (s *shop) paidWith(voucher, user int64) (orderID, payment string) {
 	s.tb.Helper()
 	var bought, begun struct{ OrderID, PaymentID string }
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), user, nil, &bought)
@@ -26,10 +26,10 @@ func TestConsolePayments(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
 	voucher := s.onSale("Noodles for two", 9)
-	_, whole := s.paid(voucher, 41)
-	_, part := s.paid(voucher, 42)
-	disputed, about := s.paid(voucher, 43)
-	_, lost := s.paid(voucher, 44)
+	_, whole := s.paidWith(voucher, 41)
+	_, part := s.paidWith(voucher, 42)
+	disputed, about := s.paidWith(voucher, 43)
+	_, lost := s.paidWith(voucher, 44)
 	for _, n := range []order.Notice{
 		{Kind: order.NoticeReturned, PaymentID: part, Amount: 250},
 		{Kind: order.NoticeDisputed, PaymentID: about, Amount: 1000},

@@ -1,6 +1,8 @@
 // @ts-check
 // The form of a voucher: its sections, fields and hints.
 
+import { SIGN } from '../words.js';
+
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const FORM_TEXTS = {
   create: { en: 'New voucher', zh: '新建优惠券' },
@@ -33,8 +35,8 @@ export const FORM_TEXTS = {
   'field.payValue': { en: 'Price', zh: '售价' },
   'field.actualValue': { en: 'Value', zh: '面值' },
   'field.payWithinSeconds': { en: 'To be paid within (seconds)', zh: '支付时限（秒）' },
-  'form.payValue': { en: 'Price (¥)', zh: '售价（元）' },
-  'form.actualValue': { en: 'Value (¥)', zh: '面值（元）' },
+  'form.payValue': { en: `Price (${SIGN})`, zh: `售价（${SIGN}）` },
+  'form.actualValue': { en: `Value (${SIGN})`, zh: `面值（${SIGN}）` },
   'form.unpayable': { en: 'No payment provider is configured: orders of a voucher with a price cannot be paid.', zh: '未配置支付渠道：有售价的优惠券，其订单将无法支付。' },
   'form.payWithin': { en: 'To be paid within (minutes)', zh: '支付时限（分钟）' },
   'field.redeemable': { en: 'Redeemed by code', zh: '凭券码核销' },

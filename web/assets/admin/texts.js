@@ -7,8 +7,6 @@ import { EVENT_TEXTS } from './event-texts.js';
 import { FORM_TEXTS } from './form-texts.js';
 import { SALE_TEXTS } from './sale-texts.js';
 
-import { SIGN } from '../words.js';
-
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const TEXTS = {
   ...BEFORE_TEXTS, ...CALL_OFF_TEXTS, ...EVENT_TEXTS, ...FORM_TEXTS, ...SALE_TEXTS,
