@@ -376,7 +376,7 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		doubtful int64
 	}{
 		"of a lost voucher that had the id": {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 4},
-		"of the sale's own epoch":         {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 3, want: 3},
+		"of the sale's own epoch":           {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 3, want: 3},
 		"nothing was lost":                  {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
 		"nobody has seen anything":          {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
 		"the tail, and no report names it":  {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
