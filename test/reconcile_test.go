@@ -42,7 +42,8 @@ func TestReconcile(t *testing.T) {
 	// An accepted order that is known only from its holder.
 	exec(s.Redis.HIncrBy(t.Context(), s.Redis.SaleKey(b.Voucher), "stock", -1).Err())
 	exec(s.Redis.HSet(t.Context(), s.Redis.BuyersKey(b.Voucher), "77", "4242").Err())
-	reconcile(3, []string{"orders_lost"})
+	const untraced = "the order 4242 of user 77 is in Redis alone: a rebuild records it anew"
+	reconcile(3, []string{"orders_lost", untraced}, "-orders")
 	reconcile(0, []string{"rebuilt", "1 orders are lost", "balanced"}, "-repair")
 
 	// The ledger has too few units: nothing proves which number is wrong.
@@ -66,4 +67,15 @@ func TestReconcile(t *testing.T) {
 		return err
 	})
 	reconcile(0, []string{"balanced"})
+
+	// The database is of before another sale was created.
+	if code, err := s.Servers[0].Terminate(); err != nil || code != 0 {
+		t.Fatalf("exit code %d, %v", code, err)
+	}
+	for _, table := range []string{"tb_seckill_voucher WHERE voucher_id", "tb_voucher WHERE id"} {
+		_, err := s.Ledger.DB.ExecContext(t.Context(), "DELETE FROM "+table+" = ?", other)
+		exec(err)
+	}
+	gone := fmt.Sprintf("voucher %d: Redis has its sale, with 0 orders, and the database has no such sale", other)
+	reconcile(3, []string{"balanced", gone})
 }

@@ -86,7 +86,8 @@ func TestStaffOfProvider(t *testing.T) {
 		"/admin/audit.csv": "," + provider.Issuer() + ",of owners south,",
 	} {
 		for name, token := range map[string]string{"an admin": admin.Token, "the merchant": owner.Token} {
-			r, err := site.Client.Do(t.Context(), box.Request{Method: http.MethodGet, URL: site.URL(path), Token: token})
+			r, err := site.Client.Do(t.Context(),
+				box.Request{Method: http.MethodGet, URL: site.URL(path), Token: token})
 			if err != nil {
 				t.Fatal(err)
 			}

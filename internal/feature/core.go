@@ -66,12 +66,16 @@ type Ledger interface {
 	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
 	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
-	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
-	// most limit.
-	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Note adds an entry to the audit trail.
-	Note(ctx context.Context, e voucher.Entry) error
+	Trail
 	Rehearsals
+}
+
+// Trail is the audit trail.
+type Trail interface {
+	// Entries returns entries that the filter selects, with an id below before, newest first, at most limit.
+	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Note adds an entry.
+	Note(ctx context.Context, e voucher.Entry) error
 }
 
 // Rehearsals reads and removes rehearsed sales, whose rows are the core's.

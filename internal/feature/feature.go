@@ -17,7 +17,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/pages"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
@@ -32,8 +31,9 @@ type Feature struct {
 	Lock string
 	// Check returns its line in the list before a sale, read from the database.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
-	// Settings returns an ErrSettings if the feature cannot be opened with these settings. Open returns it, too.
-	Settings func(config.Config) error
+	// Settings returns an ErrSettings if the feature cannot be opened with Core.Settings, of which alone it knows. Open
+	// returns it, too.
+	Settings func(Core) error
 	// Ledger makes the part that runs in the ledger's transactions. Every process that opens the ledger calls it once,
 	// before it writes anything.
 	Ledger func(db *sqlkit.DB, orders sqlkit.Orders) InLedger
@@ -105,12 +105,12 @@ func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (l
 }
 
 // Settings returns what of the settings is wrong for a feature, or nil. ErrSettings.
-func (l List) Settings(cfg config.Config) error {
+func (l List) Settings(core Core) error {
 	for _, f := range l {
 		if f.Settings == nil {
 			continue
 		}
-		if err := f.Settings(cfg); err != nil {
+		if err := f.Settings(core); err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
 	}

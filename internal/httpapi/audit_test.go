@@ -25,7 +25,8 @@ func TestAudit(t *testing.T) {
 	}
 	const (
 		ninth = `{"id":"9","at":"2026-01-02T12:00:00Z","adminId":7,"account":{"issuer":"https://login.example",` +
-			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"changes":[],"delta":-3,"outcome":"refused"}`
+			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"changes":[],"delta":-3,` +
+			`"outcome":"refused"}`
 		eighth = `{"id":"8","at":"2026-01-02T12:00:00Z","adminId":0,"requestId":"","action":"create","voucherId":5,` +
 			`"changes":[{"field":"title","from":"","to":"券"}]}`
 	)

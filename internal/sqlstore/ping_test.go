@@ -1,7 +1,9 @@
 package sqlstore_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +27,8 @@ func TestPingOfFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
+	var refused error
+	db.Before(func(context.Context, *gorm.DB) error { return refused })
 	db.Pool().SetMaxOpenConns(1) // the limit below is a connection's
 	limit := func(pages string) {
 		t.Helper()
@@ -66,6 +70,9 @@ func TestPingOfFullDisk(t *testing.T) {
 	limit("1000000")
 	ping("without a write since", false)
 	now = now.Add(30 * time.Second)
+	refused = fmt.Errorf("%w: still full", order.ErrUnavailable)
+	ping("when one is tried in vain", false)
+	refused = nil
 	ping("when one is tried", true)
 	ping("afterwards", true)
 }

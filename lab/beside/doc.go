@@ -1,2 +1,2 @@
-// Package beside measures what else the service does while a sale runs: waiting lists and redemption.
+// Package beside measures what else the service does while a sale runs: waiting lists, redemption, and sign-ins.
 package beside

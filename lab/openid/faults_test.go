@@ -21,8 +21,8 @@ const (
 	turn  = 10 // who sign in during each fault
 	pause = 31 * time.Second
 
-	// staffHour stands for the hour for which staff are signed in.
-	staffHour   = time.Minute
+	// staffLife stands for the hour for which staff are signed in.
+	staffLife   = time.Minute
 	adminSecret = "openid-Secret-of-admins-9876543210-ZYXWVUTSRQP"
 )
 
@@ -45,24 +45,24 @@ func TestF53(t *testing.T) {
 	for range 2 {
 		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{
 			"SECKILL_ISSUERS": file, "SECKILL_JWT_ADMIN_SECRET": adminSecret,
-			"SECKILL_JWT_ADMIN_MAX_LIFE": staffHour.String(),
+			"SECKILL_JWT_ADMIN_MAX_LIFE": staffLife.String(),
 		})
 	}
 	site.Start(t)
 	r := &run{t: t, site: site, p: p, ids: map[int64]string{}}
 	r.createSale()
 
-	first := r.signIn(turn)
+	first := r.signIn()
 	r.buy(first)
 	r.breakKeys(first)
 	p.breakKeys(nil)
 	p.rotate()
 	time.Sleep(pause)
-	r.buy(r.signIn(turn))
+	r.buy(r.signIn())
 	r.work(r.staff())
 	r.check(first)
 
-	waiting, staff := r.signIn(turn), r.staff()
+	waiting, staff := r.signIn(), r.staff()
 	p.goAway()
 	r.work(staff)
 	r.awaitEnd(staff)
@@ -96,7 +96,7 @@ func (r *run) breakKeys(first []buyer) {
 			}
 			return err
 		})
-		r.buy(r.signIn(turn))
+		r.buy(r.signIn())
 		r.work(r.staff())
 		r.check(first)
 	}
@@ -117,10 +117,10 @@ type run struct {
 	ids map[int64]string // whose account each is
 }
 
-// signIn signs the next n users in at any instance.
-func (r *run) signIn(n int) []buyer {
+// signIn signs the next ten users in at any instance.
+func (r *run) signIn() []buyer {
 	r.t.Helper()
-	all := make([]buyer, n)
+	all := make([]buyer, turn)
 	for i := range all {
 		name := fmt.Sprintf("user-%d", r.next)
 		r.next++

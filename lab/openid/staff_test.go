@@ -76,13 +76,13 @@ func (r *run) awaitEnd(staff map[string]member) {
 		for {
 			got, after := r.change(0, m.token), time.Since(m.signedIn)
 			if got == refused {
-				if after < staffHour-2*time.Second {
-					r.t.Errorf("%s is signed out after %v, want %v", name, after, staffHour)
+				if after < staffLife-2*time.Second {
+					r.t.Errorf("%s is signed out after %v, want %v", name, after, staffLife)
 				}
 				r.t.Logf("%s worked for %v", name, after)
 				break
 			}
-			if got != "200" || after > staffHour+2*time.Second {
+			if got != "200" || after > staffLife+2*time.Second {
 				r.t.Fatalf("%s changes the sale after %v: %s", name, after, got)
 			}
 			time.Sleep(250 * time.Millisecond)

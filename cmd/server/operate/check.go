@@ -54,7 +54,7 @@ func Check(ctx context.Context, env wiring.Env) error {
 	if cfg.Embedded() {
 		return fmt.Errorf("%w; its console has the list", feature.ErrEmbedded)
 	}
-	if err := features.List().Settings(cfg); err != nil {
+	if err := features.List().Settings(feature.Core{Settings: cfg}); err != nil {
 		return err
 	}
 	log, err := wiring.NewLogger(env, cfg)

@@ -52,7 +52,7 @@ func session(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		return err
 	}
 	return open.Ledger(ctx, env, func(core feature.Core) error {
-		list, err := readIssuers(core.Settings)
+		list, err := readIssuers(core)
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/feature/identity/issuers"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/pages"
 )
 
@@ -14,8 +13,8 @@ import (
 func New() feature.Feature {
 	return feature.Feature{
 		Name: "identity", Rules: Rules(), Open: open,
-		Settings: func(cfg config.Config) error {
-			_, err := readIssuers(cfg)
+		Settings: func(core feature.Core) error {
+			_, err := readIssuers(core)
 			return err
 		},
 		Commands: []feature.Command{
@@ -28,7 +27,7 @@ func New() feature.Feature {
 func open(core feature.Core) (feature.Parts, error) {
 	ledger := NewLedger(core.DB)
 	members := feature.Members{Accounts: ledger.Accounts}
-	list, err := readIssuers(core.Settings)
+	list, err := readIssuers(core)
 	if err != nil || len(list) == 0 {
 		return feature.Parts{Members: members}, err
 	}
@@ -72,13 +71,14 @@ func providers(list []issuers.Issuer) (all []pages.Provider) {
 }
 
 // readIssuers reads the file of issuers, and checks that it fits the other settings. Without a file there are none.
-func readIssuers(cfg config.Config) ([]issuers.Issuer, error) {
+func readIssuers(core feature.Core) ([]issuers.Issuer, error) {
+	cfg := core.Settings
 	if cfg.Session.Issuers == "" {
 		return nil, nil
 	}
 	list, err := issuers.Read(cfg.Session.Issuers)
 	if err == nil {
-		err = checkSettings(list, cfg.JWT)
+		err = checkSettings(list, cfg.JWT.AdminSecret != "", cfg.JWT.Direct)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", feature.ErrSettings, err)
@@ -89,13 +89,13 @@ func readIssuers(cfg config.Config) ([]issuers.Issuer, error) {
 // checkSettings refuses issuers that name staff unless the tokens of staff have a secret of their own: with one secret
 // for all roles, whoever makes buyers' tokens could make admins' as well. It refuses a numeric issuer while somebody
 // else may give numbers to buyers, too.
-func checkSettings(list []issuers.Issuer, tokens config.JWT) error {
+func checkSettings(list []issuers.Issuer, ownSecret, direct bool) error {
 	for _, i := range list {
-		if i.Staff.Names() && tokens.AdminSecret == "" {
+		if i.Staff.Names() && !ownSecret {
 			return fmt.Errorf("issuer %q: staff needs SECKILL_JWT_ADMIN_SECRET, which is not set (allowed: set it, or "+
 				"leave staff out)", i.Name)
 		}
-		if i.Numeric && tokens.Direct {
+		if i.Numeric && direct {
 			return fmt.Errorf("issuer %q: numeric needs SECKILL_JWT_DIRECT=false, as tokens that somebody else has "+
 				"signed could give the same numbers to other people (allowed: set it, or leave numeric out)", i.Name)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"seckill/internal/feature/identity/issuers"
 	"seckill/internal/kit/authtoken"
-	"seckill/internal/kit/config"
 )
 
 // Staff get the role that they sign in for, and no other; a session above a buyer's ends an hour after the sign-in at
@@ -89,30 +88,29 @@ func TestPurposes(t *testing.T) {
 // one number to two people.
 func TestSettingsFit(t *testing.T) {
 	t.Parallel()
-	secret := config.Secret("fedcba9876543210fedcba9876543210")
 	nobody := issuers.Issuer{Name: "a"}
 	somebody := issuers.Issuer{Name: "b", Staff: issuers.Staff{Roles: map[issuers.Role][]string{issuers.Till: {"t"}}}}
 	numeric := issuers.Issuer{Name: "c", Numeric: true}
 	for name, tc := range map[string]struct {
-		list   []issuers.Issuer
-		tokens config.JWT
-		want   string
+		other             issuers.Issuer
+		ownSecret, direct bool
+		want              string
 	}{
-		"buyers":                    {[]issuers.Issuer{nobody}, config.JWT{Direct: true}, ""},
-		"staff, one secret":         {[]issuers.Issuer{nobody, somebody}, config.JWT{Direct: true}, "SECKILL_JWT_ADMIN_SECRET"},
-		"staff, two secrets":        {[]issuers.Issuer{nobody, somebody}, config.JWT{Direct: true, AdminSecret: secret}, ""},
-		"numbers from two sources":  {[]issuers.Issuer{nobody, numeric}, config.JWT{Direct: true}, "SECKILL_JWT_DIRECT"},
-		"numbers from the provider": {[]issuers.Issuer{nobody, numeric}, config.JWT{}, ""},
-		"numbers from nowhere":      {[]issuers.Issuer{nobody}, config.JWT{}, ""},
+		"buyers":                    {issuers.Issuer{Name: "d"}, false, true, ""},
+		"staff, one secret":         {somebody, false, true, "SECKILL_JWT_ADMIN_SECRET"},
+		"staff, two secrets":        {somebody, true, true, ""},
+		"numbers from two sources":  {numeric, true, true, "SECKILL_JWT_DIRECT"},
+		"numbers from the provider": {numeric, false, false, ""},
+		"numbers from nowhere":      {issuers.Issuer{Name: "d"}, false, false, ""},
 	} {
-		err := checkSettings(tc.list, tc.tokens)
+		err := checkSettings([]issuers.Issuer{nobody, tc.other}, tc.ownSecret, tc.direct)
 		if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v, want %q", name, err, tc.want)
 		}
 	}
 }
 
-// A buyer of a numeric issuer keeps their number, without a look at the ledger; as staff the same person has an account.
+// A buyer of a numeric issuer keeps their number, without a look at the ledger; as staff the same person is an account.
 func TestNumbers(t *testing.T) {
 	t.Parallel()
 	accounts := &fakeAccounts{}

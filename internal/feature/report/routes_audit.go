@@ -24,7 +24,8 @@ func (h handlers) auditCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID, ShopID: who.Only()}
 	head := []string{
-		"id", "at", "admin_id", "issuer", "subject", "request_id", "action", "voucher_id", "changes", "delta", "outcome",
+		"id", "at", "admin_id", "issuer", "subject", "request_id", "action", "voucher_id", "changes", "delta",
+		"outcome",
 	}
 	return h.sendCSV(c, who, csvFile{"audit.csv", mark}, head, func(c *gin.Context, out *csvStream) error {
 		return h.reports.Audit(c.Request.Context(), f, func(page []AuditRow) error {

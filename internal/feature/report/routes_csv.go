@@ -72,7 +72,7 @@ func (h handlers) sendCSV(
 	}
 	defer h.core.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
-	c.Header("Content-Disposition", fmt.Sprintf(`attachment; filename="%s"`, file.name))
+	c.Header("Content-Disposition", fmt.Sprintf("attachment; filename=%q", file.name))
 	if c.Request.Method == http.MethodHead {
 		s.Begin()
 		return httpkit.Answer{}, nil

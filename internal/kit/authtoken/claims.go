@@ -157,7 +157,7 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	if c.issued.given {
 		who.Issued = time.Unix(c.issued.at, 0)
 	}
-	if err := r.checkSource(id, who.Role, string(c.via) == viaSession); err != nil {
+	if err := checkSource(r, id, who.Role, string(c.via) == viaSession); err != nil {
 		return Identity{}, err
 	}
 	if err := c.checkLife(r.Life(who.Role), now); err != nil {
@@ -167,14 +167,14 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 }
 
 // checkSource checks that a user's id comes from where it may: a session, or whoever signs tokens directly.
-func (r *Rules) checkSource(id int64, role string, session bool) error {
+func checkSource(r *Rules, id int64, role string, session bool) error {
 	account, buyer := id >= voucher.FirstAccount && id <= voucher.LastAccount, role == RoleBuyer
 	switch {
 	case !r.Accounts:
 		return nil
 	case account && !session:
 		return errAccount
-	case session && !account && !r.ownNumber(id, role):
+	case session && !account && !isOwnNumber(r, id, role):
 		return errSession
 	case r.SessionsOnly && buyer && !session && id <= voucher.LastAccount:
 		return errDirect
@@ -182,8 +182,8 @@ func (r *Rules) checkSource(id int64, role string, session bool) error {
 	return nil
 }
 
-// ownNumber reports whether a session may have an id that is no account's: the number of a buyer at their provider.
-func (r *Rules) ownNumber(id int64, role string) bool {
+// isOwnNumber reports whether a session may have an id that is no account's: the number of a buyer at their provider.
+func isOwnNumber(r *Rules, id int64, role string) bool {
 	return r.SessionsOnly && role == RoleBuyer && id >= 1 && id < voucher.FirstAccount
 }
 

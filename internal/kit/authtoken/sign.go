@@ -38,7 +38,8 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 }
 
 // Session is what the token of a session says: its account signed in by an identity provider at SignedIn, and it is
-// valid until Until. With Rules.SessionsOnly, a buyer's Account may be their number at the provider. Role is RoleBuyer, RoleAdmin, or RoleMerchant or RoleTill with their Shop.
+// valid until Until. With Rules.SessionsOnly, a buyer's Account may be their number at the provider. Role is
+// RoleBuyer, RoleAdmin, or RoleMerchant or RoleTill with their Shop.
 type Session struct {
 	Account         int64
 	Role            string
@@ -55,7 +56,7 @@ func SignSession(r Rules, s Session, now time.Time) (string, error) {
 	}
 	inShop := s.Role == RoleMerchant || s.Role == RoleTill
 	switch {
-	case (s.Account < voucher.FirstAccount || s.Account > voucher.LastAccount) && !r.ownNumber(s.Account, s.Role):
+	case (s.Account < voucher.FirstAccount || s.Account > voucher.LastAccount) && !isOwnNumber(&r, s.Account, s.Role):
 		return "", fmt.Errorf("authtoken: %d is no account", s.Account)
 	case !s.Until.After(now), s.SignedIn.IsZero():
 		return "", fmt.Errorf("authtoken: a session cannot begin at %s and end at %s", s.SignedIn, s.Until)

@@ -371,13 +371,16 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		waiting  []order.Claim
 		admitted []order.Mark // by operations
 		void     int64
+		first    int64 // epoch of the sale
 		want     int64
 		doubtful int64
 	}{
-		"nothing was lost":                 {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
-		"nobody has seen anything":         {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
-		"the tail, and no report names it": {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
-		"the ledger knew more":             {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
+		"of a lost voucher that had the id": {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 4},
+		"of the sale's own epoch":           {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 3, want: 3},
+		"nothing was lost":                  {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"nobody has seen anything":          {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"the tail, and no report names it":  {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
+		"the ledger knew more":              {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
 		"the tail, half of it reported": {
 			seen: mark(3, 9), reached: []order.Mark{mark(3, 5), mark(3, 4)}, want: 2,
 			reported: []order.Claim{said(1, 3, 8), said(2, 3, 9), said(2, 3, 9), said(3, 3, 5), said(4, 2, 7)},
@@ -417,7 +420,9 @@ func TestUnaccountedAdmissions(t *testing.T) {
 			t.Parallel()
 			in := rebuildInput{
 				seen: tc.seen, reached: tc.reached, reported: tc.reported, waiting: tc.waiting,
-				ledger: order.Snapshot{Voucher: ordertest.SaleVoucher(3), Admitted: tc.admitted, Void: tc.void},
+				ledger: order.Snapshot{
+					Voucher: firstAt(ordertest.SaleVoucher(3), tc.first), Admitted: tc.admitted, Void: tc.void,
+				},
 			}
 			if lost, doubtful := in.unaccounted(); lost != tc.want || doubtful != tc.doubtful {
 				t.Errorf("%d unaccounted, %d in doubt, want %d and %d", lost, doubtful, tc.want, tc.doubtful)

@@ -1,0 +1,27 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"seckill/internal/voucher"
+)
+
+// Admins are told where stock and state are not of now, because Redis does not answer.
+func TestStaleForAdmins(t *testing.T) {
+	t.Parallel()
+	for _, stale := range []bool{true, false} {
+		a := newAPI(t, func(cfg *setup) {
+			cfg.Vouchers = &fakeVouchers{all: func(voucher.Search) (voucher.Found, error) {
+				v := seckillVoucher()
+				v.Live.Stale = stale
+				return voucher.Found{Vouchers: []voucher.Shown{v}}, nil
+			}}
+		})
+		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher"})
+		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"stale":true`) != stale {
+			t.Errorf("stale %t: %d %s", stale, w.Code, w.Body)
+		}
+	}
+}
