@@ -59,15 +59,20 @@ type Ledger interface {
 	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
 	// SalesToKeep returns the sales that Redis must hold, with their vouchers.
 	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
-	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
-	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
-	// PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
-	// zero payment stands before the first.
-	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
 	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
+	Rows
 	Trail
 	Rehearsals
+}
+
+// Rows are orders and payments, a page at a time.
+type Rows interface {
+	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
+	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	// PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit.
+	// The zero payment stands before the first.
+	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 }
 
 // Trail is the audit trail.

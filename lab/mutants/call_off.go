@@ -58,8 +58,10 @@ func inCallingOff() []mutant.Mutant {
 				To: "order.ErrNotFound) && !sale.Retired:",
 			}),
 		historyMutant("the call-off is not told", "./lab/life", "TestLife$", "webhooks are told 0 times",
-			mutant.Change{File: "internal/feature/webhook/ledger_hook.go", From: `		CalledOff: l.announceCallOff, PaymentChanged`,
-				To: `		PaymentChanged`}),
+			mutant.Change{
+				File: "internal/feature/webhook/ledger_hook.go",
+				From: `CalledOff: l.announceCallOff, PaymentChanged`, To: `PaymentChanged`,
+			}),
 		packageMutant("a till redeems what was called off", "./internal/feature/redemption", "TestCalledOffAtTills",
 			"redeem:", mutant.Change{
 				File: redemption + "coupon.go", From: "case c.Status != order.Paid, c.CalledOff:",

@@ -44,16 +44,19 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("the job sends disputed money back", "./internal/sqlstore", "TestNoticesInAnyOrder",
 			"is to go back while it is disputed", mutant.Change{
-				File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen)`,
+				File: store + "payment_refund.go",
+				From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen)`,
 				To: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, -1)`,
 			}),
-		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore", "TestLateMoneyThatHasGone",
-			"the order is paid", mutant.Change{
+		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
+			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
 				File: store + "complete_operations.go", From: "if left := p.payment(); !left.AllGone() {",
 				To: "if left := p.payment(); !left.AllGone() || left.AllGone() {",
 			}),
-		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills", "redeem:",
-			mutant.Change{File: redemption + "coupon.go", From: "	case c.Disputed:\n", To: "	case c.Disputed && c.CalledOff:\n"}),
+		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills",
+			"redeem:", mutant.Change{
+				File: redemption + "coupon.go", From: "	case c.Disputed:\n", To: "	case c.Disputed && c.CalledOff:\n",
+			}),
 		packageMutant("a till redeems what was lost in a dispute", "./internal/feature/redemption",
 			"TestDisputedAtTills", "lost:", mutant.Change{
 				File: redemption + "ledger_commands.go", From: "[]order.Dispute{order.DisputeOpen, order.DisputeLost}",

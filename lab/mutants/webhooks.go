@@ -62,7 +62,10 @@ func inWebhooks() []mutant.Mutant {
 			mutant.Change{File: pass, From: `if failure.Code == Gone {`, To: `if failure.Code == Gone && false {`},
 		),
 		historyMutant("one order's events are sent at once", rules, "TestEndpointKeepsEveryEvent", "is lost",
-			mutant.Change{File: delivery, From: `c := bySubject[e.Subject]`, To: `c := bySubject[order.SubjectOfOrder(-e.Number)]`},
+			mutant.Change{
+				File: delivery, From: `c := bySubject[e.Subject]`,
+				To: `c := bySubject[order.SubjectOfOrder(-e.Number)]`,
+			},
 		),
 		packageMutant("each attempt has another webhook-id", all, "TestOnlyChosenTypes", "body",
 			mutant.Change{File: pass, From: `ID: e.ID(), At: now`, To: `ID: e.ID() + now.String(), At: now`},

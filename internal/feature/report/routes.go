@@ -20,14 +20,6 @@ import (
 type Service interface {
 	// Of returns the report of a voucher.
 	Of(ctx context.Context, voucherID int64) (Report, error)
-	// Orders calls yield with all orders of a voucher, a page at a time, until it fails. Codes are masked or whole.
-	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
-	// Payments calls yield with all payments that the filter selects, a page at a time, until it fails.
-	Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error
-	// Seconds calls yield with each second with requests, some at a time, until it fails.
-	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
-	// Audit calls yield with all entries of the audit trail that the filter selects, a page at a time, until it fails.
-	Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error
 	// Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with an id below before,
 	// newest first, at most limit.
 	Sales(ctx context.Context, shopID int64, phase Phase, before int64, limit int) ([]Sale, error)
@@ -35,6 +27,19 @@ type Service interface {
 	SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error)
 	// Taken returns the money that a shop, or with 0 all shops, took and gave back since a time.
 	Taken(ctx context.Context, shopID int64, since time.Time) (Taken, error)
+	Exports
+}
+
+// Exports are what files are made of. Each method calls yield with some rows at a time, until it fails.
+type Exports interface {
+	// Orders has all orders of a voucher. Codes are masked or whole.
+	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
+	// Payments has all payments that the filter selects.
+	Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error
+	// Seconds has each second with requests.
+	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
+	// Audit has all entries of the audit trail that the filter selects.
+	Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error
 }
 
 // HTTP is what the routes need of the core's interface.

@@ -376,11 +376,13 @@ func TestUnaccountedAdmissions(t *testing.T) {
 		doubtful int64
 	}{
 		"of a lost voucher that had the id": {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 4},
-		"of the sale's own epoch":           {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 3, want: 3},
-		"nothing was lost":                  {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
-		"nobody has seen anything":          {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
-		"the tail, and no report names it":  {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
-		"the ledger knew more":              {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
+		"of the sale's own epoch": {
+			seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 6)}, first: 3, want: 3,
+		},
+		"nothing was lost":                 {seen: mark(3, 9), reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"nobody has seen anything":         {reached: []order.Mark{mark(3, 9), mark(3, 7)}},
+		"the tail, and no report names it": {seen: mark(3, 9), reached: []order.Mark{mark(3, 6), mark(3, 4)}, want: 3},
+		"the ledger knew more":             {seen: mark(3, 9), reached: []order.Mark{{}, mark(3, 8)}, want: 1},
 		"the tail, half of it reported": {
 			seen: mark(3, 9), reached: []order.Mark{mark(3, 5), mark(3, 4)}, want: 2,
 			reported: []order.Claim{said(1, 3, 8), said(2, 3, 9), said(2, 3, 9), said(3, 3, 5), said(4, 2, 7)},

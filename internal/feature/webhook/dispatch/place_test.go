@@ -86,7 +86,7 @@ func TestBodies(t *testing.T) {
 			},
 			`order-9007199254740993-1 {"version":1,"type":"order.unpaid","timestamp":"1970-01-01T00:00:01Z",` +
 				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"9007199254740993",` +
-				`"shopId":2,"voucherId":7,"userId":1,"quantity":1,"amount":1000,"status":"unpaid",` +
+				`"shopId":2,"voucherId":7,"userId":1,"quantity":1,"amount":1000,"currency":"","status":"unpaid",` +
 				`"createTime":"1970-01-01T00:00:01Z"}}`,
 		},
 	} {
