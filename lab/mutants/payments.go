@@ -55,7 +55,8 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills",
 			"redeem:", mutant.Change{
-				File: redemption + "coupon.go", From: "	case c.Disputed:\n", To: "	case c.Disputed && c.CalledOff:\n",
+				File: redemption + "coupon.go", From: "	case c.Disputed:\n",
+				To: "	case c.Disputed && c.CalledOff:\n",
 			}),
 		packageMutant("a till redeems what was lost in a dispute", "./internal/feature/redemption",
 			"TestDisputedAtTills", "lost:", mutant.Change{
