@@ -46,7 +46,7 @@ func inPayments() []mutant.Mutant {
 			"is to go back while it is disputed", mutant.Change{
 				File: store + "payment_refund.go",
 				From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen)`,
-				To: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, -1)`,
+				To:   `Where("state = ? AND dispute <> ?", order.PaymentRefunding, -1)`,
 			}),
 		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
 			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
