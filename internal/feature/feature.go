@@ -31,8 +31,8 @@ type Feature struct {
 	Lock string
 	// Check returns its line in the list before a sale, read from the database.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
-	// Settings returns an ErrSettings if the feature cannot be opened with Core.Settings, of which alone it knows. Open
-	// returns it, too.
+	// Settings returns an ErrSettings if the feature cannot be opened with Core.Settings. It reads no other field of
+	// Core. Open returns the same error.
 	Settings func(Core) error
 	// Ledger makes the part that runs in the ledger's transactions. Every process that opens the ledger calls it once,
 	// before it writes anything.

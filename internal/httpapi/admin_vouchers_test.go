@@ -8,7 +8,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Admins are told where stock and state are not of now, because Redis does not answer.
+// While Redis does not answer, admins are told which stock and state may be out of date.
 func TestStaleForAdmins(t *testing.T) {
 	t.Parallel()
 	for _, stale := range []bool{true, false} {

@@ -287,7 +287,7 @@ func (f fakePaymentList) Payment(_ context.Context, id string) (order.Payment, e
 	return twoPayments()[0], nil
 }
 
-// twoPayments are a payment of which a part has gone back and which is disputed, and one that was just begun.
+// twoPayments returns two payments: one is disputed and partly refunded, the other has just begun.
 func twoPayments() []order.Payment {
 	return []order.Payment{
 		{

@@ -87,8 +87,8 @@ func readIssuers(core feature.Core) ([]issuers.Issuer, error) {
 }
 
 // checkSettings refuses issuers that name staff unless the tokens of staff have a secret of their own: with one secret
-// for all roles, whoever makes buyers' tokens could make admins' as well. It refuses a numeric issuer while somebody
-// else may give numbers to buyers, too.
+// for all roles, the signer of buyers' tokens could sign an admin's. It also refuses a numeric issuer if buyers can get
+// their numbers elsewhere.
 func checkSettings(list []issuers.Issuer, ownSecret, direct bool) error {
 	for _, i := range list {
 		if i.Staff.Names() && !ownSecret {

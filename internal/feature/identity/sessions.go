@@ -164,7 +164,7 @@ func (s *Sessions) end(role string, signedIn, now time.Time) time.Time {
 }
 
 // user returns the user of a person, from memory if they were here before. Staff of a numeric issuer get accounts:
-// whoever holds the admins' secret may sign staff's tokens with numbers, and these are other people.
+// tokens that are signed with the admins' secret have numbers of their own, which belong to other people.
 func (s *Sessions) user(ctx context.Context, who issuers.Person, role string) (int64, error) {
 	if who.Number > 0 && role == authtoken.RoleBuyer {
 		return who.Number, nil

@@ -84,8 +84,8 @@ func TestPurposes(t *testing.T) {
 	}
 }
 
-// One secret for all roles would let whoever makes buyers' tokens make the staff's; two sources of numbers would give
-// one number to two people.
+// With one secret for all roles, the signer of buyers' tokens could sign those of staff. With two sources of numbers,
+// two people could have the same number.
 func TestSettingsFit(t *testing.T) {
 	t.Parallel()
 	nobody := issuers.Issuer{Name: "a"}
