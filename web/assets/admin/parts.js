@@ -150,6 +150,9 @@ export function Table({ label, columns, rows, row }) {
 /** How long something waits, in seconds. @param {number} ms @param {import('../words.js').Words} words */
 export const lag = (ms, { t, tenths }) => t('seconds', { n: ms > 0 && ms < 10_000 ? tenths(ms / 1000) : Math.round(ms / 1000) });
 
+/** How long an answer took. @param {number} ms @param {Pick<import('../words.js').Words, 't' | 'tenths'>} words */
+export const took = (ms, { t, tenths }) => (ms < 1000 ? t('millis', { n: ms }) : t('seconds', { n: tenths(ms / 1000) }));
+
 /** From when to when a sale is, and how long it is until then. @param {any} props */
 export function Window({ begin, end, now, words: { t, span, away } }) {
   const from = Date.parse(begin), to = Date.parse(end);
