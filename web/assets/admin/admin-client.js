@@ -76,10 +76,10 @@ export class AdminClient extends Client {
     }
   }
 
-  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out */
-  list(path, filter = {}) {
+  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out; a coupon's code goes into a header, which has no other letters than those of codes */
+  list(path, { code = '', ...filter } = {}) {
     const given = Object.entries(filter).filter(([, value]) => value !== '');
-    return this.ask('GET', `${path}?${new URLSearchParams(given)}`);
+    return this.ask('GET', `${path}?${new URLSearchParams(given)}`, code ? { headers: { 'Coupon-Code': code.replace(/[^ -~]/g, '?') } } : {});
   }
 
   /**
