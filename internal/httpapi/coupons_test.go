@@ -72,7 +72,9 @@ func TestFindOrderOfCode(t *testing.T) {
 			return map[string]int64{wholeCode: 5}[text], nil
 		}
 	})
-	search := request{method: http.MethodGet, target: "/admin/order", header: map[string]string{"Coupon-Code": wholeCode}}
+	search := request{
+		method: http.MethodGet, target: "/admin/order", header: map[string]string{"Coupon-Code": wholeCode},
+	}
 	if w := asAdmin(t, a, search); w.Code != http.StatusOK || filter.OrderID != 5 {
 		t.Errorf("%d, asked for order %d", w.Code, filter.OrderID)
 	}

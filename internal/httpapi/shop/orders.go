@@ -158,8 +158,8 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
-// couponCode returns the coupon's code that a request names, "" for none. It stands in a header, as proxies and browsers
-// keep queries.
+// couponCode returns the coupon's code that a request names, "" for none. It stands in a header, because proxies and
+// browsers keep queries.
 func couponCode(c *gin.Context) (string, *invalid.Problem) {
 	if len(c.Request.Header.Values("Coupon-Code")) > 1 {
 		return "", invalid.New("code", invalid.Repeated, invalid.Once, nil)
