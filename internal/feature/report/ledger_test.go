@@ -115,6 +115,37 @@ func TestSaleMinutes(t *testing.T) {
 	})
 }
 
+// How long answers took is added up over processes, in all and by second, in the report and in the file. A process that
+// does not say so adds nothing.
+func TestHowLongAnswersTook(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		reports, id := reportsOn(l), l.Seckill(t, 5)
+		rows := []timeline.Minute{counted(id, 1, 7), counted(id, 3, 5), counted(id, 4, 1)}
+		if err := l.PutMinutes(t.Context(), rows); err != nil {
+			t.Fatal(err)
+		}
+		want := []histogram.Counts{{4, 0, 12}, {0, 0, 12}, {4}}
+		made, err := reports.Of(t.Context(), id)
+		got := []histogram.Counts{made.Took}
+		for _, p := range made.Points {
+			got = append(got, p.Took)
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("the report: %v (-want +got):\n%s", err, diff)
+		}
+		got = got[:1]
+		err = reports.Seconds(t.Context(), id, func(points []Point) error {
+			for _, p := range points {
+				got = append(got, p.Took)
+			}
+			return nil
+		})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("the file: %v (-want +got):\n%s", err, diff)
+		}
+	})
+}
+
 // everyState makes a sale with orders in every state, and returns its tallies.
 func everyState(t *testing.T, l ledgertest.Ledger, id int64) Sums {
 	t.Helper()
