@@ -2708,6 +2708,7 @@ export interface components {
              * @enum {boolean}
              */
             guardsUnread?: true;
+            p99Ms?: components["schemas"]["P99Ms"];
             /**
              * Format: int64
              * @description Minutes of the timeline that cannot be read and are left out.
@@ -2735,6 +2736,7 @@ export interface components {
                 refused?: {
                     [key: string]: number;
                 };
+                p99Ms?: components["schemas"]["P99Ms"];
             }[];
             /** @description By what they are now; each recorded order is in one. Expired ones were cancelled at their payment deadline or later. */
             orders: {
@@ -3663,6 +3665,8 @@ export interface components {
             /** @description Units by network; the highest. */
             unitNetworks: components["schemas"]["NetworkCount"][];
         };
+        /** @description 99 % of the answers took less, in milliseconds, by all instances: the deciding alone, without `?wait=`. It is the bound of a bucket, too high by half at most; 0.25 stands for less than that, 16384 for more. Absent where no answer was timed. */
+        P99Ms: number;
         SaleFigures: {
             /** @description By Redis's clock. */
             at: components["schemas"]["Time"];
@@ -3710,6 +3714,8 @@ export interface components {
             refused: {
                 [key: string]: number;
             };
+            /** @description Of the answers since the figures before. */
+            p99Ms?: components["schemas"]["P99Ms"];
             guards?: components["schemas"]["GuardFigures"];
             /**
              * Format: int64
@@ -5898,14 +5904,15 @@ export interface operations {
                 shopId?: components["schemas"]["Id"];
                 /** @description Only those of the payment with this id, or with this reference at its provider. */
                 payment?: string;
-                /** @description Only the order of the coupon with this code, as people type it. */
-                code?: string;
                 /** @description Only those accepted at this time or later, to the second. */
                 from?: components["schemas"]["GivenTime"];
                 /** @description Only those accepted before this time, to the second. */
                 to?: components["schemas"]["GivenTime"];
             };
-            header?: never;
+            header?: {
+                /** @description Only the order of the coupon with this code, as people type it. It is a header because logs and histories keep queries. `errors` call it `code`. */
+                "Coupon-Code"?: string;
+            };
             path?: never;
             cookie?: never;
         };

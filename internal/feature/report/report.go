@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/feature"
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -60,8 +61,9 @@ type Report struct {
 
 // Timeline is how the requests for a sale were answered, by all instances. It is empty for an ordinary voucher.
 type Timeline struct {
-	Answers order.Counts // of all requests
-	Spoilt  int64        // minutes that cannot be read and are left out
+	Answers order.Counts     // of all requests
+	Took    histogram.Counts // how long those answers took of which that is known
+	Spoilt  int64            // minutes that cannot be read and are left out
 
 	// FirstAccepted and LastAccepted are the seconds of the first and the last accepted request. SoldOut is the second
 	// of the first request that was refused because nothing was left. Zero means there was none.
@@ -71,10 +73,11 @@ type Timeline struct {
 	Points []Point       // those with requests, in order
 }
 
-// Point is how the requests of one step were answered.
+// Point is how the requests of one step were answered, and how fast.
 type Point struct {
 	At     time.Time
 	Counts order.Counts
+	Took   histogram.Counts
 }
 
 // reportTimeout bounds the making of one report.

@@ -73,6 +73,7 @@ type saleJSON struct {
 	Asked    int64            `json:"asked"`                // requests
 	Accepted int64            `json:"accepted"`             // requests
 	Refused  map[string]int64 `json:"refused"`              // requests, by code
+	P99MS    float64          `json:"p99Ms,omitempty"`      // 99 % of the answers took less; absent: not known
 	Spoilt   int64            `json:"unreadable,omitempty"` // minutes of the timeline that are left out
 
 	FirstAccepted  *time.Time `json:"firstAcceptedTime,omitempty"`
@@ -97,6 +98,7 @@ type pointJSON struct {
 	At       time.Time        `json:"at"`
 	Accepted int64            `json:"accepted"`
 	Refused  map[string]int64 `json:"refused,omitempty"` // by code
+	P99MS    float64          `json:"p99Ms,omitempty"`   // 99 % of these answers took less; absent: not known
 }
 
 // tallies returns the tallies by name, in the order in which they are shown.
@@ -148,7 +150,7 @@ func saleView(r Report, sale *voucher.Sale) *saleJSON {
 		v.CalledOff, v.Withdrawn = httpkit.TimeView(sale.CalledOff), r.Sums.Stock
 	}
 	v.Accepted, v.Refused = split(r.Answers)
-	v.Asked = v.Accepted
+	v.Asked, v.P99MS = v.Accepted, httpkit.P99(r.Took)
 	for _, n := range v.Refused {
 		v.Asked += n
 	}
@@ -158,7 +160,7 @@ func saleView(r Report, sale *voucher.Sale) *saleJSON {
 	}
 	for i, p := range r.Points {
 		accepted, refused := split(p.Counts)
-		v.Timeline[i] = pointJSON{At: httpkit.ShownTime(p.At), Accepted: accepted, Refused: refused}
+		v.Timeline[i] = pointJSON{httpkit.ShownTime(p.At), accepted, refused, httpkit.P99(p.Took)}
 	}
 	return v
 }

@@ -75,7 +75,7 @@ func (a *API) forStaff() []httpkit.Route {
 			httpkit.Staff("GET /admin/voucher/:id/call-off", a.unwinding, own, httpkit.Query("limit", "before"))),
 		when(a.cfg.Orders != nil,
 			httpkit.Staff("GET /admin/order", a.findOrders, httpkit.ByHandler,
-				httpkit.Query("userId", "voucherId", "shopId", "payment", "code", "from", "to", "status", "limit",
+				httpkit.Query("userId", "voucherId", "shopId", "payment", "from", "to", "status", "limit",
 					"before")),
 			httpkit.Staff("GET /admin/order/:id", a.findOrder, a.ownOrder),
 			httpkit.Staff("POST /admin/order/:id/cancel", a.cancelForStaff, a.ownOrder, httpkit.Body,
