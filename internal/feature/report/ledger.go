@@ -169,15 +169,25 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 	return sums, nil
 }
 
-// money adds up the payments whose time in the column is not before since, by that column's index.
-func (l ledger) money(ctx context.Context, column string, shopID int64, since time.Time) (Flow, error) {
+// The sums of money that came in, and of money that went back, by the index of their time.
+const (
+	cameIn = "SUM(p.amount), 0) AS cents FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
+		"WHERE p.receive_time >= @since"
+	// What had gone back before its last day is not counted again.
+	wentBack = "SUM(p.returned + CASE WHEN p.dispute = @lost THEN p.disputed ELSE 0 END - p.gone_before), 0) AS cents " +
+		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
+		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL"
+)
+
+// money adds up the payments that came in, or went back, at since, the beginning of a day, or later.
+func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.Time) (Flow, error) {
 	var m Flow
-	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE(SUM(p.amount), 0) AS cents FROM tb_payment p "+
-		"JOIN tb_voucher v ON v.id = p.voucher_id WHERE p."+column+" >= @since AND v.shop_id <> @rehearsals "+
-		"AND (@shop = 0 OR v.shop_id = @shop)",
-		map[string]any{"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID}).Scan(&m).Error
+	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE("+sum+
+		" AND v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop)", map[string]any{
+		"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID, "lost": order.DisputeLost,
+	}).Scan(&m).Error
 	if err != nil {
-		return Flow{}, sqlkit.ReadError(fmt.Sprintf("adding up payments by %s", column), err)
+		return Flow{}, sqlkit.ReadError("adding up the money of a day", err)
 	}
 	return m, nil
 }
