@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/feature/redemption"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 )
@@ -17,16 +18,27 @@ import (
 // refusedForGood is the provider's reason for its final no.
 const refusedForGood = "the account is closed"
 
-// finalNo lets the provider refuse for good to send a payment's money back, unless it has done so already.
+// finalNo sells units to somebody who pays and asks for the money, which the provider refuses for good to send back.
 func (m *model) finalNo(t *rapid.T) {
-	if len(m.payments) == 0 {
-		t.Skip("nothing was paid")
+	if m.w.price == 0 {
+		t.Skip("nothing is paid")
 	}
-	p := rapid.SampledFrom(m.payments).Draw(t, "payment")
+	m.sell(t)
+	if len(m.payments) == 0 {
+		t.Skip("nobody has paid")
+	}
+	p := m.payments[len(m.payments)-1]
 	m.w.stores.provider.refuse(p.ID, true)
+	if err := m.w.refund(m.owners[p.OrderID], p.OrderID); err != nil {
+		if !errors.Is(err, redemption.ErrReserved) {
+			m.w.expectedOrState(t, err)
+		}
+		return
+	}
 	if rapid.IntRange(0, 1).Draw(t, "fault") == 0 {
 		m.injectOne(t, "refused", "send back")
 	}
+	m.w.work()
 }
 
 // stuck has staff retry or close a refund that is stuck, once for its key, or the provider tell that all of the money
