@@ -188,8 +188,13 @@ func TestReportSums(t *testing.T) {
 		if diff := cmp.Diff(want, sums); err != nil || diff != "" {
 			t.Fatalf("Sums: %v (-want +got):\n%s", err, diff)
 		}
-		// The money of payments: one received, one given back in part, one lost, one that never came.
-		for i, set := range []string{"", ", returned = 300", ", returned = 100, dispute = 3, disputed = 900", "-"} {
+		// The money of payments: one received, one given back in part, one lost, one stuck and one closed after a part
+		// went back, one that never came.
+		for i, set := range []string{
+			"", ", returned = 300", ", returned = 100, dispute = 3, disputed = 900",
+			", returned = 400, state = 6, stuck_time = create_time",
+			", returned = 50, state = 7, close_time = create_time", "-",
+		} {
 			l.Exec(t, fmt.Sprintf("INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, "+
 				"create_time) VALUES ('pay_%d', %d, 1, %d, 1, 1000, 2, ?)", i, i+1, id),
 				ledgertest.Stored(ledgertest.RecordedAt))
@@ -197,7 +202,7 @@ func TestReportSums(t *testing.T) {
 				l.Exec(t, fmt.Sprintf("UPDATE tb_payment SET receive_time = create_time%s WHERE id = 'pay_%d'", set, i))
 			}
 		}
-		want.Money = Money{Received: 3000, Returned: 1300}
+		want.Money = Money{Received: 5000, Returned: 1750, Stuck: 600, Closed: 950}
 		if sums, err = reports.ledger.sums(t.Context(), id); err != nil || sums != want {
 			t.Errorf("with payments: %+v, %v", sums, err)
 		}

@@ -20,7 +20,9 @@ func (t Tally) plus(o Tally) Tally {
 
 // Money is what became of the money of a voucher's payments, in cents: what the providers have taken, also late and
 // twice, and what has gone back, as refunds and by disputes that were lost.
-type Money struct{ Received, Returned int64 }
+//
+// Of what was kept, providers refuse for good to send Stuck back, and staff have closed the refund of Closed.
+type Money struct{ Received, Returned, Stuck, Closed int64 }
 
 // Kept returns what was received and has not gone back.
 func (m Money) Kept() int64 { return m.Received - m.Returned }

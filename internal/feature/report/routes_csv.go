@@ -224,6 +224,8 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 		{"revenue_cents", csvNumber(v.Revenue)},
 		{"returned_cents", csvNumber(v.Returned)},
 		{"kept_cents", csvNumber(v.Kept)},
+		{"stuck_cents", csvNumber(v.Stuck)},
+		{"closed_cents", csvNumber(v.Closed)},
 		{"currency", cell(v.Currency)},
 	}...)
 	for _, f := range figures {

@@ -58,7 +58,8 @@ func (f fakeReports) Payments(_ context.Context, _ order.PaymentFilter, yield fu
 	}
 	page := []order.Payment{{
 		ID: "pay_1", Number: 7, OrderID: 8, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000, Provider: "bank",
-		Reference: "=1+1", State: order.PaymentReceived, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
+		Reference: "=1+1", State: order.PaymentStuck, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
+		StuckAt: noon.Add(2 * time.Minute), Refusal: "-no",
 		Flow: order.Flow{Returned: 300, Dispute: order.DisputeLost, Disputed: 600, DisputedAt: noon.Add(time.Minute)},
 	}}
 	if err := yield(page); err != nil || f.cut != nil {
@@ -114,7 +115,7 @@ func fullReports() fakeReports {
 				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Took: histogram.Counts{0, 0, 2}, Points: points,
 			},
 			Sums: Sums{
-				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500},
+				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500, Stuck: 300, Closed: 200},
 				Unpaid:   Tally{Orders: 1, Units: 1, Cents: 1000},
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
@@ -212,7 +213,7 @@ func TestReportDocument(t *testing.T) {
 	for _, part := range []string{
 		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
 		`"revenue":1000`, `"received":4000`,
-		`"returned":2500`, `"kept":1500`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
+		`"returned":2500`, `"kept":1500,"stuck":300,"closed":200`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
 		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40},"p99Ms":0.375},` +
@@ -237,8 +238,8 @@ func TestReportsAsCSV(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
-		"refunded_cents": "2000", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_missed": "2",
-		"p99_ms": "0.5",
+		"refunded_cents": "2000", "stuck_cents": "300", "closed_cents": "200", "revenue_cents": "1000",
+		"guard_limits_stopped": "60", "waitlist_missed": "2", "p99_ms": "0.5",
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %q, want %q", name, figures[name], want)

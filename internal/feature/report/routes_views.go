@@ -57,6 +57,8 @@ type reportJSON struct {
 	Received int64                `json:"received"` // cents that providers have taken, also late and twice
 	Returned int64                `json:"returned"` // cents that have gone back, as refunds and by disputes
 	Kept     int64                `json:"kept"`     // cents that were received and have not gone back
+	Stuck    int64                `json:"stuck"`    // cents of kept that providers refuse for good to send back
+	Closed   int64                `json:"closed"`   // cents of kept whose refund staff have closed
 	Revenue  int64                `json:"revenue"`  // cents of orders that are paid and not being refunded
 }
 
@@ -127,7 +129,8 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
 		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
 		Sold: tallyView(r.Sums.Sold()), Currency: currency, Received: r.Sums.Money.Received,
-		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(), Revenue: r.Sums.Earned().Cents,
+		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
+		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
 		Waitlist: r.Waitlist.Shown, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}
 	for _, t := range tallies(r.Sums) {

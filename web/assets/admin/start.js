@@ -14,26 +14,26 @@ const EVERY = 5_000, CHECK = 60_000, MONEY = 30_000;
 const MANY = '100';
 
 /** Milliseconds after which a refund that is under way needs a hand. */
-const STUCK = 3_600_000;
+const OVERDUE = 3_600_000;
 
 /**
  * What a look came to, and the last that was answered.
  * @param {any} client
  */
 function useLooks(client) {
-  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, paused: [], letters: 0, hooks: [], refunds: 0, disputes: 0, rates: {}, at: 0 }));
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, paused: [], letters: 0, hooks: [], refunds: 0, stuck: 0, disputes: 0, rates: {}, at: 0 }));
   useEffect(() => {
     let open = true, timer = 0;
     const look = async () => {
       if (!document.hidden) {
-        const [coming, running, vouchers, letters, hooks, refunds, disputes] = await Promise.all([
+        const [coming, running, vouchers, letters, hooks, refunds, stuck, disputes] = await Promise.all([
           client.list('/admin/sale', { phase: 'coming', limit: MANY }), client.list('/admin/sale', { phase: 'running', limit: MANY }), client.list('/admin/voucher', { limit: MANY }),
-          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(client.clock.now() - STUCK).toISOString(), limit: MANY }),
-          client.list('/admin/payment', { dispute: 'open', limit: MANY }),
+          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(client.clock.now() - OVERDUE).toISOString(), limit: MANY }),
+          client.list('/admin/payment', { state: 'stuck', limit: MANY }), client.list('/admin/payment', { dispute: 'open', limit: MANY }),
         ]);
         if (!open) return;
-        const failed = [coming, running, vouchers, letters, hooks, refunds, disputes].find((answer) => answer && !answer.success) ?? null;
-        set((/** @type {any} */ before) => next(before, { failed, coming, running, vouchers, letters, hooks, refunds, disputes }, client.clock.now()));
+        const failed = [coming, running, vouchers, letters, hooks, refunds, stuck, disputes].find((answer) => answer && !answer.success) ?? null;
+        set((/** @type {any} */ before) => next(before, { failed, coming, running, vouchers, letters, hooks, refunds, stuck, disputes }, client.clock.now()));
       }
       timer = window.setTimeout(look, EVERY);
     };
@@ -44,7 +44,7 @@ function useLooks(client) {
 }
 
 /** What is known after another look; what was not answered stays. @param {any} before @param {any} got @param {number} now */
-export function next(before, { failed, coming, running, vouchers, letters, hooks, refunds, disputes }, now) {
+export function next(before, { failed, coming, running, vouchers, letters, hooks, refunds, stuck, disputes }, now) {
   const known = (/** @type {any} */ answer, /** @type {(data: any) => any} */ take, /** @type {any} */ otherwise) => (answer?.success ? take(answer.data) : otherwise);
   const sales = known(running, (data) => data.sales, before.running);
   const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
@@ -57,7 +57,8 @@ export function next(before, { failed, coming, running, vouchers, letters, hooks
     vouchers: known(vouchers, (data) => new Map(data.map((/** @type {any} */ v) => [v.id, v])), before.vouchers ?? new Map()),
     letters: known(letters, () => letters.total ?? letters.data.length, before.letters),
     hooks: known(hooks, (data) => data.filter((/** @type {any} */ e) => e.disabled || e.failures > 0), before.hooks),
-    refunds: known(refunds, (data) => data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > STUCK).length, before.refunds),
+    refunds: known(refunds, (data) => data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE).length, before.refunds),
+    stuck: known(stuck, (data) => data.length, before.stuck),
     disputes: known(disputes, (data) => data.length, before.disputes),
   };
 }
@@ -125,6 +126,7 @@ function handsOf(seen, running, { t, number }) {
     ...(seen.letters > 0 ? [{ key: 'letters', text: t('hand.letters', { n: number(seen.letters) }), act: t('look'), to: '#/deadletters' }] : []),
     ...seen.hooks.map((/** @type {any} */ e) => ({ key: `hook-${e.id}`, text: t(e.disabled ? 'hand.hook.disabled' : 'hand.hook', { url: e.url, n: number(e.failures ?? 0) }), act: t('look'), to: `#/webhook/${e.id}` })),
     ...(seen.refunds > 0 ? [{ key: 'refunds', text: t('hand.refunds', { n: number(seen.refunds) }), act: t('look'), to: '#/payments?state=refunding' }] : []),
+    ...(seen.stuck > 0 ? [{ key: 'stuck', text: t('hand.stuck', { n: seen.stuck < Number(MANY) ? number(seen.stuck) : `${MANY}+` }), act: t('look'), to: '#/payments?state=stuck' }] : []),
     ...(seen.disputes > 0 ? [{ key: 'disputes', text: t('hand.disputes', { n: seen.disputes < Number(MANY) ? number(seen.disputes) : `${MANY}+` }), act: t('look'), to: '#/payments?dispute=open' }] : []),
   ];
 }
