@@ -77,7 +77,6 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
 		PaymentList:     p.stores.Ledger,
-		Currency:        p.cfg.Payment.Currency,
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,
