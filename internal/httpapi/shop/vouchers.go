@@ -365,7 +365,8 @@ func voucherView(v voucher.Shown, currency string) voucherJSON {
 	view := voucherJSON{
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
 		PayValue: v.PayValue, ActualValue: v.ActualValue, Currency: currency,
-		PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status, CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
+		PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
+		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
 		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),
 		ValidDays: v.Redemption.ValidDays, VisibleFrom: httpkit.TimeView(v.VisibleFrom),
 		PerUser: v.PerUser,
