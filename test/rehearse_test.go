@@ -112,7 +112,7 @@ func TestRehearseByHTTP(t *testing.T) {
 	crowd(t, s, id, 200)
 	run := runs()[0]
 	if run.State != "done" || run.Go == nil || len(run.Lines) == 0 || run.Accepted != 40 || run.SoldOut <= 0 ||
-		run.Buyers != 200 || run.Rehearses != sale {
+		run.Buyers != 200 || run.VoucherID != sale {
 		t.Errorf("afterwards: %+v", run)
 	}
 	if end := time.Until(run.EndTime); end > time.Minute {
@@ -170,7 +170,7 @@ func startTwice(t *testing.T, s *box.Site, list string, runs func() []rehearsalS
 	if !slices.Contains(codes[:], http.StatusConflict) || len(all) != 1 || all[0].State != "waiting" {
 		t.Fatalf("two admins at once: %v, %+v", codes, all)
 	}
-	return all[0].VoucherID
+	return all[0].ID
 }
 
 // crowd has buyers take part in a rehearsal.
@@ -203,7 +203,7 @@ func TestRehearseEmbedded(t *testing.T) {
 		}
 		return err
 	})
-	crowd(t, s, runs()[0].VoucherID, 150)
+	crowd(t, s, runs()[0].ID, 150)
 	if r := runs()[0]; r.State != "done" || r.Accepted != 100 || r.SoldOut <= 0 {
 		t.Errorf("afterwards: %+v", r)
 	}
@@ -211,12 +211,12 @@ func TestRehearseEmbedded(t *testing.T) {
 
 // rehearsalShown is the part of a rehearsal that the tests read.
 type rehearsalShown struct {
-	VoucherID, Rehearses, Accepted, Buyers int64
-	State                                  string
-	EndTime                                time.Time
-	SoldOut                                float64 `json:"soldOutSeconds"`
-	Go                                     *bool
-	Lines                                  []struct{ Name, What string }
+	ID, VoucherID, Accepted, Buyers int64
+	State                           string
+	EndTime                         time.Time
+	SoldOut                         float64 `json:"soldOutSeconds"`
+	Go                              *bool
+	Lines                           []struct{ Name, What string }
 }
 
 // TestRehearseRefuses checks that a refusal names the sale that prevents a rehearsal, and that wrong arguments are

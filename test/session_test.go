@@ -15,9 +15,9 @@ import (
 
 // session is what POST /session answers.
 type session struct {
-	UserID  int64     `json:"userId"`
-	Token   string    `json:"token"`
-	Expires time.Time `json:"expires"`
+	UserID     int64     `json:"userId"`
+	Token      string    `json:"token"`
+	ValidUntil time.Time `json:"validUntil"`
 }
 
 // sessionSite is two instances that believe a provider.
@@ -73,7 +73,7 @@ func TestSessions(t *testing.T) {
 	again := signIn(t, site, 1, theirs)
 	bob := signIn(t, site, 1, provider.Token(t, "Alice", nil))
 	if alice.UserID < voucher.FirstAccount || alice.UserID > voucher.LastAccount || again.UserID != alice.UserID ||
-		bob.UserID == alice.UserID || time.Until(alice.Expires) < 7*time.Hour {
+		bob.UserID == alice.UserID || time.Until(alice.ValidUntil) < 7*time.Hour {
 		t.Fatalf("alice is %+v and %+v, bob %+v", alice, again, bob)
 	}
 	expect("a purchase", call(t, site, 1, http.MethodPost, sale, alice.Token, nil), "202")

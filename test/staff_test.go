@@ -61,7 +61,7 @@ func TestStaffOfProvider(t *testing.T) {
 
 	admin, got := exchange("console", as("ops"))
 	expect("an admin", got, "201")
-	if left := time.Until(admin.Expires); left < 58*time.Minute || left > time.Hour {
+	if left := time.Until(admin.ValidUntil); left < 58*time.Minute || left > time.Hour {
 		t.Errorf("an admin is signed in for %v", left)
 	}
 	expect("creating a sale", call(t, site, 0, http.MethodPost, "/voucher/seckill", admin.Token, draft), "201")

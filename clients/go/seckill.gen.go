@@ -1290,7 +1290,7 @@ func (e WhyCode) Valid() bool {
 // | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
 // | `EACH_ONCE` | each once, of {values} |
 // | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
-// | `EVENT_OR_TIMES` | event, or from with or without to |
+// | `EVENT_OR_TIMES` | eventId, or from with or without to |
 // | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
 // | `JSON_OBJECT` | one JSON object |
 // | `LENGTH` | {min} to {max} characters |
@@ -1411,6 +1411,9 @@ type EmptyAnswerSuccess bool
 
 // Event defines model for Event.
 type Event struct {
+	// At RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
 	At Time   `json:"at"`
 	By string `json:"by"`
 
@@ -1562,7 +1565,7 @@ type FieldProblem struct {
 	// | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
 	// | `EACH_ONCE` | each once, of {values} |
 	// | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
-	// | `EVENT_OR_TIMES` | event, or from with or without to |
+	// | `EVENT_OR_TIMES` | eventId, or from with or without to |
 	// | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
 	// | `JSON_OBJECT` | one JSON object |
 	// | `LENGTH` | {min} to {max} characters |
@@ -1656,7 +1659,7 @@ type FieldProblem struct {
 
 // GivenTime RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
 //
-// Example: 2026-11-11T20:00:00Z
+// Example: 2026-11-11T20:00:00.000Z
 type GivenTime = string
 
 // Guards The guards of the sale that are on.
@@ -1707,24 +1710,49 @@ type Limits struct {
 // Order What has not happened is absent; so is the amount of an order without a row, and in a stale list a status that is not known just now.
 type Order struct {
 	// Amount For all units.
-	Amount     *Cents `json:"amount,omitempty"`
-	CancelTime *Time  `json:"cancelTime,omitempty"`
+	Amount *Cents `json:"amount,omitempty"`
+
+	// CancelTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CancelTime *Time `json:"cancelTime,omitempty"`
 
 	// Coupon Where an order that has a code is asked for alone.
-	Coupon     *Coupon `json:"coupon,omitempty"`
-	CreateTime *Time   `json:"createTime,omitempty"`
-	FailTime   *Time   `json:"failTime,omitempty"`
+	Coupon *Coupon `json:"coupon,omitempty"`
+
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CreateTime *Time `json:"createTime,omitempty"`
+
+	// Currency Of all amounts of the service: a code of ISO 4217.
+	//
+	// Example: CNY
+	Currency Currency `json:"currency"`
+
+	// FailTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	FailTime *Time `json:"failTime,omitempty"`
 
 	// History Oldest first, where the order is asked for alone.
 	History *[]Event `json:"history,omitempty"`
 
 	// Id A number below 2^63, as a string.
-	Id        OrderId `json:"id"`
-	LapseTime *Time   `json:"lapseTime,omitempty"`
+	Id OrderId `json:"id"`
+
+	// LapseTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	LapseTime *Time `json:"lapseTime,omitempty"`
 
 	// PayBefore An order that is unpaid then expires.
 	PayBefore *Time `json:"payBefore,omitempty"`
-	PayTime   *Time `json:"payTime,omitempty"`
+
+	// PayTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	PayTime *Time `json:"payTime,omitempty"`
 
 	// Payments Oldest first, for admins who ask for the order alone.
 	Payments *[]Payment `json:"payments,omitempty"`
@@ -1733,10 +1761,22 @@ type Order struct {
 	Quantity *Quantity `json:"quantity,omitempty"`
 
 	// Reason Why an accepted order could not be recorded.
-	Reason        *FailReason `json:"reason,omitempty"`
-	RedeemTime    *Time       `json:"redeemTime,omitempty"`
-	RefundTime    *Time       `json:"refundTime,omitempty"`
-	RefundingTime *Time       `json:"refundingTime,omitempty"`
+	Reason *FailReason `json:"reason,omitempty"`
+
+	// RedeemTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	RedeemTime *Time `json:"redeemTime,omitempty"`
+
+	// RefundTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	RefundTime *Time `json:"refundTime,omitempty"`
+
+	// RefundingTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	RefundingTime *Time `json:"refundingTime,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status    *OrderStatus `json:"status,omitempty"`
@@ -1801,8 +1841,12 @@ type Payment struct {
 	Amount Cents `json:"amount"`
 
 	// CloseTime When staff closed the refund.
-	CloseTime  *Time `json:"closeTime,omitempty"`
-	CreateTime Time  `json:"createTime"`
+	CloseTime *Time `json:"closeTime,omitempty"`
+
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CreateTime Time `json:"createTime"`
 
 	// Currency Of all amounts of the service: a code of ISO 4217.
 	//
@@ -1815,21 +1859,28 @@ type Payment struct {
 	// DisputeTime When the dispute came to its state.
 	DisputeTime *Time `json:"disputeTime,omitempty"`
 
-	// Disputed What the dispute is about; it has gone back once the dispute is lost. Absent without one.
-	Disputed *Cents `json:"disputed,omitempty"`
+	// DisputedAmount What the dispute is about; it has gone back once the dispute is lost. Absent without one.
+	DisputedAmount *Cents `json:"disputedAmount,omitempty"`
 
-	// Kept Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
-	Kept int64 `json:"kept"`
+	// Id The provider knows the payment by it, too.
+	Id string `json:"id"`
+
+	// KeptAmount Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
+	KeptAmount int64 `json:"keptAmount"`
 
 	// OrderId A number below 2^63, as a string.
 	OrderId OrderId `json:"orderId"`
 
-	// PaymentId The provider knows the payment by it, too.
-	PaymentId string `json:"paymentId"`
-
 	// Provider Who moves the money; absent where nothing is to be paid, and for payments of versions that knew one provider only.
-	Provider    *string `json:"provider,omitempty"`
-	ReceiveTime *Time   `json:"receiveTime,omitempty"`
+	Provider *string `json:"provider,omitempty"`
+
+	// ReceiveTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	ReceiveTime *Time `json:"receiveTime,omitempty"`
+
+	// ReceivedAmount What the provider has taken.
+	ReceivedAmount Cents `json:"receivedAmount"`
 
 	// Reference The provider's own id of it, once it has told one.
 	Reference *string `json:"reference,omitempty"`
@@ -1843,9 +1894,9 @@ type Payment struct {
 	// Refusal Why, in the provider's words. Absent if it gave no reason.
 	Refusal *string `json:"refusal,omitempty"`
 
-	// Returned What has gone back as refunds, in all.
-	Returned Cents `json:"returned"`
-	ShopId   Id    `json:"shopId"`
+	// ReturnedAmount What has gone back as refunds, in all.
+	ReturnedAmount Cents `json:"returnedAmount"`
+	ShopId         Id    `json:"shopId"`
 
 	// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
 	State PaymentState `json:"state"`
@@ -1887,6 +1938,9 @@ type PaymentState string
 
 // Place defines model for Place.
 type Place struct {
+	// AcceptBefore RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
 	AcceptBefore *Time `json:"acceptBefore,omitempty"`
 
 	// Ahead While it waits: how many wait before it. Those who are invited are not among them.
@@ -1897,9 +1951,21 @@ type Place struct {
 
 	// AskAgainSeconds After how long it makes sense to ask again, while it is open.
 	AskAgainSeconds *int64 `json:"askAgainSeconds,omitempty"`
-	EndTime         *Time  `json:"endTime,omitempty"`
-	InviteTime      *Time  `json:"inviteTime,omitempty"`
-	JoinTime        Time   `json:"joinTime"`
+
+	// EndTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	EndTime *Time `json:"endTime,omitempty"`
+
+	// InviteTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	InviteTime *Time `json:"inviteTime,omitempty"`
+
+	// JoinTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	JoinTime Time `json:"joinTime"`
 
 	// Missed Invitations it has missed. After one it waits behind those that have missed none; the second ends it.
 	Missed int64 `json:"missed"`
@@ -2203,8 +2269,12 @@ type ProblemData struct {
 	Quantity *Quantity `json:"quantity,omitempty"`
 
 	// Reason Why an accepted order could not be recorded.
-	Reason     *FailReason `json:"reason,omitempty"`
-	RedeemTime *Time       `json:"redeemTime,omitempty"`
+	Reason *FailReason `json:"reason,omitempty"`
+
+	// RedeemTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	RedeemTime *Time `json:"redeemTime,omitempty"`
 
 	// ReservedUntil Somebody has reserved the coupon.
 	ReservedUntil *Time `json:"reservedUntil,omitempty"`
@@ -2219,8 +2289,12 @@ type ProblemData struct {
 	TicketsFrom *Time `json:"ticketsFrom,omitempty"`
 
 	// UsableFrom The moment from which the caller's ticket is usable.
-	UsableFrom *time.Time `json:"usableFrom,omitempty"`
-	ValidUntil *Time      `json:"validUntil,omitempty"`
+	UsableFrom *Time `json:"usableFrom,omitempty"`
+
+	// ValidUntil RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	ValidUntil *Time `json:"validUntil,omitempty"`
 
 	// VoucherId Whose sale is near.
 	VoucherId *Id `json:"voucherId,omitempty"`
@@ -2350,13 +2424,21 @@ type SubjectKind string
 type TicketAnswer struct {
 	Data struct {
 		// BeginTime The sale's start, of which usableFrom was calculated: an instance knows of a change within about a second. Ask again where the list says another.
-		BeginTime  Time   `json:"beginTime"`
-		Expires    Time   `json:"expires"`
+		BeginTime Time `json:"beginTime"`
+
+		// ServerTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
 		ServerTime Time   `json:"serverTime"`
 		Ticket     string `json:"ticket"`
 
 		// UsableFrom The buyer's moment. It moves with the sale's start. In a dry run it is the start.
-		UsableFrom time.Time `json:"usableFrom"`
+		UsableFrom Time `json:"usableFrom"`
+
+		// ValidUntil RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		ValidUntil Time `json:"validUntil"`
 	} `json:"data"`
 	Success TicketAnswerSuccess `json:"success"`
 }
@@ -2391,41 +2473,77 @@ type TillCoupon struct {
 	// ActualValue What one unit is worth, unless it cannot be read now.
 	ActualValue *Cents `json:"actualValue,omitempty"`
 
+	// Currency Of all amounts of the service: a code of ISO 4217.
+	//
+	// Example: CNY
+	Currency Currency `json:"currency"`
+
 	// OrderId A number below 2^63, as a string.
 	OrderId OrderId `json:"orderId"`
 
 	// Quantity Units of the order. Absent: one.
-	Quantity   *Quantity `json:"quantity,omitempty"`
-	RedeemTime *Time     `json:"redeemTime,omitempty"`
+	Quantity *Quantity `json:"quantity,omitempty"`
+
+	// RedeemTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	RedeemTime *Time `json:"redeemTime,omitempty"`
 
 	// Repeated The same request was served before.
 	Repeated bool `json:"repeated"`
 
 	// Reservation This till's own.
 	Reservation *struct {
-		Id    string `json:"id"`
-		Until Time   `json:"until"`
+		Id string `json:"id"`
+
+		// Until RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		Until Time `json:"until"`
 	} `json:"reservation,omitempty"`
+
+	// ServerTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
 	ServerTime Time           `json:"serverTime"`
 	Status     RecordedStatus `json:"status"`
 
 	// Title The voucher's, unless it cannot be read now.
-	Title      *string `json:"title,omitempty"`
-	ValidUntil *Time   `json:"validUntil,omitempty"`
-	VoucherId  Id      `json:"voucherId"`
+	Title *string `json:"title,omitempty"`
+
+	// ValidUntil RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	ValidUntil *Time `json:"validUntil,omitempty"`
+	VoucherId  Id    `json:"voucherId"`
 }
 
-// Time defines model for Time.
+// Time RFC 3339 in UTC, with milliseconds.
+//
+// Example: 2026-11-11T20:00:00.000Z
 type Time = time.Time
 
 // Voucher defines model for Voucher.
 type Voucher struct {
 	ActualValue Cents `json:"actualValue"`
-	BeginTime   *Time `json:"beginTime,omitempty"`
 
-	// CalledOff When the sale was called off. Absent: it was not.
-	CalledOff  *Time `json:"calledOff,omitempty"`
-	CreateTime Time  `json:"createTime"`
+	// BeginTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	BeginTime *Time `json:"beginTime,omitempty"`
+
+	// CallOffTime When the sale was called off. Absent: it was not.
+	CallOffTime *Time `json:"callOffTime,omitempty"`
+
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CreateTime Time `json:"createTime"`
+
+	// Currency Of all amounts of the service: a code of ISO 4217.
+	//
+	// Example: CNY
+	Currency Currency `json:"currency"`
 
 	// EndTime Exclusive.
 	EndTime *Time `json:"endTime,omitempty"`
@@ -2471,8 +2589,12 @@ type Voucher struct {
 	Title       string `json:"title"`
 
 	// Type 0 ordinary, 1 with a sale.
-	Type       VoucherType `json:"type"`
-	UpdateTime Time        `json:"updateTime"`
+	Type VoucherType `json:"type"`
+
+	// UpdateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	UpdateTime Time `json:"updateTime"`
 
 	// ValidDays Its coupons are valid for, from the payment.
 	ValidDays *int64 `json:"validDays,omitempty"`
@@ -2525,8 +2647,12 @@ type VoucherListAnswer struct {
 	Data []Voucher `json:"data"`
 
 	// Next On a page, when more follow: `before` of the next one.
-	Next       *string `json:"next,omitempty"`
-	ServerTime Time    `json:"serverTime"`
+	Next *string `json:"next,omitempty"`
+
+	// ServerTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	ServerTime Time `json:"serverTime"`
 
 	// Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 	Stale   *Stale                   `json:"stale,omitempty"`
@@ -2539,6 +2665,9 @@ type VoucherListAnswerSuccess bool
 
 // Webhook defines model for Webhook.
 type Webhook struct {
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
 	CreateTime  Time   `json:"createTime"`
 	Description string `json:"description"`
 	Disabled    bool   `json:"disabled"`
@@ -2570,11 +2699,19 @@ type Webhook struct {
 	// | `TLS_UNKNOWN_AUTHORITY` | the TLS certificate is signed by an unknown authority |
 	// | `UNREACHABLE` | {address} cannot be reached |
 	DisabledCode *FailureCode `json:"disabledCode,omitempty"`
-	DisabledTime *Time        `json:"disabledTime,omitempty"`
+
+	// DisabledTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	DisabledTime *Time `json:"disabledTime,omitempty"`
 
 	// DisabledWhy In the language that Accept-Language asks for.
-	DisabledWhy  *string `json:"disabledWhy,omitempty"`
-	FailingSince *Time   `json:"failingSince,omitempty"`
+	DisabledWhy *string `json:"disabledWhy,omitempty"`
+
+	// FailingSince RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	FailingSince *Time `json:"failingSince,omitempty"`
 
 	// Failures Attempts that failed since the last success.
 	Failures int64 `json:"failures"`
@@ -2584,19 +2721,31 @@ type Webhook struct {
 	LastError *string `json:"lastError,omitempty"`
 
 	// LastFailure Why an endpoint did not take an event.
-	LastFailure    *Failure `json:"lastFailure,omitempty"`
-	OldSecretUntil *Time    `json:"oldSecretUntil,omitempty"`
+	LastFailure *Failure `json:"lastFailure,omitempty"`
+
+	// OldSecretUntil RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	OldSecretUntil *Time `json:"oldSecretUntil,omitempty"`
 
 	// Replaying Events of a time are being sent again.
-	Replaying bool  `json:"replaying"`
+	Replaying bool `json:"replaying"`
+
+	// RetryTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
 	RetryTime *Time `json:"retryTime,omitempty"`
 
 	// Secret There when it is new.
-	Secret      *string `json:"secret,omitempty"`
-	ShopId      int64   `json:"shopId"`
-	SuccessTime *Time   `json:"successTime,omitempty"`
-	Types       string  `json:"types"`
-	Url         string  `json:"url"`
+	Secret *string `json:"secret,omitempty"`
+	ShopId int64   `json:"shopId"`
+
+	// SuccessTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	SuccessTime *Time  `json:"successTime,omitempty"`
+	Types       string `json:"types"`
+	Url         string `json:"url"`
 }
 
 // WebhookAnswer defines model for WebhookAnswer.
@@ -2618,25 +2767,33 @@ type WebhookChange struct {
 
 // WebhookDelivery defines model for WebhookDelivery.
 type WebhookDelivery struct {
+	// At RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
 	At Time `json:"at"`
 
 	// Attempts Attempts that failed.
 	Attempts *int64 `json:"attempts,omitempty"`
-	DeadTime *Time  `json:"deadTime,omitempty"`
-	DueTime  *Time  `json:"dueTime,omitempty"`
+
+	// DeadTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	DeadTime *Time `json:"deadTime,omitempty"`
+
+	// DueTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	DueTime *Time `json:"dueTime,omitempty"`
 
 	// Error `failure` in the language that Accept-Language asks for.
 	Error *string `json:"error,omitempty"`
 
-	// Event Its webhook-id.
-	Event string `json:"event"`
+	// EventId Its webhook-id.
+	EventId string `json:"eventId"`
 
 	// Failure Why an endpoint did not take an event.
-	Failure *Failure `json:"failure,omitempty"`
-
-	// Number Among all events; `before` of the next page.
-	Number string               `json:"number"`
-	State  WebhookDeliveryState `json:"state"`
+	Failure *Failure             `json:"failure,omitempty"`
+	State   WebhookDeliveryState `json:"state"`
 
 	// Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
 	Subject Subject `json:"subject"`
@@ -2684,17 +2841,17 @@ type WebhookListSuccess bool
 
 // WebhookReplay defines model for WebhookReplay.
 type WebhookReplay struct {
-	// Event An event's webhook-id.
-	Event *string `json:"event,omitempty"`
+	// EventId An event's webhook-id.
+	EventId *string `json:"eventId,omitempty"`
 
 	// From RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
 	//
-	// Example: 2026-11-11T20:00:00Z
+	// Example: 2026-11-11T20:00:00.000Z
 	From *GivenTime `json:"from,omitempty"`
 
 	// To RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
 	//
-	// Example: 2026-11-11T20:00:00Z
+	// Example: 2026-11-11T20:00:00.000Z
 	To *GivenTime `json:"to,omitempty"`
 }
 
@@ -2722,13 +2879,13 @@ type WebhookTestAnswer struct {
 		// Error `failure` in the language that Accept-Language asks for.
 		Error *string `json:"error,omitempty"`
 
-		// Event Its webhook-id.
-		Event string `json:"event"`
+		// EventId Its webhook-id.
+		EventId string `json:"eventId"`
 
 		// Failure Why an endpoint did not take an event.
-		Failure    *Failure `json:"failure,omitempty"`
-		Taken      bool     `json:"taken"`
-		TookMillis int64    `json:"tookMillis"`
+		Failure *Failure `json:"failure,omitempty"`
+		Taken   bool     `json:"taken"`
+		TookMs  int64    `json:"tookMs"`
 	} `json:"data"`
 	Success WebhookTestAnswerSuccess `json:"success"`
 }
@@ -2900,8 +3057,8 @@ type RedeemCouponJSONBody struct {
 	// Example: 0A6F-ZXWA-HPRG-DBFQ
 	Code string `json:"code"`
 
-	// Reservation The id that reserve has answered.
-	Reservation *string `json:"reservation,omitempty"`
+	// ReservationId The id that reserve has answered.
+	ReservationId *string `json:"reservationId,omitempty"`
 }
 
 // RedeemCouponParams defines parameters for RedeemCoupon.
@@ -2917,8 +3074,8 @@ type ReleaseCouponJSONBody struct {
 	// Example: 0A6F-ZXWA-HPRG-DBFQ
 	Code string `json:"code"`
 
-	// Reservation The id that reserve has answered.
-	Reservation string `json:"reservation"`
+	// ReservationId The id that reserve has answered.
+	ReservationId string `json:"reservationId"`
 }
 
 // ReserveCouponJSONBody defines parameters for ReserveCoupon.
@@ -3169,7 +3326,7 @@ type ClientInterface interface {
 
 	// ReplayWebhookWithBody Send events again
 	//
-	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3178,7 +3335,7 @@ type ClientInterface interface {
 
 	// ReplayWebhook Send events again
 	//
-	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3563,7 +3720,7 @@ func (c *Client) ListWebhookDeliveries(ctx context.Context, id WebhookId, params
 
 // ReplayWebhookWithBody Send events again
 //
-// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type.
 //
@@ -3582,7 +3739,7 @@ func (c *Client) ReplayWebhookWithBody(ctx context.Context, id WebhookId, conten
 
 // ReplayWebhook Send events again
 //
-// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5756,7 +5913,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithBodyWithResponse Send events again
 	//
-	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -5765,7 +5922,7 @@ type ClientWithResponsesInterface interface {
 
 	// ReplayWebhookWithResponse Send events again
 	//
-	// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+	// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -7445,7 +7602,7 @@ func (c *ClientWithResponses) ListWebhookDeliveriesWithResponse(ctx context.Cont
 
 // ReplayWebhookWithBodyWithResponse Send events again
 //
-// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -7460,7 +7617,7 @@ func (c *ClientWithResponses) ReplayWebhookWithBodyWithResponse(ctx context.Cont
 
 // ReplayWebhookWithResponse Send events again
 //
-// One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+// The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -189,7 +189,7 @@ export interface paths {
         put?: never;
         /**
          * Exchange a provider's token
-         * @description An ID token or an access token (RFC 9068) of an identity provider that the service knows, for a token of this service. The latter is good until `expires`, even while the provider is away. The same user at the provider is always the same `userId`. `for` says what they sign in for: `shop`, as a buyer; `console`, as an admin or else a merchant; `till`, as a till. Nobody gets a role that this does not need, and staff are signed in until an hour after they signed in at the provider.
+         * @description An ID token or an access token (RFC 9068) of an identity provider that the service knows, for a token of this service. The latter is good until `validUntil`, even while the provider is away. The same user at the provider is always the same `userId`. `for` says what they sign in for: `shop`, as a buyer; `console`, as an admin or else a merchant; `till`, as a till. Nobody gets a role that this does not need, and staff are signed in until an hour after they signed in at the provider.
          */
         post: operations["signIn"];
         delete?: never;
@@ -1124,7 +1124,7 @@ export interface paths {
         };
         /**
          * The same as CSV
-         * @description The figures of the report, one on a line. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         * @description The figures of the report, one on a line, each under the path of its name there. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
          */
         get: operations["downloadSaleReport"];
         put?: never;
@@ -1380,7 +1380,7 @@ export interface paths {
         put?: never;
         /**
          * Rehearse a sale
-         * @description Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `voucherId`; ends by itself after half an hour; and is removed afterwards. One runs at a time, so merchants start none.
+         * @description Starts a sale of its own, with the stock and the guards of this one, in which only made-up users buy. It waits for its crowd, `loadgen -voucher` with its `id`; ends by itself after half an hour; and is removed afterwards. One runs at a time, so merchants start none.
          */
         post: operations["startRehearsal"];
         delete?: never;
@@ -1695,7 +1695,7 @@ export interface paths {
         put?: never;
         /**
          * Send events again
-         * @description One `event`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
+         * @description The event `eventId`, with those of its subject after it, or all from `from` to `to` (exclusive; now if it is absent). They have the same webhook-id as before.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -1733,7 +1733,7 @@ export interface paths {
         };
         /**
          * The same as CSV
-         * @description All entries, newest first. `issuer` and `subject` name authors who signed in by an identity provider; `changes` is JSON. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         * @description All entries, newest first. `account` names authors who signed in by an identity provider; `changes` is JSON. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
          */
         get: operations["downloadAudit"];
         put?: never;
@@ -1931,11 +1931,15 @@ export interface components {
         ShelfStatus: 1 | 2 | 3;
         /** Format: int64 */
         Cents: number;
-        /** Format: date-time */
+        /**
+         * Format: date-time
+         * @description RFC 3339 in UTC, with milliseconds.
+         * @example 2026-11-11T20:00:00.000Z
+         */
         Time: string;
         /**
          * @description RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
-         * @example 2026-11-11T20:00:00Z
+         * @example 2026-11-11T20:00:00.000Z
          */
         GivenTime: string;
         TemplateDraft: {
@@ -1951,6 +1955,7 @@ export interface components {
             id: components["schemas"]["Id"];
             name: components["schemas"]["TemplateName"];
             voucher: components["schemas"]["TemplateVoucher"];
+            currency: components["schemas"]["Currency"];
             /**
              * Format: int64
              * @description From beginTime to endTime. Only with a sale.
@@ -2031,8 +2036,10 @@ export interface components {
             early?: boolean;
         };
         Rehearsal: {
+            /** @description The rehearsal's, also that of its sale's voucher. */
+            id: components["schemas"]["Id"];
+            /** @description The voucher whose sale it rehearses. */
             voucherId: components["schemas"]["Id"];
-            rehearses: components["schemas"]["Id"];
             /**
              * Format: int64
              * @description Who started it; 0: the command `server rehearse`.
@@ -2381,12 +2388,9 @@ export interface components {
             success: true;
             data: {
                 ticket: string;
-                /**
-                 * Format: date-time
-                 * @description The buyer's moment. It moves with the sale's start. In a dry run it is the start.
-                 */
-                usableFrom: string;
-                expires: components["schemas"]["Time"];
+                /** @description The buyer's moment. It moves with the sale's start. In a dry run it is the start. */
+                usableFrom: components["schemas"]["Time"];
+                validUntil: components["schemas"]["Time"];
                 /** @description The sale's start, of which usableFrom was calculated: an instance knows of a change within about a second. Ask again where the list says another. */
                 beginTime: components["schemas"]["Time"];
                 serverTime: components["schemas"]["Time"];
@@ -2517,6 +2521,7 @@ export interface components {
             rules: string;
             payValue: components["schemas"]["Cents"];
             actualValue: components["schemas"]["Cents"];
+            currency: components["schemas"]["Currency"];
             /** Format: int64 */
             payWithinSeconds: number;
             /**
@@ -2569,7 +2574,7 @@ export interface components {
             endTime?: components["schemas"]["Time"];
             saleState?: components["schemas"]["SaleState"];
             /** @description When the sale was called off. Absent: it was not. */
-            calledOff?: components["schemas"]["Time"];
+            callOffTime?: components["schemas"]["Time"];
             /** @description From when the sale's tickets are given out. Absent where it needs none, as in a dry run. */
             ticketsFrom?: components["schemas"]["Time"];
             /**
@@ -2644,6 +2649,7 @@ export interface components {
                 since: components["schemas"]["Time"];
                 /** @description The service's time zone, as in the IANA database. */
                 zone: string;
+                currency: components["schemas"]["Currency"];
                 /** @description Payments that came in. */
                 received: components["schemas"]["TodayMoney"];
                 /** @description Payments whose money went back. */
@@ -2685,7 +2691,7 @@ export interface components {
             endTime: components["schemas"]["Time"];
             phase: components["schemas"]["SalePhase"];
             /** @description When the sale was called off. Absent: it was not. */
-            calledOff?: components["schemas"]["Time"];
+            callOffTime?: components["schemas"]["Time"];
             /**
              * Format: int64
              * @enum {integer}
@@ -2704,6 +2710,7 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: {
+                currency: components["schemas"]["Currency"];
                 sums: {
                     running: components["schemas"]["SaleSums"];
                     coming: components["schemas"]["SaleSums"];
@@ -2749,7 +2756,7 @@ export interface components {
              */
             stock?: number;
             /** @description When the sale was called off. Absent: it was not. */
-            calledOff?: components["schemas"]["Time"];
+            callOffTime?: components["schemas"]["Time"];
             /**
              * Format: int64
              * @description The stock of a sale that was called off: units that are never for sale again. Only with a sale.
@@ -2777,7 +2784,7 @@ export interface components {
              * Format: int64
              * @description Minutes of the timeline that cannot be read and are left out.
              */
-            unreadable?: number;
+            unreadableMinutes?: number;
             firstAcceptedTime?: components["schemas"]["Time"];
             lastAcceptedTime?: components["schemas"]["Time"];
             /** @description When the first was told so. */
@@ -2863,27 +2870,27 @@ export interface components {
              * Format: int64
              * @description Cents that providers have taken, also late and twice.
              */
-            received: number;
+            receivedAmount: number;
             /**
              * Format: int64
              * @description Cents that have gone back, as refunds and by disputes that were lost.
              */
-            returned: number;
+            returnedAmount: number;
             /**
              * Format: int64
              * @description The difference of both.
              */
-            kept: number;
+            keptAmount: number;
             /**
              * Format: int64
-             * @description Cents of `kept` that providers refuse for good to send back.
+             * @description Cents of `keptAmount` that providers refuse for good to send back.
              */
-            stuck: number;
+            stuckAmount: number;
             /**
              * Format: int64
-             * @description Cents of `kept` whose refund staff have closed.
+             * @description Cents of `keptAmount` whose refund staff have closed.
              */
-            closed: number;
+            closedAmount: number;
             /**
              * Format: int64
              * @description Cents of the orders that are paid and not going back.
@@ -2959,7 +2966,7 @@ export interface components {
         };
         WebhookReplay: {
             /** @description An event's webhook-id. */
-            event?: string;
+            eventId?: string;
             from?: components["schemas"]["GivenTime"];
             to?: components["schemas"]["GivenTime"];
         };
@@ -3013,10 +3020,10 @@ export interface components {
             success: true;
             data: {
                 /** @description Its webhook-id. */
-                event: string;
+                eventId: string;
                 taken: boolean;
                 /** Format: int64 */
-                tookMillis: number;
+                tookMs: number;
                 /** @description `failure` in the language that Accept-Language asks for. */
                 error?: string;
                 failure?: components["schemas"]["Failure"];
@@ -3205,7 +3212,7 @@ export interface components {
          *     | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
          *     | `EACH_ONCE` | each once, of {values} |
          *     | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
-         *     | `EVENT_OR_TIMES` | event, or from with or without to |
+         *     | `EVENT_OR_TIMES` | eventId, or from with or without to |
          *     | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
          *     | `JSON_OBJECT` | one JSON object |
          *     | `LENGTH` | {min} to {max} characters |
@@ -3312,9 +3319,7 @@ export interface components {
         WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REFUND_CLOSED" | "REFUND_REFUSED" | "REFUND_RETRIED" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
-            event: string;
-            /** @description Among all events; `before` of the next page. */
-            number: string;
+            eventId: string;
             type: string;
             subject: components["schemas"]["Subject"];
             at: components["schemas"]["Time"];
@@ -3441,7 +3446,7 @@ export interface components {
         DeadLetter: {
             id: string;
             /** @description The id that it had among the accepted orders. */
-            entry: string;
+            entryId: string;
             at: components["schemas"]["Time"];
             /** @description What is wrong with it. */
             why: string;
@@ -3457,7 +3462,7 @@ export interface components {
              * @description `waiting`: its order was accepted and has no row, so that it can be replayed.
              * @enum {string}
              */
-            standing: "unreadable" | "waiting" | "recorded" | "unknown";
+            state: "unreadable" | "waiting" | "recorded" | "unknown";
             status?: components["schemas"]["OrderStatus"];
         };
         ReplayAnswer: {
@@ -3510,6 +3515,7 @@ export interface components {
             status?: components["schemas"]["OrderStatus"];
             /** @description For all units. */
             amount?: components["schemas"]["Cents"];
+            currency: components["schemas"]["Currency"];
             reason?: components["schemas"]["FailReason"];
             createTime?: components["schemas"]["Time"];
             /** @description An order that is unpaid then expires. */
@@ -3530,7 +3536,7 @@ export interface components {
         };
         Payment: {
             /** @description The provider knows the payment by it, too. */
-            paymentId: string;
+            id: string;
             orderId: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
             shopId: components["schemas"]["Id"];
@@ -3542,16 +3548,18 @@ export interface components {
             provider?: string;
             /** @description The provider's own id of it, once it has told one. */
             reference?: string;
+            /** @description What the provider has taken. */
+            receivedAmount: components["schemas"]["Cents"];
             /** @description What has gone back as refunds, in all. */
-            returned: components["schemas"]["Cents"];
+            returnedAmount: components["schemas"]["Cents"];
             /**
              * Format: int64
              * @description Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
              */
-            kept: number;
+            keptAmount: number;
             dispute: components["schemas"]["Dispute"];
             /** @description What the dispute is about; it has gone back once the dispute is lost. Absent without one. */
-            disputed?: components["schemas"]["Cents"];
+            disputedAmount?: components["schemas"]["Cents"];
             createTime: components["schemas"]["Time"];
             receiveTime?: components["schemas"]["Time"];
             /** @description Since when the money is to go back. */
@@ -3608,6 +3616,7 @@ export interface components {
             title?: string;
             /** @description What one unit is worth, unless it cannot be read now. */
             actualValue?: components["schemas"]["Cents"];
+            currency: components["schemas"]["Currency"];
             quantity?: components["schemas"]["Quantity"];
             status: components["schemas"]["RecordedStatus"];
             validUntil?: components["schemas"]["Time"];
@@ -3657,7 +3666,8 @@ export interface components {
             data: {
                 voucherId: components["schemas"]["Id"];
                 /** @description Absent: it was not. The numbers then say what calling it off would mean. */
-                calledOff?: components["schemas"]["Time"];
+                callOffTime?: components["schemas"]["Time"];
+                currency: components["schemas"]["Currency"];
                 /** @description It was called off, and something is still to be done without staff. Orders that were accepted may not be recorded yet. */
                 pending: boolean;
                 /** @description It was called off, and nothing is pending. */
@@ -3916,11 +3926,8 @@ export interface components {
             beginTime?: components["schemas"]["Time"];
             /** @description Of the sale that is near. */
             endTime?: components["schemas"]["Time"];
-            /**
-             * Format: date-time
-             * @description The moment from which the caller's ticket is usable.
-             */
-            usableFrom?: string;
+            /** @description The moment from which the caller's ticket is usable. */
+            usableFrom?: components["schemas"]["Time"];
             /** @description From when tickets are given out. */
             ticketsFrom?: components["schemas"]["Time"];
             challenge?: components["schemas"]["AltchaChallenge"];
@@ -5076,7 +5083,7 @@ export interface operations {
                         data: {
                             userId: components["schemas"]["Id"];
                             token: string;
-                            expires: components["schemas"]["Time"];
+                            validUntil: components["schemas"]["Time"];
                         };
                     };
                 };
@@ -5940,7 +5947,7 @@ export interface operations {
                      */
                     code: string;
                     /** @description The id that reserve has answered. */
-                    reservation?: string;
+                    reservationId?: string;
                 };
             };
         };
@@ -5973,7 +5980,7 @@ export interface operations {
                      */
                     code: string;
                     /** @description The id that reserve has answered. */
-                    reservation: string;
+                    reservationId: string;
                 };
             };
         };
@@ -6266,8 +6273,8 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example payment_id,order_id,voucher_id,shop_id,user_id,provider,reference,state,currency,amount_cents,received_cents,returned_cents,dispute,disputed_cents,kept_cents,created,received,refunding,refunded,disputed,stuck,refusal,closed
-                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,CNY,1000,1000,300,open,700,700,2026-01-02T12:00:30Z,2026-01-02T12:01:30Z,,,2026-01-09T08:00:00Z,,,
+                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime
+                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,
                      *     #end,1,,,,,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
@@ -6315,7 +6322,8 @@ export interface operations {
                      *       "success": true,
                      *       "data": {
                      *         "voucherId": 5,
-                     *         "calledOff": "2026-01-02T20:00:00Z",
+                     *         "callOffTime": "2026-01-02T20:00:00.000Z",
+                     *         "currency": "CNY",
                      *         "pending": true,
                      *         "unwound": false,
                      *         "issued": 100,
@@ -6384,7 +6392,7 @@ export interface operations {
                      *             "fate": "redeemed",
                      *             "quantity": 1,
                      *             "amount": 1000,
-                     *             "payTime": "2026-01-02T20:00:00Z"
+                     *             "payTime": "2026-01-02T20:00:00.000Z"
                      *           }
                      *         ]
                      *       },
@@ -6564,16 +6572,13 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "validUntil": "2027-01-31T23:00:00Z",
+                 *       "validUntil": "2027-01-31T23:00:00.000Z",
                  *       "why": "the shop was closed"
                  *     }
                  */
                 "application/json": {
-                    /**
-                     * Format: date-time
-                     * @description The new date, exclusive. A time without a zone is the shop's.
-                     */
-                    validUntil: string;
+                    /** @description The new date, exclusive. */
+                    validUntil: components["schemas"]["GivenTime"];
                     /** @description It stands in the audit trail. */
                     why: string;
                 };
@@ -6805,6 +6810,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example figure,value
+                     *     at,2026-01-02T12:00:00.000Z
+                     *     voucherId,5
+                     *     orders.paid.units,480
+                     *     orders.paid.amount,480000
+                     *     refused.SOLD_OUT,8120
+                     *     currency,CNY
+                     *     #end,6
+                     */
                     "text/csv": string;
                 };
             };
@@ -6843,6 +6858,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example at,accepted,refused.ALREADY_BOUGHT,refused.PAUSED,refused.OFF_SHELF,refused.NOT_STARTED,refused.ENDED,refused.SOLD_OUT,refused.UNAVAILABLE,refused.NOT_ENOUGH,refused.CALLED_OFF,refused.UNKNOWN_OUTCOME,p99Ms
+                     *     2026-01-02T12:00:00.000Z,500,0,0,0,12,0,8120,0,0,0,0,3.4
+                     *     #end,1,,,,,,,,,,,
+                     */
                     "text/csv": string;
                 };
             };
@@ -6884,9 +6904,9 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example order_id,user_id,status,units,amount_cents,reason,recorded,pay_before,paid,redeemed,cancelled,refunding,refunded,failed,lapsed,code,valid_until
-                     *     660000000123456789,42,paid,1,1000,,2026-01-02T12:00:00.123Z,2026-01-02T12:15:00.123Z,2026-01-02T12:01:30Z,,,,,,,····-····-····-PQRS,2026-04-02T16:00:00Z
-                     *     #end,1,,,,,,,,,,,,,,,
+                     * @example id,userId,status,quantity,amount,currency,reason,whyCode,createTime,payBefore,payTime,redeemTime,cancelTime,refundingTime,refundTime,failTime,lapseTime,coupon.code,coupon.validUntil
+                     *     660000000123456789,42,paid,1,1000,CNY,,,2026-01-02T12:00:00.123Z,2026-01-02T12:15:00.123Z,2026-01-02T12:01:30.000Z,,,,,,,····-····-····-PQRS,2026-04-02T16:00:00.000Z
+                     *     #end,1,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };
@@ -6956,8 +6976,9 @@ export interface operations {
                      * @example {
                      *       "success": true,
                      *       "data": {
-                     *         "since": "2026-01-01T16:00:00Z",
+                     *         "since": "2026-01-01T16:00:00.000Z",
                      *         "zone": "Asia/Shanghai",
+                     *         "currency": "CNY",
                      *         "received": {
                      *           "payments": 120,
                      *           "amount": 120000
@@ -8065,6 +8086,11 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example id,at,adminId,account.issuer,account.subject,requestId,action,voucherId,changes,delta,outcome
+                     *     12,2026-01-02T12:00:00.120Z,1,,,3f1c0c1e-6f7a-4f0b-9a52-1d6f0f6f3a11,stock,1,,5,done
+                     *     #end,1,,,,,,,,,
+                     */
                     "text/csv": string;
                 };
             };
@@ -8230,7 +8256,7 @@ export interface operations {
                         data: {
                             userId: components["schemas"]["Id"];
                             token: string;
-                            expires: components["schemas"]["Time"];
+                            validUntil: components["schemas"]["Time"];
                         };
                     };
                 };
@@ -8274,7 +8300,7 @@ export interface operations {
                         data: {
                             userId: components["schemas"]["Id"];
                             token: string;
-                            expires: components["schemas"]["Time"];
+                            validUntil: components["schemas"]["Time"];
                         };
                     };
                 };

@@ -78,7 +78,6 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Payments:        p.shop.Payments,
 		PaymentList:     p.stores.Ledger,
 		StuckRefunds:    p.shop.Payments,
-		Currency:        p.cfg.Payment.Currency,
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,

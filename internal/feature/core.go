@@ -147,11 +147,11 @@ type Locks interface {
 
 // Members are what features add to the answers of others. A nil function adds nothing.
 type Members struct {
-	// Guards returns what a sale's guards did: as JSON (nil for nothing), and as lines of a CSV, names and numbers.
-	// With an error, both contain what can be shown without the counts.
-	Guards func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
+	// Guards returns what a sale's guards did, as JSON; nil for nothing. With an error, it has what can be shown
+	// without the counts.
+	Guards func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Waitlist returns what has become of the places of a sale's waiting list, likewise.
-	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
+	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
 	// code that is missing. order.ErrUnavailable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)

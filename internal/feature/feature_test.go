@@ -23,7 +23,7 @@ func TestOpen(t *testing.T) {
 		if core.Members.Guards != nil || core.Members.Coupons == nil {
 			t.Errorf("the feature sees the members %+v", core.Members)
 		}
-		figures := func(context.Context, voucher.Voucher) (any, [][2]string, error) { return 7, nil, nil }
+		figures := func(context.Context, voucher.Voucher) (any, error) { return 7, nil }
 		return feature.Parts{
 			Gatekeeper: gate{}, Members: feature.Members{Guards: figures},
 			Metrics: []prometheus.Collector{prometheus.NewGauge(prometheus.GaugeOpts{Name: "x"})},

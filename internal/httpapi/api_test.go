@@ -67,8 +67,8 @@ func testSetup() setup {
 		shopConfig: shop.Config{
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 			Payments: fakePayments{}, PaymentList: fakePaymentList{},
-			StuckRefunds: fakeStuckRefunds{}, Currency: "CNY",
-			Coupon: noCoupon, GuardFigures: shownGuards,
+			StuckRefunds: fakeStuckRefunds{},
+			Coupon:       noCoupon, GuardFigures: shownGuards,
 			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
 			Unwindings: fakeUnwindings{},
 			Partitions: fakePartitions{},
@@ -104,7 +104,7 @@ func (s setup) open() (*API, error) {
 		inFlight = bulkhead.New(s.MaxInFlight, 0, bulkhead.Requests()...)
 	}
 	parts.Front = httpkit.Front{
-		Bodies: httpkit.Bodies{Limit: s.BodyLimit}, Streams: s.Streams, Now: s.Now, Zone: s.Zone,
+		Bodies: httpkit.Bodies{Limit: s.BodyLimit}, Streams: s.Streams, Now: s.Now, Zone: s.Zone, Currency: "CNY",
 		ShopOf: func(ctx context.Context, id int64) (int64, error) {
 			v, err := parts.FindVoucher(ctx, id)
 			return v.ShopID, err

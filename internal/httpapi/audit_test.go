@@ -24,10 +24,11 @@ func TestAudit(t *testing.T) {
 		},
 	}
 	const (
-		ninth = `{"id":"9","at":"2026-01-02T12:00:00Z","adminId":7,"account":{"issuer":"https://login.example",` +
+		ninth = `{"id":"9","at":"2026-01-02T12:00:00.000Z","adminId":7,"account":{"issuer":"https://login.example",` +
 			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"changes":[],"delta":-3,` +
 			`"outcome":"refused"}`
-		eighth = `{"id":"8","at":"2026-01-02T12:00:00Z","adminId":0,"requestId":"","action":"create","voucherId":5,` +
+		eighth = `{"id":"8","at":"2026-01-02T12:00:00.000Z","adminId":0,"requestId":"","action":"create",` +
+			`"voucherId":5,` +
 			`"changes":[{"field":"title","from":"","to":"券"}]}`
 	)
 	var got voucher.AuditFilter

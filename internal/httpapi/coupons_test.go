@@ -92,7 +92,7 @@ func TestFindOrderOfCode(t *testing.T) {
 func TestRedeemableByDefault(t *testing.T) {
 	t.Parallel()
 	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
-	const sale = draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00Z"`
+	const sale = draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00.000Z","endTime":"2026-01-02T21:00:00.000Z"`
 	for _, c := range []struct {
 		redeems bool
 		given   string
@@ -161,7 +161,7 @@ func TestOrdersWithoutCoupons(t *testing.T) {
 func TestRedeemableWithoutRedemption(t *testing.T) {
 	t.Parallel()
 	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
-	const sale = draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00"`
+	const sale = draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00.000Z","endTime":"2026-01-02T21:00:00"`
 	for path, body := range map[string]string{"/voucher": draft, "/voucher/seckill": sale} {
 		for _, c := range []struct {
 			coupon                      func(context.Context, order.Order, bool) (any, error)

@@ -37,15 +37,16 @@ func deadLetter() recorder.DeadLetter {
 	}
 }
 
-const deadLetterDocument = `{"id":"9-0","entry":"1-0","at":"2026-01-02T12:00:00Z",` +
+const deadLetterDocument = `{"id":"9-0","entryId":"1-0","at":"2026-01-02T12:00:00.000Z",` +
 	`"why":"order: no number","fields":{"v":"5"},` +
-	`"orderId":"660000000123456789","userId":42,"voucherId":5,"standing":"recorded","status":"failed"}`
+	`"orderId":"660000000123456789","userId":42,"voucherId":5,"state":"recorded","status":"failed"}`
 
 func TestListDeadLetters(t *testing.T) {
 	t.Parallel()
 	bare := recorder.DeadLetter{ID: "10-0", Entry: "2-0", At: noon, Why: "x", Fields: map[string]string{}, LeftOut: 2}
-	const bareDocument = `{"id":"10-0","entry":"2-0","at":"2026-01-02T12:00:00Z","why":"x","fields":{},"leftOut":2,` +
-		`"standing":"unreadable"}`
+	const bareDocument = `{"id":"10-0","entryId":"2-0","at":"2026-01-02T12:00:00.000Z","why":"x","fields":{},` +
+		`"leftOut":2,` +
+		`"state":"unreadable"}`
 	a := newAPI(t, func(cfg *setup) {
 		cfg.DeadLetters = fakeDeadLetters{list: func(after string, n int) ([]recorder.DeadLetter, int64, error) {
 			if after == "none" {

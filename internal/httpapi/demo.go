@@ -35,9 +35,9 @@ const (
 
 // demoTokenJSON is a token for trying out, and whose it is.
 type demoTokenJSON struct {
-	UserID  int64     `json:"userId"`
-	Token   string    `json:"token"`
-	Expires time.Time `json:"expires"`
+	UserID     int64        `json:"userId"`
+	Token      string       `json:"token"`
+	ValidUntil httpkit.Time `json:"validUntil"`
 }
 
 // demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored.
@@ -134,6 +134,6 @@ func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer,
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{
-		Data: demoTokenJSON{UserID: user, Token: token, Expires: httpkit.ShownTime(now.Add(life))},
+		Data: demoTokenJSON{UserID: user, Token: token, ValidUntil: httpkit.ShownTime(now.Add(life))},
 	}}, nil
 }

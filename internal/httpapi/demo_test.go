@@ -36,12 +36,12 @@ func TestDemoBuyer(t *testing.T) {
 		}
 		got := answer.Data
 		if got.UserID < firstDemoUser || got.UserID > voucher.FirstAccount || users[got.UserID] ||
-			!got.Expires.Equal(noon.Add(time.Hour)) {
+			!got.ValidUntil.Equal(noon.Add(time.Hour)) {
 			t.Errorf("%+v, want a new user, from %d on, until %s", got, firstDemoUser, noon.Add(time.Hour))
 		}
 		users[got.UserID] = true
 		who, err := a.auth.verify(got.Token)
-		if err != nil || who.UserID != got.UserID || who.Admin() || !who.Expires.Equal(got.Expires) {
+		if err != nil || who.UserID != got.UserID || who.Admin() || !who.Expires.Equal(got.ValidUntil.Time) {
 			t.Errorf("their token is of %+v: %v", who, err)
 		}
 		token = got.Token

@@ -191,7 +191,7 @@ func TestTicketsFromInADryRun(t *testing.T) {
 func TestGuardsOfAVoucher(t *testing.T) {
 	t.Parallel()
 	const draft = `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000,"stock":5,` +
-		`"beginTime":"2026-01-02T20:00:00Z","endTime":"2099-01-02T21:00:00Z","guards":`
+		`"beginTime":"2026-01-02T20:00:00.000Z","endTime":"2099-01-02T21:00:00.000Z","guards":`
 	vs := &fakeVouchers{}
 	a := newAPI(t, func(cfg *setup) { cfg.Vouchers = vs })
 	w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft +

@@ -106,7 +106,7 @@ func TestPagesOfAList(t *testing.T) {
 				next = want.more
 			}
 			if ids != want.ids || got.Next != next || got.Total != 30 ||
-				!got.ServerTime.Equal(httpkit.ShownTime(redisNoon)) {
+				!got.ServerTime.Equal(httpkit.ShownTime(redisNoon).Time) {
 				t.Errorf("%q, more %t: %s, %+v", query, more, ids, got)
 			}
 		}

@@ -27,7 +27,8 @@ import (
 // eventText is the event of the test's order in a state.
 func eventText(s order.Status) string {
 	return "event: order\nid: " + s.String() + "\ndata: " +
-		`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` + s.String() + `","amount":1000}` + "\n\n"
+		`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` + s.String() + `","amount":1000,` +
+		`"currency":"CNY"}` + "\n\n"
 }
 
 func orderIn(s order.Status) order.Order {
@@ -127,7 +128,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("status %d", resp.StatusCode)
 	}
 	expect(t, r, "retry: 2000\nevent: order\nid: queued\ndata: "+
-		`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued"}`+"\n\n")
+		`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued","currency":"CNY"}`+"\n\n")
 	steps <- step{status: order.Queued, same: true}
 	expect(t, r, ":\n\n")
 	for _, s := range []order.Status{order.Unpaid, order.Cancelled, order.Paid, order.Refunding, order.Refunded} {

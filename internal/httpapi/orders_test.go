@@ -28,8 +28,8 @@ func TestCancel(t *testing.T) {
 		}, nil
 	}}))
 	want := `{"success":true,"data":{"id":"660000000123456789",` +
-		`"voucherId":5,"userId":42,"status":"cancelled","amount":1000,` +
-		`"createTime":"2026-01-02T12:00:00Z","cancelTime":"2026-01-02T12:00:00Z"}}`
+		`"voucherId":5,"userId":42,"status":"cancelled","amount":1000,"currency":"CNY",` +
+		`"createTime":"2026-01-02T12:00:00.000Z","cancelTime":"2026-01-02T12:00:00.000Z"}}`
 	for range 2 {
 		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/cancel"})
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
@@ -96,11 +96,12 @@ func TestOrderDocuments(t *testing.T) {
 	}{
 		{
 			order.Order{ID: orderID, UserID: buyerID, VoucherID: 5},
-			`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued"}`,
+			`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"queued","currency":"CNY"}`,
 		},
 		{
 			order.Order{ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Unpaid, CreatedAt: at(0)},
-			`{"id":"1","voucherId":5,"userId":42,"status":"unpaid","amount":0,"createTime":"2026-01-02T12:00:00Z"}`,
+			`{"id":"1","voucherId":5,"userId":42,"status":"unpaid","amount":0,"currency":"CNY",` +
+				`"createTime":"2026-01-02T12:00:00.000Z"}`,
 		},
 		{
 			order.Order{
@@ -109,18 +110,19 @@ func TestOrderDocuments(t *testing.T) {
 				RefundedAt: at(5).Add(7*time.Millisecond + 900*time.Microsecond),
 			},
 			`{"id":"9223372036854775807","voucherId":5,` +
-				`"userId":42,"status":"refunded","amount":1000,"createTime":"2026-01-02T12:00:00Z",` +
-				`"payTime":"2026-01-02T12:01:00Z","redeemTime":"2026-01-02T12:02:00Z",` +
-				`"cancelTime":"2026-01-02T12:03:00Z",` +
-				`"refundingTime":"2026-01-02T12:04:00Z","refundTime":"2026-01-02T12:05:00.007Z"}`,
+				`"userId":42,"status":"refunded","amount":1000,"currency":"CNY",` +
+				`"createTime":"2026-01-02T12:00:00.000Z",` +
+				`"payTime":"2026-01-02T12:01:00.000Z","redeemTime":"2026-01-02T12:02:00.000Z",` +
+				`"cancelTime":"2026-01-02T12:03:00.000Z",` +
+				`"refundingTime":"2026-01-02T12:04:00.000Z","refundTime":"2026-01-02T12:05:00.007Z"}`,
 		},
 		{
 			order.Order{
 				ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Failed, Reason: order.NoStock,
 				CreatedAt: at(0), FailedAt: at(0),
 			},
-			`{"id":"1","voucherId":5,"userId":42,"status":"failed","reason":"NO_STOCK",` +
-				`"createTime":"2026-01-02T12:00:00Z","failTime":"2026-01-02T12:00:00Z"}`,
+			`{"id":"1","voucherId":5,"userId":42,"status":"failed","currency":"CNY","reason":"NO_STOCK",` +
+				`"createTime":"2026-01-02T12:00:00.000Z","failTime":"2026-01-02T12:00:00.000Z"}`,
 		},
 	} {
 		t.Run(c.order.Status.String(), func(t *testing.T) {
@@ -252,9 +254,9 @@ func history() []order.Event {
 	}
 }
 
-const historyDocument = `"history":[{"status":"queued","at":"2026-01-02T12:00:00Z","by":"owner"},` +
+const historyDocument = `"history":[{"status":"queued","at":"2026-01-02T12:00:00.000Z","by":"owner"},` +
 	`{"status":"unpaid","at":"2026-01-02T12:00:00.001Z","by":"recorder"},` +
-	`{"status":"cancelled","at":"2026-01-02T12:15:00Z","by":"expirer","why":"not paid in time",` +
+	`{"status":"cancelled","at":"2026-01-02T12:15:00.000Z","by":"expirer","why":"not paid in time",` +
 	`"whyCode":"NOT_PAID_IN_TIME"}]`
 
 // A single order comes with its history: for its owner, and for admins.
@@ -284,9 +286,9 @@ func TestOrderWithHistory(t *testing.T) {
 		"/order/660000000123456789": "42", "/admin/order/660000000123456789": "43",
 	} {
 		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":` + userID +
-			`,"status":"cancelled","amount":1000,` +
-			`"createTime":"2026-01-02T12:00:00Z","payBefore":"2026-01-02T12:15:00Z",` +
-			`"cancelTime":"2026-01-02T12:15:00Z",` + historyDocument + `}}`
+			`,"status":"cancelled","amount":1000,"currency":"CNY",` +
+			`"createTime":"2026-01-02T12:00:00.000Z","payBefore":"2026-01-02T12:15:00.000Z",` +
+			`"cancelTime":"2026-01-02T12:15:00.000Z",` + historyDocument + `}}`
 		w := asBoth(t, a, target)
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", target, w.Code, diff)
@@ -310,11 +312,11 @@ func TestFindOrders(t *testing.T) {
 		},
 		"?shopId=3&payment=chg_1": {order.Filter{ShopID: 3, Payment: "chg_1"}, 9223372036854775807, 21},
 		"?status=failed":          {order.Filter{Status: order.Failed}, 9223372036854775807, 21},
-		"?from=2026-01-02T20:00:00Z&to=2026-01-02T21:00:00.5Z": {
+		"?from=2026-01-02T20:00:00.000Z&to=2026-01-02T21:00:00.500Z": {
 			order.Filter{FirstID: idworker.FirstAt(noon.Add(8 * time.Hour))},
 			idworker.FirstAt(noon.Add(9*time.Hour + time.Second)), 21,
 		},
-		"?to=2026-01-02T21:00:00Z&before=100": {order.Filter{}, 100, 21},
+		"?to=2026-01-02T21:00:00.000Z&before=100": {order.Filter{}, 100, 21},
 	} {
 		var got asked
 		a := newAPI(t, withOrders(fakeOrders{
@@ -411,7 +413,8 @@ func TestAdminOrderErrors(t *testing.T) {
 		history: func(order.Order) ([]order.Event, error) { return nil, order.ErrUnavailable },
 	}), withPurchases(fakePurchases{order: foundOrder(order.Order{ID: 5})}))
 	for _, target := range []string{"/admin/order/5", "/order/5"} {
-		want := `{"success":true,"data":{"id":"5","voucherId":0,"userId":0,"status":"queued"},"stale":true}`
+		want := `{"success":true,"data":{"id":"5","voucherId":0,"userId":0,"status":"queued","currency":"CNY"},` +
+			`"stale":true}`
 		if w := asBoth(t, a, target); w.Code != http.StatusOK || w.Body.String() != want {
 			t.Errorf("%s: %d %s", target, w.Code, w.Body)
 		}
@@ -429,7 +432,7 @@ func TestStaleOrders(t *testing.T) {
 			}, 9, nil
 		},
 	}))
-	want := `{"success":true,"data":[{"id":"6","voucherId":3,"userId":42}],"stale":true}`
+	want := `{"success":true,"data":[{"id":"6","voucherId":3,"userId":42,"currency":"CNY"}],"stale":true}`
 	if w := do(t, a, request{method: http.MethodGet, target: "/order?limit=1"}); w.Code != http.StatusOK ||
 		w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)

@@ -60,13 +60,16 @@ func TestPay(t *testing.T) {
 func TestPaymentsForStaff(t *testing.T) {
 	t.Parallel()
 	const (
-		first = `{"paymentId":"pay_1","orderId":"660000000123456789","voucherId":5,"shopId":2,"userId":42,` +
-			`"amount":1000,"currency":"CNY","state":"received","provider":"bank","reference":"r-7","returned":300,` +
-			`"kept":700,"dispute":"open","disputed":700,"createTime":"2026-01-02T12:00:00Z",` +
-			`"receiveTime":"2026-01-02T12:00:00Z","disputeTime":"2026-01-02T12:00:00Z"}`
-		second = `{"paymentId":"pay_2","orderId":"660000000123456790","voucherId":5,"shopId":2,"userId":43,` +
-			`"amount":1000,"currency":"CNY","state":"open","returned":0,"kept":0,"dispute":"none",` +
-			`"createTime":"2026-01-02T12:00:00Z"}`
+		first = `{"id":"pay_1","orderId":"660000000123456789","voucherId":5,"shopId":2,"userId":42,` +
+			`"amount":1000,"currency":"CNY","state":"received","provider":"bank","reference":"r-7",` +
+			`"receivedAmount":1000,` +
+			`"returnedAmount":300,"keptAmount":700,"dispute":"open","disputedAmount":700,` +
+			`"createTime":"2026-01-02T12:00:00.000Z",` +
+			`"receiveTime":"2026-01-02T12:00:00.000Z","disputeTime":"2026-01-02T12:00:00.000Z"}`
+		second = `{"id":"pay_2","orderId":"660000000123456790","voucherId":5,"shopId":2,"userId":43,` +
+			`"amount":1000,"currency":"CNY","state":"open","receivedAmount":0,"returnedAmount":0,"keptAmount":0,` +
+			`"dispute":"none",` +
+			`"createTime":"2026-01-02T12:00:00.000Z"}`
 	)
 	a := newAPI(t)
 	for target, want := range map[string]string{
@@ -139,7 +142,7 @@ func TestRefund(t *testing.T) {
 		}}))
 		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/refund"})
 		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` +
-			state.String() + `","amount":1000}}`
+			state.String() + `","amount":1000,"currency":"CNY"}}`
 		if w.Code != status || w.Body.String() != want {
 			t.Errorf("%d %s, want %d %s", w.Code, w.Body, status, want)
 		}

@@ -31,9 +31,9 @@ func guardedVoucher() voucher.Voucher {
 }
 
 // shownGuards are what a sale's guards did.
-func shownGuards(_ context.Context, v voucher.Voucher) (any, [][2]string, error) {
+func shownGuards(_ context.Context, v voucher.Voucher) (any, error) {
 	settings, err := json.Marshal(v.Sale.Guards)
-	return json.RawMessage(strings.Replace(guardsTemplate, "SETTINGS", string(settings), 1)), nil, err
+	return json.RawMessage(strings.Replace(guardsTemplate, "SETTINGS", string(settings), 1)), err
 }
 
 const guardsTemplate = `{"settings":SETTINGS,` +
@@ -80,8 +80,9 @@ func saleStatsDocument(t *testing.T) string {
 	return strings.Replace(saleStatsTemplate, "COUNTS", string(counts), 1)
 }
 
-const saleStatsTemplate = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","beginTime":"2026-01-02T11:00:00Z",` +
-	`"endTime":"2026-01-02T13:00:00Z","epoch":2,"sequence":9,"issued":10,"stock":3,` +
+const saleStatsTemplate = `{"at":"2026-01-02T12:00:00.000Z","saleState":"on_sale",` +
+	`"beginTime":"2026-01-02T11:00:00.000Z",` +
+	`"endTime":"2026-01-02T13:00:00.000Z","epoch":2,"sequence":9,"issued":10,"stock":3,` +
 	`"held":7,"recorded":6,"stale":false,"accepted":8,"refused":COUNTS,` +
 	`"guards":{"settings":{"conditions":{"minLevel":2,"dryRun":true}},` +
 	`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":4,"tickets":0},` +
@@ -89,7 +90,7 @@ const saleStatsTemplate = `{"at":"2026-01-02T12:00:00Z","saleState":"on_sale","b
 	`"unitsByAge":{"day":0,"month":0,"older":0,"unknown":0,"week":3,"year":0},` +
 	`"stoppedNetworks":[{"network":"192.0.2.0/24","count":6}],"unitNetworks":[]},` +
 	`"waiting":2,"waitingMs":1,"deadLetters":1,` +
-	`"balance":{"at":"2026-01-02T12:00:00.12Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,` +
+	`"balance":{"at":"2026-01-02T12:00:00.120Z","finding":"redis_wrong","why":"redis has 4 too many","issued":10,` +
 	`"stock":7,"held":7,"live":6,"difference":4,"lost":0}}`
 
 // watchSale requests the stats of voucher 5 from a listening API.

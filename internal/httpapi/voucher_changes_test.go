@@ -152,8 +152,8 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 	}{
 		{"PATCH", "/voucher/5", "", `{"payValue":1,"shopId":2}`, []string{"payValue", "shopId"}, "never changes"},
 		{
-			"PATCH", "/voucher/5", "", `{"id":1,"actualValue":1,"payWithinSeconds":1,"type":1}`,
-			[]string{"id", "actualValue", "payWithinSeconds", "type"},
+			"PATCH", "/voucher/5", "", `{"id":1,"actualValue":1,"currency":"EUR","payWithinSeconds":1,"type":1}`,
+			[]string{"id", "actualValue", "currency", "payWithinSeconds", "type"},
 			"never changes",
 		},
 		{"PATCH", "/voucher/5", "", `{"stock":1}`, []string{"stock"}, "is changed by POST /voucher/:id/stock"},

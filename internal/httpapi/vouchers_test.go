@@ -22,12 +22,14 @@ import (
 // What a voucher of each kind looks like to clients.
 const (
 	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e",` +
-		`"subTitle":"","rules":"","payValue":0,"actualValue":100,"payWithinSeconds":60,"type":0,"status":1,` +
-		`"createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
+		`"subTitle":"","rules":"","payValue":0,"actualValue":100,"currency":"CNY","payWithinSeconds":60,"type":0,` +
+		`"status":1,` +
+		`"createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
 	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s",` +
-		`"rules":"r","payValue":1000,"actualValue":10000,"payWithinSeconds":900,"type":1,` +
-		`"status":1,"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00Z","endTime":"2026-01-02T13:00:00.5Z",` +
-		`"saleState":"on_sale","createTime":"2026-01-02T12:00:00Z","updateTime":"2026-01-02T12:00:00Z"`
+		`"rules":"r","payValue":1000,"actualValue":10000,"currency":"CNY","payWithinSeconds":900,"type":1,` +
+		`"status":1,"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00.000Z",` +
+		`"endTime":"2026-01-02T13:00:00.500Z",` +
+		`"saleState":"on_sale","createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
 )
 
 func ordinaryVoucher() voucher.Shown {
@@ -69,7 +71,7 @@ func TestVoucherDocuments(t *testing.T) {
 			},
 		}
 	})
-	const now = `"serverTime":"2026-01-02T12:00:00.12Z"` // the microseconds left out, not rounded
+	const now = `"serverTime":"2026-01-02T12:00:00.120Z"` // the microseconds left out, not rounded
 	for target, want := range map[string]string{
 		"/voucher/1":                `{"success":true,"data":{` + ordinaryDocument + `,` + now + `}}`,
 		"/voucher/9007199254740991": `{"success":true,"data":{` + seckillDocument + `,` + now + `}}`,
@@ -91,10 +93,11 @@ func TestCreatedVoucherIsShown(t *testing.T) {
 		header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
 	})
 	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight",` +
-		`"rules":"one each","payValue":1000,"actualValue":10000,"payWithinSeconds":900,"redeemable":true,` +
-		`"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00Z",` +
-		`"endTime":"2026-01-02T22:00:00Z","saleState":"on_sale","createTime":"2026-01-02T12:00:00Z",` +
-		`"updateTime":"2026-01-02T12:00:00Z"}}`
+		`"rules":"one each","payValue":1000,"actualValue":10000,"currency":"CNY","payWithinSeconds":900,` +
+		`"redeemable":true,` +
+		`"type":1,"status":1,"stock":5000,"issued":5000,"beginTime":"2026-01-02T20:00:00.000Z",` +
+		`"endTime":"2026-01-02T22:00:00.000Z","saleState":"on_sale","createTime":"2026-01-02T12:00:00.000Z",` +
+		`"updateTime":"2026-01-02T12:00:00.000Z"}}`
 	if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusCreated ||
 		w.Header().Get("Location") != "/voucher/1" {
 		t.Errorf("%d, Location %q, %s", w.Code, w.Header().Get("Location"), diff)
@@ -148,9 +151,9 @@ func TestFindVouchers(t *testing.T) {
 		}}
 	})
 	both := `{"success":true,"data":[{` + seckillDocument + `},{` + ordinaryDocument +
-		`}],"serverTime":"2026-01-02T12:00:00.12Z"}`
+		`}],"serverTime":"2026-01-02T12:00:00.120Z"}`
 	first := `{"success":true,"data":[{` + seckillDocument +
-		`}],"next":"9007199254740991","serverTime":"2026-01-02T12:00:00.12Z"}`
+		`}],"next":"9007199254740991","serverTime":"2026-01-02T12:00:00.120Z"}`
 	for query, want := range map[string]struct {
 		asked voucher.Search
 		body  string
@@ -178,7 +181,7 @@ func goodBody() map[string]string {
 	return map[string]string{
 		"shopId": "1", "title": `"100 for 10"`, "subTitle": `"tonight"`, "rules": `"one each"`,
 		"payValue": "1000", "actualValue": "10000",
-		"stock": "5000", "beginTime": `"2026-01-02T20:00:00Z"`, "endTime": `"2026-01-02T23:00:00+01:00"`,
+		"stock": "5000", "beginTime": `"2026-01-02T20:00:00.000Z"`, "endTime": `"2026-01-02T23:00:00+01:00"`,
 	}
 }
 
@@ -278,7 +281,7 @@ func TestFieldsRefuseInvalidValues(t *testing.T) {
 	notText := []string{`1`, `null`, `false`, `[]`, `["a"]`, `{}`, `"` + strings.Repeat("x", 1025) + `"`, `"a\u0000b"`}
 	notTimes := []string{
 		`1`, `null`, `true`, `[]`, `{}`, `""`, `"now"`, `"2026-01-02"`, `"2026-01-02 20:00:00"`,
-		`"2026-13-02T20:00:00Z"`, `"2026-02-30T20:00:00"`, `"0001-01-01T00:00:00Z"`,
+		`"2026-13-02T20:00:00.000Z"`, `"2026-02-30T20:00:00"`, `"0001-01-01T00:00:00.000Z"`,
 		`"2026-01-02T20:00:00+99:00"`, `"1767384000"`,
 	}
 	wrong := map[string][]string{
@@ -289,7 +292,7 @@ func TestFieldsRefuseInvalidValues(t *testing.T) {
 			notNumbers...),
 		"stock":   append([]string{`0`, `-1`, `100000001`}, notNumbers...),
 		"perUser": append([]string{`0`, `-1`, `21`}, notNumbers...), "beginTime": notTimes,
-		"endTime": append([]string{`"2026-01-02T20:00:00Z"`, `"2025-01-01T00:00:00Z"`}, notTimes...),
+		"endTime": append([]string{`"2026-01-02T20:00:00.000Z"`, `"2025-01-01T00:00:00.000Z"`}, notTimes...),
 	}
 	for field, values := range wrong {
 		t.Run(field, func(t *testing.T) {
@@ -376,7 +379,7 @@ func TestHiddenFromThePublic(t *testing.T) {
 	})
 	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}), http.StatusNotFound, "NOT_FOUND")
 	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK ||
-		!strings.Contains(w.Body.String(), `"visibleFrom":"2026-01-02T13:00:00Z"`) ||
+		!strings.Contains(w.Body.String(), `"visibleFrom":"2026-01-02T13:00:00.000Z"`) ||
 		!strings.Contains(w.Body.String(), `"serverTime"`) {
 		t.Errorf("an admin: %d %s", w.Code, w.Body)
 	}

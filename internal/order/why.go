@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/kit/moment"
 	"seckill/internal/kit/words"
 )
 
@@ -102,9 +103,17 @@ func (w Why) Code() Why {
 
 // Until returns the time in the data, as the API writes it; "" for none.
 func (w Why) Until() string {
-	_, until, _ := strings.Cut(string(w), " ")
+	until := w.data()
+	if at, err := time.Parse(time.RFC3339, until); err == nil {
+		until = moment.Of(at).String()
+	}
 	return until
 }
 
+func (w Why) data() string {
+	_, data, _ := strings.Cut(string(w), " ")
+	return data
+}
+
 // In returns the words in a language; "" for no code.
-func (w Why) In(l words.Language) string { return whys[w.Code()].In(l, words.Data{"until": w.Until()}) }
+func (w Why) In(l words.Language) string { return whys[w.Code()].In(l, words.Data{"until": w.data()}) }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/idempotency"
+	"seckill/internal/kit/moment"
 )
 
 // Author is the admin or merchant who makes a change, and the request that asked for it.
@@ -88,7 +89,7 @@ func Differences(from, to Voucher) []FieldChange {
 	return changes
 }
 
-// flag, moment and positive write a value as text, or "" for the zero value.
+// flag, written and positive write a value as text, or "" for the zero value.
 func flag(set bool) string {
 	if !set {
 		return ""
@@ -96,11 +97,11 @@ func flag(set bool) string {
 	return strconv.FormatBool(set)
 }
 
-func moment(t time.Time) string {
+func written(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return instant(t).Format(time.RFC3339Nano)
+	return moment.Of(t).String()
 }
 
 func positive(n int64) string {
@@ -129,16 +130,16 @@ func fieldTexts(v Voucher) []fieldText {
 		{"actualValue", number(v.ActualValue)},
 		{"payWithinSeconds", number(int64(v.PayWithin / time.Second))},
 		{"redeemable", flag(v.Redemption.ByCode)},
-		{"validUntil", moment(v.Redemption.ValidUntil)},
+		{"validUntil", written(v.Redemption.ValidUntil)},
 		{"validDays", positive(v.Redemption.ValidDays)},
-		{"visibleFrom", moment(v.VisibleFrom)},
+		{"visibleFrom", written(v.VisibleFrom)},
 		{"perUser", positive(v.PerUser)},
 		{"status", number(int64(v.Status))},
 	}
 	stock, begin, end, paused, guards, window := "", "", "", "", "", ""
 	if s := v.Sale; s != nil {
 		stock, paused = strconv.FormatInt(s.Issued, 10), strconv.FormatBool(s.Paused)
-		begin, end = moment(s.Begin), moment(s.End)
+		begin, end = written(s.Begin), written(s.End)
 		guards, window = s.Guards.Text(), positive(int64(s.InviteWindow/time.Second))
 	}
 	return append(texts, fieldText{"stock", stock}, fieldText{"beginTime", begin}, fieldText{"endTime", end},

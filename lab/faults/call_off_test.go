@@ -152,7 +152,7 @@ func (r *run) expectClosed(coupons []coupon, reserved coupon, reservation string
 	})
 	r.expectTillsRefused(coupons)
 	reply, err := r.askTill(r.Context(), reserved, 7002, "redeem",
-		map[string]any{"code": reserved.code, "reservation": reservation})
+		map[string]any{"code": reserved.code, "reservationId": reservation})
 	if err != nil || reply.StatusCode != http.StatusConflict {
 		r.Errorf("a till redeems what it has reserved: %d %s, %v", reply.StatusCode, reply.Body, err)
 	}

@@ -141,7 +141,7 @@ func (r *run) reserveAndRedeem(ctx context.Context, c coupon) (bool, error) {
 	if err := json.Unmarshal(reply.Data, &reserved); err != nil {
 		return false, err
 	}
-	body := map[string]any{"code": c.code, "reservation": reserved.Reservation.ID}
+	body := map[string]any{"code": c.code, "reservationId": reserved.Reservation.ID}
 	reply, err = r.askTill(ctx, c, 7002, "redeem", body)
 	return reply.StatusCode == http.StatusOK, err
 }

@@ -271,7 +271,7 @@ func (w *hooked) poisons() {
 
 // replay replays an event.
 func (w *hooked) replay(id string) {
-	q := box.Request{Method: http.MethodPost, Token: box.AdminToken(), Body: map[string]any{"event": id}}
+	q := box.Request{Method: http.MethodPost, Token: box.AdminToken(), Body: map[string]any{"eventId": id}}
 	w.insist(q, fmt.Sprintf("/admin/webhook/%d/replay", w.id), http.StatusAccepted)
 }
 

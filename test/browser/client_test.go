@@ -166,7 +166,7 @@ func TestPressWithoutTicket(t *testing.T) {
   globalThis.setTimeout = ((later) => (f) => later(f, 0))(globalThis.setTimeout); // pauses take no time
   const busy = { success: false, status: 503, code: 'UNAVAILABLE' };
   const work = { success: false, status: 403, code: 'CHALLENGE_REQUIRED', data: { challenge: {} } };
-  const given = (begin) => ({ success: true, status: 200, data: { ticket: 'T', usableFrom: at(-1e3), expires: at(6e5), beginTime: at(begin) } });
+  const given = (begin) => ({ success: true, status: 200, data: { ticket: 'T', usableFrom: at(-1e3), validUntil: at(6e5), beginTime: at(begin) } });
   const bought = { orderId: '5', status: 'unpaid' };
   return [
     await run(-1e3, [], [bought]),

@@ -39,7 +39,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
   card({ saleState: 'preparing' });
   card({ saleState: 'off_shelf' });
   card({ saleState: 'paused' });
-  const off = { saleState: 'called_off', endTime: at(-1), calledOff: at(-1) };
+  const off = { saleState: 'called_off', endTime: at(-1), callOffTime: at(-1) };
   card(off);
   for (const status of ['queued', 'unknown', 'unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled']) card(off, { order: { status } });
   for (const status of ['paid', 'redeemed', 'lapsed', 'refunding', 'refunded']) card(off, { order: { status, amount: 0 } });

@@ -264,14 +264,14 @@ func (m *market) agrees(orders int) (closed int64) {
 			return n
 		}
 		bank := m.banks[int(line[column["provider"]][len("bank")]-'0')]
-		charged, gone := bank.statement(line[column["payment_id"]])
-		got := [3]int64{cents("received_cents"), cents("received_cents") - cents("kept_cents"), cents("kept_cents")}
+		charged, gone := bank.statement(line[column["id"]])
+		got := [3]int64{cents("receivedAmount"), cents("receivedAmount") - cents("keptAmount"), cents("keptAmount")}
 		want := [3]int64{charged, gone, charged - gone}
 		for i := range got {
 			sums[i], theirs[i] = sums[i]+got[i], theirs[i]+want[i]
 		}
 		if line[column["state"]] == "closed" {
-			closed += cents("kept_cents")
+			closed += cents("keptAmount")
 		}
 		if got != want {
 			m.t.Errorf("received, gone and kept %v, at the bank %v: %v", got, want, line)

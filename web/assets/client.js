@@ -33,7 +33,7 @@
  * @property {number} [issued] units in all
  * @property {string} [beginTime]
  * @property {string} [endTime]
- * @property {string} [calledOff] when the shop called its sale off
+ * @property {string} [callOffTime] when the shop called its sale off
  * @property {number} [perUser] units that a buyer may have: in a sale in one order, one where it is absent; of an ordinary voucher in as many orders, any number where it is absent
  * @property {boolean} [redeemable] a paid order has a code
  * @property {number} [waitlistWindowSeconds] how long an invitation of its waiting list stands, where it has one

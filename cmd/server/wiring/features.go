@@ -53,8 +53,8 @@ func FrontFor(
 ) httpkit.Front {
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
-		Address: addresses.Of, ShopOf: shopOf(parts.Catalog),
-		Order: parts.Orders.Order, Orders: shop.OrderPages(parts.Orders),
+		Currency: cfg.Payment.Currency, Address: addresses.Of, ShopOf: shopOf(parts.Catalog),
+		Order: parts.Orders.Order, Orders: shop.OrderPages(parts.Orders, cfg.Payment.Currency),
 	}
 }
 

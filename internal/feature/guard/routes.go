@@ -34,12 +34,15 @@ type handlers struct {
 
 // ticketJSON is the answer with a ticket.
 type ticketJSON struct {
-	Ticket     string    `json:"ticket"`
-	UsableFrom time.Time `json:"usableFrom"`
-	Expires    time.Time `json:"expires"`
-	BeginTime  time.Time `json:"beginTime"` // of which the moment was calculated
-	ServerTime time.Time `json:"serverTime"`
+	Ticket     string       `json:"ticket"`
+	UsableFrom httpkit.Time `json:"usableFrom"`
+	ValidUntil httpkit.Time `json:"validUntil"`
+	BeginTime  httpkit.Time `json:"beginTime"` // of which the moment was calculated
+	ServerTime httpkit.Time `json:"serverTime"`
 }
+
+// usableFrom is a ticket's moment as it is shown: never earlier than it is, so that a caller who waits for it may buy.
+func usableFrom(t time.Time) httpkit.Time { return httpkit.ShownTime(t.Add(time.Millisecond - 1)) }
 
 // give answers POST /voucher/seckill/:id/ticket.
 func (h handlers) give(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
@@ -52,7 +55,7 @@ func (h handlers) give(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: ticketJSON{
-		Ticket: given.Text, UsableFrom: given.UsableFrom.UTC(), Expires: httpkit.ShownTime(given.Expires),
+		Ticket: given.Text, UsableFrom: usableFrom(given.UsableFrom), ValidUntil: httpkit.ShownTime(given.Expires),
 		BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(h.front.Now()),
 	}}}, nil
 }

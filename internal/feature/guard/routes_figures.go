@@ -2,8 +2,6 @@ package guard
 
 import (
 	"context"
-	"strconv"
-	"strings"
 
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/order"
@@ -60,34 +58,12 @@ func networkCountsView(counts []tally.NetworkCount) []networkCountJSON {
 // counts cannot be read, the function returns the error and zeros.
 func ShownFigures(
 	read func(ctx context.Context, sale order.SaleRef) (tally.Figures, error),
-) func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
-	return func(ctx context.Context, v voucher.Voucher) (any, [][2]string, error) {
+) func(ctx context.Context, v voucher.Voucher) (shown any, err error) {
+	return func(ctx context.Context, v voucher.Voucher) (any, error) {
 		figures, err := read(ctx, order.SaleOf(v))
-		shown := figuresView(v.Sale.Guards, figures)
-		if shown == nil {
-			return nil, nil, err
+		if shown := figuresView(v.Sale.Guards, figures); shown != nil {
+			return shown, err
 		}
-		return shown, figureLines(shown), err
+		return nil, err
 	}
-}
-
-// figureLines returns the counts as lines of a CSV: requests, units by the account's age, and the networks with the
-// highest counts.
-func figureLines(g *figuresJSON) (lines [][2]string) {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
-	for _, n := range guards.Names() {
-		name := "guard_" + strings.ReplaceAll(string(n), "D", "_d") // as the other figures are written
-		lines = append(lines, [2]string{name + "_stopped", number(g.Stopped[n])},
-			[2]string{name + "_would_stop", number(g.WouldStop[n])})
-	}
-	for _, a := range tally.Ages() {
-		lines = append(lines, [2]string{"units_age_" + string(a), number(g.UnitsByAge[a])})
-	}
-	for _, n := range g.StoppedNetworks {
-		lines = append(lines, [2]string{"stopped_network " + n.Network, number(n.Count)})
-	}
-	for _, n := range g.UnitNetworks {
-		lines = append(lines, [2]string{"units_network " + n.Network, number(n.Count)})
-	}
-	return lines
 }

@@ -83,7 +83,10 @@ func TestTicketRefusals(t *testing.T) {
 			&ChallengeError{Challenge: made}, 403, "CHALLENGE_REQUIRED",
 			`"data":{"challenge":{"parameters":{"algorithm":"SCRYPT","cost":512,`,
 		},
-		{&TicketsLaterError{From: apitest.Noon()}, 403, "NOT_STARTED", `"data":{"ticketsFrom":"2026-01-02T12:00:00Z"}`},
+		{
+			&TicketsLaterError{From: apitest.Noon()}, 403, "NOT_STARTED",
+			`"data":{"ticketsFrom":"2026-01-02T12:00:00.000Z"}`,
+		},
 		{ErrNoTickets, 409, "NO_TICKETS", ""},
 		{challenge.ErrBusy, 503, "UNAVAILABLE", ""},
 		{challenge.ErrTryAgain, 503, "UNAVAILABLE", ""},

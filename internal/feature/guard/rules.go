@@ -141,7 +141,7 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	}
 	if early, is := errors.AsType[*ticket.EarlyError](e.Why); is {
 		body = append(body, `,"usableFrom":`...)
-		body = httpkit.AppendJSON(body, early.UsableFrom.UTC())
+		body = httpkit.AppendJSON(body, usableFrom(early.UsableFrom))
 	}
 	return append(body, '}')
 }

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -46,9 +45,9 @@ type handlers struct {
 
 // sessionJSON is a session as its user gets it.
 type sessionJSON struct {
-	UserID  int64     `json:"userId"`
-	Token   string    `json:"token"`
-	Expires time.Time `json:"expires"`
+	UserID     int64        `json:"userId"`
+	Token      string       `json:"token"`
+	ValidUntil httpkit.Time `json:"validUntil"`
 }
 
 // exchange answers POST /session.
@@ -77,7 +76,7 @@ func (h handlers) exchange(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{
-		Data: sessionJSON{UserID: s.UserID, Token: s.Token, Expires: httpkit.ShownTime(s.Expires)},
+		Data: sessionJSON{UserID: s.UserID, Token: s.Token, ValidUntil: httpkit.ShownTime(s.Expires)},
 	}}, nil
 }
 

@@ -59,7 +59,7 @@ func TestStaffContract(t *testing.T) {
 				Access: httpkit.ForMerchants,
 				Good: apitest.Request{
 					Target: "/admin/order/5/extend", Header: key,
-					Body: `{"validUntil":"2027-01-31T23:00:00Z","why":"closed"}`,
+					Body: `{"validUntil":"2027-01-31T23:00:00.000Z","why":"closed"}`,
 				},
 				Invalid: &apitest.Request{
 					Target: "/admin/order/5/extend", Body: `{"validUntil":"9999-12-31T23:00:00-02:00","why":"x"}`,

@@ -63,14 +63,14 @@ func TestContract(t *testing.T) {
 			},
 			"POST /till/redeem": {
 				Access:  httpkit.ForTills,
-				Good:    apitest.Request{Target: "/till/redeem", Body: `{"code":"x","reservation":"r"}`, Header: key},
+				Good:    apitest.Request{Target: "/till/redeem", Body: `{"code":"x","reservationId":"r"}`, Header: key},
 				Invalid: &apitest.Request{Target: "/till/redeem", Body: `{"code":"x"}`},
 				Refusals: refused(redemption.ErrRedeemed, redemption.ErrReserved, redemption.ErrLapsed,
 					redemption.ErrVoid, redemption.ErrDisputed, redemption.ErrReservationOver, redemption.ErrUndone),
 			},
 			"POST /till/release": {
 				Access:   httpkit.ForTills,
-				Good:     apitest.Request{Target: "/till/release", Body: `{"code":"x","reservation":"r"}`},
+				Good:     apitest.Request{Target: "/till/release", Body: `{"code":"x","reservationId":"r"}`},
 				Invalid:  &apitest.Request{Target: "/till/release", Body: `{"code":"x"}`},
 				Refusals: refused(redemption.ErrRedeemed),
 			},

@@ -7,6 +7,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -52,7 +53,7 @@ func (l *Ledger) Coupon(ctx context.Context, orderID int64) (c Coupon, err error
 }
 
 // stored is a time as the audit trail has it.
-func stored(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+func stored(t time.Time) string { return moment.Of(t).String() }
 
 // openCoupon locks an order and returns its coupon.
 func (l *Ledger) openCoupon(tx *gorm.DB, orderID int64) (couponWork, *Coupon, error) {

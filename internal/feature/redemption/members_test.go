@@ -64,7 +64,7 @@ func TestWhoReadsCodes(t *testing.T) {
 		} {
 			req := apitest.Request{Method: http.MethodGet, Target: target}
 			w := ask(t, api, tc.token, req)
-			want := `"coupon":{"code":"` + tc.code + `","validUntil":"2026-01-02T13:00:00Z"` + by + `}`
+			want := `"coupon":{"code":"` + tc.code + `","validUntil":"2026-01-02T13:00:00.000Z"` + by + `}`
 			if !strings.Contains(w.Body.String(), want) {
 				t.Errorf("%s, %s: %s, want %s", target, s, w.Body, want)
 			}

@@ -95,7 +95,7 @@ func (h handlers) redeem(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	}
 	var code, reservation string
 	err := h.front.Bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code)),
-		jsonbody.Text("reservation", &reservation))
+		jsonbody.Text("reservationId", &reservation))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -106,7 +106,7 @@ func (h handlers) redeem(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 func (h handlers) release(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var code, reservation string
 	err := h.front.Bodies.Read(c, jsonbody.Required(jsonbody.Text("code", &code)),
-		jsonbody.Required(jsonbody.Text("reservation", &reservation)))
+		jsonbody.Required(jsonbody.Text("reservationId", &reservation)))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -125,7 +125,7 @@ func (h handlers) answer(c *gin.Context, who httpkit.Identity) func(Outcome, err
 			return httpkit.Answer{}, err
 		}
 		view := tillCouponJSON{
-			OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID,
+			OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID, Currency: h.front.Currency,
 			Status: o.Coupon.Status.String(), ValidUntil: httpkit.TimeView(o.Coupon.ValidUntil),
 			RedeemTime: httpkit.TimeView(o.Coupon.RedeemedAt), Repeated: o.Repeated, ServerTime: httpkit.TimeView(o.At),
 		}

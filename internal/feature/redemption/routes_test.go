@@ -106,7 +106,9 @@ func (f fakeSales) Order(_ context.Context, userID, id int64, _ time.Duration) (
 
 // routesOn are the routes of coupons.
 func routesOn(tills fakeTills, sales fakeSales) []httpkit.Route {
-	return redemption.Routes(tills, sales, sales, httpkit.Front{Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}})
+	return redemption.Routes(tills, sales, sales, httpkit.Front{
+		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Currency: "CNY",
+	})
 }
 
 // serve returns an API with the routes of coupons.
@@ -155,7 +157,7 @@ func TestTillsCommands(t *testing.T) {
 		}}, fakeSales{})
 		body := `{"code":"c"}`
 		if want.Reservation != "" {
-			body = `{"code":"c","reservation":"r"}`
+			body = `{"code":"c","reservationId":"r"}`
 		}
 		if w := asTill(t, api, path, body); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
@@ -191,35 +193,38 @@ func TestTillsAnswers(t *testing.T) {
 		"reserved by itself": {
 			outcome: redemption.Outcome{Coupon: coupon(order.Paid), At: noon}, status: 200,
 			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券",` +
-				`"actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z","reservation":{"id":"r-1",` +
-				`"until":"2026-01-02T12:01:00Z"},"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
+				`"actualValue":10000,"currency":"CNY","status":"paid",` +
+				`"validUntil":"2026-01-02T13:00:00.000Z","reservation":{"id":"r-1",` +
+				`"until":"2026-01-02T12:01:00.000Z"},"repeated":false,"serverTime":"2026-01-02T12:00:00.000Z"}`,
 		},
 		"of several units": {
 			outcome: redemption.Outcome{Coupon: several, At: noon}, status: 200,
 			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券",` +
-				`"actualValue":10000,"quantity":3,"status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
-				`"repeated":false,"serverTime":"2026-01-02T12:00:00Z"}`,
+				`"actualValue":10000,"currency":"CNY","quantity":3,"status":"paid",` +
+				`"validUntil":"2026-01-02T13:00:00.000Z",` +
+				`"repeated":false,"serverTime":"2026-01-02T12:00:00.000Z"}`,
 		},
 		"another's reservation": {
 			outcome: redemption.Outcome{Coupon: stranger, At: noon}, status: 200,
 			want: `{"orderId":"660000000123456789","voucherId":5,"title":"券",` +
-				`"actualValue":10000,"status":"paid","validUntil":"2026-01-02T13:00:00Z","repeated":false,` +
-				`"serverTime":"2026-01-02T12:00:00Z"}`,
+				`"actualValue":10000,"currency":"CNY","status":"paid",` +
+				`"validUntil":"2026-01-02T13:00:00.000Z","repeated":false,` +
+				`"serverTime":"2026-01-02T12:00:00.000Z"}`,
 		},
 		"redeemed by itself": {
 			err: &redemption.RefusalError{
 				Reason: redemption.ErrRedeemed, Coupon: coupon(order.Redeemed),
 				Till: redemption.Till{ID: apitest.TillID},
 			}, status: 409,
-			want: `{"orderId":"660000000123456789","status":"redeemed","redeemTime":"2026-01-02T12:00:00Z",` +
-				`"validUntil":"2026-01-02T13:00:00Z","byThisTill":true}`,
+			want: `{"orderId":"660000000123456789","status":"redeemed","redeemTime":"2026-01-02T12:00:00.000Z",` +
+				`"validUntil":"2026-01-02T13:00:00.000Z","byThisTill":true}`,
 		},
 		"reserved by another": {
 			err: fmt.Errorf("x: %w", &redemption.RefusalError{
 				Reason: redemption.ErrReserved, Coupon: stranger, Till: redemption.Till{ID: apitest.TillID},
 			}), status: 409,
-			want: `{"orderId":"660000000123456789","status":"paid","validUntil":"2026-01-02T13:00:00Z",` +
-				`"reservedUntil":"2026-01-02T12:01:00Z","byThisTill":false}`,
+			want: `{"orderId":"660000000123456789","status":"paid","validUntil":"2026-01-02T13:00:00.000Z",` +
+				`"reservedUntil":"2026-01-02T12:01:00.000Z","byThisTill":false}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

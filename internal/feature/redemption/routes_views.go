@@ -3,7 +3,6 @@ package redemption
 import (
 	"errors"
 	"strconv"
-	"time"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
@@ -15,29 +14,30 @@ type tillCouponJSON struct {
 	VoucherID   int64            `json:"voucherId"`
 	Title       string           `json:"title,omitempty"`       // the voucher's, unless it cannot be read now
 	ActualValue int64            `json:"actualValue,omitempty"` // cents, of one unit; likewise
-	Quantity    int64            `json:"quantity,omitempty"`    // units, all redeemed at once; absent: one
+	Currency    string           `json:"currency"`
+	Quantity    int64            `json:"quantity,omitempty"` // units, all redeemed at once; absent: one
 	Status      string           `json:"status"`
-	ValidUntil  *time.Time       `json:"validUntil,omitempty"`
-	RedeemTime  *time.Time       `json:"redeemTime,omitempty"`
+	ValidUntil  *httpkit.Time    `json:"validUntil,omitempty"`
+	RedeemTime  *httpkit.Time    `json:"redeemTime,omitempty"`
 	Reservation *reservationJSON `json:"reservation,omitempty"`
 	Repeated    bool             `json:"repeated"` // the same request was served before
-	ServerTime  *time.Time       `json:"serverTime"`
+	ServerTime  *httpkit.Time    `json:"serverTime"`
 }
 
 // reservationJSON is the till's own reservation.
 type reservationJSON struct {
-	ID    string     `json:"id"`
-	Until *time.Time `json:"until"`
+	ID    string        `json:"id"`
+	Until *httpkit.Time `json:"until"`
 }
 
 // refusedCouponJSON is a coupon that a till was refused.
 type refusedCouponJSON struct {
-	OrderID       string     `json:"orderId"`
-	Status        string     `json:"status"`
-	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
-	ValidUntil    *time.Time `json:"validUntil,omitempty"`
-	ReservedUntil *time.Time `json:"reservedUntil,omitempty"`
-	ByThisTill    bool       `json:"byThisTill"` // it has redeemed or reserved it
+	OrderID       string        `json:"orderId"`
+	Status        string        `json:"status"`
+	RedeemTime    *httpkit.Time `json:"redeemTime,omitempty"`
+	ValidUntil    *httpkit.Time `json:"validUntil,omitempty"`
+	ReservedUntil *httpkit.Time `json:"reservedUntil,omitempty"`
+	ByThisTill    bool          `json:"byThisTill"` // it has redeemed or reserved it
 }
 
 func refusedView(e *RefusalError) refusedCouponJSON {
@@ -55,9 +55,9 @@ func refusedView(e *RefusalError) refusedCouponJSON {
 
 // couponJSON is the coupon of an order as its owner reads it; for admins the code is masked.
 type couponJSON struct {
-	Code       string     `json:"code"`
-	ValidUntil *time.Time `json:"validUntil,omitempty"`
-	RedeemedBy string     `json:"redeemedBy,omitempty"` // the till
+	Code       string        `json:"code"`
+	ValidUntil *httpkit.Time `json:"validUntil,omitempty"`
+	RedeemedBy string        `json:"redeemedBy,omitempty"` // the till
 }
 
 func couponView(c Coupon, show func(Code) string) *couponJSON {

@@ -149,14 +149,14 @@ func (h handlers) show(status int, r Run) httpkit.Answer {
 
 // runJSON is the JSON form of a rehearsal.
 type runJSON struct {
-	VoucherID  int64               `json:"voucherId"`
-	Of         int64               `json:"rehearses"`
+	ID         int64               `json:"id"`        // also of its voucher
+	VoucherID  int64               `json:"voucherId"` // whose sale it rehearses
 	AdminID    int64               `json:"adminId"`
 	State      State               `json:"state"`
-	BeginTime  time.Time           `json:"beginTime"`
-	EndTime    time.Time           `json:"endTime"`
+	BeginTime  httpkit.Time        `json:"beginTime"`
+	EndTime    httpkit.Time        `json:"endTime"`
 	Issued     int64               `json:"issued"`
-	ReportTime *time.Time          `json:"reportTime,omitempty"`
+	ReportTime *httpkit.Time       `json:"reportTime,omitempty"`
 	Buyers     int64               `json:"buyers"`
 	Arrived    int64               `json:"arrived"`
 	Requests   int64               `json:"requests"`
@@ -171,7 +171,7 @@ type runJSON struct {
 func view(r Run, now time.Time, in words.Language) runJSON {
 	f := r.Figures
 	shown := runJSON{
-		VoucherID: r.VoucherID, Of: r.Of, AdminID: r.AdminID, State: r.State(now),
+		ID: r.VoucherID, VoucherID: r.Of, AdminID: r.AdminID, State: r.State(now),
 		BeginTime: httpkit.ShownTime(r.Begin), EndTime: httpkit.ShownTime(r.End),
 		Issued: f.Stock, ReportTime: httpkit.TimeView(r.ReportedAt), Buyers: f.Buyers, Arrived: f.Arrived,
 		Requests: f.Requests, Accepted: f.Accepted, Unclear: f.Unclear, P99Millis: float64(f.P99.Microseconds()) / 1000,

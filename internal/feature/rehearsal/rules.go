@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"errors"
 	"net/http"
-	"time"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
@@ -55,9 +54,9 @@ func nearSaleMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*NearSaleError](err)
 	body = append(body, `,"data":`...)
 	return httpkit.AppendJSON(body, struct {
-		VoucherID int64     `json:"voucherId"`
-		Begin     time.Time `json:"beginTime"`
-		End       time.Time `json:"endTime"`
+		VoucherID int64        `json:"voucherId"`
+		Begin     httpkit.Time `json:"beginTime"`
+		End       httpkit.Time `json:"endTime"`
 	}{e.VoucherID, httpkit.ShownTime(e.Begin), httpkit.ShownTime(e.End)})
 }
 

@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 			"GET /admin/payments.csv": {
 				Access: httpkit.ForMerchants,
 				Good: apitest.Request{Target: "/admin/payments.csv?bom=true&state=refunded&dispute=lost&voucherId=5" +
-					"&from=2026-01-01T00:00:00Z"},
+					"&from=2026-01-01T00:00:00.000Z"},
 				Invalid:  &apitest.Request{Target: "/admin/payments.csv?limit=1"},
 				Refusals: []error{httpkit.ErrNoShop, httpkit.ErrUserStreams, order.ErrUnavailable},
 			},

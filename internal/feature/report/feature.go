@@ -14,6 +14,6 @@ func open(core feature.Core) (feature.Parts, error) {
 	}, core.Members)
 	return feature.Parts{Routes: Routes(reports, HTTP{
 		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
-		ShopOf: core.Front.ShopOf, Zone: core.Front.Zone, Currency: core.Settings.Payment.Currency,
+		ShopOf: core.Front.ShopOf, Zone: core.Front.Zone, Currency: core.Front.Currency,
 	})}, nil
 }

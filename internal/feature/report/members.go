@@ -13,24 +13,16 @@ const guardsTimeout = 500 * time.Millisecond
 
 // Guards is what a sale's guards did.
 type Guards struct {
-	Shown  any // as JSON; nil for nothing
-	Lines  [][2]string
+	Shown  any  // as JSON; nil for nothing
 	Unread bool // the figures could not be read
 }
 
-// Waitlist is what has become of those who waited for a sale.
-type Waitlist struct {
-	Shown any // as JSON; nil: the sale has no list
-	Lines [][2]string
-}
-
-// waitlist returns nothing if the voucher has no waiting list.
-func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (Waitlist, error) {
+// waitlist returns what has become of those who waited for a sale, as JSON; nil if it has no waiting list.
+func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) {
 	if r.members.Waitlist == nil {
-		return Waitlist{}, nil
+		return nil, nil
 	}
-	shown, lines, err := r.members.Waitlist(ctx, v)
-	return Waitlist{shown, lines}, err
+	return r.members.Waitlist(ctx, v)
 }
 
 // guards does not fail: figures that cannot be read in time are left out.
@@ -40,8 +32,8 @@ func (r *Reports) guards(ctx context.Context, v voucher.Voucher) Guards {
 	}
 	ctx, cancel := context.WithTimeout(ctx, guardsTimeout)
 	defer cancel()
-	shown, lines, err := r.members.Guards(ctx, v)
-	return Guards{shown, lines, err != nil}
+	shown, err := r.members.Guards(ctx, v)
+	return Guards{shown, err != nil}
 }
 
 // coupons returns no coupons if there is no feature that issues any.

@@ -56,7 +56,7 @@ func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
 type Report struct {
 	Voucher  voucher.Voucher
 	Sums     Sums
-	Waitlist Waitlist
+	Waitlist any // what has become of those who waited, as JSON; nil: the sale has no list
 	Guards   Guards
 	Timeline
 }

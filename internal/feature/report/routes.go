@@ -116,7 +116,9 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		sales = sales[:n]
 		e.Next = strconv.FormatInt(sales[n-1].VoucherID, 10)
 	}
-	view := salesJSON{Sums: make(map[Phase]salesSumsJSON), Sales: make([]saleLineJSON, len(sales))}
+	view := salesJSON{
+		Currency: h.core.Currency, Sums: make(map[Phase]salesSumsJSON), Sales: make([]saleLineJSON, len(sales)),
+	}
 	for _, p := range Phases() {
 		view.Sums[p] = salesSumsView(sums[p])
 	}

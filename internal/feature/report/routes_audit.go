@@ -23,11 +23,7 @@ func (h handlers) auditCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID, ShopID: who.Only()}
-	head := []string{
-		"id", "at", "admin_id", "issuer", "subject", "request_id", "action", "voucher_id", "changes", "delta",
-		"outcome",
-	}
-	return h.sendCSV(c, who, csvFile{"audit.csv", mark}, head, func(c *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, csvFile{"audit.csv", mark}, auditHead(), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Audit(c.Request.Context(), f, func(page []AuditRow) error {
 			for _, row := range page {
 				line, err := auditLine(row)
@@ -39,6 +35,14 @@ func (h handlers) auditCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 			return out.flush()
 		})
 	})
+}
+
+// auditHead returns the heads of the columns.
+func auditHead() []string {
+	return []string{
+		"id", "at", "adminId", "account.issuer", "account.subject", "requestId", "action", "voucherId", "changes",
+		"delta", "outcome",
+	}
 }
 
 func auditLine(r AuditRow) ([]string, error) {

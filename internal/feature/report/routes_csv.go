@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -151,7 +152,7 @@ func csvTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return httpkit.ShownTime(t).Format(time.RFC3339Nano)
+	return httpkit.ShownTime(t).String()
 }
 
 func csvNumber(n int64) string { return strconv.FormatInt(n, 10) }
@@ -164,7 +165,8 @@ func csvP99(ms float64) string {
 	return strconv.FormatFloat(ms, 'f', -1, 64)
 }
 
-// reportCSV answers GET /admin/voucher/:id/report.csv: the figures of the report, one on a line.
+// reportCSV answers GET /admin/voucher/:id/report.csv: the figures of GET /admin/voucher/:id/report, one on a
+// line, under their names there.
 func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
 	if err != nil {
@@ -176,61 +178,46 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	}
 	head := []string{"figure", "value"}
 	return h.sendCSV(c, who, r.file("report"), head, func(_ *gin.Context, out *csvStream) error {
-		writeReport(out, made, reportView(made, h.core.Currency, h.core.Now()))
-		return nil
+		view := reportView(made, h.core.Currency, h.core.Now())
+		if view.saleJSON != nil {
+			view.Timeline = nil // it is a file of its own
+		}
+		text, err := json.Marshal(view)
+		if err != nil {
+			return fmt.Errorf("the report of voucher %d: %w", r.voucherID, err)
+		}
+		values := json.NewDecoder(bytes.NewReader(text))
+		values.UseNumber()
+		return out.figures(values, "")
 	})
 }
 
-func writeReport(out *csvStream, r Report, v reportJSON) {
-	figures := [][2]string{
-		{"at", csvTime(v.At)},
-		{"voucher_id", csvNumber(v.VoucherID)},
-		{"shop_id", csvNumber(v.ShopID)},
-		{"title", cell(v.Title)},
-		{"price_cents", csvNumber(v.PayValue)},
+// figures adds a line for each value of a JSON text, under its path: orders.paid.units.
+func (o *csvStream) figures(text *json.Decoder, path string) error {
+	token, err := text.Token()
+	if err != nil {
+		return fmt.Errorf("reading a report at %q: %w", path, err)
 	}
-	if sale := v.saleJSON; sale != nil {
-		figures = append(figures, [][2]string{
-			{"begin", csvTime(sale.BeginTime)},
-			{"end", csvTime(sale.EndTime)},
-			{"issued_units", csvNumber(sale.Issued)},
-			{"left_units", csvNumber(sale.Stock - sale.Withdrawn)},
-			{"withdrawn_units", csvNumber(sale.Withdrawn)},
-			{"called_off", csvTime(r.Voucher.Sale.CalledOff)},
-			{"asked", csvNumber(sale.Asked)},
-			{"accepted", csvNumber(sale.Accepted)},
-		}...)
-		for _, answer := range order.Answers()[1:] {
-			figures = append(figures, [2]string{"refused_" + string(answer), csvNumber(r.Answers[answer])})
+	opened, nested := token.(json.Delim)
+	if !nested {
+		if token != nil {
+			o.line(path, cell(fmt.Sprint(token)))
 		}
-		figures = append(figures, [][2]string{
-			{"first_accepted", csvTime(r.FirstAccepted)},
-			{"last_accepted", csvTime(r.LastAccepted)},
-			{"sold_out", csvTime(r.SoldOut)},
-			{"p99_ms", csvP99(v.P99MS)},
-		}...)
+		return nil
 	}
-	figures = append(figures, r.Waitlist.Lines...)
-	figures = append(figures, r.Guards.Lines...)
-	for _, t := range tallies(r.Sums) {
-		figures = append(figures, [][2]string{
-			{t.name + "_orders", csvNumber(t.tally.Orders)},
-			{t.name + "_units", csvNumber(t.tally.Units)},
-			{t.name + "_cents", csvNumber(t.tally.Cents)},
-		}...)
+	for i := 0; text.More(); i++ {
+		member := any(i)
+		if opened == '{' {
+			if member, err = text.Token(); err != nil {
+				return fmt.Errorf("reading a report in %q: %w", path, err)
+			}
+		}
+		if err := o.figures(text, strings.TrimPrefix(fmt.Sprintf("%s.%v", path, member), ".")); err != nil {
+			return err
+		}
 	}
-	figures = append(figures, [][2]string{
-		{"received_cents", csvNumber(v.Received)},
-		{"revenue_cents", csvNumber(v.Revenue)},
-		{"returned_cents", csvNumber(v.Returned)},
-		{"kept_cents", csvNumber(v.Kept)},
-		{"stuck_cents", csvNumber(v.Stuck)},
-		{"closed_cents", csvNumber(v.Closed)},
-		{"currency", cell(v.Currency)},
-	}...)
-	for _, f := range figures {
-		out.line(f[0], f[1])
-	}
+	_, err = text.Token() // the end of the object or array
+	return err
 }
 
 // timelineCSV answers GET /admin/voucher/:id/timeline.csv: how requests were answered, a line for each second.
@@ -239,12 +226,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	head := []string{"time"}
-	for _, answer := range order.Answers() {
-		head = append(head, string(answer))
-	}
-	head = append(head, "p99_ms")
-	return h.sendCSV(c, who, r.file("timeline"), head, func(c *gin.Context, out *csvStream) error {
+	return h.sendCSV(c, who, r.file("timeline"), timelineHead(), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
 			for _, p := range points {
 				line := []string{csvTime(p.At)}
@@ -258,6 +240,15 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	})
 }
 
+// timelineHead returns the heads of the columns, in the order of the answers.
+func timelineHead() []string {
+	head := []string{"at", "accepted"}
+	for _, answer := range order.Answers()[1:] {
+		head = append(head, "refused."+httpkit.CodeOf(answer))
+	}
+	return append(head, "p99Ms")
+}
+
 // ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with
 // ?codes=true, whole. It adds an entry to the audit trail before it sends anything.
 func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
@@ -269,7 +260,7 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if r.codes {
 		shown = "whole"
 	}
-	noted, columns := c.Request.Method == http.MethodHead, orderColumns()
+	noted, columns := c.Request.Method == http.MethodHead, orderColumns(h.core.Currency)
 	return h.sendCSV(c, who, r.file("orders"), orderHead(), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
 			if !noted { // with the first page, so that the voucher exists

@@ -32,46 +32,46 @@ func paymentColumns() []paymentColumn {
 		return func(p order.Payment, _ string) string { return cell(of(p)) }
 	}
 	return []paymentColumn{
-		{"payment_id", "the provider knows it by this", text(func(p order.Payment) string { return p.ID })},
-		{"order_id", "18 digits", number(func(p order.Payment) int64 { return p.OrderID })},
-		{"voucher_id", "what was bought", number(func(p order.Payment) int64 { return p.VoucherID })},
-		{"shop_id", "whose voucher that is", number(func(p order.Payment) int64 { return p.ShopID })},
-		{"user_id", "who bought", number(func(p order.Payment) int64 { return p.UserID })},
+		{"id", "the provider knows it by this", text(func(p order.Payment) string { return p.ID })},
+		{"orderId", "18 digits", number(func(p order.Payment) int64 { return p.OrderID })},
+		{"voucherId", "what was bought", number(func(p order.Payment) int64 { return p.VoucherID })},
+		{"shopId", "whose voucher that is", number(func(p order.Payment) int64 { return p.ShopID })},
+		{"userId", "who bought", number(func(p order.Payment) int64 { return p.UserID })},
 		{"provider", "who moves the money", text(func(p order.Payment) string { return p.Provider })},
 		{"reference", "the provider's own id of it", text(func(p order.Payment) string { return p.Reference })},
 		{
 			"state", "`open`, `received`, `late`, `refunding`, `refunded`, `stuck` or `closed`",
 			text(func(p order.Payment) string { return p.State.String() }),
 		},
+		{"amount", "what was asked for, in cents", number(func(p order.Payment) int64 { return p.Amount })},
 		{"currency", "of all its amounts, as ISO 4217 has it", func(_ order.Payment, currency string) string {
 			return cell(currency)
 		}},
-		{"amount_cents", "what was asked for, in cents", number(func(p order.Payment) int64 { return p.Amount })},
-		{"received_cents", "what the provider has taken", number(order.Payment.Received)},
-		{"returned_cents", "what has gone back as refunds", number(func(p order.Payment) int64 { return p.Returned })},
+		{"receivedAmount", "what the provider has taken", number(order.Payment.Received)},
+		{"returnedAmount", "what has gone back as refunds", number(func(p order.Payment) int64 { return p.Returned })},
 		{
 			"dispute", "`none`, `open`, `won` or `lost`",
 			text(func(p order.Payment) string { return p.Dispute.String() }),
 		},
 		{
-			"disputed_cents", "what the dispute is about; it has gone back once the dispute is lost",
+			"disputedAmount", "what the dispute is about; it has gone back once the dispute is lost",
 			number(func(p order.Payment) int64 { return p.Disputed }),
 		},
-		{"kept_cents", "what was received and has not gone back", number(order.Payment.Kept)},
-		{"created", "when the buyer began to pay", at(func(p order.Payment) time.Time { return p.CreatedAt })},
-		{"received", "when the provider had the money", at(func(p order.Payment) time.Time { return p.ReceivedAt })},
-		{"refunding", "since when it was to go back", at(func(p order.Payment) time.Time { return p.RefundingAt })},
-		{"refunded", "when all of it had gone back", at(func(p order.Payment) time.Time { return p.RefundedAt })},
+		{"keptAmount", "what was received and has not gone back", number(order.Payment.Kept)},
+		{"createTime", "when the buyer began to pay", at(func(p order.Payment) time.Time { return p.CreatedAt })},
+		{"receiveTime", "when the provider had the money", at(func(p order.Payment) time.Time { return p.ReceivedAt })},
+		{"refundingTime", "since when it was to go back", at(func(p order.Payment) time.Time { return p.RefundingAt })},
+		{"refundTime", "when all of it had gone back", at(func(p order.Payment) time.Time { return p.RefundedAt })},
 		{
-			"disputed", "when the dispute came to its state",
+			"disputeTime", "when the dispute came to its state",
 			at(func(p order.Payment) time.Time { return p.DisputedAt }),
 		},
 		{
-			"stuck", "since when its provider refuses for good to send the money back",
+			"stuckTime", "since when its provider refuses for good to send the money back",
 			at(func(p order.Payment) time.Time { return p.StuckAt }),
 		},
 		{"refusal", "why, in the provider's words", text(func(p order.Payment) string { return p.Refusal })},
-		{"closed", "when staff closed its refund", at(func(p order.Payment) time.Time { return p.ClosedAt })},
+		{"closeTime", "when staff closed its refund", at(func(p order.Payment) time.Time { return p.ClosedAt })},
 	}
 }
 

@@ -120,13 +120,11 @@ func fullReports() fakeReports {
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
 			},
-			Waitlist: Waitlist{
-				Shown: json.RawMessage(`{"joined":9,"waiting":2,"invited":6,"open":1,"accepted":4,"bought":3,` +
-					`"declined":1,"missed":2}`),
-				Lines: [][2]string{{"waitlist_joined", "9"}, {"waitlist_missed", "2"}},
-			},
+			Waitlist: json.RawMessage(`{"joined":9,"waiting":2,"invited":6,"open":1,"accepted":4,"bought":3,` +
+				`"declined":1,"missed":2}`),
 			Guards: Guards{
-				Shown: map[string]int{"stopped": 60}, Lines: [][2]string{{"guard_limits_stopped", "60"}}, Unread: true,
+				Shown: json.RawMessage(`{"stopped":{"limits":60},` +
+					`"stoppedNetworks":[{"network":"192.0.2.0/24","count":50}]}`), Unread: true,
 			},
 		},
 		audit: []AuditRow{
@@ -212,13 +210,13 @@ func TestReportDocument(t *testing.T) {
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/voucher/5/report")
 	for _, part := range []string{
 		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
-		`"revenue":1000`, `"received":4000`,
-		`"returned":2500`, `"kept":1500,"stuck":300,"closed":200`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
-		`"waitlist":{"joined":9,"waiting":2,`,
+		`"revenue":1000`, `"receivedAmount":4000`,
+		`"returnedAmount":2500`, `"keptAmount":1500,"stuckAmount":300,"closedAmount":200`, `"currency":"CNY"`,
+		`},"guardsUnread":true`, `"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
-		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40},"p99Ms":0.375},` +
-			`{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
-		`"refused":{"SOLD_OUT":40},"p99Ms":0.5,"unreadable":1`,
+		`"timeline":[{"at":"2026-01-02T12:00:00.000Z","accepted":3,"refused":{"SOLD_OUT":40},"p99Ms":0.375},` +
+			`{"at":"2026-01-02T12:00:00.000Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
+		`"refused":{"SOLD_OUT":40},"p99Ms":0.5,"unreadableMinutes":1`,
 	} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %s in %d %s, %v", part, status, body, err)
@@ -237,9 +235,12 @@ func TestReportsAsCSV(t *testing.T) {
 		figures[l[0]] = l[1]
 	}
 	for name, want := range map[string]string{
-		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
-		"refunded_cents": "2000", "stuck_cents": "300", "closed_cents": "200", "revenue_cents": "1000",
-		"guard_limits_stopped": "60", "waitlist_missed": "2", "p99_ms": "0.5",
+		"at": "2026-01-02T12:00:00.000Z", "voucherId": "5", "title": "券", "asked": "43", "refused.SOLD_OUT": "40",
+		"orders.paid.orders": "1", "orders.refunded.amount": "2000", "revenue": "1000", "currency": "CNY",
+		"stuckAmount": "300", "closedAmount": "200", "p99Ms": "0.5",
+		"guards.stopped.limits": "60", "guards.stoppedNetworks.0.network": "192.0.2.0/24",
+		"guards.stoppedNetworks.0.count": "50", "guardsUnread": "true", "waitlist.missed": "2",
+		"soldOutTime": "2026-01-02T12:00:02.000Z", "timeline": "", "callOffTime": "",
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %q, want %q", name, figures[name], want)
@@ -247,8 +248,9 @@ func TestReportsAsCSV(t *testing.T) {
 	}
 	lines, _ = download(t, &audit{}, "/admin/voucher/5/timeline.csv")
 	last := len(lines[0]) - 1
-	if len(lines) != 4 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" ||
-		lines[0][last] != "p99_ms" || lines[1][last] != "0.375" || lines[2][last] != "" ||
+	if len(lines) != 4 || strings.Join(lines[0][:3], ",") != "at,accepted,refused.ALREADY_BOUGHT" ||
+		lines[1][0] != "2026-01-02T12:00:00.000Z" || lines[1][1] != "3" ||
+		lines[0][last] != "p99Ms" || lines[1][last] != "0.375" || lines[2][last] != "" ||
 		lines[3][0] != csvEnd || lines[3][1] != "2" {
 		t.Errorf("the timeline: %v", lines)
 	}
@@ -260,9 +262,9 @@ func TestReportOfCalledOffSale(t *testing.T) {
 	reports := fullReports()
 	reports.made.Voucher.Sale.CalledOff, reports.sales[0].CalledOff = noon, noon
 	for path, part := range map[string]string{
-		"/admin/voucher/5/report":     `"calledOff":"2026-01-02T12:00:00Z","withdrawn":7,"asked":43`,
-		"/admin/voucher/5/report.csv": "\r\nleft_units,0\r\nwithdrawn_units,7\r\ncalled_off,2026-01-02T12:00:00Z\r\n",
-		"/admin/sale?limit=1":         `"phase":"ended","calledOff":"2026-01-02T12:00:00Z","count":1`,
+		"/admin/voucher/5/report":     `"callOffTime":"2026-01-02T12:00:00.000Z","withdrawn":7,"asked":43`,
+		"/admin/voucher/5/report.csv": "\r\nstock,7\r\ncallOffTime,2026-01-02T12:00:00.000Z\r\nwithdrawn,7\r\n",
+		"/admin/sale?limit=1":         `"phase":"ended","callOffTime":"2026-01-02T12:00:00.000Z","count":1`,
 	} {
 		if _, body, err := get(t, reports, &audit{}, path); err != nil || !strings.Contains(body, part) {
 			t.Errorf("%s has no %q, %v: %s", path, part, err, body)
@@ -276,15 +278,15 @@ func TestAuditAsCSV(t *testing.T) {
 	lines, body := download(t, &audit{}, "/admin/audit.csv?bom=true")
 	want := [][]string{
 		{
-			"\ufeffid", "at", "admin_id", "issuer", "subject", "request_id", "action", "voucher_id", "changes", "delta",
-			"outcome",
+			"\ufeffid", "at", "adminId", "account.issuer", "account.subject", "requestId", "action", "voucherId",
+			"changes", "delta", "outcome",
 		},
 		{
-			"9", "2026-01-02T12:00:00Z", "4503599627370496", "https://login.example", "'=ann", "r-9", "stock", "5", "",
-			"-3", "refused",
+			"9", "2026-01-02T12:00:00.000Z", "4503599627370496", "https://login.example", "'=ann", "r-9", "stock", "5",
+			"", "-3", "refused",
 		},
 		{
-			"8", "2026-01-02T12:00:00Z", "0", "", "", "server session", "revoke", "",
+			"8", "2026-01-02T12:00:00.000Z", "0", "", "", "server session", "revoke", "",
 			`[{"field":"why","from":"","to":"a \"leak\""}]`, "", "",
 		},
 		{csvEnd, "2", "", "", "", "", "", "", "", "", ""},
@@ -303,8 +305,9 @@ func TestExportOfOrders(t *testing.T) {
 	for query, want := range map[string]string{"": "masked", "?codes=false": "masked", "?codes=true": "whole"} {
 		trail := &audit{}
 		lines, _ := download(t, trail, "/admin/voucher/5/orders.csv"+query)
-		if len(lines) != 4 || lines[1][15] != want || lines[1][16] != "2026-01-02T13:00:00Z" || lines[1][2] != "paid" ||
-			lines[2][2] != "expired" || lines[2][15] != "" || lines[3][0] != csvEnd || lines[3][1] != "2" {
+		if len(lines) != 4 || lines[1][17] != want || lines[1][18] != "2026-01-02T13:00:00.000Z" ||
+			lines[1][2] != "paid" || lines[2][2] != "cancelled" || lines[2][7] != "NOT_PAID_IN_TIME" ||
+			lines[2][17] != "" || lines[3][0] != csvEnd || lines[3][1] != "2" {
 			t.Errorf("%q: %v", query, lines)
 		}
 		if noted := trail.noted; len(noted) != 1 || noted[0].Action != voucher.Exported || noted[0].VoucherID != 5 ||
@@ -327,23 +330,27 @@ func TestColumnsOfOrders(t *testing.T) {
 		Coupon: feature.Coupon{Code: "ABCD", ValidUntil: at(10)},
 	}
 	got := map[string]string{}
-	line := orderLine(orderColumns(), row)
+	line := orderLine(orderColumns("EUR"), row)
 	for i, head := range orderHead() {
 		got[head] = line[i]
 	}
 	want := map[string]string{
-		"order_id": "660000000123456789", "user_id": "42", "status": "redeemed", "units": "3", "amount_cents": "3000",
-		"reason": "no stock", "recorded": "2026-01-02T12:01:00Z", "pay_before": "2026-01-02T12:02:00Z",
-		"paid": "2026-01-02T12:03:00Z", "redeemed": "2026-01-02T12:04:00Z", "cancelled": "2026-01-02T12:05:00Z",
-		"refunding": "2026-01-02T12:06:00Z", "refunded": "2026-01-02T12:07:00Z", "failed": "2026-01-02T12:08:00Z",
-		"lapsed": "2026-01-02T12:09:00Z", "code": "ABCD", "valid_until": "2026-01-02T12:10:00Z",
+		"id": "660000000123456789", "userId": "42", "status": "redeemed", "quantity": "3", "amount": "3000",
+		"currency": "EUR", "reason": "no stock", "whyCode": "", "createTime": "2026-01-02T12:01:00.000Z",
+		"payBefore": "2026-01-02T12:02:00.000Z",
+		"payTime":   "2026-01-02T12:03:00.000Z", "redeemTime": "2026-01-02T12:04:00.000Z",
+		"cancelTime":    "2026-01-02T12:05:00.000Z",
+		"refundingTime": "2026-01-02T12:06:00.000Z", "refundTime": "2026-01-02T12:07:00.000Z",
+		"failTime":  "2026-01-02T12:08:00.000Z",
+		"lapseTime": "2026-01-02T12:09:00.000Z", "coupon.code": "ABCD",
+		"coupon.validUntil": "2026-01-02T12:10:00.000Z",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)
 	}
 	row.Order.Status, row.Order.PayBefore = order.Cancelled, at(5)
-	if status := shownStatus(row); status != "expired" {
-		t.Errorf("cancelled at the deadline: %s", status)
+	if why := whyCode(row); why != "NOT_PAID_IN_TIME" {
+		t.Errorf("cancelled at the deadline: %s", why)
 	}
 }
 

@@ -2,7 +2,6 @@ package report
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -14,10 +13,11 @@ import (
 
 // todayJSON is what today has brought.
 type todayJSON struct {
-	Since    time.Time `json:"since"` // midnight
-	Zone     string    `json:"zone"`  // whose midnight: a name of the IANA database
-	Received moneyJSON `json:"received"`
-	Returned moneyJSON `json:"returned"`
+	Since    httpkit.Time `json:"since"` // midnight
+	Zone     string       `json:"zone"`  // whose midnight: a name of the IANA database
+	Currency string       `json:"currency"`
+	Received moneyJSON    `json:"received"`
+	Returned moneyJSON    `json:"returned"`
 }
 
 type moneyJSON struct {
@@ -37,7 +37,7 @@ func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: todayJSON{
-		Since: httpkit.ShownTime(since), Zone: h.core.Zone.String(),
+		Since: httpkit.ShownTime(since), Zone: h.core.Zone.String(), Currency: h.core.Currency,
 		Received: moneyJSON{taken.Received.Payments, taken.Received.Cents},
 		Returned: moneyJSON{taken.Returned.Payments, taken.Returned.Cents},
 	}}}, nil

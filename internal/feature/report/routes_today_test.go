@@ -16,7 +16,8 @@ import (
 func TestTodayDocument(t *testing.T) {
 	t.Parallel()
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/today")
-	const want = `{"since":"2026-01-02T00:00:00Z","zone":"UTC","received":{"payments":3,"amount":3000},` +
+	const want = `{"since":"2026-01-02T00:00:00.000Z","zone":"UTC","currency":"CNY","received":{"payments":3,` +
+		`"amount":3000},` +
 		`"returned":{"payments":1,"amount":1000}}`
 	if err != nil || status != http.StatusOK || !strings.Contains(body, want) {
 		t.Errorf("%d %s, %v; want %s", status, body, err, want)

@@ -10,8 +10,9 @@ import (
 
 // salesJSON is a page of sales.
 type salesJSON struct {
-	Sums  map[Phase]salesSumsJSON `json:"sums"` // over all sales of each phase
-	Sales []saleLineJSON          `json:"sales"`
+	Currency string                  `json:"currency"`
+	Sums     map[Phase]salesSumsJSON `json:"sums"` // over all sales of each phase
+	Sales    []saleLineJSON          `json:"sales"`
 }
 
 type salesSumsJSON struct {
@@ -27,23 +28,23 @@ func salesSumsView(s SalesSums) salesSumsJSON {
 }
 
 type saleLineJSON struct {
-	VoucherID int64      `json:"voucherId"`
-	ShopID    int64      `json:"shopId"`
-	Title     string     `json:"title"`
-	BeginTime time.Time  `json:"beginTime"`
-	EndTime   time.Time  `json:"endTime"`
-	Phase     Phase      `json:"phase"`
-	CalledOff *time.Time `json:"calledOff,omitempty"` // absent: it was not
+	VoucherID int64         `json:"voucherId"`
+	ShopID    int64         `json:"shopId"`
+	Title     string        `json:"title"`
+	BeginTime httpkit.Time  `json:"beginTime"`
+	EndTime   httpkit.Time  `json:"endTime"`
+	Phase     Phase         `json:"phase"`
+	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: it was not
 	salesSumsJSON
 }
 
 // reportJSON is the JSON form of a report.
 type reportJSON struct {
-	At        time.Time `json:"at"`
-	VoucherID int64     `json:"voucherId"`
-	ShopID    int64     `json:"shopId"`
-	Title     string    `json:"title"`
-	PayValue  int64     `json:"payValue"` // cents
+	At        httpkit.Time `json:"at"`
+	VoucherID int64        `json:"voucherId"`
+	ShopID    int64        `json:"shopId"`
+	Title     string       `json:"title"`
+	PayValue  int64        `json:"payValue"` // cents
 	*saleJSON
 	Waitlist any `json:"waitlist,omitempty"` // absent if the sale has no waiting list
 	Guards   any `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted
@@ -54,34 +55,34 @@ type reportJSON struct {
 	Recorded tallyJSON            `json:"recorded"` // all orders
 	Sold     tallyJSON            `json:"sold"`     // orders that have their units
 	Currency string               `json:"currency"`
-	Received int64                `json:"received"` // cents that providers have taken, also late and twice
-	Returned int64                `json:"returned"` // cents that have gone back, as refunds and by disputes
-	Kept     int64                `json:"kept"`     // cents that were received and have not gone back
-	Stuck    int64                `json:"stuck"`    // cents of kept that providers refuse for good to send back
-	Closed   int64                `json:"closed"`   // cents of kept whose refund staff have closed
-	Revenue  int64                `json:"revenue"`  // cents of orders that are paid and not being refunded
+	Received int64                `json:"receivedAmount"` // cents that providers have taken, also late and twice
+	Returned int64                `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
+	Kept     int64                `json:"keptAmount"`     // cents that were received and have not gone back
+	Stuck    int64                `json:"stuckAmount"`    // cents of Kept that providers refuse for good to send back
+	Closed   int64                `json:"closedAmount"`   // cents of Kept whose refund staff have closed
+	Revenue  int64                `json:"revenue"`        // cents of orders that are paid and not being refunded
 }
 
 // saleJSON is the part of a report that ordinary vouchers do not have.
 type saleJSON struct {
-	BeginTime time.Time `json:"beginTime"`
-	EndTime   time.Time `json:"endTime"`
-	Issued    int64     `json:"issued"`
-	Stock     int64     `json:"stock"` // units without a live order, in the ledger
+	BeginTime httpkit.Time `json:"beginTime"`
+	EndTime   httpkit.Time `json:"endTime"`
+	Issued    int64        `json:"issued"`
+	Stock     int64        `json:"stock"` // units without a live order, in the ledger
 	// CalledOff is when the sale was called off. Its stock is withdrawn then: never for sale again.
-	CalledOff *time.Time `json:"calledOff,omitempty"`
-	Withdrawn int64      `json:"withdrawn"`
+	CalledOff *httpkit.Time `json:"callOffTime,omitempty"`
+	Withdrawn int64         `json:"withdrawn"`
 
-	Asked    int64            `json:"asked"`                // requests
-	Accepted int64            `json:"accepted"`             // requests
-	Refused  map[string]int64 `json:"refused"`              // requests, by code
-	P99MS    float64          `json:"p99Ms,omitempty"`      // 99 % of the answers took less; absent: not known
-	Spoilt   int64            `json:"unreadable,omitempty"` // minutes of the timeline that are left out
+	Asked    int64            `json:"asked"`                       // requests
+	Accepted int64            `json:"accepted"`                    // requests
+	Refused  map[string]int64 `json:"refused"`                     // requests, by code
+	P99MS    float64          `json:"p99Ms,omitempty"`             // 99 % of the answers took less; absent: not known
+	Spoilt   int64            `json:"unreadableMinutes,omitempty"` // minutes of the timeline that are left out
 
-	FirstAccepted  *time.Time `json:"firstAcceptedTime,omitempty"`
-	LastAccepted   *time.Time `json:"lastAcceptedTime,omitempty"`
-	SoldOut        *time.Time `json:"soldOutTime,omitempty"`
-	SoldOutSeconds *int64     `json:"soldOutSeconds,omitempty"` // after the first acceptance
+	FirstAccepted  *httpkit.Time `json:"firstAcceptedTime,omitempty"`
+	LastAccepted   *httpkit.Time `json:"lastAcceptedTime,omitempty"`
+	SoldOut        *httpkit.Time `json:"soldOutTime,omitempty"`
+	SoldOutSeconds *int64        `json:"soldOutSeconds,omitempty"` // after the first acceptance
 
 	StepSeconds int64       `json:"stepSeconds"` // of the timeline
 	Timeline    []pointJSON `json:"timeline"`
@@ -97,7 +98,7 @@ func tallyView(t Tally) tallyJSON { return tallyJSON{t.Orders, t.Units, t.Cents}
 
 // pointJSON is the JSON form of a point.
 type pointJSON struct {
-	At       time.Time        `json:"at"`
+	At       httpkit.Time     `json:"at"`
 	Accepted int64            `json:"accepted"`
 	Refused  map[string]int64 `json:"refused,omitempty"` // by code
 	P99MS    float64          `json:"p99Ms,omitempty"`   // 99 % of these answers took less; absent: not known
@@ -131,7 +132,7 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 		Sold: tallyView(r.Sums.Sold()), Currency: currency, Received: r.Sums.Money.Received,
 		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
 		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
-		Waitlist: r.Waitlist.Shown, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
+		Waitlist: r.Waitlist, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}
 	for _, t := range tallies(r.Sums) {
 		v.Orders[t.name] = tallyView(t.tally)

@@ -65,7 +65,7 @@ func TestContract(t *testing.T) {
 // routesOn are the routes on one template, or with err on none.
 func routesOn(err error) []httpkit.Route {
 	return Routes(fakeTemplates{err}, httpkit.Front{
-		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, ShopOf: featuretest.ShopOf,
+		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, ShopOf: featuretest.ShopOf, Currency: "CNY",
 	})
 }
 

@@ -78,7 +78,7 @@ func (h handlers) one(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error
 		return httpkit.Answer{}, err
 	}
 	t, err := h.templates.Find(c.Request.Context(), id)
-	return answer(http.StatusOK, t, err)
+	return h.answer(http.StatusOK, t, err)
 }
 
 // list answers GET /admin/template.
@@ -98,7 +98,7 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	}
 	views := make([]templateJSON, len(templates))
 	for i, t := range templates {
-		views[i] = view(t)
+		views[i] = h.view(t)
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
 }
@@ -120,7 +120,7 @@ func (h handlers) save(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		}
 	}
 	t, err := h.templates.Save(c.Request.Context(), httpkit.Author(c, who), voucherID, name)
-	return answer(http.StatusCreated, t, err)
+	return h.answer(http.StatusCreated, t, err)
 }
 
 // savedBefore answers a repeated POST /admin/template.
@@ -136,7 +136,7 @@ func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, made string)
 	if err == nil {
 		_, err = who.Within(t.Voucher.ShopID) // they may have been a merchant of another shop then
 	}
-	return answer(http.StatusCreated, t, err)
+	return h.answer(http.StatusCreated, t, err)
 }
 
 // rename answers PATCH /admin/template/:id.
@@ -150,7 +150,7 @@ func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	t, err := h.templates.Rename(c.Request.Context(), httpkit.Author(c, who), id, name)
-	return answer(http.StatusOK, t, err)
+	return h.answer(http.StatusOK, t, err)
 }
 
 // delete answers DELETE /admin/template/:id.
@@ -165,22 +165,23 @@ func (h handlers) delete(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
-func answer(status int, t Template, err error) (httpkit.Answer, error) {
+func (h handlers) answer(status int, t Template, err error) (httpkit.Answer, error) {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: view(t)}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: h.view(t)}}, nil
 }
 
 // templateJSON is a template as it is shown.
 type templateJSON struct {
-	ID      int64     `json:"id"`
-	Name    string    `json:"name"`
-	Voucher draftJSON `json:"voucher"`
+	ID       int64     `json:"id"`
+	Name     string    `json:"name"`
+	Voucher  draftJSON `json:"voucher"`
+	Currency string    `json:"currency"`
 	// Lasts is from beginTime to endTime, and Seen from visibleFrom to beginTime.
-	Lasts      int64      `json:"lastsSeconds,omitempty"`
-	Seen       int64      `json:"visibleBeforeSeconds,omitempty"`
-	CreateTime *time.Time `json:"createTime"`
+	Lasts      int64         `json:"lastsSeconds,omitempty"`
+	Seen       int64         `json:"visibleBeforeSeconds,omitempty"`
+	CreateTime *httpkit.Time `json:"createTime"`
 }
 
 // draftJSON is the body that creates such a voucher, without its times.
@@ -201,7 +202,7 @@ type draftJSON struct {
 	Guards       *guards.Settings `json:"guards,omitempty"`
 }
 
-func view(t Template) templateJSON {
+func (h handlers) view(t Template) templateJSON {
 	v := t.Voucher
 	draft := draftJSON{
 		Type: v.Kind, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
@@ -212,7 +213,7 @@ func view(t Template) templateJSON {
 		draft.Stock, draft.InviteWindow, draft.Guards = s.Issued, int64(s.InviteWindow/time.Second), s.Guards
 	}
 	return templateJSON{
-		ID: t.ID, Name: t.Name, Voucher: draft, CreateTime: httpkit.TimeView(t.CreatedAt),
+		ID: t.ID, Name: t.Name, Voucher: draft, Currency: h.front.Currency, CreateTime: httpkit.TimeView(t.CreatedAt),
 		Lasts: int64(t.Lasts / time.Second), Seen: int64(t.Seen / time.Second),
 	}
 }

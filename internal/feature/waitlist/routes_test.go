@@ -122,9 +122,10 @@ func TestViews(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[State]string{
 		Waiting:  `"standing":true,"missed":1,"ahead":1000,"aheadMore":true,"joinTime"`,
-		Invited:  `"acceptBefore":"2026-01-02T12:01:00Z","paused":true,"askAgainSeconds":2`,
+		Invited:  `"acceptBefore":"2026-01-02T12:01:00.000Z","paused":true,"askAgainSeconds":2`,
 		Accepted: `"orderId":"660000000123456789","askAgainSeconds":2`,
-		Bought: `"standing":false,"missed":1,"joinTime":"2026-01-02T12:00:00Z","inviteTime":"2026-01-02T12:00:00Z",` +
+		Bought: `"standing":false,"missed":1,"joinTime":"2026-01-02T12:00:00.000Z",` +
+			`"inviteTime":"2026-01-02T12:00:00.000Z",` +
 			`"orderId"`,
 		Declined: `"state":"declined","standing":false`,
 	} {

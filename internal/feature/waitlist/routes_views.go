@@ -3,7 +3,6 @@ package waitlist
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/voucher"
@@ -11,19 +10,19 @@ import (
 
 // placeJSON is a place as its user sees it, without its position, which would reveal how many have joined.
 type placeJSON struct {
-	VoucherID    int64      `json:"voucherId"`
-	State        string     `json:"state"`
-	Standing     bool       `json:"standing"`            // while it is open
-	Missed       int64      `json:"missed"`              // invitations
-	Ahead        *int64     `json:"ahead,omitempty"`     // while it waits
-	AheadMore    bool       `json:"aheadMore,omitempty"` // there are that many or more
-	JoinTime     *time.Time `json:"joinTime"`
-	InviteTime   *time.Time `json:"inviteTime,omitempty"`
-	AcceptBefore *time.Time `json:"acceptBefore,omitempty"` // while it is invited
-	Paused       bool       `json:"paused,omitempty"`       // acceptBefore moves on
-	OrderID      string     `json:"orderId,omitempty"`
-	EndTime      *time.Time `json:"endTime,omitempty"`
-	AskAgain     int64      `json:"askAgainSeconds,omitempty"` // while it is open
+	VoucherID    int64         `json:"voucherId"`
+	State        string        `json:"state"`
+	Standing     bool          `json:"standing"`            // while it is open
+	Missed       int64         `json:"missed"`              // invitations
+	Ahead        *int64        `json:"ahead,omitempty"`     // while it waits
+	AheadMore    bool          `json:"aheadMore,omitempty"` // there are that many or more
+	JoinTime     *httpkit.Time `json:"joinTime"`
+	InviteTime   *httpkit.Time `json:"inviteTime,omitempty"`
+	AcceptBefore *httpkit.Time `json:"acceptBefore,omitempty"` // while it is invited
+	Paused       bool          `json:"paused,omitempty"`       // acceptBefore moves on
+	OrderID      string        `json:"orderId,omitempty"`
+	EndTime      *httpkit.Time `json:"endTime,omitempty"`
+	AskAgain     int64         `json:"askAgainSeconds,omitempty"` // while it is open
 }
 
 func view(p Place) placeJSON {
@@ -83,32 +82,19 @@ func countsView(voucherID int64, n Counts) countsJSON {
 	}
 }
 
-// Figures returns a sale's waiting list for the report: as JSON, and as lines of a CSV; nothing for a voucher without a
-// list. Error: order.ErrUnavailable.
-func (l *Ledger) Figures(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error) {
+// Figures returns a sale's waiting list for the report, as JSON; nil for a voucher without a list. Error:
+// order.ErrUnavailable.
+func (l *Ledger) Figures(ctx context.Context, v voucher.Voucher) (shown any, err error) {
 	if v.Sale == nil || !v.Sale.HasWaitlist() {
-		return nil, nil, nil
+		return nil, nil
 	}
 	c, err := l.Counts(ctx, v.ID)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	members := make(map[string]int64)
-	for _, f := range []struct {
-		name string
-		n    int64
-	}{
-		{"joined", c.Joined},
-		{"waiting", c.States[Waiting]},
-		{"invited", c.Invited},
-		{"open", c.States[Invited] + c.States[Accepted]},
-		{"accepted", c.Accepted},
-		{"bought", c.States[Bought]},
-		{"declined", c.States[Declined]},
-		{"missed", c.Missed},
-	} {
-		members[f.name] = f.n
-		lines = append(lines, [2]string{"waitlist_" + f.name, strconv.FormatInt(f.n, 10)})
-	}
-	return members, lines, nil
+	return map[string]int64{
+		"joined": c.Joined, "waiting": c.States[Waiting], "invited": c.Invited,
+		"open": c.States[Invited] + c.States[Accepted], "accepted": c.Accepted, "bought": c.States[Bought],
+		"declined": c.States[Declined], "missed": c.Missed,
+	}, nil
 }

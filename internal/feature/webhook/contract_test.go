@@ -83,7 +83,7 @@ func TestContract(t *testing.T) {
 			},
 			"POST /admin/webhook/:id/replay": {
 				Access:   httpkit.ForMerchants,
-				Good:     apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"event":"order-5-1"}`},
+				Good:     apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"eventId":"order-5-1"}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/replay", Body: `{}`},
 				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable},
 			},

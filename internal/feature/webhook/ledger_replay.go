@@ -145,7 +145,7 @@ func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.
 				number).Delete(&deadLetterRow{}).Error; err != nil {
 				return nil, err
 			}
-			return []voucher.FieldChange{{Field: "event", To: id.String()}}, nil
+			return []voucher.FieldChange{{Field: "eventId", To: id.String()}}, nil
 		}, by)
 	if err != nil {
 		return sqlkit.ReadError(fmt.Sprintf("replaying event %s to webhook endpoint %d", id, endpointID), err)

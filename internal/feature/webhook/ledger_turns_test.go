@@ -3,6 +3,7 @@ package webhook_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -80,3 +81,63 @@ func TestTurnsAreEvents(t *testing.T) {
 }
 
 var errRolledBack = errors.New("rolled back")
+
+// An event whose subject is of a kind that this version does not write, such as a payment, is sent in its order,
+// becomes a dead letter, and is sent again, as any other.
+func TestSubjectsOfOtherKinds(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		const id = "pay_01234567-89ab-cdef-0123-456789abcdef" // as long as they are
+		const subject = order.Subject("payment-" + id)
+		v := l.Seckill(t, 5)
+		e := l.endpoint(t, 1)
+		l.Receives(t, l.Pays(t, l.NewOrders(t, v, 1)[0]))
+		l.Exec(t, "UPDATE tb_webhook_event SET subject = ?", subject)
+		l.numbered(t)
+		work := func() dispatch.Work {
+			t.Helper()
+			if _, ok, err := l.ClaimEndpoint(t.Context(), "me", nil, time.Minute); err != nil || !ok {
+				t.Fatalf("ClaimEndpoint = %t, %v", ok, err)
+			}
+			w, err := l.EventsToSend(t.Context(), "me", e.ID, time.Minute, 10)
+			if err != nil || len(w.Events) != 2 || w.Events[0].Subject != subject || w.Events[0].SubjectNumber != 1 ||
+				w.Events[1].SubjectNumber != 2 || subject.Kind() != "payment" || subject.ID() != id {
+				t.Fatalf("to be sent: %+v, %v", w, err)
+			}
+			return w
+		}
+		settle := func(s dispatch.Settled) {
+			t.Helper()
+			s.EndpointID = e.ID
+			if err := l.SettleEvents(t.Context(), "me", s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := work()
+		settle(dispatch.Settled{
+			Next: w.Next, Dead: []dispatch.DeadLetter{{Number: w.Events[0].Number, Attempts: 9, At: w.Now}},
+			Behind: []dispatch.Moved{{Retry: dispatch.Retry{
+				Subject: subject, Number: w.Events[1].Number, Attempts: 1, DueAt: w.Now,
+			}}},
+		})
+		dead, err := l.WebhookDeadLetters(t.Context(), e.ID, math.MaxInt64, 10)
+		if err != nil || len(dead) != 1 || dead[0].Event.ID() != "payment-"+id+"-1" {
+			t.Errorf("dead letters %+v, %v", dead, err)
+		}
+		all, err := l.Deliveries(t.Context(), e.ID, math.MaxInt64, 10)
+		if err != nil || len(all) != 2 || all[0].State != dispatch.Retrying || all[1].State != dispatch.Dead {
+			t.Errorf("deliveries %+v, %v", all, err)
+		}
+		first := dispatch.EventID{Subject: subject, Number: 1}
+		if err := l.ReplayEvent(t.Context(), e.ID, first, ledgertest.Admin); err != nil {
+			t.Fatal(err)
+		}
+		w = work()
+		settle(dispatch.Settled{Next: w.Next, Done: w.Retries})
+		from := ledgertest.RecordedAt.Add(-time.Hour)
+		until := from.Add(48 * 365 * 24 * time.Hour)
+		if n, err := l.ReplayTime(t.Context(), e.ID, from, until, ledgertest.Admin); err != nil || n != 2 {
+			t.Fatalf("%d events of a time are sent again, %v", n, err)
+		}
+		work()
+	})
+}

@@ -275,7 +275,7 @@ func (h handlers) test(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, erro
 	}
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		return testJSON{
-			Event: result.ID, Taken: result.Failure == (dispatch.Failure{}), TookMillis: result.Took.Milliseconds(),
+			EventID: result.ID, Taken: result.Failure == (dispatch.Failure{}), TookMillis: result.Took.Milliseconds(),
 			failed: failedView(result.Failure, in),
 		}
 	}}, nil
@@ -353,7 +353,7 @@ func (h handlers) replay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	var event *string
 	var from, to *time.Time
 	at := func(name string, into *time.Time) jsonbody.Field { return jsonbody.Time(name, into, h.front.Zone) }
-	err = h.front.Bodies.Read(c, jsonbody.Optional(jsonbody.Text, "event", &event),
+	err = h.front.Bodies.Read(c, jsonbody.Optional(jsonbody.Text, "eventId", &event),
 		jsonbody.Optional(at, "from", &from), jsonbody.Optional(at, "to", &to))
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -361,7 +361,7 @@ func (h handlers) replay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	ctx, events := c.Request.Context(), int64(1)
 	switch {
 	case (event == nil) == (from == nil), event != nil && to != nil:
-		return httpkit.Answer{}, invalid.Join(invalid.New("event", invalid.BothOrNeither, invalid.EventOrTimes,
+		return httpkit.Answer{}, invalid.Join(invalid.New("eventId", invalid.BothOrNeither, invalid.EventOrTimes,
 			invalid.Data{"other": "from"}))
 	case event != nil:
 		err = h.admin.ReplayEvent(ctx, id, *event, httpkit.Author(c, who))

@@ -189,9 +189,9 @@ func TestWebhookInputs(t *testing.T) {
 		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","types":"order.paid,order.paid"}`, "types"},
 		{"/admin/webhook", `{"shopId":1,"url":"https://x.example","description":"` +
 			strings.Repeat("x", 201) + `"}`, "description"},
-		{"/admin/webhook/3/replay", `{}`, "event"},
-		{"/admin/webhook/3/replay", `{"event":"order-5-1","from":"2026-01-02T20:00:00Z"}`, "event"},
-		{"/admin/webhook/3/replay", `{"event":"5"}`, "event"},
+		{"/admin/webhook/3/replay", `{}`, "eventId"},
+		{"/admin/webhook/3/replay", `{"eventId":"order-5-1","from":"2026-01-02T20:00:00.000Z"}`, "eventId"},
+		{"/admin/webhook/3/replay", `{"eventId":"5"}`, "eventId"},
 		{"/admin/webhook/0/test", ``, "id"},
 	} {
 		res := asAdmin(t, a, apitest.Request{Method: http.MethodPost, Target: c.target, Body: c.body})
@@ -200,8 +200,8 @@ func TestWebhookInputs(t *testing.T) {
 		}
 	}
 	for _, body := range []string{
-		`{"event":"order-5-1"}`, `{"from":"2026-01-02T20:00:00Z"}`,
-		`{"from":"2026-01-02T20:00:00Z","to":"2026-01-02T21:00:00"}`,
+		`{"eventId":"order-5-1"}`, `{"from":"2026-01-02T20:00:00.000Z"}`,
+		`{"from":"2026-01-02T20:00:00.000Z","to":"2026-01-02T21:00:00"}`,
 	} {
 		if res := asAdmin(t, a, apitest.Request{
 			Method: http.MethodPost, Target: "/admin/webhook/3/replay", Body: body,

@@ -1,9 +1,7 @@
 package webhook
 
 import (
-	"strconv"
 	"strings"
-	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/httpapi/httpkit"
@@ -19,15 +17,15 @@ type endpointJSON struct {
 	Description    string               `json:"description"`
 	Types          string               `json:"types"` // comma-separated; empty: all
 	Disabled       bool                 `json:"disabled"`
-	DisabledTime   *time.Time           `json:"disabledTime,omitempty"`
+	DisabledTime   *httpkit.Time        `json:"disabledTime,omitempty"`
 	DisabledWhy    string               `json:"disabledWhy,omitempty"` // in the caller's language
 	DisabledCode   dispatch.FailureCode `json:"disabledCode,omitempty"`
-	CreateTime     time.Time            `json:"createTime"`
-	OldSecretUntil *time.Time           `json:"oldSecretUntil,omitempty"` // until then the secret before signs too
+	CreateTime     httpkit.Time         `json:"createTime"`
+	OldSecretUntil *httpkit.Time        `json:"oldSecretUntil,omitempty"` // until then the secret before signs too
 	Failures       int64                `json:"failures"`                 // since the last success
-	FailingSince   *time.Time           `json:"failingSince,omitempty"`
-	RetryTime      *time.Time           `json:"retryTime,omitempty"` // when it is tried next, of one that fails
-	SuccessTime    *time.Time           `json:"successTime,omitempty"`
+	FailingSince   *httpkit.Time        `json:"failingSince,omitempty"`
+	RetryTime      *httpkit.Time        `json:"retryTime,omitempty"` // when it is tried next, of one that fails
+	SuccessTime    *httpkit.Time        `json:"successTime,omitempty"`
 	LastError      string               `json:"lastError,omitempty"` // in the caller's language
 	LastFailure    *dispatch.Failure    `json:"lastFailure,omitempty"`
 	Replaying      bool                 `json:"replaying"`
@@ -79,21 +77,20 @@ type subjectJSON struct {
 
 // deliveryJSON is an event and how far its delivery to an endpoint has got.
 type deliveryJSON struct {
-	Event    string         `json:"event"`  // its webhook-id
-	Number   string         `json:"number"` // a string, as it is the cursor of the pages
+	EventID  string         `json:"eventId"` // its webhook-id
 	Type     dispatch.Type  `json:"type"`
 	Subject  subjectJSON    `json:"subject"`
-	At       time.Time      `json:"at"`
+	At       httpkit.Time   `json:"at"`
 	State    dispatch.State `json:"state"`
 	Attempts int64          `json:"attempts,omitempty"` // that failed
 	failed                  // of the last one
-	DueTime  *time.Time     `json:"dueTime,omitempty"`  // when it is sent next
-	DeadTime *time.Time     `json:"deadTime,omitempty"` // when it became a dead letter
+	DueTime  *httpkit.Time  `json:"dueTime,omitempty"`  // when it is sent next
+	DeadTime *httpkit.Time  `json:"deadTime,omitempty"` // when it became a dead letter
 }
 
 func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
 	return deliveryJSON{
-		Event: d.Event.ID(), Number: strconv.FormatInt(d.Event.Number, 10), Type: d.Event.Type,
+		EventID: d.Event.ID(), Type: d.Event.Type,
 		Subject: subjectJSON{Kind: d.Event.Subject.Kind(), ID: d.Event.Subject.ID()},
 		At:      httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
 		DueTime: httpkit.TimeView(d.DueAt),
@@ -102,9 +99,9 @@ func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
 
 // testJSON is the result of a test event.
 type testJSON struct {
-	Event      string `json:"event"` // its webhook-id
+	EventID    string `json:"eventId"` // its webhook-id
 	Taken      bool   `json:"taken"`
-	TookMillis int64  `json:"tookMillis"`
+	TookMillis int64  `json:"tookMs"`
 	failed
 }
 

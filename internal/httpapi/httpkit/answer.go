@@ -3,7 +3,6 @@ package httpkit
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -25,13 +24,13 @@ type Answer struct {
 
 // Envelope is the body of a success.
 type Envelope struct {
-	Success    bool       `json:"success"` // true; set by the writer
-	Data       any        `json:"data"`
-	Warnings   []Warning  `json:"warnings,omitempty"`
-	Total      *int64     `json:"total,omitempty"`
-	Next       string     `json:"next,omitempty"`
-	Stale      bool       `json:"stale,omitempty"` // a store could not be asked in time
-	ServerTime *time.Time `json:"serverTime,omitempty"`
+	Success    bool      `json:"success"` // true; set by the writer
+	Data       any       `json:"data"`
+	Warnings   []Warning `json:"warnings,omitempty"`
+	Total      *int64    `json:"total,omitempty"`
+	Next       string    `json:"next,omitempty"`
+	Stale      bool      `json:"stale,omitempty"` // a store could not be asked in time
+	ServerTime *Time     `json:"serverTime,omitempty"`
 }
 
 // Warning is what a caller should know of a request that succeeded.

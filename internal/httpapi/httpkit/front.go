@@ -15,8 +15,9 @@ type Front struct {
 	Streams *Streams
 	Now     func() time.Time
 	// Address returns from which address a request comes, behind trusted proxies; the zero one if it cannot be read.
-	Address func(r *http.Request) netip.Addr
-	Zone    *time.Location // in which times without one are read
+	Address  func(r *http.Request) netip.Addr
+	Zone     *time.Location // in which times without one are read
+	Currency string         // of all amounts, a code of ISO 4217
 	// ShopOf returns the shop of a voucher, from memory as a rule. voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
 	// Order returns anybody's recorded order. order.ErrNotFound, order.ErrUnavailable.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/histogram"
+	"seckill/internal/kit/moment"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 )
@@ -18,18 +19,14 @@ func AppendJSON(body []byte, v any) []byte {
 	return append(body, text...)
 }
 
-// TimeView is a time as it is shown, or nil for the zero time.
-func TimeView(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = ShownTime(t)
-	return &t
-}
+// Time is a time as it is shown.
+type Time = moment.Time
 
-// ShownTime is a time as it is shown, RFC 3339 in UTC. It is cut to milliseconds, the precision of the ledger and of
-// JavaScript; the clock that serverTime comes from is finer.
-func ShownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+// TimeView is a time as it is shown, or nil for the zero time.
+func TimeView(t time.Time) *Time { return moment.OrNil(t) }
+
+// ShownTime is a time as it is shown.
+func ShownTime(t time.Time) Time { return moment.Of(t) }
 
 // P99 returns the time that 99 % of the counted durations are less than, in milliseconds; 0 if there are none.
 func P99(counts histogram.Counts) float64 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -73,7 +72,7 @@ func (a *API) authors(ctx context.Context, entries []voucher.Entry) (map[int64]v
 // entryJSON is an entry of the audit trail as admins read it.
 type entryJSON struct {
 	ID        string                `json:"id"` // a string, as it is the cursor of the pages
-	At        time.Time             `json:"at"`
+	At        httpkit.Time          `json:"at"`
 	AdminID   int64                 `json:"adminId"` // 0: the service itself
 	Account   *voucher.Account      `json:"account,omitempty"`
 	RequestID string                `json:"requestId"` // as in the log

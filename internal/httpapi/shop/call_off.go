@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -35,7 +34,7 @@ func (a *API) callOff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, err
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.CallOff(c.Request.Context(), httpkit.Author(c, who), id, why))
+	return a.changed(a.cfg.VoucherChanges.CallOff(c.Request.Context(), httpkit.Author(c, who), id, why))
 }
 
 // calledOffBefore answers a call-off that was done before, with its voucher as it is now.
@@ -45,7 +44,7 @@ func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, made string) (
 		return httpkit.Answer{}, fmt.Errorf("a call-off of voucher %q: %w", made, err)
 	}
 	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
-	return changed(v, true, err)
+	return a.changed(v, true, err)
 }
 
 // tallyJSON is how many orders there are, with their units and their amounts in cents.
@@ -61,8 +60,9 @@ func tallyView(t order.Tally) tallyJSON {
 
 // unwindingJSON is what calling a sale off means for its orders: before it, and how far it has got after it.
 type unwindingJSON struct {
-	VoucherID int64      `json:"voucherId"`
-	CalledOff *time.Time `json:"calledOff,omitempty"` // absent: it was not
+	VoucherID int64         `json:"voucherId"`
+	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: it was not
+	Currency  string        `json:"currency"`
 	// Pending: something is still to be done without staff.
 	Pending   bool  `json:"pending"`
 	Unwound   bool  `json:"unwound"` // called off, and nothing is pending
@@ -87,13 +87,13 @@ type unwindingJSON struct {
 
 // leftJSON is an order that is left to staff.
 type leftJSON struct {
-	ID       string     `json:"id"`
-	UserID   int64      `json:"userId"`
-	Status   string     `json:"status"`
-	Fate     order.Fate `json:"fate"`
-	Quantity int64      `json:"quantity"`
-	Amount   int64      `json:"amount"` // cents
-	PayTime  *time.Time `json:"payTime,omitempty"`
+	ID       string        `json:"id"`
+	UserID   int64         `json:"userId"`
+	Status   string        `json:"status"`
+	Fate     order.Fate    `json:"fate"`
+	Quantity int64         `json:"quantity"`
+	Amount   int64         `json:"amount"` // cents
+	PayTime  *httpkit.Time `json:"payTime,omitempty"`
 }
 
 // unwinding answers GET /admin/voucher/:id/call-off: what calling the sale off would mean, or how far it has got.
@@ -126,14 +126,15 @@ func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 		left = left[:n]
 		next = strconv.FormatInt(left[n-1].Order.ID, 10)
 	}
-	page := httpkit.Envelope{Data: unwindingView(id, u, left), Next: next}
+	page := httpkit.Envelope{Data: a.unwindingView(id, u, left), Next: next}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
-func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {
+func (a *API) unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {
 	of := func(f order.Fate) tallyJSON { return tallyView(u.Orders[f]) }
 	view := unwindingJSON{
-		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Issued: u.Issued, Kept: u.Kept,
+		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Currency: a.cfg.Currency, Issued: u.Issued,
+		Kept:   u.Kept,
 		Unpaid: of(order.FateUnpaid), Paid: of(order.FatePaid), Refunding: of(order.FateRefunding),
 		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
 		Lapsed: of(order.FateLapsed), Stuck: of(order.FateStuck),

@@ -2,7 +2,6 @@ package shop
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -16,7 +15,7 @@ import (
 
 // checkJSON is the body of the checklist before a sale.
 type checkJSON struct {
-	At    time.Time           `json:"at"`
+	At    httpkit.Time        `json:"at"`
 	Go    bool                `json:"go"`
 	Lines []httpkit.CheckLine `json:"lines"`
 }

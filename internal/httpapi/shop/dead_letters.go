@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -124,22 +123,22 @@ func adminName(who httpkit.Identity) string { return "admin " + strconv.FormatIn
 // deadLetterJSON is a dead letter as admins read it. It leaves out members that the entry lacks.
 type deadLetterJSON struct {
 	ID        string            `json:"id"`
-	Entry     string            `json:"entry"` // its id among the accepted orders
-	At        time.Time         `json:"at"`
+	Entry     string            `json:"entryId"` // its id among the accepted orders
+	At        httpkit.Time      `json:"at"`
 	Why       string            `json:"why"`
 	Fields    map[string]string `json:"fields"`
 	LeftOut   int               `json:"leftOut,omitempty"` // fields that did not fit
 	OrderID   string            `json:"orderId,omitempty"`
 	UserID    int64             `json:"userId,omitempty"`
 	VoucherID int64             `json:"voucherId,omitempty"`
-	Standing  string            `json:"standing"`         // unreadable, waiting, recorded, unknown
+	State     string            `json:"state"`            // unreadable, waiting, recorded, unknown
 	Status    string            `json:"status,omitempty"` // of an order that is recorded
 }
 
 func deadLetterView(l recorder.DeadLetter) deadLetterJSON {
 	v := deadLetterJSON{
 		ID: l.ID, Entry: l.Entry, At: httpkit.ShownTime(l.At), Why: l.Why, Fields: l.Fields, LeftOut: l.LeftOut,
-		UserID: l.Claim.UserID, VoucherID: l.Claim.VoucherID, Standing: l.State.String(),
+		UserID: l.Claim.UserID, VoucherID: l.Claim.VoucherID, State: l.State.String(),
 	}
 	if l.Claim.OrderID != 0 {
 		v.OrderID = strconv.FormatInt(l.Claim.OrderID, 10)

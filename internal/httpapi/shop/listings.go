@@ -50,7 +50,7 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	if !shows(s.Vouchers[0].Voucher, who) {
 		return httpkit.Answer{}, voucher.ErrNotFound
 	}
-	r, err := renderingOf(s.Content)
+	r, err := a.renderingOf(s.Content)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -79,8 +79,8 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 	view := struct {
 		voucherJSON
 
-		ServerTime *time.Time `json:"serverTime"`
-	}{voucherView(found.Vouchers[0]), httpkit.TimeView(found.Now)}
+		ServerTime *httpkit.Time `json:"serverTime"`
+	}{voucherView(found.Vouchers[0], a.cfg.Currency), httpkit.TimeView(found.Now)}
 	if live := found.Vouchers[0].Live; live != nil {
 		view.Stale = live.Stale
 	}
@@ -105,7 +105,7 @@ func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	r, err := renderingOf(s.Content)
+	r, err := a.renderingOf(s.Content)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -123,8 +123,7 @@ func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 
 // appendTime appends a member whose value is a time, as JSON has them. name ends with the value's quote.
 func appendTime(b []byte, name string, t time.Time) []byte {
-	b = httpkit.ShownTime(t).AppendFormat(append(b, name...), time.RFC3339Nano)
-	return append(b, '"')
+	return append(append(append(b, name...), httpkit.ShownTime(t).String()...), '"')
 }
 
 // appendStale appends the end of an answer that may be outdated.
@@ -153,15 +152,15 @@ type pageKey struct {
 }
 
 // renderingOf returns a content's rendering, made on first use.
-func renderingOf(content *listing.Content) (*rendering, error) {
-	r, _ := content.Rendered(renderContent).(*rendering)
+func (a *API) renderingOf(content *listing.Content) (*rendering, error) {
+	r, _ := content.Rendered(func(c *listing.Content) any { return renderContent(c, a.cfg.Currency) }).(*rendering)
 	return r, r.err
 }
 
-func renderContent(content *listing.Content) any {
+func renderContent(content *listing.Content, currency string) any {
 	r := &rendering{content: content, ends: make([]int, len(content.Vouchers)), pages: make(map[pageKey]*prepared)}
 	for i, v := range content.Vouchers {
-		one, err := json.Marshal(voucherView(v))
+		one, err := json.Marshal(voucherView(v, currency))
 		if err != nil {
 			r.err = fmt.Errorf("rendering voucher %d: %w", v.ID, err)
 			return r

@@ -46,7 +46,7 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 		case !s.Begun() && o.Status.Final() && known == o.Status.String():
 			return errNothingNew
 		case changed || !s.Begun():
-			return sendOrder(s, o)
+			return sendOrder(s, o, a.cfg.Currency)
 		default:
 			return s.Heartbeat()
 		}
@@ -58,8 +58,8 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 }
 
 // sendOrder sends the order as it is now.
-func sendOrder(s *httpkit.Stream, o order.Order) error {
-	data, err := json.Marshal(orderView(o))
+func sendOrder(s *httpkit.Stream, o order.Order, currency string) error {
+	data, err := json.Marshal(orderView(o, currency))
 	if err != nil {
 		return fmt.Errorf("rendering an order: %w", err)
 	}

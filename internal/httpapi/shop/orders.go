@@ -96,7 +96,7 @@ func (a *API) cancelOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: orderView(o, a.cfg.Currency)}}, nil
 }
 
 // listOrders answers GET /order: newest first, in pages. next, if there are more, is the value of before for the
@@ -114,7 +114,7 @@ func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	e := orderPage(page.Orders, n)
+	e := orderPage(page.Orders, n, a.cfg.Currency)
 	if e.Total = &page.Total; page.Stale { // there may be more than these
 		e.Total, e.Next, e.Stale = nil, "", true
 	}
@@ -142,13 +142,13 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if f.ShopID, err = who.Within(shopID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	find := OrderPages(a.cfg.Orders)
+	find := OrderPages(a.cfg.Orders, a.cfg.Currency)
 	if code != "" {
 		if f.OrderID, err = a.orderOfCode(c.Request.Context(), code); err != nil {
 			return httpkit.Answer{}, err
 		}
 		if f.OrderID == 0 {
-			return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(nil, n)}, nil
+			return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(nil, n, a.cfg.Currency)}, nil
 		}
 	}
 	page, err := find(c.Request.Context(), f, cursor, n)
@@ -212,14 +212,14 @@ func (a *API) moment(values param.Query, name string) (time.Time, *invalid.Probl
 // OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter
 // selects, with an id below before, newest first, at most n.
 func OrderPages(
-	orders Orders,
+	orders Orders, currency string,
 ) func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error) {
 	return func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error) {
 		found, err := orders.Find(ctx, f, before, n+1) // one more shows whether a page follows
 		if err != nil {
 			return httpkit.Envelope{}, err
 		}
-		return orderPage(found, n), nil
+		return orderPage(found, n, currency), nil
 	}
 }
 
@@ -259,7 +259,7 @@ func names(statuses []order.Status) []string {
 }
 
 // orderPage is a page of at most n orders. A list with more than n orders has a following page.
-func orderPage(orders []order.Order, n int) httpkit.Envelope {
+func orderPage(orders []order.Order, n int, currency string) httpkit.Envelope {
 	var e httpkit.Envelope
 	if len(orders) > n {
 		orders = orders[:n]
@@ -267,7 +267,7 @@ func orderPage(orders []order.Order, n int) httpkit.Envelope {
 	}
 	views := make([]orderJSON, len(orders))
 	for i, o := range orders {
-		views[i] = orderView(o)
+		views[i] = orderView(o, currency)
 	}
 	e.Data = views
 	return e
@@ -276,22 +276,23 @@ func orderPage(orders []order.Order, n int) httpkit.Envelope {
 // orderJSON is an order as its owner reads it. It leaves out what has not happened; and the amount of an order without
 // a row, which is copied from the voucher with the row.
 type orderJSON struct {
-	ID            string     `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
-	VoucherID     int64      `json:"voucherId"`
-	UserID        int64      `json:"userId"`
-	Quantity      int64      `json:"quantity,omitempty"` // units; absent: one
-	Status        string     `json:"status,omitempty"`   // absent when it is not known just now
-	Amount        *int64     `json:"amount,omitempty"`   // cents
-	Reason        string     `json:"reason,omitempty"`   // why it failed
-	CreateTime    *time.Time `json:"createTime,omitempty"`
-	PayBefore     *time.Time `json:"payBefore,omitempty"` // an order that is still unpaid then expires
-	PayTime       *time.Time `json:"payTime,omitempty"`
-	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
-	CancelTime    *time.Time `json:"cancelTime,omitempty"`
-	RefundingTime *time.Time `json:"refundingTime,omitempty"`
-	RefundTime    *time.Time `json:"refundTime,omitempty"`
-	FailTime      *time.Time `json:"failTime,omitempty"`
-	LapseTime     *time.Time `json:"lapseTime,omitempty"`
+	ID            string        `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
+	VoucherID     int64         `json:"voucherId"`
+	UserID        int64         `json:"userId"`
+	Quantity      int64         `json:"quantity,omitempty"` // units; absent: one
+	Status        string        `json:"status,omitempty"`   // absent when it is not known just now
+	Amount        *int64        `json:"amount,omitempty"`   // cents
+	Currency      string        `json:"currency"`
+	Reason        string        `json:"reason,omitempty"` // why it failed
+	CreateTime    *httpkit.Time `json:"createTime,omitempty"`
+	PayBefore     *httpkit.Time `json:"payBefore,omitempty"` // an order that is still unpaid then expires
+	PayTime       *httpkit.Time `json:"payTime,omitempty"`
+	RedeemTime    *httpkit.Time `json:"redeemTime,omitempty"`
+	CancelTime    *httpkit.Time `json:"cancelTime,omitempty"`
+	RefundingTime *httpkit.Time `json:"refundingTime,omitempty"`
+	RefundTime    *httpkit.Time `json:"refundTime,omitempty"`
+	FailTime      *httpkit.Time `json:"failTime,omitempty"`
+	LapseTime     *httpkit.Time `json:"lapseTime,omitempty"`
 	// Coupon is there when one order is asked for that has a code.
 	Coupon any `json:"coupon,omitempty"`
 	// History is there when one order is asked for.
@@ -300,18 +301,18 @@ type orderJSON struct {
 
 // eventJSON is one entry of an order's history.
 type eventJSON struct {
-	Status  string      `json:"status"` // the order's from then on
-	At      time.Time   `json:"at"`
-	By      order.Actor `json:"by"`
-	Why     string      `json:"why,omitempty"` // in the caller's language
-	WhyCode order.Why   `json:"whyCode,omitempty"`
-	Until   string      `json:"until,omitempty"` // of a reservation
+	Status  string       `json:"status"` // the order's from then on
+	At      httpkit.Time `json:"at"`
+	By      order.Actor  `json:"by"`
+	Why     string       `json:"why,omitempty"` // in the caller's language
+	WhyCode order.Why    `json:"whyCode,omitempty"`
+	Until   string       `json:"until,omitempty"` // of a reservation
 }
 
-func orderView(o order.Order) orderJSON {
+func orderView(o order.Order, currency string) orderJSON {
 	v := orderJSON{
 		ID: strconv.FormatInt(o.ID, 10), VoucherID: o.VoucherID, UserID: o.UserID,
-		Status: shownStatus(o.Status), Reason: string(o.Reason),
+		Currency: currency, Status: shownStatus(o.Status), Reason: string(o.Reason),
 		CreateTime: httpkit.TimeView(o.CreatedAt), PayBefore: httpkit.TimeView(o.PayBefore),
 		PayTime: httpkit.TimeView(o.PaidAt), RedeemTime: httpkit.TimeView(o.RedeemedAt),
 		CancelTime: httpkit.TimeView(o.CancelledAt), RefundingTime: httpkit.TimeView(o.RefundingAt),
@@ -339,7 +340,7 @@ func shownStatus(s order.Status) string {
 // they can be read soon.
 func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
-	v, stale := orderView(o), false
+	v, stale := orderView(o, a.cfg.Currency), false
 	if a.cfg.Coupon != nil {
 		coupon, err := a.cfg.Coupon(ctx, o, forOwner)
 		if err != nil && !errors.Is(err, order.ErrUnavailable) {

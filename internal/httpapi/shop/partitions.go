@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -22,7 +21,7 @@ type Partitions interface {
 type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`
-	Since     *time.Time       `json:"since,omitempty"` // absent for one that is as it always was
+	Since     *httpkit.Time    `json:"since,omitempty"` // absent for one that is as it always was
 	Sales     int              `json:"sales"`           // that are not retired
 	Away      bool             `json:"away,omitempty"`
 	OtherData bool             `json:"otherData,omitempty"`
@@ -33,13 +32,13 @@ type partitionJSON struct {
 
 // partitionFigure is Redis's part of a partition.
 type partitionFigure struct {
-	At          time.Time `json:"at"`
-	Node        string    `json:"node,omitempty"` // host:port, in a cluster
-	Waiting     int64     `json:"waiting"`        // entries of accepted orders without a row
-	WaitingMS   int64     `json:"waitingMs"`
-	DeadLetters int64     `json:"deadLetters"`
-	Added       int64     `json:"added"`       // entries since the stream was made
-	ProcessorMS int64     `json:"processorMs"` // of the node, since it started
+	At          httpkit.Time `json:"at"`
+	Node        string       `json:"node,omitempty"` // host:port, in a cluster
+	Waiting     int64        `json:"waiting"`        // entries of accepted orders without a row
+	WaitingMS   int64        `json:"waitingMs"`
+	DeadLetters int64        `json:"deadLetters"`
+	Added       int64        `json:"added"`       // entries since the stream was made
+	ProcessorMS int64        `json:"processorMs"` // of the node, since it started
 }
 
 // listPartitions answers GET /admin/partition.

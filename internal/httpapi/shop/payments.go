@@ -87,7 +87,7 @@ func (a *API) refund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, erro
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: refundStatus(o), Envelope: httpkit.Envelope{Data: orderView(o)}}, nil
+	return httpkit.Answer{Status: refundStatus(o), Envelope: httpkit.Envelope{Data: orderView(o, a.cfg.Currency)}}, nil
 }
 
 // refundStatus is 202 while the money is on its way, 200 once it is back.

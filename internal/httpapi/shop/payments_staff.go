@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -37,7 +36,7 @@ type StuckRefunds interface {
 
 // staffPaymentJSON is a payment as staff read it, with what finds it at the provider.
 type staffPaymentJSON struct {
-	PaymentID string `json:"paymentId"`
+	ID        string `json:"id"`
 	OrderID   string `json:"orderId"`
 	VoucherID int64  `json:"voucherId"`
 	ShopID    int64  `json:"shopId"`
@@ -47,28 +46,29 @@ type staffPaymentJSON struct {
 	State     string `json:"state"`
 	Provider  string `json:"provider,omitempty"`
 	Reference string `json:"reference,omitempty"` // the provider's own id of it
-	Returned  int64  `json:"returned"`            // cents that have gone back as refunds
-	Kept      int64  `json:"kept"`                // cents that were received and have not gone back
+	Received  int64  `json:"receivedAmount"`      // cents that the provider has taken
+	Returned  int64  `json:"returnedAmount"`      // cents that have gone back as refunds
+	Kept      int64  `json:"keptAmount"`          // cents that were received and have not gone back
 	Dispute   string `json:"dispute"`
-	Disputed  int64  `json:"disputed,omitempty"` // cents that the dispute is about
-	Refusal   string `json:"refusal,omitempty"`  // why its provider refuses to send the money back
+	Disputed  int64  `json:"disputedAmount,omitempty"` // cents that the dispute is about
+	Refusal   string `json:"refusal,omitempty"`        // why its provider refuses to send the money back
 
-	CreateTime    *time.Time `json:"createTime"`
-	ReceiveTime   *time.Time `json:"receiveTime,omitempty"`
-	RefundingTime *time.Time `json:"refundingTime,omitempty"`
-	RefundTime    *time.Time `json:"refundTime,omitempty"`
-	DisputeTime   *time.Time `json:"disputeTime,omitempty"` // when the dispute came to its state
-	StuckTime     *time.Time `json:"stuckTime,omitempty"`   // since when its provider refuses
-	CloseTime     *time.Time `json:"closeTime,omitempty"`   // when staff closed the refund
+	CreateTime    *httpkit.Time `json:"createTime"`
+	ReceiveTime   *httpkit.Time `json:"receiveTime,omitempty"`
+	RefundingTime *httpkit.Time `json:"refundingTime,omitempty"`
+	RefundTime    *httpkit.Time `json:"refundTime,omitempty"`
+	DisputeTime   *httpkit.Time `json:"disputeTime,omitempty"` // when the dispute came to its state
+	StuckTime     *httpkit.Time `json:"stuckTime,omitempty"`   // since when its provider refuses
+	CloseTime     *httpkit.Time `json:"closeTime,omitempty"`   // when staff closed the refund
 }
 
 func (a *API) paymentViews(payments []order.Payment) []staffPaymentJSON {
 	views := make([]staffPaymentJSON, len(payments))
 	for i, p := range payments {
 		views[i] = staffPaymentJSON{
-			PaymentID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID, ShopID: p.ShopID,
+			ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID, ShopID: p.ShopID,
 			UserID: p.UserID, Amount: p.Amount, Currency: a.cfg.Currency, State: p.State.String(),
-			Provider: p.Provider, Reference: p.Reference, Returned: p.Returned, Kept: p.Kept(),
+			Provider: p.Provider, Reference: p.Reference, Received: p.Received(), Returned: p.Returned, Kept: p.Kept(),
 			Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: httpkit.TimeView(p.CreatedAt),
 			ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundingTime: httpkit.TimeView(p.RefundingAt),
 			RefundTime: httpkit.TimeView(p.RefundedAt), DisputeTime: httpkit.TimeView(p.DisputedAt),

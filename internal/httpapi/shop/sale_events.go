@@ -78,10 +78,10 @@ func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats 
 
 // saleStatsJSON is a sale's stats as admins read them.
 type saleStatsJSON struct {
-	At        time.Time         `json:"at"` // by Redis's clock
+	At        httpkit.Time      `json:"at"` // by Redis's clock
 	SaleState voucher.SaleState `json:"saleState"`
-	BeginTime time.Time         `json:"beginTime"`
-	EndTime   time.Time         `json:"endTime"`
+	BeginTime httpkit.Time      `json:"beginTime"`
+	EndTime   httpkit.Time      `json:"endTime"`
 	Epoch     int64             `json:"epoch"`
 	Sequence  int64             `json:"sequence"` // admissions of the epoch
 
@@ -109,7 +109,7 @@ type saleStatsJSON struct {
 
 // balanceJSON says whether all units are accounted for. Its numbers are of the time at.
 type balanceJSON struct {
-	At time.Time `json:"at"`
+	At httpkit.Time `json:"at"`
 	// balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess.
 	Finding    string `json:"finding"`
 	Why        string `json:"why,omitempty"` // in English
@@ -138,7 +138,7 @@ func (a *API) stats(ctx context.Context, id int64) (saleStatsJSON, error) {
 	}
 	view := saleStatsView(stats)
 	if a.cfg.GuardFigures != nil {
-		view.Guards, _, err = a.cfg.GuardFigures(ctx, stats.Voucher)
+		view.Guards, err = a.cfg.GuardFigures(ctx, stats.Voucher)
 	}
 	return view, err
 }

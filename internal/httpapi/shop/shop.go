@@ -43,9 +43,9 @@ type Config struct {
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Gatekeeper stands before sales with guards; nil: no sale may be given any.
 	Gatekeeper httpkit.Gatekeeper
-	// GuardFigures returns what a sale's guards did, as JSON, nil for nothing, and as lines of a CSV. Nil shows none.
+	// GuardFigures returns what a sale's guards did, as JSON; nil for nothing. Nil shows none.
 	// order.ErrUnavailable.
-	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, lines [][2]string, err error)
+	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
 	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
@@ -65,8 +65,6 @@ type Config struct {
 	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
 	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
 	Callbacks map[string]CallbackReader
-	// Currency is that of all amounts, a code of ISO 4217.
-	Currency string
 	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or
 	// refused with RequireProvider.
 	NoProvider, RequireProvider bool

@@ -124,7 +124,7 @@ func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 	}
 	ans := httpkit.Answer{
 		Status: http.StatusCreated, Location: "/voucher/" + strconv.FormatInt(v.ID, 10),
-		Envelope: httpkit.Envelope{Data: adminView(v)},
+		Envelope: httpkit.Envelope{Data: a.adminView(v)},
 	}
 	if a.cfg.NoProvider && v.PayValue > 0 {
 		ans.Envelope.Warnings = []httpkit.Warning{{Code: "NO_PROVIDER", Field: "payValue", Text: noProvider()}}
@@ -199,7 +199,7 @@ func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	}
 	views := make([]voucherJSON, len(found.Vouchers))
 	for i, v := range found.Vouchers {
-		views[i] = adminView(v)
+		views[i] = a.adminView(v)
 	}
 	return httpkit.Answer{
 		Status:   http.StatusOK,
@@ -239,7 +239,8 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		jsonbody.Forbidden("stock", invalid.ChangedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
 	}
 	for _, name := range []string{
-		"id", "shopId", "payValue", "actualValue", "payWithinSeconds", "redeemable", "validUntil", "validDays",
+		"id", "shopId", "payValue", "actualValue", "currency", "payWithinSeconds", "redeemable", "validUntil",
+		"validDays",
 		"perUser", "waitlistWindowSeconds", "partition", "type",
 	} {
 		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
@@ -250,7 +251,7 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if ofGuards != (guards.Change{}) {
 		change.Guards = &ofGuards
 	}
-	return changed(a.cfg.VoucherChanges.Change(c.Request.Context(), httpkit.Author(c, who), id, change))
+	return a.changed(a.cfg.VoucherChanges.Change(c.Request.Context(), httpkit.Author(c, who), id, change))
 }
 
 // addStock answers POST /voucher/:id/stock.
@@ -264,7 +265,7 @@ func (a *API) addStock(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	if err := a.cfg.Bodies.Read(c, jsonbody.Required(jsonbody.Integer("delta", &delta))); err != nil {
 		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), httpkit.Author(c, who), id, delta, key))
+	return a.changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), httpkit.Author(c, who), id, delta, key))
 }
 
 // pauseSale answers POST /voucher/:id/pause.
@@ -273,7 +274,7 @@ func (a *API) pauseSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), httpkit.Author(c, who), id))
+	return a.changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), httpkit.Author(c, who), id))
 }
 
 // resumeSale answers POST /voucher/:id/resume.
@@ -282,11 +283,11 @@ func (a *API) resumeSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	return changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), httpkit.Author(c, who), id))
+	return a.changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), httpkit.Author(c, who), id))
 }
 
 // changed is the answer to a change: 202 while Redis has not applied it.
-func changed(v voucher.Shown, applied bool, err error) (httpkit.Answer, error) {
+func (a *API) changed(v voucher.Shown, applied bool, err error) (httpkit.Answer, error) {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -294,7 +295,7 @@ func changed(v voucher.Shown, applied bool, err error) (httpkit.Answer, error) {
 	if !applied {
 		status = http.StatusAccepted
 	}
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: adminView(v)}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: a.adminView(v)}}, nil
 }
 
 // timeField is a field with a time. A time without a zone is in the configured one.
@@ -309,35 +310,36 @@ func shelfField(name string, into *bool) jsonbody.Field {
 
 // voucherJSON is a voucher as it is shown.
 type voucherJSON struct {
-	ID          int64      `json:"id"`
-	ShopID      int64      `json:"shopId"`
-	Title       string     `json:"title"`
-	SubTitle    string     `json:"subTitle"`
-	Rules       string     `json:"rules"`
-	PayValue    int64      `json:"payValue"`    // cents
-	ActualValue int64      `json:"actualValue"` // cents
-	PayWithin   int64      `json:"payWithinSeconds"`
-	Redeemable  bool       `json:"redeemable,omitempty"`  // its orders have codes
-	ValidUntil  *time.Time `json:"validUntil,omitempty"`  // of its coupons
-	ValidDays   int64      `json:"validDays,omitempty"`   // after the payment
-	VisibleFrom *time.Time `json:"visibleFrom,omitempty"` // before then, for admins only
+	ID          int64         `json:"id"`
+	ShopID      int64         `json:"shopId"`
+	Title       string        `json:"title"`
+	SubTitle    string        `json:"subTitle"`
+	Rules       string        `json:"rules"`
+	PayValue    int64         `json:"payValue"`    // cents
+	ActualValue int64         `json:"actualValue"` // cents
+	Currency    string        `json:"currency"`
+	PayWithin   int64         `json:"payWithinSeconds"`
+	Redeemable  bool          `json:"redeemable,omitempty"`  // its orders have codes
+	ValidUntil  *httpkit.Time `json:"validUntil,omitempty"`  // of its coupons
+	ValidDays   int64         `json:"validDays,omitempty"`   // after the payment
+	VisibleFrom *httpkit.Time `json:"visibleFrom,omitempty"` // before then, for admins only
 	// Units that a user may have; absent: one in a sale, any number of an ordinary voucher.
 	PerUser    int64          `json:"perUser,omitempty"`
 	Type       voucher.Kind   `json:"type"`
 	Status     voucher.Status `json:"status"`
 	*saleJSON                 // seckill vouchers only
-	CreateTime *time.Time     `json:"createTime,omitempty"`
-	UpdateTime *time.Time     `json:"updateTime,omitempty"`
+	CreateTime *httpkit.Time  `json:"createTime,omitempty"`
+	UpdateTime *httpkit.Time  `json:"updateTime,omitempty"`
 }
 
 // saleJSON has the members of a seckill voucher only.
 type saleJSON struct {
 	Stock     int64             `json:"stock"`  // left to sell
 	Issued    int64             `json:"issued"` // in all
-	BeginTime time.Time         `json:"beginTime"`
-	EndTime   time.Time         `json:"endTime"` // exclusive
+	BeginTime httpkit.Time      `json:"beginTime"`
+	EndTime   httpkit.Time      `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
-	CalledOff *time.Time        `json:"calledOff,omitempty"` // when it was called off
+	CalledOff *httpkit.Time     `json:"callOffTime,omitempty"` // when it was called off
 	// InviteWindow is how long an invitation of its waiting list stands; absent: it has none.
 	InviteWindow int64 `json:"waitlistWindowSeconds,omitempty"`
 	// Partition is where its orders wait, for admins; absent: 0.
@@ -345,13 +347,13 @@ type saleJSON struct {
 	// Stale: stock and state are not of now, for admins; a partition of Redis does not answer.
 	Stale bool `json:"stale,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
-	TicketsFrom *time.Time       `json:"ticketsFrom,omitempty"`
+	TicketsFrom *httpkit.Time    `json:"ticketsFrom,omitempty"`
 	Guards      *guards.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
 }
 
 // adminView is a voucher as admins see it.
-func adminView(v voucher.Shown) voucherJSON {
-	view := voucherView(v)
+func (a *API) adminView(v voucher.Shown) voucherJSON {
+	view := voucherView(v, a.cfg.Currency)
 	if v.Sale != nil {
 		view.Guards, view.Stale = v.Sale.Guards, v.Live != nil && v.Live.Stale
 		view.Partition = v.Sale.Partition
@@ -359,11 +361,12 @@ func adminView(v voucher.Shown) voucherJSON {
 	return view
 }
 
-func voucherView(v voucher.Shown) voucherJSON {
+func voucherView(v voucher.Shown, currency string) voucherJSON {
 	view := voucherJSON{
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
-		PayValue: v.PayValue, ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind,
-		Status: v.Status, CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
+		PayValue: v.PayValue, ActualValue: v.ActualValue, Currency: currency,
+		PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
+		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
 		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),
 		ValidDays: v.Redemption.ValidDays, VisibleFrom: httpkit.TimeView(v.VisibleFrom),
 		PerUser: v.PerUser,

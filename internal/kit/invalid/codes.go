@@ -188,7 +188,7 @@ var alloweds = map[Allowed]words.Text{
 		"an event's webhook-id, such as order-123456789-2 or place-7-12-1",
 		"事件的 webhook-id，如 order-123456789-2 或 place-7-12-1",
 	},
-	EventOrTimes: {"event, or from with or without to", "event，或 from（to 可选）"},
+	EventOrTimes: {"eventId, or from with or without to", "eventId，或 from（to 可选）"},
 	IdempotencyKey: {
 		"1 to {max} visible ASCII characters, once, new for each change", "1 到 {max} 个可见 ASCII 字符，只给一次，每次修改使用新的值",
 	},

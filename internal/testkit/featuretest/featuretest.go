@@ -52,7 +52,7 @@ func WithShop(tb testing.TB, cfg httpapi.Config, parts shop.Config) http.Handler
 	}
 	parts.Front = httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.BodyLimit}, Streams: cfg.Streams, Now: cfg.Now, Zone: time.UTC,
-		ShopOf: ShopOf,
+		Currency: "CNY", ShopOf: ShopOf,
 	}
 	parts.Gatekeeper, parts.MaxWait, parts.InFlight = cfg.Gatekeeper, cfg.MaxWait, cfg.InFlight
 	sells, err := shop.New(parts)

@@ -31,7 +31,7 @@ func Report(ctx context.Context, at *rig.Namespace, server *rig.Server, buyers, 
 	}
 	var cents int64
 	for _, line := range orders[1 : len(orders)-1] { // without the head and the end
-		amount, err := strconv.ParseInt(line[column["amount_cents"]], 10, 64)
+		amount, err := strconv.ParseInt(line[column["amount"]], 10, 64)
 		if err != nil {
 			return fmt.Errorf("a line of orders.csv: %w", err)
 		}
@@ -47,10 +47,10 @@ func Report(ctx context.Context, at *rig.Namespace, server *rig.Server, buyers, 
 	}
 	return Equal(map[string][2]int64{
 		"the report's accepted are the units":        {figures["accepted"], units},
-		"the report's sold out are the others":       {figures["refused_sold_out"], buyers - units},
-		"the report's unpaid orders are the rows":    {figures["unpaid_orders"], sums[0]},
-		"the report's unpaid units are the rows":     {figures["unpaid_units"], sums[0]},
-		"the report's unpaid cents are those of SQL": {figures["unpaid_cents"], sums[1]},
+		"the report's sold out are the others":       {figures["refused.SOLD_OUT"], buyers - units},
+		"the report's unpaid orders are the rows":    {figures["orders.unpaid.orders"], sums[0]},
+		"the report's unpaid units are the rows":     {figures["orders.unpaid.units"], sums[0]},
+		"the report's unpaid cents are those of SQL": {figures["orders.unpaid.amount"], sums[1]},
 		"the file's lines are the rows":              {int64(len(orders) - 2), sums[0]},
 		"the file's cents are those of SQL":          {cents, sums[1]},
 	})

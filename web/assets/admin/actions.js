@@ -24,7 +24,7 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
     onDone();
     return '';
   };
-  const sells = voucher.type === 1 && !voucher.calledOff;
+  const sells = voucher.type === 1 && !voucher.callOffTime;
   const paused = voucher.saleState === 'paused';
   const off = voucher.status !== 1;
   /** @param {string} act @param {string} [kind] */
@@ -53,8 +53,8 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
 }
 
 /** The one action that a voucher's state calls for. @param {any} voucher */
-function mainOf({ type, status, saleState, calledOff }) {
-  if (calledOff) return 'report';
+function mainOf({ type, status, saleState, callOffTime }) {
+  if (callOffTime) return 'report';
   if (status !== 1) return 'shelve';
   if (type !== 1) return 'edit';
   return /** @type {Record<string, string>} */ ({ not_started: 'before', paused: 'resume', sold_out: 'restock', ended: 'report' })[saleState] ?? 'pause';

@@ -99,7 +99,7 @@ export function Unwinding({ voucher, client, words, version }) {
     if (answer.success) setAct({ what, order: answer.data });
   };
   return html`<section class="panel flat" data-unwinding=${u.unwound ? 'unwound' : 'pending'}>
-    <h2>${t('off')} <span class="soft small-text">${time(u.calledOff ?? voucher.calledOff)}</span></h2>
+    <h2>${t('off')} <span class="soft small-text">${time(u.callOffTime ?? voucher.callOffTime)}</span></h2>
     <p role="status">${t(u.unwound ? staff > 0 ? 'off.left' : 'off.unwound' : 'off.pending', { done: number(done), all: number(all), n: number(staff) })}</p>
     <div class="bar-line thick ${u.unwound ? 'good' : ''}" role="progressbar" aria-label=${t('off.progress')} aria-valuemin="0" aria-valuemax=${Math.max(1, all)} aria-valuenow=${all ? done : 1} aria-valuetext=${t('off.done.of', { done: number(done), all: number(all) })}><div style=${{ width: `${all ? Math.round((100 * done) / all) : 100}%` }}></div></div>
     ${seen.answer && !seen.answer.success && html`<p class="note warn" role="status">${trouble(seen.answer, t)}</p>`}

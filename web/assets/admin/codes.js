@@ -62,7 +62,7 @@ export const CODES = {
   'allowed.DURATION': { en: "a duration with its unit, such as 500ms or 2s, from 0s to {longest}", zh: "带单位的时长，如 500ms 或 2s，0s 到 {longest}" },
   'allowed.EACH_ONCE': { en: "each once, of {values}", zh: "以下各一次：{values}" },
   'allowed.EVENT_ID': { en: "an event's webhook-id, such as order-123456789-2 or place-7-12-1", zh: "事件的 webhook-id，如 order-123456789-2 或 place-7-12-1" },
-  'allowed.EVENT_OR_TIMES': { en: "event, or from with or without to", zh: "event，或 from（to 可选）" },
+  'allowed.EVENT_OR_TIMES': { en: "eventId, or from with or without to", zh: "eventId，或 from（to 可选）" },
   'allowed.IDEMPOTENCY_KEY': { en: "1 to {max} visible ASCII characters, once, new for each change", zh: "1 到 {max} 个可见 ASCII 字符，只给一次，每次修改使用新的值" },
   'allowed.JSON_OBJECT': { en: "one JSON object", zh: "一个 JSON 对象" },
   'allowed.LENGTH': { en: "{min} to {max} characters", zh: "{min} 到 {max} 个字符" },

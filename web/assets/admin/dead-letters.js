@@ -25,9 +25,9 @@ export function DeadLetters({ client, words }) {
         time(l.at),
         html`<span lang="en">${l.why}</span>`,
         html`<code class="wrap">${Object.entries(l.fields).map(([k, v]) => `${k}=${v}`).join(' ')}</code>`,
-        html`<span class="tag ${STANDINGS[l.standing] ?? ''}">${t(`standing.${l.standing}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}`,
+        html`<span class="tag ${STANDINGS[l.state] ?? ''}">${t(`standing.${l.state}`)}</span> ${l.orderId && html`<span class="figures soft">${l.orderId}</span>`}`,
         html`<div class="row">
-          ${l.standing === 'waiting' && html`<button type="button" class="button small" data-act="replay" onClick=${() => setOpen({ deadLetter: l, act: 'replay' })}>${t('act.replay')}</button>`}
+          ${l.state === 'waiting' && html`<button type="button" class="button small" data-act="replay" onClick=${() => setOpen({ deadLetter: l, act: 'replay' })}>${t('act.replay')}</button>`}
           <button type="button" class="button small danger" data-act="discard" onClick=${() => setOpen({ deadLetter: l, act: 'discard' })}>${t('act.discard')}</button>
         </div>`,
       ] })} />
@@ -47,7 +47,7 @@ function ActionDialog({ deadLetter, act, client, t, onClose, onDone }) {
     announce(t('done'));
     return '';
   };
-  const says = act === 'replay' ? t('says.replay', { order: deadLetter.orderId }) : t(`says.discard.${deadLetter.standing}`, { order: deadLetter.orderId ?? '' });
+  const says = act === 'replay' ? t('says.replay', { order: deadLetter.orderId }) : t(`says.discard.${deadLetter.state}`, { order: deadLetter.orderId ?? '' });
   return html`<${Ask} title=${t(`ask.${act}`)} says=${says} yes=${t(`act.${act}`)} danger=${act === 'discard'} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     <${Field} name="why" label=${t('field.why')} hint=${t('hint.why')} wrong=${wrong.why}>
       <input ...${tied('why', wrong.why, true)} autocomplete="off" />

@@ -37,7 +37,7 @@ export function Live({ id, client, words }) {
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
   const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points), fast = past.p99Ms ? t('p99', { n: took(past.p99Ms, words) }) : '';
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
-  const shown = voucher.calledOff ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
+  const shown = voucher.callOffTime ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
   return html`
     <header class="head">
       <div>
@@ -49,11 +49,11 @@ export function Live({ id, client, words }) {
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
-    ${voucher.calledOff && html`<${Unwinding} voucher=${voucher} client=${client} words=${words} version=${version} />`}
+    ${voucher.callOffTime && html`<${Unwinding} voucher=${voucher} client=${client} words=${words} version=${version} />`}
     ${shown.saleState === 'not_started' && html`<${Coming} voucher=${voucher} now=${client.clock.now()} t=${t} />`}
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
-        <${Tile} name="stock" label=${t(voucher.calledOff ? 'withdrawn' : 'stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
+        <${Tile} name="stock" label=${t(voucher.callOffTime ? 'withdrawn' : 'stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
         <${Tile} name="accepted" label=${t('held')} value=${number(f.held)} note=${under(f, words) || rate(sale.rates.accepted)} />
         <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
         <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
@@ -107,7 +107,7 @@ function under(f, { t, number }) {
 /** When a sale begins, ends, or was called off. @param {any} v @param {number} now @param {import('../words.js').Words} words */
 function clockOf(v, now, { t, time, span, away }) {
   const begin = Date.parse(v.beginTime), end = Date.parse(v.endTime);
-  if (v.calledOff) return `${t('called.off.at', { time: time(v.calledOff) })}, ${away(v.calledOff, now)}`;
+  if (v.callOffTime) return `${t('called.off.at', { time: time(v.callOffTime) })}, ${away(v.callOffTime, now)}`;
   if (now >= end) return `${t('ended.at', { time: time(end) })}, ${away(end, now)}`;
   const { days, clock } = countdown((now < begin ? begin : end) - now);
   const left = t(now < begin ? 'begins.in' : 'ends.in', { clock: days ? `${t('days', { n: days })} ${clock}` : clock });

@@ -27,7 +27,7 @@ function askedBy({ from, to, ...rest }) {
 /** How a payment's dispute stands; nothing without one. @param {any} props */
 export function Dispute({ payment: p, words: { t, money } }) {
   if (p.dispute === 'none') return null;
-  return html`<span class="tag ${DISPUTE_TONES[p.dispute] ?? ''}" data-dispute=${p.dispute}>${t(`dispute.${p.dispute}`)}${p.disputed !== p.amount && ` · ${money(p.disputed)}`}</span>`;
+  return html`<span class="tag ${DISPUTE_TONES[p.dispute] ?? ''}" data-dispute=${p.dispute}>${t(`dispute.${p.dispute}`)}${p.disputedAmount !== p.amount && ` · ${money(p.disputedAmount)}`}</span>`;
 }
 
 /** @param {any} props */
@@ -59,13 +59,13 @@ export function Payments({ client, words }) {
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <${Table} label=${t('place.payments')} rows=${pages.rows ?? []}
       columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
-      row=${(/** @type {any} */ p) => ({ key: p.paymentId, 'data-payment': p.paymentId, cells: [
-        html`<span class="figures wrap">${p.reference || p.paymentId}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
+      row=${(/** @type {any} */ p) => ({ key: p.id, 'data-payment': p.id, cells: [
+        html`<span class="figures wrap">${p.reference || p.id}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
         html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
         html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
-        money(p.amount), p.returned ? money(p.returned) : '–', p.receiveTime ? money(p.kept) : '–', time(p.createTime),
+        money(p.amount), p.returnedAmount ? money(p.returnedAmount) : '–', p.receiveTime ? money(p.keptAmount) : '–', time(p.createTime),
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t('payments.none')} />
-    ${act && html`<${StuckAct} key=${act.payment.paymentId} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${pages.again} onClose=${() => setAct(null)} />`}
+    ${act && html`<${StuckAct} key=${act.payment.id} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${pages.again} onClose=${() => setAct(null)} />`}
   `;
 }

@@ -32,7 +32,7 @@ export function Rehearsals({ id, issued, client, words, onDone }) {
     if (!answer.success) return;
     setRuns(answer.data);
     const first = answer.data[0];
-    const now = first ? `${first.voucherId} ${first.state}` : '';
+    const now = first ? `${first.id} ${first.state}` : '';
     if (seen.current && seen.current !== now && first) {
       announce(t(`rehearsal.${first.state}`));
       if (first.state === 'done') onDone();
@@ -61,11 +61,11 @@ export function Rehearsals({ id, issued, client, words, onDone }) {
     ${failed && html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`}
     ${runs?.length === 0 && html`<p class="soft">${t('rehearsal.none')}</p>`}
     ${under && html`<${Progress} run=${under} words=${words} now=${client.clock.now()} />`}
-    ${(runs ?? []).filter((r) => !open(r)).map((r, i) => html`<${Past} key=${r.voucherId} run=${r} words=${words} latest=${i === 0} />`)}
+    ${(runs ?? []).filter((r) => !open(r)).map((r, i) => html`<${Past} key=${r.id} run=${r} words=${words} latest=${i === 0} />`)}
     ${dialog === 'start' && html`<${Ask} title=${t('rehearsal.start')} says=${t('rehearsal.says', { issued: words.number(issued) })} yes=${t('rehearsal.yes')} t=${t}
       run=${() => act(client.create(`/admin/voucher/${id}/rehearsal`))} onClose=${() => setDialog('')} />`}
     ${dialog === 'end' && under && html`<${Ask} title=${t('rehearsal.end')} says=${t('rehearsal.end.says')} yes=${t('rehearsal.end')} danger=${true} t=${t}
-      run=${() => act(client.ask('POST', `/admin/rehearsal/${under.voucherId}/end`))} onClose=${() => setDialog('')} />`}
+      run=${() => act(client.ask('POST', `/admin/rehearsal/${under.id}/end`))} onClose=${() => setDialog('')} />`}
   </section>`;
 }
 
@@ -79,10 +79,10 @@ function refusal(answer, words) {
 function Progress({ run, words, now }) {
   const { t, number } = words;
   const buyers = run.buyers || Math.min(1_000_000, 20 * run.issued);
-  const command = `${DEMO ? 'SECKILL_JWT_SECRET=$(cat data/secret) ' : ''}bin/loadgen -url ${location.origin} -voucher ${run.voucherId} -buyers ${buyers} -duration 10s -longest 20m`;
+  const command = `${DEMO ? 'SECKILL_JWT_SECRET=$(cat data/secret) ' : ''}bin/loadgen -url ${location.origin} -voucher ${run.id} -buyers ${buyers} -duration 10s -longest 20m`;
   const minutes = Math.max(0, Math.ceil((Date.parse(run.endTime) - now) / 60_000));
-  return html`<div class="stack" data-run=${run.voucherId} data-state=${run.state}>
-    <p><span class="tag ${TONES[run.state]}">${t(`rehearsal.${run.state}`)}</span> <span class="soft">${t('rehearsal.ends', { n: minutes, time: words.time(run.endTime) })} · <a href=${`#/voucher/${run.voucherId}`}>${t('rehearsal.watch')}</a></span></p>
+  return html`<div class="stack" data-run=${run.id} data-state=${run.state}>
+    <p><span class="tag ${TONES[run.state]}">${t(`rehearsal.${run.state}`)}</span> <span class="soft">${t('rehearsal.ends', { n: minutes, time: words.time(run.endTime) })} · <a href=${`#/voucher/${run.id}`}>${t('rehearsal.watch')}</a></span></p>
     ${run.state === 'waiting' && html`<p>${t(DEMO ? 'rehearsal.crowd.demo' : 'rehearsal.crowd')}</p><${Command} text=${command} t=${t} />`}
     ${run.state === 'running' && html`<div class="tiles figures" role="group" aria-label=${t('rehearsals')}>
       <${Figure} name="arrived" label=${t('rehearsal.arrived')} value=${number(run.arrived)} note=${t('of', { n: number(run.buyers) })} />
@@ -103,7 +103,7 @@ function Figure({ name, label, value, note }) {
 function Past({ run, words, latest }) {
   const { t } = words;
   const who = run.adminId ? t('admin', { user: String(run.adminId) }) : 'server rehearse';
-  return html`<details open=${latest} data-run=${run.voucherId} data-state=${run.state}>
+  return html`<details open=${latest} data-run=${run.id} data-state=${run.state}>
     <summary>${run.state === 'done' ? html`<span class="tag ${run.go ? 'good' : 'bad'}">${t(run.go ? 'check.go' : 'check.nogo')}</span>` : html`<span class="tag bad">${t('rehearsal.lost')}</span>`}
       ${` ${words.time(run.beginTime)} · ${who} · ${t('rehearsal.buyers', { n: words.number(run.buyers) })}`}</summary>
     ${run.state === 'lost' ? html`<p class="soft">${t('rehearsal.lost.says')}</p>` : html`<${Lines} lines=${run.lines} words=${words} label=${t('rehearsals')} />`}

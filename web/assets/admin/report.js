@@ -46,18 +46,18 @@ export function Report({ id, client, words }) {
         <button type="button" class="button quiet small" data-act="print" onClick=${() => window.print()}>${t('print')}</button>
       </div>
     </header>
-    ${r.calledOff && html`<p class="note warn" data-called-off>${t('report.called.off', { time: time(r.calledOff), n: number(r.withdrawn) })} <a href=${`#/voucher/${id}`}>${t('report.called.off.see')}</a></p>`}
+    ${r.callOffTime && html`<p class="note warn" data-called-off>${t('report.called.off', { time: time(r.callOffTime), n: number(r.withdrawn) })} <a href=${`#/voucher/${id}`}>${t('report.called.off.see')}</a></p>`}
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
-      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.received) }), r.returned > 0 && t('returned', { n: money(r.returned), kept: money(r.kept) }), than((l) => money(l.revenue))])}
-      ${tile('sold', t('sold'), number(r.sold.units), [sale && t('of', { n: number(r.issued) }), r.calledOff && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(l.sold.units))])}
+      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.receivedAmount) }), r.returnedAmount > 0 && t('returned', { n: money(r.returnedAmount), kept: money(r.keptAmount) }), than((l) => money(l.revenue))])}
+      ${tile('sold', t('sold'), number(r.sold.units), [sale && t('of', { n: number(r.issued) }), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(l.sold.units))])}
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
       ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'), r.soldOutTime && than(soldOut)])}
       ${sale && tile('asked', t('asked'), number(r.asked), [than((l) => number(l.asked))])}
       ${sale && tile('accepted', t('accepted'), number(r.accepted), [t('of', { n: number(r.asked) }), than((l) => number(l.accepted))])}
     </div>
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
-    ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
+    ${r.unreadableMinutes && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadableMinutes) })}</p>`}
     <div class="columns">
       <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>· ${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}${fast && html` <span class="soft small-text" data-p99>· ${fast}</span>`}</h2>
         ${points[0].length > 0

@@ -40,7 +40,7 @@ export function Sales({ client, words }) {
       columns=${[{ label: t('voucher'), head: true }, { label: t('state') }, { label: t('window') }, ...['field.stock', 'sold', 'order.paid', 'revenue'].map((name) => ({ label: t(name), n: true }))]}
       row=${(/** @type {any} */ s) => ({ key: s.voucherId, 'data-sale': s.voucherId, cells: [
         html`<a href=${`#/report/${s.voucherId}`}>${s.title}</a><span class="soft"> #${s.voucherId}</span>`,
-        html`<span class="tag ${s.calledOff ? 'bad' : s.phase === 'running' ? 'good' : ''}">${t(s.calledOff ? 'state.called_off' : `phase.${s.phase}`)}</span>`,
+        html`<span class="tag ${s.callOffTime ? 'bad' : s.phase === 'running' ? 'good' : ''}">${t(s.callOffTime ? 'state.called_off' : `phase.${s.phase}`)}</span>`,
         html`<${Window} begin=${s.beginTime} end=${s.endTime} now=${client.clock.now()} words=${words} />`,
         number(s.issued), number(s.sold), number(s.paid), money(s.revenue),
       ] })} />

@@ -13,7 +13,7 @@ const ACTS = ['retry', 'close'];
 /** Why a payment is stuck, and since when; onAct, if it is given, is called with what staff want to do. @param {any} props */
 export function Stuck({ payment: p, words: { t, time }, onAct = null }) {
   if (p.state !== 'stuck') return null;
-  return html`<div class="stuck" data-stuck=${p.paymentId}>
+  return html`<div class="stuck" data-stuck=${p.id}>
     <p class="soft small-text">${t(p.refusal ? 'stuck.why' : 'stuck.since', { why: p.refusal ?? '', time: time(p.stuckTime) })}</p>
     ${onAct && p.dispute !== 'open' && html`<div class="row">${ACTS.map((act) => html`<button type="button" class=${`button small ${act === 'close' ? 'danger' : ''}`} data-act=${`stuck-${act}`} onClick=${() => onAct(act)}>${t(`stuck.${act}`)}</button>`)}</div>`}
   </div>`;
@@ -25,7 +25,7 @@ export function StuckAct({ act, payment: p, client, words: { t, money }, onClose
   const run = async (form) => {
     const why = String(form.get('why')).trim();
     if (!why) return [{ why: t('wrong.missing') }];
-    const answer = await client.create(`/admin/payment/${p.paymentId}/${act}`, { why });
+    const answer = await client.create(`/admin/payment/${p.id}/${act}`, { why });
     if (!answer.success) {
       onRefused();
       return refusal(answer, t, answer.code === 'PAYMENT_STATE' ? t('stuck.state', { state: t(`payment.${answer.data.state}`) }) : trouble(answer, t));

@@ -130,7 +130,7 @@ export function Webhook({ id, client, words }) {
       <div class="head"><div class="row" role="group" aria-label=${t('hook.lists')}>
         ${['delivery', 'deadletter'].map((name) => html`<button type="button" class="button small ${name === list ? 'primary' : 'quiet'}" data-list=${name} aria-pressed=${String(name === list)} onClick=${() => setList(name)}>${t(`hook.${name}`)}</button>`)}
       </div></div>
-      <${Events} key=${list} id=${id} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.event })} />
+      <${Events} key=${list} id=${id} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.eventId })} />
     </section>
     ${open && html`<${Act} ...${open} endpoint=${e} client=${client} words=${words} onClose=${() => setOpen(null)} onDone=${again} onSecret=${setSecret} />`}
     ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
@@ -159,7 +159,7 @@ function Events({ id, list, version, client, words, onReplay }) {
   return html`
     <${Table} label=${t(`hook.${list}`)} rows=${pages.rows ?? []}
       columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('hook.subject'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
-      row=${(/** @type {any} */ d) => ({ key: d.number, 'data-event': d.event, cells: [
+      row=${(/** @type {any} */ d) => ({ key: d.eventId, 'data-event': d.eventId, cells: [
         time(d.at), t(d.type), `${t(`subject.${d.subject.kind}`)} ${d.subject.id}`,
         html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
         d.error ? failed(d.failure, d.error, t) : '–',
@@ -186,7 +186,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
     case 'edit': return html`<${EndpointForm} client=${client} t=${t} endpoint=${e} onClose=${onClose} onDone=${onDone} />`;
     case 'enable': return html`<${Ask} ...${asks} run=${() => send('', { disabled: false }, 'PATCH')} />`;
     case 'disable': return html`<${Ask} ...${asks} danger=${true} run=${() => send('', { disabled: true }, 'PATCH')} />`;
-    case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { event })} />`;
+    case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { eventId: event })} />`;
     case 'delete': return html`<${Ask} ...${asks} danger=${true} run=${async () => {
       const problem = await send('', undefined, 'DELETE');
       if (problem === '') location.hash = '#/webhooks';
@@ -217,7 +217,7 @@ function Tried({ endpoint: e, client, words, onClose }) {
   useEffect(() => void client.ask('POST', `/admin/webhook/${e.id}/test`, { body: {} }).then(setAnswer), []);
   const result = answer?.data;
   const says = !answer ? t('hook.trying') : !answer.success ? trouble(answer, t)
-    : result.taken ? t('hook.taken', { ms: number(result.tookMillis) }) : `${t('hook.not.taken')} ${failed(result.failure, result.error, t)}`;
+    : result.taken ? t('hook.taken', { ms: number(result.tookMs) }) : `${t('hook.not.taken')} ${failed(result.failure, result.error, t)}`;
   return html`<${Dialog} title=${t('hook.act.test')} closeLabel=${t('close')} onClose=${onClose}>
     <div class="stack"><p class="note ${!answer ? '' : result?.taken ? 'good' : 'bad'}" role="status" data-tried=${answer ? 'yes' : undefined}>${says}</p>
       <div class="row end"><button type="button" class="button primary" onClick=${onClose}>${t('close')}</button></div></div>

@@ -223,7 +223,7 @@ function Stock({ voucher, words: { t, number }, state }) {
 function Clock({ voucher, words: { t, time }, now, over }) {
   const begin = Date.parse(voucher.beginTime);
   const end = Date.parse(voucher.endTime);
-  if (voucher.calledOff) return html`<p class="clock soft">${t('off.at', { time: time(voucher.calledOff) })}</p>`;
+  if (voucher.callOffTime) return html`<p class="clock soft">${t('off.at', { time: time(voucher.callOffTime) })}</p>`;
   if (now >= end) return html`<p class="clock soft">${t('ended.at', { time: time(voucher.endTime) })}</p>`;
   if (over) return null; // it is not what there is to wait for
   const { days, clock } = countdown((now < begin ? begin : end) - now);

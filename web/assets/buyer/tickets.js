@@ -146,8 +146,8 @@ export class Tickets {
         continue;
       }
       if (answer.success) {
-        const { ticket, usableFrom, expires } = answer.data;
-        return { phase: 'ready', ticket, usableFrom: Date.parse(usableFrom), expires: Date.parse(expires), beginTime };
+        const { ticket, usableFrom, validUntil } = answer.data;
+        return { phase: 'ready', ticket, usableFrom: Date.parse(usableFrom), expires: Date.parse(validUntil), beginTime };
       }
       if (answer.code === 'NO_TICKETS') return { phase: 'none', beginTime };
       const challenge = answer.code === 'CHALLENGE_REQUIRED' ? answer.data?.challenge : null;

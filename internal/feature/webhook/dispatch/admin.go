@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -72,7 +73,7 @@ func ParseEventID(text string) (EventID, error) {
 }
 
 func noEventID(text string) error {
-	return invalid.Join(invalid.New("event", invalid.Malformed, invalid.EventID,
+	return invalid.Join(invalid.New("eventId", invalid.Malformed, invalid.EventID,
 		invalid.Data{"value": invalid.Clip(text)}))
 }
 
@@ -224,7 +225,7 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	began := a.now()
 	result := TestResult{ID: "test-" + rand16()}
 	body, err := json.Marshal(payload{
-		Version: payloadVersion, Type: Test, Timestamp: began.UTC(), Data: testData{WebhookID: e.ID},
+		Version: payloadVersion, Type: Test, Timestamp: moment.Of(began), Data: testData{WebhookID: e.ID},
 	})
 	if err != nil {
 		return TestResult{}, fmt.Errorf("the event that tries webhook endpoint %d: %w", id, err)

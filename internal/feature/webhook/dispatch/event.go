@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"seckill/internal/kit/moment"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 )
@@ -79,7 +80,7 @@ const payloadVersion = 1
 type payload struct {
 	Version   int          `json:"version"`
 	Type      Type         `json:"type"`
-	Timestamp time.Time    `json:"timestamp"`
+	Timestamp moment.Time  `json:"timestamp"`
 	Subject   *subjectJSON `json:"subject,omitempty"`
 	Number    int64        `json:"number,omitempty"` // Event.SubjectNumber
 	Data      any          `json:"data"`             // orderData, turnData, saleData or testData
@@ -94,7 +95,7 @@ type subjectJSON struct {
 // withBody returns the event with its body, which has the data.
 func (e Event) withBody(data any) (Event, error) {
 	body, err := json.Marshal(payload{
-		Version: payloadVersion, Type: e.Type, Timestamp: e.At.UTC(),
+		Version: payloadVersion, Type: e.Type, Timestamp: moment.Of(e.At),
 		Subject: &subjectJSON{Kind: e.Subject.Kind(), ID: e.Subject.ID()}, Number: e.SubjectNumber, Data: data,
 	})
 	if err != nil {
@@ -106,27 +107,27 @@ func (e Event) withBody(data any) (Event, error) {
 
 // orderData is an order's whole state after the event, with the names that GET /order/:id uses.
 type orderData struct {
-	ID            string     `json:"id"`
-	ShopID        int64      `json:"shopId,omitempty"`
-	VoucherID     int64      `json:"voucherId"`
-	UserID        int64      `json:"userId"`
-	Quantity      int64      `json:"quantity"`
-	Amount        int64      `json:"amount"` // cents
-	Currency      string     `json:"currency"`
-	Status        string     `json:"status"`
-	Reason        string     `json:"reason,omitempty"` // why it failed
-	Why           string     `json:"why,omitempty"`    // in English
-	WhyCode       order.Why  `json:"whyCode,omitempty"`
-	Until         string     `json:"until,omitempty"` // the coupon's date, where that was extended
-	CreateTime    *time.Time `json:"createTime,omitempty"`
-	PayBefore     *time.Time `json:"payBefore,omitempty"`
-	PayTime       *time.Time `json:"payTime,omitempty"`
-	RedeemTime    *time.Time `json:"redeemTime,omitempty"`
-	CancelTime    *time.Time `json:"cancelTime,omitempty"`
-	RefundingTime *time.Time `json:"refundingTime,omitempty"`
-	RefundTime    *time.Time `json:"refundTime,omitempty"`
-	FailTime      *time.Time `json:"failTime,omitempty"`
-	LapseTime     *time.Time `json:"lapseTime,omitempty"`
+	ID            string       `json:"id"`
+	ShopID        int64        `json:"shopId,omitempty"`
+	VoucherID     int64        `json:"voucherId"`
+	UserID        int64        `json:"userId"`
+	Quantity      int64        `json:"quantity"`
+	Amount        int64        `json:"amount"` // cents
+	Currency      string       `json:"currency"`
+	Status        string       `json:"status"`
+	Reason        string       `json:"reason,omitempty"` // why it failed
+	Why           string       `json:"why,omitempty"`    // in English
+	WhyCode       order.Why    `json:"whyCode,omitempty"`
+	Until         string       `json:"until,omitempty"` // the coupon's date, where that was extended
+	CreateTime    *moment.Time `json:"createTime,omitempty"`
+	PayBefore     *moment.Time `json:"payBefore,omitempty"`
+	PayTime       *moment.Time `json:"payTime,omitempty"`
+	RedeemTime    *moment.Time `json:"redeemTime,omitempty"`
+	CancelTime    *moment.Time `json:"cancelTime,omitempty"`
+	RefundingTime *moment.Time `json:"refundingTime,omitempty"`
+	RefundTime    *moment.Time `json:"refundTime,omitempty"`
+	FailTime      *moment.Time `json:"failTime,omitempty"`
+	LapseTime     *moment.Time `json:"lapseTime,omitempty"`
 }
 
 // EventOf returns the event that tells of a change.
@@ -140,17 +141,10 @@ func EventOf(c order.Change) (Event, error) {
 		Quantity: o.Quantity.Units(), Amount: o.Amount, Currency: c.Terms.Currency,
 		Status: o.Status.String(), Reason: string(o.Reason),
 		Why: why.In(words.English), WhyCode: why.Code(), Until: why.Until(),
-		CreateTime: shown(o.CreatedAt), PayBefore: shown(o.PayBefore),
-		PayTime: shown(o.PaidAt), RedeemTime: shown(o.RedeemedAt),
-		CancelTime: shown(o.CancelledAt), RefundingTime: shown(o.RefundingAt), RefundTime: shown(o.RefundedAt),
-		FailTime: shown(o.FailedAt), LapseTime: shown(o.LapsedAt),
+		CreateTime: moment.OrNil(o.CreatedAt), PayBefore: moment.OrNil(o.PayBefore),
+		PayTime: moment.OrNil(o.PaidAt), RedeemTime: moment.OrNil(o.RedeemedAt),
+		CancelTime: moment.OrNil(o.CancelledAt), RefundingTime: moment.OrNil(o.RefundingAt),
+		RefundTime: moment.OrNil(o.RefundedAt),
+		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt),
 	})
-}
-
-func shown(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }

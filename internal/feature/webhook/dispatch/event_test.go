@@ -24,7 +24,7 @@ func TestTypeOfChange(t *testing.T) {
 			Why: order.ExtendedUntil(until),
 		})
 		if err != nil || e.Type != want || !strings.Contains(string(e.Body), `"type":"`+string(want)+`"`) ||
-			!strings.Contains(string(e.Body), `"until":"2027-01-31T23:00:00Z"`) {
+			!strings.Contains(string(e.Body), `"until":"2027-01-31T23:00:00.000Z"`) {
 			t.Errorf("%s: %+v, %s, %v", action, e, e.Body, err)
 		}
 	}

@@ -2,8 +2,8 @@ package dispatch
 
 import (
 	"strconv"
-	"time"
 
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 )
 
@@ -31,26 +31,29 @@ func typeOfNews(n order.PaymentNews) Type { return Type("payment." + string(n)) 
 
 // paymentData is a payment's whole state after the event, with the names that GET /admin/payment uses.
 type paymentData struct {
-	PaymentID   string     `json:"paymentId"`
-	OrderID     string     `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
-	ShopID      int64      `json:"shopId,omitempty"`
-	VoucherID   int64      `json:"voucherId"`
-	UserID      int64      `json:"userId"`
-	Amount      int64      `json:"amount"` // cents
-	Currency    string     `json:"currency"`
-	State       string     `json:"state"`
-	Provider    string     `json:"provider,omitempty"`
-	Reference   string     `json:"reference,omitempty"`
-	Returned    int64      `json:"returned"` // cents
-	Kept        int64      `json:"kept"`     // cents
-	Dispute     string     `json:"dispute"`
-	Disputed    int64      `json:"disputed,omitempty"` // cents
-	CreateTime  *time.Time `json:"createTime,omitempty"`
-	ReceiveTime *time.Time `json:"receiveTime,omitempty"`
-	DisputeTime *time.Time `json:"disputeTime,omitempty"`
-	StuckTime   *time.Time `json:"stuckTime,omitempty"`
-	Refusal     string     `json:"refusal,omitempty"`
-	CloseTime   *time.Time `json:"closeTime,omitempty"`
+	ID            string       `json:"id"`
+	OrderID       string       `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
+	ShopID        int64        `json:"shopId,omitempty"`
+	VoucherID     int64        `json:"voucherId"`
+	UserID        int64        `json:"userId"`
+	Amount        int64        `json:"amount"` // cents
+	Currency      string       `json:"currency"`
+	State         string       `json:"state"`
+	Provider      string       `json:"provider,omitempty"`
+	Reference     string       `json:"reference,omitempty"`
+	Received      int64        `json:"receivedAmount"` // cents
+	Returned      int64        `json:"returnedAmount"` // cents
+	Kept          int64        `json:"keptAmount"`     // cents
+	Dispute       string       `json:"dispute"`
+	Disputed      int64        `json:"disputedAmount,omitempty"` // cents
+	Refusal       string       `json:"refusal,omitempty"`
+	CreateTime    *moment.Time `json:"createTime,omitempty"`
+	ReceiveTime   *moment.Time `json:"receiveTime,omitempty"`
+	RefundingTime *moment.Time `json:"refundingTime,omitempty"`
+	RefundTime    *moment.Time `json:"refundTime,omitempty"`
+	DisputeTime   *moment.Time `json:"disputeTime,omitempty"`
+	StuckTime     *moment.Time `json:"stuckTime,omitempty"`
+	CloseTime     *moment.Time `json:"closeTime,omitempty"`
 }
 
 // EventOfPayment returns the event that tells of a change of a payment. It is one of its order's events.
@@ -61,11 +64,13 @@ func EventOfPayment(c order.PaymentChange) (Event, error) {
 		Type: typeOfNews(c.News), At: c.At,
 	}
 	return e.withBody(paymentData{
-		PaymentID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), ShopID: e.ShopID,
+		ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), ShopID: e.ShopID,
 		VoucherID: p.VoucherID, UserID: p.UserID, Amount: p.Amount, Currency: c.Terms.Currency,
-		State: p.State.String(), Provider: p.Provider, Reference: p.Reference, Returned: p.Returned, Kept: p.Kept(),
-		Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: shown(p.CreatedAt),
-		ReceiveTime: shown(p.ReceivedAt), DisputeTime: shown(p.DisputedAt),
-		StuckTime: shown(p.StuckAt), Refusal: p.Refusal, CloseTime: shown(p.ClosedAt),
+		State: p.State.String(), Provider: p.Provider, Reference: p.Reference, Received: p.Received(),
+		Returned: p.Returned, Kept: p.Kept(), Refusal: p.Refusal,
+		Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: moment.OrNil(p.CreatedAt),
+		ReceiveTime: moment.OrNil(p.ReceivedAt), RefundingTime: moment.OrNil(p.RefundingAt),
+		RefundTime: moment.OrNil(p.RefundedAt), DisputeTime: moment.OrNil(p.DisputedAt),
+		StuckTime: moment.OrNil(p.StuckAt), CloseTime: moment.OrNil(p.ClosedAt),
 	})
 }

@@ -2,8 +2,8 @@ package dispatch
 
 import (
 	"strconv"
-	"time"
 
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 )
 
@@ -21,16 +21,16 @@ func TypeOfTurn(k order.TurnKind) Type { return Type("waitlist." + k) }
 // turnData is a place after the event, with the names that GET /voucher/:id/waitlist uses; of the list itself, only
 // what it has.
 type turnData struct {
-	ShopID       int64      `json:"shopId"`
-	VoucherID    int64      `json:"voucherId"`
-	UserID       int64      `json:"userId,omitempty"`
-	OrderID      string     `json:"orderId,omitempty"` // that accepting makes
-	Missed       int64      `json:"missed,omitempty"`
-	Units        int64      `json:"units,omitempty"` // that were released
-	JoinTime     *time.Time `json:"joinTime,omitempty"`
-	InviteTime   *time.Time `json:"inviteTime,omitempty"`
-	AcceptBefore *time.Time `json:"acceptBefore,omitempty"`
-	EndTime      *time.Time `json:"endTime,omitempty"`
+	ShopID       int64        `json:"shopId"`
+	VoucherID    int64        `json:"voucherId"`
+	UserID       int64        `json:"userId,omitempty"`
+	OrderID      string       `json:"orderId,omitempty"` // that accepting makes
+	Missed       int64        `json:"missed,omitempty"`
+	Units        int64        `json:"units,omitempty"` // that were released
+	JoinTime     *moment.Time `json:"joinTime,omitempty"`
+	InviteTime   *moment.Time `json:"inviteTime,omitempty"`
+	AcceptBefore *moment.Time `json:"acceptBefore,omitempty"`
+	EndTime      *moment.Time `json:"endTime,omitempty"`
 }
 
 // EventOfTurn returns the event that something has happened on a waiting list.
@@ -38,8 +38,8 @@ func EventOfTurn(t order.Turn, shopID int64) (Event, error) {
 	e := Event{ShopID: shopID, Subject: t.Subject(), SubjectNumber: t.Number, Type: TypeOfTurn(t.Kind), At: t.At}
 	d := turnData{
 		ShopID: shopID, VoucherID: t.ID.VoucherID, UserID: t.UserID, Missed: t.Missed, Units: t.Units,
-		JoinTime: shown(t.Joined), InviteTime: shown(t.Invited), AcceptBefore: shown(t.Deadline),
-		EndTime: shown(t.Ended),
+		JoinTime: moment.OrNil(t.Joined), InviteTime: moment.OrNil(t.Invited), AcceptBefore: moment.OrNil(t.Deadline),
+		EndTime: moment.OrNil(t.Ended),
 	}
 	if t.OrderID != 0 {
 		d.OrderID = strconv.FormatInt(t.OrderID, 10)

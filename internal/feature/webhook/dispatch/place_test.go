@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 )
 
@@ -34,9 +35,18 @@ func TestEventIDs(t *testing.T) {
 	}
 }
 
-// The body of an event names its version, its subject and its number, whatever it is about.
+// The body of an event names its version, its subject and its number, whatever it is about, and has the names of the
+// API.
 func TestBodies(t *testing.T) {
 	t.Parallel()
+	described, err := contract.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := described.Names()
+	if err != nil {
+		t.Fatal(err)
+	}
 	at := time.Unix(1, 0)
 	for name, c := range map[string]struct {
 		event func() (Event, error)
@@ -50,10 +60,11 @@ func TestBodies(t *testing.T) {
 					At: at,
 				}, 2)
 			},
-			`place-7-12-1 {"version":1,"type":"waitlist.invited","timestamp":"1970-01-01T00:00:01Z",` +
+			`place-7-12-1 {"version":1,"type":"waitlist.invited","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"place","id":"7-12"},"number":1,"data":{"shopId":2,"voucherId":7,"userId":1,` +
-				`"orderId":"9007199254740993","joinTime":"1970-01-01T00:00:01Z","inviteTime":"1970-01-01T00:00:01Z",` +
-				`"acceptBefore":"1970-01-01T00:00:31Z"}}`,
+				`"orderId":"9007199254740993","joinTime":"1970-01-01T00:00:01.000Z",` +
+				`"inviteTime":"1970-01-01T00:00:01.000Z",` +
+				`"acceptBefore":"1970-01-01T00:00:31.000Z"}}`,
 		},
 		"a list": {
 			func() (Event, error) {
@@ -61,7 +72,7 @@ func TestBodies(t *testing.T) {
 					ID: order.PlaceID{VoucherID: 7}, Kind: order.TurnReleased, Number: 9, Units: 3, At: at,
 				}, 2)
 			},
-			`sale-7-9 {"version":1,"type":"waitlist.released","timestamp":"1970-01-01T00:00:01Z",` +
+			`sale-7-9 {"version":1,"type":"waitlist.released","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"sale","id":"7"},"number":9,"data":{"shopId":2,"voucherId":7,"units":3}}`,
 		},
 		"a sale": {
@@ -70,9 +81,9 @@ func TestBodies(t *testing.T) {
 					LastOperation: 10, CalledOff: at, End: at, Issued: 50,
 				}})
 			},
-			`sale-7-10 {"version":1,"type":"sale.called_off","timestamp":"1970-01-01T00:00:01Z",` +
+			`sale-7-10 {"version":1,"type":"sale.called_off","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"sale","id":"7"},"number":10,"data":{"voucherId":7,"shopId":2,` +
-				`"calledOff":"1970-01-01T00:00:01Z","endTime":"1970-01-01T00:00:01Z","issued":50}}`,
+				`"callOffTime":"1970-01-01T00:00:01.000Z","endTime":"1970-01-01T00:00:01.000Z","issued":50}}`,
 		},
 		"an order": {
 			func() (Event, error) {
@@ -81,18 +92,42 @@ func TestBodies(t *testing.T) {
 						ID: 9007199254740993, UserID: 1, VoucherID: 7, Amount: 1000,
 						Status: order.Unpaid, CreatedAt: at,
 					},
-					Terms: order.Terms{ShopID: 2}, Recorded: true, At: at,
+					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, Recorded: true, At: at,
 				})
 			},
-			`order-9007199254740993-1 {"version":1,"type":"order.unpaid","timestamp":"1970-01-01T00:00:01Z",` +
+			`order-9007199254740993-1 {"version":1,"type":"order.unpaid","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"9007199254740993",` +
-				`"shopId":2,"voucherId":7,"userId":1,"quantity":1,"amount":1000,"currency":"","status":"unpaid",` +
-				`"createTime":"1970-01-01T00:00:01Z"}}`,
+				`"shopId":2,"voucherId":7,"userId":1,"quantity":1,"amount":1000,"currency":"CNY","status":"unpaid",` +
+				`"createTime":"1970-01-01T00:00:01.000Z"}}`,
+		},
+		"a payment": {
+			func() (Event, error) {
+				return EventOfPayment(order.PaymentChange{
+					Order: order.Order{ID: 9007199254740993, Status: order.Refunded},
+					Payment: order.Payment{
+						ID: "pay_6f1c", OrderID: 9007199254740993, UserID: 1, VoucherID: 7, Amount: 1000,
+						State: order.PaymentRefunded, Provider: "bank", Reference: "chg_9",
+						Flow:      order.Flow{Returned: 1000},
+						CreatedAt: at, ReceivedAt: at, RefundingAt: at, RefundedAt: at,
+					},
+					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, News: order.NewsReturned, At: at,
+				})
+			},
+			`order-9007199254740993-1 {"version":1,"type":"payment.returned","timestamp":"1970-01-01T00:00:01.000Z",` +
+				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"pay_6f1c",` +
+				`"orderId":"9007199254740993","shopId":2,"voucherId":7,"userId":1,"amount":1000,"currency":"CNY",` +
+				`"state":"refunded","provider":"bank","reference":"chg_9","receivedAmount":1000,` +
+				`"returnedAmount":1000,"keptAmount":0,"dispute":"none","createTime":"1970-01-01T00:00:01.000Z",` +
+				`"receiveTime":"1970-01-01T00:00:01.000Z","refundingTime":"1970-01-01T00:00:01.000Z",` +
+				`"refundTime":"1970-01-01T00:00:01.000Z"}}`,
 		},
 	} {
 		e, err := c.event()
 		if got := e.ID() + " " + string(e.Body); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
+		}
+		if err := names.CheckJSON(e.Body, "version", "timestamp"); err != nil {
+			t.Errorf("%s has other names than the API: %v", name, err)
 		}
 	}
 }
