@@ -99,7 +99,7 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(voucher.ErrArchived), Failure: httpkit.Failure{
 		Code: "ARCHIVED", Status: http.StatusConflict, Title: "The voucher is archived",
 		Detail:  "An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore.",
-		English: "This voucher is archived. Restore it first.", Chinese: "该优惠券已归档，请先恢复",
+		English: "This voucher is archived. Restore it first.", Chinese: "该优惠券已归档，请先取消归档",
 	}},
 	{Matches: httpkit.Is(voucher.ErrSaleNotOver), Failure: httpkit.Failure{
 		Code: "SALE_NOT_OVER", Status: http.StatusConflict, Title: "The sale is not over",

@@ -11,7 +11,7 @@ const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: ''
 /** A voucher's state as a tag; unknown while Redis does not say how its sale is, unless it was called off, which is for good. @param {any} props */
 export function State({ voucher, t }) {
   const state = voucher.calledOff ? 'called_off' : voucher.stale ? 'unknown' : voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
-  return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>`;
+  return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>${voucher.archived && html` <span class="tag" data-archived>${t('archived')}</span>`}`;
 }
 
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
