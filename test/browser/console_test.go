@@ -455,7 +455,7 @@ func TestConsoleTemplates(t *testing.T) {
 		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
 	w.click("[data-act=delete-template]")
-	w.sees("dialog + dialog", "Delete the template “Friday evening”?")
+	w.sees("dialog + dialog #template-title", "Delete the template “Friday evening”?")
 	w.accessible()
 	w.picture("console-template-delete-desktop", false)
 	w.click("dialog + dialog [data-act=yes]")

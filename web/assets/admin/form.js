@@ -57,7 +57,7 @@ export function NewVoucher({ client, words, onClose, onDone }) {
     return '';
   };
   return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
-    ${gone && html`<${Ask} title=${t('template.ask', { name: gone.name })} says=${t('template.says')} yes=${t('template.yes')} danger=${true} t=${t} run=${remove} onClose=${() => setGone(null)} />`}`;
+    ${gone && html`<${Ask} id="template-title" title=${t('template.ask', { name: gone.name })} says=${t('template.says')} yes=${t('template.yes')} danger=${true} t=${t} run=${remove} onClose=${() => setGone(null)} />`}`;
 }
 
 /** A section of the form. @param {any} props */

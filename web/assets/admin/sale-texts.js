@@ -48,7 +48,7 @@ export const SALE_TEXTS = {
   'ask.shelve': { en: 'Put “{title}” on the shelf?', zh: '上架“{title}”？' },
   'says.shelve': { en: 'The shop shows it, and it can be bought.', zh: '店铺将展示该券，可以购买。' },
   'ask.archive': { en: 'Archive “{title}”?', zh: '归档“{title}”？' },
-  'says.archive': { en: 'It leaves all lists, and nobody can change or buy it until you restore it. Orders, coupons, payments and reports stay.', zh: '该券将从所有列表中移除，取消归档前无法修改或购买。订单、券码、支付与报告保持不变。' },
+  'says.archive': { en: 'It leaves the lists of vouchers, and nobody can change or buy it until you restore it. Orders, coupons, payments and reports stay.', zh: '该券将从优惠券列表中移除，取消归档前无法修改或购买。订单、券码、支付与报告保持不变。' },
   'ask.restore': { en: 'Restore “{title}”?', zh: '取消归档“{title}”？' },
   'says.restore': { en: 'It is in the lists again, and in the shop if it is on the shelf.', zh: '该券将重新出现在列表中；若为在售状态，店铺也会展示。' },
   'ask.restock': { en: 'Stock of “{title}”', zh: '调整“{title}”的库存' },
