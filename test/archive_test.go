@@ -91,7 +91,8 @@ func testArchive(t *testing.T, s *box.Site) {
 	claims["shop"] = 1
 	s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodPost, URL: s.URL("/till/redeem"), Token: box.Sign(box.Secret, claims),
-		Body: map[string]string{"code": bought.Coupon.Code}, Header: map[string]string{"Idempotency-Key": "redeem-archived"},
+		Body:   map[string]string{"code": bought.Coupon.Code},
+		Header: map[string]string{"Idempotency-Key": "redeem-archived"},
 	})
 	expect("200", http.MethodPost, one+"/restore", box.AdminToken(), nil)
 	box.Eventually(t, "the last instance showing it", func() error {

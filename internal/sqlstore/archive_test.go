@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// archives archives the voucher without asking Redis, or restores it.
+// archives sets the voucher aside without asking Redis, or restores it.
 func (l ledger) archives(t *testing.T, id int64, archived bool) (voucher.Voucher, error) {
 	t.Helper()
 	return l.ChangeVoucher(t.Context(), id, ledgertest.Admin, func(v *voucher.Voucher) error {
@@ -49,7 +49,8 @@ func TestArchivedIsNotListed(t *testing.T) {
 		for range 2 { // the second time nothing changes
 			v, err := l.archives(t, archived, true)
 			read, errRead := l.Voucher(t.Context(), archived)
-			if err := errors.Join(err, errRead); err != nil || !v.Archived.Equal(ledgertest.RecordedAt) || v.Version != 2 {
+			if err := errors.Join(err, errRead); err != nil || !v.Archived.Equal(ledgertest.RecordedAt) ||
+				v.Version != 2 {
 				t.Fatalf("archived: %+v, %v", v, err)
 			}
 			if diff := cmp.Diff(v, read); diff != "" {
@@ -79,7 +80,8 @@ func TestArchivedIsNotListed(t *testing.T) {
 		for _, e := range l.entries(t, voucher.AuditFilter{VoucherID: archived}) {
 			actions = append(actions, e.Action)
 		}
-		if diff := cmp.Diff([]voucher.Action{voucher.Created, voucher.Archived, voucher.Restored}, actions); diff != "" {
+		want := []voucher.Action{voucher.Created, voucher.Archived, voucher.Restored}
+		if diff := cmp.Diff(want, actions); diff != "" {
 			t.Errorf("audited (-want +got):\n%s", diff)
 		}
 	})

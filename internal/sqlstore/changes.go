@@ -115,8 +115,8 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	return v, c.audit(before, v)
 }
 
-// archivable returns ErrOrdersWait if the voucher becomes archived while an order of it is unpaid, or while Redis has to
-// decide about one.
+// archivable returns ErrOrdersWait if the voucher becomes archived while an order of it is unpaid, or while Redis has
+// to decide about one.
 func (c *change) archivable(v voucher.Voucher) error {
 	if !v.IsArchived() {
 		return nil

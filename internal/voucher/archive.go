@@ -39,15 +39,16 @@ func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error
 	if err != nil {
 		return nil, err
 	}
-	var live []Live
+	var inRedis *Live
 	if selling := Selling([]Voucher{before}); len(selling) > 0 {
-		var now time.Time
-		if live, now, err = s.sales.Live(ctx, selling); err != nil {
+		live, now, err := s.sales.Live(ctx, selling)
+		if err != nil {
 			return nil, err
 		}
 		if !before.Sale.Ended(now) {
 			return nil, ErrSaleNotOver
 		}
+		inRedis = &live[0]
 	}
 	return func(v *Voucher) error {
 		switch {
@@ -55,7 +56,7 @@ func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error
 			return nil
 		case v.Sale != nil && !v.Sale.End.Equal(before.Sale.End):
 			return ErrSaleNotOver
-		case live != nil && (live[0].Stale || live[0].Stock != v.Sale.Stock):
+		case inRedis != nil && (inRedis.Stale || inRedis.Stock != v.Sale.Stock):
 			return ErrOrdersWait
 		}
 		v.Archived = instant(s.now())

@@ -14,7 +14,8 @@ func archiving(prepare func(*fakeChanges)) (*fakeChanges, *Service) {
 	if prepare != nil {
 		prepare(f)
 	}
-	return f, f.service()
+	s := f.service()
+	return f, s
 }
 
 // A voucher is archived once its sale is over by Redis's clock and all its orders are recorded, or where it has none.
@@ -44,7 +45,8 @@ func TestArchive(t *testing.T) {
 			t.Parallel()
 			f, s := archiving(tc.prepare)
 			shown, err := s.SetArchived(t.Context(), Author{AdminID: 7}, f.voucher.ID, true)
-			if !errors.Is(err, tc.want) || shown.IsArchived() != (err == nil) || f.voucher.IsArchived() != (err == nil) {
+			if !errors.Is(err, tc.want) || shown.IsArchived() != (err == nil) ||
+				f.voucher.IsArchived() != (err == nil) {
 				t.Errorf("%+v, %v, want %v", shown, err, tc.want)
 			}
 			if told := slices.Equal(f.changed, []int64{f.voucher.ID}); told != (err == nil) {
@@ -52,7 +54,8 @@ func TestArchive(t *testing.T) {
 			}
 		})
 	}
-	if _, err := newFakeChanges().service().SetArchived(t.Context(), Author{}, 4711, true); !errors.Is(err, ErrNotFound) {
+	_, err := newFakeChanges().service().SetArchived(t.Context(), Author{}, 4711, true)
+	if !errors.Is(err, ErrNotFound) {
 		t.Errorf("no voucher: %v", err)
 	}
 }

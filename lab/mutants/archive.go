@@ -21,7 +21,7 @@ func inArchiving() []mutant.Mutant {
 				File: archive, From: "!v.Sale.End.Equal(before.Sale.End)", To: "v.Sale.End.Before(before.Sale.End)",
 			}),
 		packageMutant("a voucher is archived while an order is queued", vouchers, "TestArchive$", "want orders are not",
-			mutant.Change{File: archive, From: "live[0].Stock != v.Sale.Stock", To: "live[0].Stock > v.Sale.Stock"}),
+			mutant.Change{File: archive, From: "inRedis.Stock != v.Sale.Stock", To: "inRedis.Stock > v.Sale.Stock"}),
 		packageMutant("a voucher is archived while an order is unpaid", ledger, "TestArchiveWaitsForOrders$",
 			"an unpaid order:", mutant.Change{
 				File: changes, From: `status = ?", v.ID, order.Unpaid)`, To: `status = ?", v.ID, -1)`,
