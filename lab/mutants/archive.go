@@ -12,9 +12,10 @@ func inArchiving() []mutant.Mutant {
 		changes = store + "changes.go"
 	)
 	return []mutant.Mutant{
-		packageMutant("a voucher is archived while its sale runs or comes", vouchers, "TestArchive$", "sale is not over",
-			mutant.Change{
-				File: archive, From: "if !before.Sale.Ended(now) {", To: "if before.Sale.Ended(now.AddDate(-99, 0, 0)) {",
+		packageMutant("a voucher is archived while its sale runs or comes", vouchers, "TestArchive$",
+			"sale is not over", mutant.Change{
+				File: archive, From: "if !before.Sale.Ended(now) {",
+				To: "if before.Sale.Ended(now.AddDate(-99, 0, 0)) {",
 			}),
 		packageMutant("a voucher is archived whose sale was given another window", vouchers,
 			"TestArchiveMeetsAnotherWindow$", "archived", mutant.Change{
@@ -28,10 +29,11 @@ func inArchiving() []mutant.Mutant {
 			}),
 		packageMutant("an archived voucher is changed", vouchers, "TestArchivedIsNotChanged$", "error =",
 			mutant.Change{
-				File: domain + "change.go", From: "	if v.IsArchived() {", To: "	if v.IsArchived() && c.Guards != nil {",
+				File: domain + "change.go", From: "	if v.IsArchived() {",
+				To: "	if v.IsArchived() && c.Guards != nil {",
 			}),
 		packageMutant("an archived voucher gets stock", ledger, "TestArchivedIsNotSold$", "stock:",
-			mutant.Change{File: changes, From: "if err == nil && v.IsArchived() {", To: "if err == nil && v.ID == 0 {"}),
+			mutant.Change{File: changes, From: "err == nil && v.IsArchived()", To: "err == nil && v.ID == 0"}),
 		packageMutant("an archived voucher is bought", ledger, "TestArchivedIsNotSold$", "bought:",
 			mutant.Change{
 				File: store + "direct_sale.go", From: "v.Status != voucher.OnShelf, v.IsArchived():",
