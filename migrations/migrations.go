@@ -7,7 +7,7 @@ import "embed"
 
 // Format names what this program stores, in the ledger and in Redis. Until 1.0 it changes with every incompatible
 // change of either; the first statements of both files write it. Stores of another format are refused.
-const Format = "0.8"
+const Format = "0.9"
 
 // FS holds the folders mysql and sqlite.
 //

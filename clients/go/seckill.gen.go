@@ -2052,6 +2052,9 @@ type Problem struct {
 	// | `NOT_FOUND` | 404 | There is nothing at this path. |
 	// | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
 	// | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
+	// | `ARCHIVED` | 409 | An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore. |
+	// | `SALE_NOT_OVER` | 409 | The voucher's sale runs or is still to come. The voucher can be archived once its endTime has passed; calling the sale off ends it now. |
+	// | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest. |
 	// | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
 	// | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
 	// | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |
@@ -2172,6 +2175,9 @@ type ProblemSuccess bool
 // | `NOT_FOUND` | 404 | There is nothing at this path. |
 // | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
 // | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
+// | `ARCHIVED` | 409 | An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore. |
+// | `SALE_NOT_OVER` | 409 | The voucher's sale runs or is still to come. The voucher can be archived once its endTime has passed; calling the sale off ends it now. |
+// | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest. |
 // | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
 // | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
 // | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |
@@ -2526,6 +2532,9 @@ type Time = time.Time
 // Voucher defines model for Voucher.
 type Voucher struct {
 	ActualValue Cents `json:"actualValue"`
+
+	// ArchiveTime For staff: when it was archived. Absent: it is not.
+	ArchiveTime *Time `json:"archiveTime,omitempty"`
 
 	// BeginTime RFC 3339 in UTC, with milliseconds.
 	//
@@ -3518,7 +3527,7 @@ type ClientInterface interface {
 
 	// ShowVoucher One voucher
 	//
-	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
+	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf or archived is shown to staff only; for others it is `NOT_FOUND`. Names in the query are ignored.
 	//
 	// Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 	ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4152,7 +4161,7 @@ func (c *Client) CreateTicket(ctx context.Context, id VoucherId, params *CreateT
 
 // ShowVoucher One voucher
 //
-// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
+// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf or archived is shown to staff only; for others it is `NOT_FOUND`. Names in the query are ignored.
 //
 // Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 func (c *Client) ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6129,7 +6138,7 @@ type ClientWithResponsesInterface interface {
 
 	// ShowVoucherWithResponse One voucher
 	//
-	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
+	// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf or archived is shown to staff only; for others it is `NOT_FOUND`. Names in the query are ignored.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7962,7 +7971,7 @@ func (c *ClientWithResponses) CreateTicketWithResponse(ctx context.Context, id V
 
 // ShowVoucherWithResponse One voucher
 //
-// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
+// With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf or archived is shown to staff only; for others it is `NOT_FOUND`. Names in the query are ignored.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -45,7 +45,7 @@ export interface paths {
         };
         /**
          * One voucher
-         * @description With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf is shown to admins only; for others it is `NOT_FOUND`. Names in the query are ignored.
+         * @description With the live stock and state of its sale, and the server's time inside `data`. From memory, as the list. An id that does not exist is looked for in the database before the answer says so. A voucher that is off the shelf or archived is shown to staff only; for others it is `NOT_FOUND`. Names in the query are ignored.
          */
         get: operations["showVoucher"];
         put?: never;
@@ -172,6 +172,58 @@ export interface paths {
          * @description Resuming a sale that is not paused changes nothing.
          */
         post: operations["resumeSale"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/voucher/{id}/archive": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Archive a voucher
+         * @description Once its sale is over and none of its orders is queued or unpaid. It leaves the lists, is for staff only, and neither changes nor sells until it is restored. Its orders, coupons, payments and reports stay as they are. Archiving an archived voucher changes nothing.
+         */
+        post: operations["archiveVoucher"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/voucher/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Restore an archived voucher
+         * @description It is again as it was before it was archived, on the shelf or off it. Restoring one that is not archived changes nothing.
+         */
+        post: operations["restoreVoucher"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2538,6 +2590,8 @@ export interface components {
             validDays?: number;
             /** @description Before then only admins see it. */
             visibleFrom?: components["schemas"]["Time"];
+            /** @description For staff: when it was archived. Absent: it is not. */
+            archiveTime?: components["schemas"]["Time"];
             /**
              * Format: int64
              * @description Units that a user may have: with a sale in one order, absent is one; of an ordinary voucher in as many orders, absent is any number.
@@ -2922,7 +2976,7 @@ export interface components {
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;
@@ -3084,6 +3138,9 @@ export interface components {
          *     | `NOT_FOUND` | 404 | There is nothing at this path. |
          *     | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
          *     | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
+         *     | `ARCHIVED` | 409 | An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore. |
+         *     | `SALE_NOT_OVER` | 409 | The voucher's sale runs or is still to come. The voucher can be archived once its endTime has passed; calling the sale off ends it now. |
+         *     | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest. |
          *     | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
          *     | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
          *     | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |
@@ -4163,8 +4220,19 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `NOT_SECKILL`: an ordinary voucher has no sale. `KEY_REUSED`: the key was used for something else. */
+        /** @description `NOT_SECKILL`: an ordinary voucher has no sale. `ARCHIVED`: restore the voucher first. `KEY_REUSED`: the key was used for something else. */
         CallOffRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `NOT_SECKILL`: an ordinary voucher has no sale. `ARCHIVED`: restore the voucher first. */
+        SaleFixed: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "Content-Language": components["headers"]["ContentLanguage"];
@@ -4844,7 +4912,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaffOrEnded"];
             404: components["responses"]["NotFound"];
-            /** @description `SHOP_LIMIT`: the sale has ended, and a merchant's shop has as many others as it may. */
+            /** @description `SHOP_LIMIT`: the sale has ended, and a merchant's shop has as many others as it may. `ARCHIVED`: restore the voucher first. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -4972,7 +5040,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaffOrEnded"];
             404: components["responses"]["NotFound"];
-            /** @description `INSUFFICIENT_STOCK`: fewer units are left than were to be taken, `data` says how many. `KEY_REUSED`: the key was used for another delta. `NOT_SECKILL`: an ordinary voucher has no stock. `SHOP_LIMIT`: a merchant's sale would have more units than it may. */
+            /** @description `INSUFFICIENT_STOCK`: fewer units are left than were to be taken, `data` says how many. `KEY_REUSED`: the key was used for another delta. `NOT_SECKILL`: an ordinary voucher has no stock. `SHOP_LIMIT`: a merchant's sale would have more units than it may. `ARCHIVED`: restore the voucher first. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5011,7 +5079,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaffOrEnded"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["NotSeckill"];
+            409: components["responses"]["SaleFixed"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -5039,7 +5107,70 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotStaffOrEnded"];
             404: components["responses"]["NotFound"];
-            409: components["responses"]["NotSeckill"];
+            409: components["responses"]["SaleFixed"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    archiveVoucher: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["VoucherChanged"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            /** @description `SALE_NOT_OVER`: its sale runs or is still to come. `ORDERS_WAIT`: an order is queued or unpaid. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    restoreVoucher: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["VoucherChanged"];
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
@@ -6641,6 +6772,8 @@ export interface operations {
                 shopId?: components["schemas"]["Id"];
                 /** @description Only those with this part in the title, in capitals or not. */
                 title?: string;
+                /** @description `true`: archived vouchers too. `only`: nothing else. Without it, none. */
+                archived?: "false" | "true" | "only";
             };
             header?: never;
             path?: never;

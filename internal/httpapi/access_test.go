@@ -152,6 +152,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"POST /voucher/:id/stock":            httpkit.ForMerchants,
 		"POST /voucher/:id/pause":            httpkit.ForMerchants,
 		"POST /voucher/:id/resume":           httpkit.ForMerchants,
+		"POST /voucher/:id/archive":          httpkit.ForMerchants,
+		"POST /voucher/:id/restore":          httpkit.ForMerchants,
 		"GET /order/:id/events":              httpkit.ForBuyers,
 		"HEAD /order/:id/events":             httpkit.ForBuyers,
 		"POST /order/:id/pay":                httpkit.ForBuyers,

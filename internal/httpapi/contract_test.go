@@ -66,6 +66,9 @@ func routesDescribed() map[string]described {
 			purchases = append(purchases, err)
 		}
 	}
+	fixed := []error{
+		noVoucher, voucher.ErrNotSeckill, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
+	}
 	return map[string]described{
 		"POST /voucher": {
 			good: request{body: draft + "}"}, succeeds: []func(*setup){asIs, noProvider},
@@ -100,7 +103,7 @@ func routesDescribed() map[string]described {
 				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
 			succeeds: []func(*setup){asIs, behind}, invalid: &request{target: "/voucher/5", body: `{"stock":5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
+				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
 				&voucher.BoundError{What: "sales", Most: 3},
 			},
 		},
@@ -109,8 +112,8 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/5/stock", body: `{"delta":-5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, idempotency.ErrReused,
-				voucher.ErrUndecided,
+				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill,
+				idempotency.ErrReused, voucher.ErrUndecided,
 				unavailable, &voucher.InsufficientStockError{Left: 3},
 				&voucher.BoundError{What: "units", Most: 3},
 			},
@@ -118,12 +121,21 @@ func routesDescribed() map[string]described {
 		"POST /voucher/:id/pause": {
 			good: request{target: "/voucher/5/pause"}, succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/0/pause"},
-			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, unavailable},
+			refusals: fixed,
 		},
 		"POST /voucher/:id/resume": {
 			good: request{target: "/voucher/5/resume"}, succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/voucher/05/resume"},
-			refusals: []error{noVoucher, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill, unavailable},
+			refusals: fixed,
+		},
+		"POST /voucher/:id/archive": {
+			good: request{target: "/voucher/5/archive"}, succeeds: []func(*setup){asIs},
+			invalid:  &request{target: "/voucher/0/archive"},
+			refusals: []error{noVoucher, voucher.ErrSaleNotOver, voucher.ErrOrdersWait, unavailable},
+		},
+		"POST /voucher/:id/restore": {
+			good: request{target: "/voucher/5/restore"}, succeeds: []func(*setup){asIs},
+			invalid: &request{target: "/voucher/05/restore"}, refusals: []error{noVoucher, unavailable},
 		},
 		"POST /voucher/seckill/:id": {
 			good:     request{target: "/voucher/seckill/5?quantity=2&wait=1s"},
@@ -232,7 +244,8 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){asIs, behind},
 			invalid:  &request{target: "/admin/voucher/5/call-off", body: `{"why":"x"}`},
 			refusals: []error{
-				noVoucher, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused, unavailable,
+				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused,
+				unavailable,
 			},
 		},
 		"GET /admin/voucher/:id/call-off": {
@@ -242,7 +255,7 @@ func routesDescribed() map[string]described {
 			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
 		},
 		"GET /admin/voucher": {
-			good:     request{target: "/admin/voucher?limit=1&shopId=2&title=noodles"},
+			good:     request{target: "/admin/voucher?limit=1&shopId=2&title=noodles&archived=only"},
 			succeeds: []func(*setup){asIs, shows(seckillVoucher()), shows(ordinaryVoucher())},
 			invalid:  &request{target: "/admin/voucher?before=x&title="}, refusals: []error{unavailable},
 		},
@@ -488,6 +501,7 @@ func failing(err error) func(*setup) {
 			pause:    func(voucher.Author, int64) error { return err },
 			callOff:  func(voucher.Author, int64, string) error { return err },
 			resume:   func(voucher.Author, int64) error { return err },
+			archive:  func(voucher.Author, int64, bool) error { return err },
 		}
 		cfg.Purchases = fakePurchases{
 			buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {

@@ -176,6 +176,7 @@ type fakeChanges struct {
 	pause    func(by voucher.Author, id int64) error
 	resume   func(by voucher.Author, id int64) error
 	callOff  func(by voucher.Author, id int64, why string) error
+	archive  func(by voucher.Author, id int64, archived bool) error
 	behind   bool // Redis has not applied the change yet
 }
 
@@ -211,6 +212,17 @@ func (f fakeChanges) CallOff(
 		return f.shown(nil)
 	}
 	return f.shown(f.callOff(by, id, why))
+}
+
+func (f fakeChanges) SetArchived(
+	_ context.Context, by voucher.Author, id int64, archived bool,
+) (voucher.Shown, error) {
+	var err error
+	if f.archive != nil {
+		err = f.archive(by, id, archived)
+	}
+	v, _, err := f.shown(err)
+	return v, err
 }
 
 func (f fakeChanges) Pause(_ context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {

@@ -76,6 +76,7 @@ func TestVoucherActionRefusals(t *testing.T) {
 	}{
 		{voucher.ErrNotFound, 404, "NOT_FOUND", ""},
 		{voucher.ErrNotSeckill, 409, "NOT_SECKILL", ""},
+		{voucher.ErrArchived, 409, "ARCHIVED", ""},
 		{voucher.ErrRetired, 403, "ENDED", ""},
 		{idempotency.ErrReused, 409, "KEY_REUSED", ""},
 		{&voucher.InsufficientStockError{Delta: -5, Left: 3}, 409, "INSUFFICIENT_STOCK", `{"left":3}`},
@@ -246,5 +247,38 @@ func TestTypeAgreesWithTheRoute(t *testing.T) {
 			got.Errors[0].Reason != c.wrong):
 			t.Errorf("%s with %s: %d %+v, want type %s", c.target, c.given, status, got.Errors, c.wrong)
 		}
+	}
+}
+
+// Archiving and restoring are one call each; the answer is the voucher, with when it was archived. The public does not
+// see it by its id either.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	for path, archived := range map[string]bool{"archive": true, "restore": false} {
+		called := 0
+		a := newAPI(t, withChanges(fakeChanges{archive: func(by voucher.Author, id int64, to bool) error {
+			called++
+			if by.AdminID != 7 || id != 5 || to != archived {
+				return fmt.Errorf("called with %+v, %d, %v", by, id, to)
+			}
+			return nil
+		}}))
+		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/5/" + path})
+		if w.Code != http.StatusOK || called != 1 || !strings.Contains(w.Body.String(), seckillDocument) {
+			t.Errorf("%s: %d, called %d times, %s", path, w.Code, called, w.Body)
+		}
+	}
+	v := seckillVoucher()
+	v.Archived = noon
+	a := newAPI(t, func(cfg *setup) {
+		cfg.Listings = fakeListings{&fakeVouchers{get: func(int64) (voucher.Shown, error) { return v, nil }}}
+	})
+	one := request{method: http.MethodGet, target: "/voucher/5"}
+	if w := asAdmin(t, a, one); w.Code != http.StatusOK ||
+		!strings.Contains(w.Body.String(), `"archiveTime":"2026-01-02T12:00:00.000Z"`) {
+		t.Errorf("for an admin: %d %s", w.Code, w.Body)
+	}
+	if w := do(t, a, one); w.Code != http.StatusNotFound {
+		t.Errorf("for the public: %d %s", w.Code, w.Body)
 	}
 }

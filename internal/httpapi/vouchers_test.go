@@ -160,7 +160,14 @@ func TestFindVouchers(t *testing.T) {
 	}{
 		"":                            {voucher.Search{Before: math.MaxInt64, Limit: 20}, both},
 		"?shopId=2&limit=1&before=77": {voucher.Search{ShopID: 2, Before: 77, Limit: 1}, first},
-		"?title=%E4%BA%94%25":         {voucher.Search{Title: "五%", Before: math.MaxInt64, Limit: 20}, both},
+		"?archived=false":             {voucher.Search{Before: math.MaxInt64, Limit: 20}, both},
+		"?archived=true&limit=5": {
+			voucher.Search{Archived: voucher.WithArchived, Before: math.MaxInt64, Limit: 5}, both,
+		},
+		"?archived=only&limit=5": {
+			voucher.Search{Archived: voucher.OnlyArchived, Before: math.MaxInt64, Limit: 5}, both,
+		},
+		"?title=%E4%BA%94%25": {voucher.Search{Title: "五%", Before: math.MaxInt64, Limit: 20}, both},
 	} {
 		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != http.StatusOK || got != want.asked {
@@ -169,6 +176,7 @@ func TestFindVouchers(t *testing.T) {
 	}
 	for _, query := range []string{
 		"?shopId=0", "?limit=101", "?before=x", "?shopId=1&shopId=2", "?a=%zz", "?title=", "?title=%ff",
+		"?archived=", "?archived=no",
 		"?title=" + strings.Repeat("a", 256),
 	} {
 		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query}),

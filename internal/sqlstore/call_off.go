@@ -30,6 +30,8 @@ func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why st
 			return err
 		case sale == nil:
 			return voucher.ErrNotSeckill
+		case row.Archived != nil:
+			return voucher.ErrArchived
 		case sale.CalledOff == nil && sale.Retired:
 			return voucher.ErrRetired
 		}

@@ -83,6 +83,12 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
 		row.VisibleFrom = sqlkit.Stamp(v.VisibleFrom)
 	}
+	if !v.Archived.Equal(before.Archived) {
+		row.Archived = sqlkit.Stamp(v.Archived)
+		if err := c.archivable(v); err != nil {
+			return v, err
+		}
+	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
 		// Else what a later version has written stays.
@@ -107,6 +113,29 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 		v.Sale = c.sale.sale(row)
 	}
 	return v, c.audit(before, v)
+}
+
+// archivable returns ErrOrdersWait if the voucher becomes archived while an order of it is unpaid, or while Redis has
+// to decide about one.
+func (c *change) archivable(v voucher.Voucher) error {
+	if !v.IsArchived() {
+		return nil
+	}
+	waits := v.Sale != nil && v.Sale.Accepted > 0
+	for _, undecided := range []*gorm.DB{
+		c.tx.Model(&orderRow{}).Where("voucher_id = ? AND status = ?", v.ID, order.Unpaid),
+		c.tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", v.ID, operationPending),
+	} {
+		var found []int64
+		if err := undecided.Limit(1).Pluck("voucher_id", &found).Error; err != nil {
+			return fmt.Errorf("looking for undecided orders: %w", err)
+		}
+		waits = waits || len(found) > 0
+	}
+	if waits {
+		return voucher.ErrOrdersWait
+	}
+	return nil
 }
 
 // audit writes the audit entry of what has changed, if anything has.
@@ -161,8 +190,8 @@ func modeOf(status voucher.Status, paused, calledOff bool) order.SaleMode {
 }
 
 func (c *change) writeVoucher(row voucherRow) error {
-	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "guards", "version",
-		"update_time").Updates(row).Error
+	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "guards",
+		"archived", "version", "update_time").Updates(row).Error
 	if err != nil {
 		return fmt.Errorf("writing the voucher: %w", err)
 	}
@@ -191,6 +220,9 @@ func (s *Store) ChangeStock(
 			return err
 		}
 		before, found, err := requested(tx, id, delta, key)
+		if err == nil && !found {
+			err = unarchived(tx, id)
+		}
 		switch {
 		case err != nil:
 			return err
@@ -230,6 +262,16 @@ func (s *Store) ChangeStock(
 	default:
 		return voucher.StockChange{}, sqlkit.ReadError(what, err)
 	}
+}
+
+// unarchived returns voucher.ErrArchived if the voucher is archived. The caller has locked its sale, which archiving
+// locks too.
+func unarchived(tx *gorm.DB, id int64) error {
+	v, err := findVoucher(tx, id)
+	if err == nil && v.IsArchived() {
+		err = voucher.ErrArchived
+	}
+	return err
 }
 
 // requestedDelta returns the delta that a change of stock was asked for with: part of it may concern kept units.

@@ -111,7 +111,7 @@ func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, er
 		return v, voucher.ErrNotFound
 	case v.Kind != voucher.Ordinary:
 		return v, order.ErrSeckill
-	case v.Status != voucher.OnShelf:
+	case v.Status != voucher.OnShelf, v.IsArchived():
 		return v, voucher.ErrOffShelf
 	}
 	return v, nil

@@ -32,6 +32,7 @@ type voucherRow struct {
 	VisibleFrom *time.Time     `gorm:"column:visible_from"`
 	PerUser     int64          `gorm:"column:per_user"`
 	Guards      string         `gorm:"column:guards"` // of its sale; guards.Settings.Text
+	Archived    *time.Time     `gorm:"column:archived"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -77,7 +78,7 @@ func (r voucherRow) voucher() voucher.Voucher {
 		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
 		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
-		VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser,
+		VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser, Archived: sqlkit.At(r.Archived),
 	}
 }
 

@@ -152,7 +152,8 @@ func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) 
 
 // VouchersOfShop implements listing.Ledger. Pass math.MaxInt64 as before for the beginning of the list.
 func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error) {
-	const where = "v.shop_id = ? AND v.status = ? AND (v.visible_from IS NULL OR v.visible_from <= ?)"
+	const where = "v.shop_id = ? AND v.status = ? AND v.archived IS NULL AND " +
+		"(v.visible_from IS NULL OR v.visible_from <= ?)"
 	now := s.db.LedgerClock()
 	what := fmt.Sprintf("listing the vouchers of shop %d", shopID)
 	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where(where, shopID, voucher.OnShelf,
@@ -214,6 +215,13 @@ func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Vo
 	const what = "listing vouchers"
 	// One more shows whether a page follows.
 	query := ofShop(joined(s.db.Read(ctx)), q.ShopID).Where("v.id < ?", q.Before).Order("v.id DESC").Limit(q.Limit + 1)
+	switch q.Archived {
+	case voucher.NoArchived:
+		query = query.Where("v.archived IS NULL")
+	case voucher.OnlyArchived:
+		query = query.Where("v.archived IS NOT NULL")
+	case voucher.WithArchived:
+	}
 	if q.Title != "" {
 		if next, err = s.lowestOf(ctx, q); err != nil {
 			return nil, 0, sqlkit.ReadError(what, err)
@@ -268,7 +276,7 @@ func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
 			"v.version, v.create_time, v.update_time, v.pay_within, " +
-			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, " +
+			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, v.archived, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.invite_window, s.kept, s.accepted, " +
 			"s.list_open, s.called_off").

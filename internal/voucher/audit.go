@@ -47,6 +47,8 @@ const (
 	Paused    Action = "pause"
 	Resumed   Action = "resume"
 	CalledOff Action = "call_off" // a sale, for good
+	Archived  Action = "archive"
+	Restored  Action = "restore"
 	Restocked Action = "stock"
 	Replayed  Action = "replay"  // a dead letter
 	Discarded Action = "discard" // a dead letter
@@ -134,6 +136,7 @@ func fieldTexts(v Voucher) []fieldText {
 		{"validDays", positive(v.Redemption.ValidDays)},
 		{"visibleFrom", written(v.VisibleFrom)},
 		{"perUser", positive(v.PerUser)},
+		{"archiveTime", written(v.Archived)},
 		{"status", number(int64(v.Status))},
 	}
 	stock, begin, end, paused, guards, window := "", "", "", "", "", ""
@@ -148,12 +151,19 @@ func fieldTexts(v Voucher) []fieldText {
 
 // ActionOf returns the action for a change of an existing voucher.
 func ActionOf(changes []FieldChange) Action {
-	switch {
-	case len(changes) != 1 || changes[0].Field != "paused":
+	if len(changes) != 1 {
 		return Changed
-	case changes[0].To == "true":
+	}
+	switch c := changes[0]; {
+	case c.Field == "archiveTime" && c.To != "":
+		return Archived
+	case c.Field == "archiveTime":
+		return Restored
+	case c.Field == "paused" && c.To == "true":
 		return Paused
-	default:
+	case c.Field == "paused":
 		return Resumed
+	default:
+		return Changed
 	}
 }

@@ -33,9 +33,12 @@ type Change struct {
 // concernsSale reports whether Redis has to apply the change.
 func (c Change) concernsSale() bool { return c.Begin != nil || c.End != nil || c.OnShelf != nil }
 
-// apply changes the voucher, or returns ErrRetired, ErrCalledOff, or *invalid.Error with everything that would be wrong
-// with the changed voucher at the time now. It does not check unchanged fields again.
+// apply changes the voucher, or returns ErrArchived, ErrRetired, ErrCalledOff, or *invalid.Error with everything that
+// would be wrong with the changed voucher at the time now. It does not check unchanged fields again.
 func (c Change) apply(v *Voucher, now time.Time) error {
+	if v.IsArchived() {
+		return ErrArchived
+	}
 	var r fieldRules
 	if c.Title != nil {
 		v.Title = r.title(*c.Title)
@@ -140,18 +143,19 @@ const (
 // Changes changes vouchers in the ledger. Each method is one transaction, which also writes the operation that Redis
 // must apply and the [Entry] of the audit trail.
 type Changes interface {
-	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Paused and window, and
-	// stores the result with the version raised. If alter returns an error, it rolls back and returns that. If alter
-	// changes nothing, nothing is written. ErrNotFound.
+	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Archived, Paused and
+	// window, and stores the result with the version raised. If alter returns an error, it rolls back and returns that.
+	// If alter changes nothing, nothing is written. ErrNotFound; ErrOrdersWait where alter archives a voucher with an
+	// unpaid order, or with one that Redis has to decide about.
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key. A change that adds units raises stock and issued
 	// at once; one that takes units waits for Redis. If the key was used before, it returns that earlier change, or
 	// idempotency.ErrReused if that had another delta. The key of a void change is free again. ErrNotFound,
-	// ErrNotSeckill, ErrRetired, ErrCalledOff, and CheckIssued's error.
+	// ErrNotSeckill, ErrArchived, ErrRetired, ErrCalledOff, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 	// CallOff calls the voucher's sale off, once for each key of its author: the sale's window ends now, and the
 	// operation keeps Redis from selling ever again. A sale that was called off before stays as it is. ErrNotFound,
-	// ErrNotSeckill, ErrRetired; for the key, *idempotency.RepeatedError and idempotency.ErrReused.
+	// ErrNotSeckill, ErrArchived, ErrRetired; for the key, *idempotency.RepeatedError and idempotency.ErrReused.
 	CallOff(ctx context.Context, id int64, by Author, why string) (Voucher, error)
 }
 

@@ -10,8 +10,8 @@ const flushTime = 3 * time.Second
 
 // Change changes a voucher. It returns the voucher after that, and whether Redis has applied the change; if not, Redis
 // will do so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
-// ErrNotFound, ErrRetired or ErrCalledOff for the window of a sale that is over for good, or *BoundError where a
-// merchant reopens one sale too many.
+// ErrNotFound, ErrArchived, ErrRetired or ErrCalledOff for the window of a sale that is over for good, or *BoundError
+// where a merchant reopens one sale too many.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	reopens, err := s.reopening(ctx, by, c)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 }
 
 // Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied that; if not, Redis will do so
-// later. Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrRetired, ErrCalledOff.
+// later. Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired, ErrCalledOff.
 func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, true)
 }
@@ -50,6 +50,8 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 		switch {
 		case v.Sale == nil:
 			return ErrNotSeckill
+		case v.IsArchived():
+			return ErrArchived
 		case v.Sale.final() != nil:
 			return v.Sale.final()
 		}
@@ -65,7 +67,7 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 }
 
 // CallOff calls a sale off, for good. It returns the voucher, and whether Redis has applied that; if not, Redis will do
-// so later. Calling off twice is one. ErrNotFound, ErrNotSeckill, ErrRetired; for the author's key,
+// so later. Calling off twice is one. ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired; for the author's key,
 // *idempotency.RepeatedError and idempotency.ErrReused.
 func (s *Service) CallOff(ctx context.Context, by Author, id int64, why string) (shown Shown, applied bool, err error) {
 	v, err := s.changes.CallOff(ctx, id, by, why)

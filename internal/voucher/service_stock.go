@@ -15,8 +15,8 @@ const stockRounds = 3
 // Redis has applied the change; added units that are not applied yet go on sale later.
 //
 // It returns *invalid.Error for an impossible delta, *InsufficientStockError when fewer units are left than it would
-// take, idempotency.ErrReused, ErrNotFound, ErrNotSeckill, ErrRetired, ErrCalledOff, and ErrUndecided when Redis
-// has not decided yet whether there are enough units: repeating the call with the same key returns the decision.
+// take, idempotency.ErrReused, ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired, ErrCalledOff, and ErrUndecided when
+// Redis has not decided yet whether there are enough units: repeating the call with the same key returns the decision.
 func (s *Service) AddStock(
 	ctx context.Context, by Author, id, delta int64, key string,
 ) (shown Shown, applied bool, err error) {

@@ -19,6 +19,12 @@ var (
 	ErrRetired = errors.New("sale is retired")
 	// ErrCalledOff: the sale was called off, and nothing undoes that.
 	ErrCalledOff = errors.New("sale was called off")
+	// ErrArchived: the voucher is archived, and changes only once it is restored.
+	ErrArchived = errors.New("voucher is archived")
+	// ErrSaleNotOver: the sale runs or is still to come, so that its voucher cannot be archived.
+	ErrSaleNotOver = errors.New("sale is not over")
+	// ErrOrdersWait: orders of the voucher are queued or unpaid, so that it cannot be archived yet.
+	ErrOrdersWait = errors.New("orders are not decided yet")
 	// ErrNoPartition: at present no partition takes a new sale. Nothing was created.
 	ErrNoPartition = errors.New("no partition takes a new sale")
 	// ErrOtherData: the partition chosen for the sale has data of another format or installation. Nothing was created.
@@ -62,6 +68,7 @@ type Voucher struct {
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	Redemption  Redemption
 	VisibleFrom time.Time // before then only admins see it; zero: always visible
+	Archived    time.Time // when it was archived; zero: it is not
 	// PerUser is how many units a user may have in live orders; 0: one in a sale, any number of an ordinary voucher. It
 	// never changes.
 	PerUser   int64

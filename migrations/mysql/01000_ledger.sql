@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS tb_format (
     ledger VARCHAR(32) NOT NULL COMMENT 'random; the partitions in Redis carry it, so that those of another ledger are refused',
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.8', LOWER(HEX(RANDOM_BYTES(8))));
+INSERT IGNORE INTO tb_format (id, format, ledger) VALUES (1, '0.9', LOWER(HEX(RANDOM_BYTES(8))));
 
 -- What is sold. The price never changes after the insert.
 CREATE TABLE IF NOT EXISTS tb_voucher (
@@ -36,6 +36,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher (
     per_user     TINYINT       NOT NULL DEFAULT 0 COMMENT 'units that a user may have; 0: one in a sale, any number of an ordinary voucher',
     guards       VARCHAR(2048) NOT NULL DEFAULT '' COMMENT 'JSON: the guards of its sale; empty: none',
     visible_from DATETIME(3)   NULL COMMENT 'before then for admins only; NULL: always visible',
+    archived     DATETIME(3)   NULL COMMENT 'when it was archived; NULL: it is not',
     PRIMARY KEY (id),
     KEY idx_voucher_shop (shop_id, status),
     -- Which ids are still hidden is asked several times a second while somebody tries ids.

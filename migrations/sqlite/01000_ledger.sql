@@ -8,7 +8,7 @@ CREATE TABLE tb_format (
     format VARCHAR(32) NOT NULL,
     ledger VARCHAR(32) NOT NULL
 );
-INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.8', lower(hex(randomblob(8))));
+INSERT INTO tb_format (id, format, ledger) VALUES (1, '0.9', lower(hex(randomblob(8))));
 
 CREATE TABLE tb_voucher (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -30,6 +30,7 @@ CREATE TABLE tb_voucher (
     per_user     TINYINT       NOT NULL DEFAULT 0,
     guards       VARCHAR(2048) NOT NULL DEFAULT '',
     visible_from DATETIME      NULL,
+    archived     DATETIME      NULL,
     CONSTRAINT ck_voucher_value CHECK (pay_value >= 0 AND actual_value >= 0),
     CONSTRAINT ck_voucher_type CHECK (type IN (0, 1)),
     CONSTRAINT ck_voucher_status CHECK (status IN (1, 2, 3))

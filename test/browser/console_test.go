@@ -430,7 +430,7 @@ func TestConsoleCopy(t *testing.T) {
 }
 
 // TestConsoleTemplates saves a new voucher as a template and starts another one from it, with a future window. An
-// ordinary voucher gets a limit.
+// ordinary voucher gets a limit. The template is deleted in the form, which keeps what is in it.
 func TestConsoleTemplates(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -454,6 +454,18 @@ func TestConsoleTemplates(t *testing.T) {
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
+	w.click("[data-act=delete-template]")
+	w.sees("dialog + dialog #template-title", "Delete the template “Friday evening”?")
+	w.accessible()
+	w.picture("console-template-delete-desktop", false)
+	w.click("dialog + dialog [data-act=yes]")
+	w.seesNo("dialog + dialog")
+	w.seesNo("#f-from")
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten'")
+	var templates []any
+	if s.must(http.MethodGet, "/admin/template", admin, nil, &templates); len(templates) != 0 {
+		t.Errorf("after deleting the one template there are %v", templates)
+	}
 	w.click(".kinds label:nth-of-type(2) input")
 	w.until("document.querySelector('#f-stock') === null && document.querySelector('#f-perUser').value === ''")
 	w.enter("#f-perUser", "21")

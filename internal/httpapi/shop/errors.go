@@ -96,6 +96,25 @@ var coreRules = []httpkit.Rule{
 		English: "This voucher is no longer offered.", Chinese: "优惠券已下架",
 		Label: words.Text{"Off the shelf", "已下架"},
 	}},
+	{Matches: httpkit.Is(voucher.ErrArchived), Failure: httpkit.Failure{
+		Code: "ARCHIVED", Status: http.StatusConflict, Title: "The voucher is archived",
+		Detail:  "An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore.",
+		English: "This voucher is archived. Restore it first.", Chinese: "该优惠券已归档，请先取消归档",
+	}},
+	{Matches: httpkit.Is(voucher.ErrSaleNotOver), Failure: httpkit.Failure{
+		Code: "SALE_NOT_OVER", Status: http.StatusConflict, Title: "The sale is not over",
+		Detail: "The voucher's sale runs or is still to come. The voucher can be archived once its endTime has " +
+			"passed; calling the sale off ends it now.",
+		English: "The sale runs or is still to come. Archive it once it has ended.",
+		Chinese: "活动正在进行或尚未开始，结束后才能归档",
+	}},
+	{Matches: httpkit.Is(voucher.ErrOrdersWait), Failure: httpkit.Failure{
+		Code: "ORDERS_WAIT", Status: http.StatusConflict, Title: "Orders are not decided yet",
+		Detail: "Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be " +
+			"archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest.",
+		English: "Orders are not decided yet: queued, or still to be paid. Archive it once they are.",
+		Chinese: "仍有订单排队中或待支付，处理完后才能归档",
+	}},
 	{Matches: httpkit.As[*OrderFailedError], Failure: httpkit.Failure{
 		Code: "ORDER_FAILED", Status: http.StatusConflict, Title: "The order failed",
 		Detail:  "The order was accepted but could not be recorded; data says which and why. Nothing is owed.",

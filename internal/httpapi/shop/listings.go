@@ -33,8 +33,8 @@ type Listings interface {
 // maxPages is how many rendered pages of one content are kept. Others are rendered for each answer, and not compressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. A voucher that is off the shelf or still hidden is shown to admins only, a
-// rehearsal also to the users who may buy in it.
+// showVoucher answers GET /voucher/:id. A voucher that is off the shelf, archived or still hidden is shown to staff
+// only, a rehearsal also to the users who may buy in it.
 func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -61,12 +61,13 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 
 // shows reports whether the voucher exists for the caller.
 func shows(v voucher.Voucher, who httpkit.Identity) bool {
-	return who.Admin() || who.Only() == v.ShopID || v.Status == voucher.OnShelf && v.Admits(who.UserID)
+	return who.Admin() || who.Only() == v.ShopID ||
+		v.Status == voucher.OnShelf && !v.IsArchived() && v.Admits(who.UserID)
 }
 
 // showHidden shows staff a voucher that is not public, read from the ledger.
 func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
-	found, err := a.cfg.Vouchers.All(ctx, voucher.Search{Before: id + 1, Limit: 1})
+	found, err := a.cfg.Vouchers.All(ctx, voucher.Search{Archived: voucher.WithArchived, Before: id + 1, Limit: 1})
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -85,6 +86,30 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 		view.Stale = live.Stale
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
+}
+
+// archive answers POST /voucher/:id/archive, or POST /voucher/:id/restore. Redis has nothing to apply.
+func (a *API) archive(archived bool) func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+		return a.act(c, who, func(ctx context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
+			v, err := a.cfg.VoucherChanges.SetArchived(ctx, by, id, archived)
+			return v, true, err
+		})
+	}
+}
+
+// archivedIn returns whether the query asks for archived vouchers: for none unless it says so.
+func archivedIn(values param.Query) (voucher.ArchiveFilter, *invalid.Problem) {
+	text, given, bad := values.Text("archived")
+	switch filter := voucher.ArchiveFilter(text); {
+	case !given || text == "false":
+		return voucher.NoArchived, bad
+	case filter == voucher.WithArchived || filter == voucher.OnlyArchived:
+		return filter, nil
+	default:
+		return "", invalid.New("archived", invalid.Malformed, invalid.OneOf,
+			invalid.Data{"value": invalid.Clip(text), "values": []string{"false", "true", "only"}})
+	}
 }
 
 // listVouchers answers GET /voucher/list/:shopId. Without limit and before it returns the newest PartSize vouchers,

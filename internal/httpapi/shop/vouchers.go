@@ -34,7 +34,7 @@ type Vouchers interface {
 }
 
 // VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false while Redis has not applied the
-// change, which it will. All methods return voucher.ErrNotFound.
+// change, which it will. All methods return voucher.ErrNotFound, and all but SetArchived voucher.ErrArchived.
 type VoucherChanges interface {
 	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired, voucher.ErrCalledOff.
 	Change(ctx context.Context, by voucher.Author, id int64,
@@ -51,6 +51,9 @@ type VoucherChanges interface {
 	// CallOff calls a sale off for good, once for each key of the author. voucher.ErrNotSeckill, voucher.ErrRetired,
 	// *idempotency.RepeatedError, idempotency.ErrReused.
 	CallOff(ctx context.Context, by voucher.Author, id int64, why string) (v voucher.Shown, applied bool, err error)
+	// SetArchived archives a voucher, or restores it. voucher.ErrSaleNotOver, voucher.ErrOrdersWait,
+	// order.ErrUnavailable.
+	SetArchived(ctx context.Context, by voucher.Author, id int64, archived bool) (voucher.Shown, error)
 }
 
 // createOrdinary answers POST /voucher.
@@ -181,7 +184,8 @@ func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
 	title, badTitle := titlePart(values)
-	if err := invalid.Join(badQuery, badShop, badTitle, badLimit, badCursor); err != nil {
+	archived, badArchived := archivedIn(values)
+	if err := invalid.Join(badQuery, badShop, badTitle, badArchived, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
 	shopID, err := who.Within(shopID)
@@ -189,7 +193,7 @@ func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 		return httpkit.Answer{}, err
 	}
 	found, err := a.cfg.Vouchers.All(c.Request.Context(),
-		voucher.Search{ShopID: shopID, Title: title, Before: cursor, Limit: n})
+		voucher.Search{ShopID: shopID, Title: title, Archived: archived, Before: cursor, Limit: n})
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -270,20 +274,23 @@ func (a *API) addStock(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 
 // pauseSale answers POST /voucher/:id/pause.
 func (a *API) pauseSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
-	return a.changed(a.cfg.VoucherChanges.Pause(c.Request.Context(), httpkit.Author(c, who), id))
+	return a.act(c, who, a.cfg.VoucherChanges.Pause)
 }
 
 // resumeSale answers POST /voucher/:id/resume.
 func (a *API) resumeSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	return a.act(c, who, a.cfg.VoucherChanges.Resume)
+}
+
+// act answers a change that needs nothing but the voucher's id.
+func (a *API) act(c *gin.Context, who httpkit.Identity,
+	do func(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error),
+) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	return a.changed(a.cfg.VoucherChanges.Resume(c.Request.Context(), httpkit.Author(c, who), id))
+	return a.changed(do(c.Request.Context(), httpkit.Author(c, who), id))
 }
 
 // changed is the answer to a change: 202 while Redis has not applied it.
@@ -323,6 +330,7 @@ type voucherJSON struct {
 	ValidUntil  *httpkit.Time `json:"validUntil,omitempty"`  // of its coupons
 	ValidDays   int64         `json:"validDays,omitempty"`   // after the payment
 	VisibleFrom *httpkit.Time `json:"visibleFrom,omitempty"` // before then, for admins only
+	Archived    *httpkit.Time `json:"archiveTime,omitempty"` // when it was; shown to staff only
 	// Units that a user may have; absent: one in a sale, any number of an ordinary voucher.
 	PerUser    int64          `json:"perUser,omitempty"`
 	Type       voucher.Kind   `json:"type"`
@@ -369,7 +377,7 @@ func voucherView(v voucher.Shown, currency string) voucherJSON {
 		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
 		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),
 		ValidDays: v.Redemption.ValidDays, VisibleFrom: httpkit.TimeView(v.VisibleFrom),
-		PerUser: v.PerUser,
+		PerUser: v.PerUser, Archived: httpkit.TimeView(v.Archived),
 	}
 	if v.Sale == nil {
 		return view

@@ -24,7 +24,8 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
     onDone();
     return '';
   };
-  const sells = voucher.type === 1 && !voucher.callOffTime;
+  const sells = voucher.type === 1 && !voucher.callOffTime && !voucher.archiveTime;
+  const over = voucher.type !== 1 || Date.parse(voucher.endTime) <= client.clock.now();
   const paused = voucher.saleState === 'paused';
   const off = voucher.status !== 1;
   /** @param {string} act @param {string} [kind] */
@@ -34,7 +35,7 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   /** @param {string} act @param {string} path @param {string} [kind] */
   const link = (act, path, kind = '') => html`<a class="button small ${kind}" data-act=${act} href=${`#/${path}/${voucher.id}`}>${t(`act.${act}`)}</a>`;
   const shows = (/** @type {string} */ act, kind = '') => (act === 'before' || act === 'report' ? link(act, act, kind) : button(act, kind));
-  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(!paused || voucher.stale ? ['pause'] : []), 'restock', ...(guards === undefined ? [] : ['guards']), 'before'] : []), 'edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(sells ? ['calloff'] : [])];
+  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(!paused || voucher.stale ? ['pause'] : []), 'restock', ...(guards === undefined ? [] : ['guards']), 'before'] : []), ...(voucher.archiveTime ? ['copy', 'report', 'restore'] : ['edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(over ? ['archive'] : [])]), ...(sells ? ['calloff'] : [])];
   const main = sells && voucher.stale && !off ? ['resume', 'pause'] : [mainOf(voucher)]; // while it is not known how the sale is, both
   return html`<div class="row actions">
     ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}
@@ -43,6 +44,8 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
     ${ask('resume', () => change('POST', '/resume'))}
     ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
     ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
+    ${ask('archive', () => change('POST', '/archive'))}
+    ${ask('restore', () => change('POST', '/restore'))}
     ${open === 'guards' && html`<${GuardsDialog} voucher=${voucher} guards=${guards} client=${client} words=${words} onClose=${close} onDone=${onDone} />`}
     ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} draft=${`edit.${voucher.id}`} onClose=${close} onDone=${onDone} />`}
     ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf({ ...voucher, guards }, client.clock.now())} draft=${`copy.${voucher.id}`} onClose=${close}
@@ -53,8 +56,8 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
 }
 
 /** The one action that a voucher's state calls for. @param {any} voucher */
-function mainOf({ type, status, saleState, callOffTime }) {
-  if (callOffTime) return 'report';
+function mainOf({ type, status, saleState, callOffTime, archiveTime }) {
+  if (callOffTime || archiveTime) return 'report';
   if (status !== 1) return 'shelve';
   if (type !== 1) return 'edit';
   return /** @type {Record<string, string>} */ ({ not_started: 'before', paused: 'resume', sold_out: 'restock', ended: 'report' })[saleState] ?? 'pause';

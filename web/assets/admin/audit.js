@@ -77,7 +77,7 @@ function Changes({ entry: e, words }) {
   const value = (field, text) => {
     if (text === '') return '–';
     if (field === 'payValue' || field === 'actualValue') return money(Number(text));
-    if (['beginTime', 'endTime', 'visibleFrom', 'validUntil'].includes(field)) return time(text);
+    if (['beginTime', 'endTime', 'visibleFrom', 'validUntil', 'archiveTime'].includes(field)) return time(text);
     if (COUNTS.has(field)) return number(Number(text));
     if (field === 'status') return t(text === '1' ? 'state.on_shelf' : 'state.off_shelf');
     if (field === 'orderStatus') return t(`order.${text}`);

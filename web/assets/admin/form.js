@@ -7,7 +7,7 @@ import { Dialog, announce } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { useDraft } from './drafts.js';
 import { GuardFields, readGuards } from './guard-fields.js';
-import { Field, announceChange, numberOf, tied, trouble } from './parts.js';
+import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Preview } from './preview.js';
 import { cents, instant, local, wrongIn } from './rules.js';
 import { Wrong, problems, useProblems } from './wrong.js';
@@ -44,10 +44,20 @@ const redeems = (from) => REDEEMS && (from.shopId ? Boolean(from.redeemable) : t
 /** The form of a new voucher, which may start with a template. @param {any} props */
 export function NewVoucher({ client, words, onClose, onDone }) {
   const [templates, setTemplates] = useState(/** @type {any[]} */ ([]));
+  const [gone, setGone] = useState(/** @type {any} */ (null)); // the template that may be deleted
+  const { t } = words;
   useEffect(() => {
     client.ask('GET', '/admin/template').then((/** @type {any} */ answer) => answer.success && setTemplates(answer.data));
   }, []);
-  return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} onClose=${onClose} onDone=${onDone} />`;
+  const remove = async () => {
+    const answer = await client.insist('DELETE', `/admin/template/${gone.id}`);
+    if (!answer.success && answer.status !== 404) return trouble(answer, t); // 404: it was deleted before
+    setTemplates(templates.filter((one) => one !== gone));
+    announce(t('done'));
+    return '';
+  };
+  return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
+    ${gone && html`<${Ask} id="template-title" title=${t('template.ask', { name: gone.name })} says=${t('template.says')} yes=${t('template.yes')} danger=${true} t=${t} run=${remove} onClose=${() => setGone(null)} />`}`;
 }
 
 /** A section of the form. @param {any} props */
@@ -64,7 +74,7 @@ function Pick({ name, checked, onInput, children }) {
  * @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first. draft names what is kept
  * of it while it is not sent
  */
-export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], draft: kind, onClose, onDone }) {
+export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], draft: kind, onDelete, onClose, onDone }) {
   const { t, has } = words;
   const draft = useDraft(kind);
   const [from, setFrom] = useState(given);
@@ -88,6 +98,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     setVersion(version + 1);
     say({});
   };
+  const chosen = templates.find((/** @type {any} */ one) => one.id === from.template);
   /** @param {string} id of a template */
   const startWith = (id) => start(id ? fromTemplate(templates.find((/** @type {any} */ one) => String(one.id) === id), client.clock.now()) : given);
   const now = client.clock.now();
@@ -160,10 +171,11 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     <div class="scroller beside"><div class="grid">
       ${draft.kept && html`<p class="note row wide" role="status">${t('draft.kept')} <button type="button" class="button quiet small" data-act="anew" onClick=${() => start(given)}>${t('draft.anew')}</button></p>`}
       ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
-        <select id="f-from" onChange=${(/** @type {any} */ e) => (e.stopPropagation(), startWith(e.target.value))}>
+        <div class="row"><select id="f-from" onChange=${(/** @type {any} */ e) => (e.stopPropagation(), startWith(e.target.value))}>
           <option value="">${t('template.none')}</option>
           ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${t('shop')} ${one.voucher.shopId}</option>`)}
         </select>
+        ${chosen && html`<button type="button" class="button danger small" data-act="delete-template" onClick=${() => onDelete(chosen)}>${t('template.delete')}</button>`}</div>
       <//>`}
       <${Part} title=${t('part.what')}>
         ${!voucher && html`<div role="group" aria-label=${t('kind')} class="wide row kinds">

@@ -11,7 +11,7 @@ const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: ''
 /** A voucher's state as a tag; unknown while Redis does not say how its sale is, unless it was called off, which is for good. @param {any} props */
 export function State({ voucher, t }) {
   const state = voucher.callOffTime ? 'called_off' : voucher.stale ? 'unknown' : voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
-  return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>`;
+  return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>${voucher.archiveTime && html` <span class="tag" data-archived>${t('archived')}</span>`}`;
 }
 
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
@@ -48,7 +48,7 @@ export const tied = (name, wrong, hint) => ({
  * form's problems takes. children may be a function of what is wrong with its fields.
  * @param {any} props
  */
-export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
+export function Ask({ id, title, says, yes, danger, t, run, onClose, children }) {
   const problem = useProblems(t);
   const [doing, setDoing] = useState(false);
   /** @param {any} e */
@@ -62,7 +62,7 @@ export function Ask({ title, says, yes, danger, t, run, onClose, children }) {
     else if (typeof wrong === 'string') problem.say({}, wrong);
     else problem.say(wrong[0], wrong[1]);
   };
-  return html`<${Dialog} title=${title} closeLabel=${t('close')} onClose=${onClose}>
+  return html`<${Dialog} id=${id} title=${title} closeLabel=${t('close')} onClose=${onClose}>
     <form ref=${problem.ref} class="stack" noValidate onInput=${problem.onInput} onSubmit=${submit}>
       ${says && html`<p>${says}</p>`}
       ${typeof children === 'function' ? children(problem.wrong) : children}

@@ -11,15 +11,18 @@ const EVERY = 10_000;
 /** @param {any} props */
 export function Vouchers({ client, words }) {
   const { t, number, money, moment } = words;
-  const [filter, setFilter] = useFilter(['title', 'shopId']);
+  const [filter, setFilter] = useFilter(['title', 'shopId', 'archived']);
   const [creating, setCreating] = useState(false);
   const pages = usePages(client, '/admin/voucher', { ...filter, limit: '50' }, { every: EVERY });
-  const now = client.clock.now(), some = filter.title !== '' || filter.shopId !== '';
+  const now = client.clock.now(), some = Object.values(filter).some((value) => value !== '');
   const names = { title: t('filter.title'), shopId: t('filter.shopId') };
   return html`
     <header class="head">
       <h1>${t('place.vouchers')}</h1>
-      <${Search} fields=${[{ name: 'title', label: names.title }, { name: 'shopId', label: names.shopId, numeric: true }]} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter} />
+      <${Search} fields=${[{ name: 'title', label: names.title }, { name: 'shopId', label: names.shopId, numeric: true }]} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+        <label class="unseen" for="archived">${t('archived')}</label>
+        <select id="archived" name="archived" class="small-input">${['', 'true', 'only'].map((v) => html`<option value=${v} selected=${v === filter.archived}>${t(`archived.${v || 'none'}`)}</option>`)}</select>
+      <//>
       <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create')}</button>
     </header>
     <${Table} label=${t('place.vouchers')} rows=${pages.rows ?? []}

@@ -1,0 +1,130 @@
+package voucher
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// archiving is a service with one voucher, whose sale ended with five units left in both stores.
+func archiving(prepare func(*fakeChanges)) (*fakeChanges, *Service) {
+	f := newFakeChanges()
+	f.voucher.Sale.Begin, f.voucher.Sale.End, f.voucher.Sale.Stock = now.Add(-2*time.Hour), now, 5
+	if prepare != nil {
+		prepare(f)
+	}
+	s := f.service()
+	return f, s
+}
+
+// A voucher is archived once its sale is over by Redis's clock and all its orders are recorded, or where it has none.
+func TestArchive(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		prepare func(*fakeChanges)
+		want    error
+	}{
+		"its sale is over":   {nil, nil},
+		"its sale runs":      {func(f *fakeChanges) { f.voucher.Sale.End = now.Add(time.Millisecond) }, ErrSaleNotOver},
+		"its sale is coming": {func(f *fakeChanges) { f.voucher.Sale = selling().Sale }, ErrSaleNotOver},
+		"off the shelf, its sale would run": {
+			func(f *fakeChanges) { f.voucher.Sale, f.voucher.Status = selling().Sale, OffShelf }, ErrSaleNotOver,
+		},
+		"an order is queued": {func(f *fakeChanges) { f.units-- }, ErrOrdersWait},
+		"Redis is away":      {func(f *fakeChanges) { f.away = true }, errAway},
+		"its sale has left Redis": {
+			func(f *fakeChanges) { f.away, f.voucher.Sale.Retired = true, true }, nil,
+		},
+		"it has no sale": {func(f *fakeChanges) { f.away, f.voucher.Sale = true, nil }, nil},
+		"the ledger says": {
+			func(f *fakeChanges) { f.fails = ErrOrdersWait }, ErrOrdersWait,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, s := archiving(tc.prepare)
+			shown, err := s.SetArchived(t.Context(), Author{AdminID: 7}, f.voucher.ID, true)
+			if !errors.Is(err, tc.want) || shown.IsArchived() != (err == nil) ||
+				f.voucher.IsArchived() != (err == nil) {
+				t.Errorf("%+v, %v, want %v", shown, err, tc.want)
+			}
+			if told := slices.Equal(f.changed, []int64{f.voucher.ID}); told != (err == nil) {
+				t.Errorf("lists were told of %v", f.changed)
+			}
+		})
+	}
+	_, err := newFakeChanges().service().SetArchived(t.Context(), Author{}, 4711, true)
+	if !errors.Is(err, ErrNotFound) {
+		t.Errorf("no voucher: %v", err)
+	}
+}
+
+// The second time changes nothing, in either direction. Restoring does not ask how the sale is.
+func TestArchiveTwice(t *testing.T) {
+	t.Parallel()
+	f, s := archiving(nil)
+	by, id := Author{AdminID: 7}, f.voucher.ID
+	for range 2 {
+		if _, err := s.SetArchived(t.Context(), by, id, true); err != nil || !f.voucher.Archived.Equal(now) {
+			t.Fatalf("archived %v, %v", f.voucher.Archived, err)
+		}
+		s.now = func() time.Time { return now.Add(time.Minute) }
+	}
+	for range 2 {
+		f.units = 3
+		if _, err := s.SetArchived(t.Context(), by, id, false); err != nil || f.voucher.IsArchived() {
+			t.Fatalf("restored: %v, %v", f.voucher.Archived, err)
+		}
+	}
+}
+
+// A sale that is given another window after Redis was asked is not over.
+func TestArchiveMeetsAnotherWindow(t *testing.T) {
+	t.Parallel()
+	f, s := archiving(nil)
+	alter, err := s.archive(t.Context(), f.voucher.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := f.voucher
+	moved := *v.Sale
+	moved.End = now.Add(time.Hour)
+	v.Sale = &moved
+	if err := alter(&v); !errors.Is(err, ErrSaleNotOver) || v.IsArchived() {
+		t.Errorf("archived %v, %v", v.Archived, err)
+	}
+}
+
+// Nothing of an archived voucher changes, however little that would be.
+func TestArchivedIsNotChanged(t *testing.T) {
+	t.Parallel()
+	f, s := archiving(func(f *fakeChanges) { f.voucher.Archived = now })
+	id, by := f.voucher.ID, Author{AdminID: 7}
+	before := f.voucher
+	_, _, changed := s.Change(t.Context(), by, id, Change{Title: new("x")})
+	_, _, sold := s.Change(t.Context(), by, id, Change{End: new(now.Add(time.Hour))})
+	_, _, paused := s.Pause(t.Context(), by, id)
+	_, _, resumed := s.Resume(t.Context(), by, id)
+	for _, err := range []error{changed, sold, paused, resumed} {
+		if !errors.Is(err, ErrArchived) {
+			t.Errorf("error = %v", err)
+		}
+	}
+	if f.voucher.Title != before.Title || f.voucher.Sale.End != before.Sale.End || f.flushes != 0 {
+		t.Errorf("changed to %+v", f.voucher)
+	}
+}
+
+// Both are actions of their own in the audit trail.
+func TestArchiveIsAudited(t *testing.T) {
+	t.Parallel()
+	plain, archived := selling(), selling()
+	archived.Archived = now
+	if got := ActionOf(Differences(plain, archived)); got != Archived {
+		t.Errorf("archiving is %q", got)
+	}
+	if got := ActionOf(Differences(archived, plain)); got != Restored {
+		t.Errorf("restoring is %q", got)
+	}
+}
