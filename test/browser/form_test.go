@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,21 @@ import (
 func (w *window) unfold() {
 	w.tb.Helper()
 	evaluate[bool](w, "document.querySelectorAll('dialog details').forEach(d => { d.open = true; }), true")
+}
+
+// setsTime puts a local time, such as 2026-01-02T20:00:00, into the two fields of a moment.
+func (w *window) setsTime(name, at string) {
+	w.tb.Helper()
+	day, clock, _ := strings.Cut(at, "T")
+	w.sets("#f-"+name, day)
+	w.sets(fmt.Sprintf("[name='%s.clock']", name), clock)
+}
+
+// inHours returns the local time of the page in so many hours.
+func (w *window) inHours(n int) string {
+	w.tb.Helper()
+	return evaluate[string](w, fmt.Sprintf("new Date(Date.now() + %d * 3600e3 - new Date().getTimezoneOffset() * 60e3)"+
+		".toISOString().slice(0, 19)", n))
 }
 
 // escapes presses Escape until no dialog is left: a busy browser may not have given the page the focus yet.
@@ -98,6 +114,14 @@ window.fetch = ((ask) => async (path, options) => {
 	title("")
 	w.enter("#f-title", "A third")
 	w.click("[data-act=cancel]")
+	w.sees("dialog", "Discard what you typed?")
+	w.accessible()
+	w.keys(kb.Escape)
+	w.until("document.querySelectorAll('dialog').length === 1")
+	title("A third")
+	w.click("[data-act=cancel]")
+	w.click("dialog [data-act=yes]")
+	w.seesNo("dialog")
 	w.click("[data-act=create]")
 	title("")
 	w.enter("#f-title", "Somebody else's")
@@ -115,11 +139,13 @@ func TestFormShowsEveryProblem(t *testing.T) {
 	w.click("[data-act=create]")
 	for field, value := range map[string]string{
 		"title": strings.Repeat("n", 256), "payValue": "ten", "actualValue": "0", "stock": "2.5", "perUser": "21",
-		"payWithin": "0", "validDays": "3651", "endTime": "2026-01-01T10:00:00", "beginTime": "2026-01-01T11:00:00",
-		"visibleFrom": "2027-01-01T12:00:00",
+		"payWithin": "0", "validDays": "3651",
 	} {
 		w.sets("#f-"+field, value)
 	}
+	w.setsTime("endTime", "2026-01-01T10:00:00")
+	w.setsTime("beginTime", "2026-01-01T11:00:00")
+	w.setsTime("visibleFrom", "2027-01-01T12:00:00")
 	w.click("details.part summary")
 	w.click(`[name="guards.limits"]`)
 	w.until("document.querySelector('[name=\"guards.limits.perUser.requests\"]').value !== ''")
@@ -128,7 +154,7 @@ func TestFormShowsEveryProblem(t *testing.T) {
 	for field, says := range map[string]string{
 		"title": "has 256 characters", "payValue": "This is not a number", "actualValue": "an amount from 0.01",
 		"stock": "is 2.5, a fraction", "perUser": "a whole number from 1 to 20", "payWithin": "is 0",
-		"validDays": "a whole number from 1 to 3,650", "endTime": "is not after “Begins”",
+		"validDays": "a whole number from 1 to 3,650", "endTime": "This must be later than “Begins”.",
 		"visibleFrom": "is after “Begins”", "guards.limits.perUser.requests": "from 1 to 1,000,000",
 	} {
 		w.sees(problemAt(field), says)

@@ -28,8 +28,7 @@ func TestConsoleGuards(t *testing.T) {
 	} {
 		w.types(name, value)
 	}
-	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * "+
-		"60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	w.setsTime("beginTime", w.inHours(-1))
 	w.click("summary")
 	w.sees("[data-guard=limits]", "10 in 10 s from a user")
 	w.sees("[data-guard=limits]", "Honest buyers: ")
@@ -77,7 +76,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.picture("console-guards-desktop", true)
 
 	w.acts("guards")
-	w.sees("dialog", "Guards of “Guarded”")
+	w.sees("dialog", "Guards against bots of “Guarded”")
 	w.until(`document.querySelector('[name="guards.limits.perUser.requests"]').value === '2' && ` +
 		`document.querySelector('[name="guards.limits.perAddress.requests"]').value === ''`)
 	w.click(`[name="guards.limits"]`)
