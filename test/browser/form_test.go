@@ -130,6 +130,81 @@ window.fetch = ((ask) => async (path, options) => {
 	w.until("!Object.keys(sessionStorage).some(key => key.startsWith('seckill.draft'))")
 }
 
+// TestFormOfMoments checks that times of day are typed with 24 hours, that Ends keeps its distance from Begins, that a
+// price above the value is asked about once, and that it is seen what was created.
+func TestFormOfMoments(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(device{name: "narrow", width: 360, height: 740}.inDark()))
+	w.click("[data-act=create]")
+	w.sees("dialog", "New voucher")
+	for name, value := range map[string]string{"title": "Dear noodles", "payValue": "30", "actualValue": "20", "stock": "5"} {
+		w.sets("#f-"+name, value)
+	}
+	w.sees("[data-dear]", "The price is higher than the value")
+	w.setsTime("beginTime", "2036-01-02T10:00:00")
+	w.setsTime("endTime", "2036-01-02T12:30:00")
+	w.replaces("[name='beginTime.clock']", "23")
+	w.keys(kb.Tab)
+	w.until("document.querySelector(\"[name='beginTime.clock']\").value === '23:00'")
+	w.until("document.querySelector('#f-endTime').value + document.querySelector(\"[name='endTime.clock']\").value === " +
+		"'2036-01-0301:30'")
+	evaluate[bool](w, "document.querySelector('#f-beginTime').scrollIntoView(), true")
+	w.picture("console-form-times-narrow-dark", false)
+	w.replaces("[name='beginTime.clock']", "25:00")
+	w.click("[data-act=save]")
+	w.sees("#f-beginTime-wrong", "a time of day such as 20:00")
+	w.replaces("[name='beginTime.clock']", "2000")
+	w.isRight("beginTime")
+
+	w.keys(kb.Enter)
+	w.sees("dialog", "Sell it for more than it is worth?")
+	w.accessible()
+	w.picture("console-form-dear-narrow-dark", false)
+	w.keys(kb.Escape)
+	w.until("document.querySelectorAll('dialog').length === 1")
+	w.click("[data-act=save]")
+	w.click("dialog [data-act=yes]")
+	w.seesNo("dialog")
+	w.sees("#notice .notice", "Created: the sale begins 2 Jan 2036, 20:00")
+	w.accessible()
+	w.picture("console-created-narrow-dark", false)
+	w.click("#notice .notice")
+	w.seesNo("#notice .notice")
+
+	got := evaluate[string](w, `import('/assets/admin/times.js').then(({ clock }) =>
+  ['20:00', '8', '8.30', '800', '２０：００', '23:59:59', '24:00', '8:60', '8 pm', ''].map(clock).join())`)
+	if want := "20:00,08:00,08:30,08:00,20:00,23:59:59,,,,"; got != want {
+		t.Errorf("times of day are read as %s, want %s", got, want)
+	}
+}
+
+// TestSaleSaysWhatWillHappen checks what decides about the words of a sale's dialogs, and them for a paused sale.
+func TestSaleSaysWhatWillHappen(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	voucher := s.onSale("Noodles for two", 40)
+	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
+	w.sees("[data-guard-line]", "No guard against bots is on.")
+	got := evaluate[string](w, `import('/assets/admin/actions.js').then(({ phaseOf }) => {
+  const at = (minutes) => new Date(minutes * 6e4).toISOString();
+  const sale = (fields) => phaseOf({ status: 1, saleState: 'on_sale', beginTime: at(10), endTime: at(20), ...fields }, 15 * 6e4);
+  return [sale({}), sale({ saleState: 'sold_out' }), sale({ beginTime: at(16) }), sale({ saleState: 'paused', beginTime: at(16) }),
+    sale({ status: 2, saleState: 'paused' }), sale({ stale: true }), sale({ endTime: at(15), status: 2 }), phaseOf({ status: 1 }, 0)].join();
+})`)
+	if want := "running,running,coming,paused,off_shelf,unknown,ended,running"; got != want {
+		t.Errorf("the phases are %s, want %s", got, want)
+	}
+	w.acts("pause")
+	w.click("[data-act=yes]")
+	w.sees("#notice .notice", "The sale is paused.")
+	w.sees(".head .tag", "Paused")
+	w.acts("restock")
+	w.enter("#f-delta", "200")
+	w.sees("dialog", "200 more units: 240 are left then. The sale is paused: they go on sale when you resume it.")
+	w.picture("console-stock-paused-desktop", false)
+}
+
 // TestFormShowsEveryProblem checks that all that the page can know to be wrong is said at once, also in what is folded,
 // and that each problem leads to its field.
 func TestFormShowsEveryProblem(t *testing.T) {

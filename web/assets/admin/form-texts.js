@@ -55,7 +55,7 @@ export const FORM_TEXTS = {
   'field.actualValue': { en: 'Value', zh: '面值' },
   'field.payWithinSeconds': { en: 'To be paid within (seconds)', zh: '支付时限（秒）' },
   'form.payValue': { en: `Price: what buyers pay (${SIGN})`, zh: `售价：买家支付（${SIGN}）` },
-  'form.actualValue': { en: `Value: what it is worth in the shop (${SIGN})`, zh: `面值：到店可抵金额（${SIGN}）` },
+  'form.actualValue': { en: `Value: what it is worth (${SIGN})`, zh: `面值：到店可抵金额（${SIGN}）` },
   'form.unpayable': { en: 'No payment provider is configured: orders of a voucher with a price cannot be paid.', zh: '未配置支付渠道：有售价的优惠券，其订单将无法支付。' },
   'form.payWithin': { en: 'To be paid within (minutes)', zh: '支付时限（分钟）' },
   'field.redeemable': { en: 'Redeemed by code', zh: '凭券码核销' },

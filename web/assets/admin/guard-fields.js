@@ -178,7 +178,7 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
     </div>
     ${!SIGNS && html`<p class="note">${t('guards.unsigned')}</p>`}
     ${(begun ? BEGUN : Object.keys(GUARDS)).filter(can).map((guard) => html`<${Guard} key=${guard} guard=${guard} on=${on[guard]} turn=${turn}
-      late=${guard === 'tickets' && begun && overAt(settings?.tickets ? settings : proposed, begin) <= now} settings=${settings?.[guard]} proposed=${proposed?.[guard]} draft=${draft} wrong=${wrong} words=${words} />`)}
+      late=${Boolean(begun && (guard === 'units' || guard === 'tickets' && overAt(settings?.tickets ? settings : proposed, begin) <= now))} settings=${settings?.[guard]} proposed=${proposed?.[guard]} draft=${draft} wrong=${wrong} words=${words} />`)}
   </div>`;
 }
 
@@ -191,7 +191,8 @@ function Guard({ guard, on, turn, late, settings, proposed, draft, wrong, words 
   return html`<div class="guard" data-guard=${guard}>
     <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${() => turn(guard, !on)} /> <span><b>${t(`guard.${guard}`)}</b>${t('colon')}${t(`guard.${guard}.switch`)}</span></label>
     <div class="field-hint" id=${`f-${name}-hint`}>
-      ${late && html`<p class="note warn" data-late>${t('guard.tickets.late', { n: Math.ceil((settings ?? proposed).delayMs / 1000) })}</p>`}
+      ${late && guard === 'tickets' && html`<p class="note warn" data-late>${t('guard.tickets.late', { n: Math.ceil((settings ?? proposed).delayMs / 1000) })}</p>`}
+      ${late && guard === 'units' && !settings && html`<p data-late>${t('guard.units.late')}</p>`}
       <p>${t('guard.stops', { what: t(`guard.${guard}.stops`) })}</p>
       <p>${t('guard.costs', { what: t(`guard.${guard}.costs`) })}</p>
       ${values && html`<p>${t('guard.proposed', { values })}</p>`}

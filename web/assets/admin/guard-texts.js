@@ -86,6 +86,7 @@ export const GUARD_TEXTS = {
   'guard.units.switch': { en: 'spread the units over many addresses', zh: '将名额分散到更多地址' },
   'guard.units.stops': { en: 'one machine with many accounts that takes them all.', zh: '一台机器用大量账号抢光名额。' },
   'guard.units.costs': { en: 'people behind one shared address may find their share gone while others can still buy.', zh: '共用同一地址的人可能因份额用尽而无法购买，而其他人仍可购买。' },
+  'guard.units.late': { en: 'The sale runs: what is sold before this is turned on does not count.', zh: '活动已开始：开启之前售出的不计入份额。' },
   'guard.units.perAddress.is': { en: '{n} units for an address', zh: '单地址 {n} 份' },
   'guard.units.perNetwork.is': { en: '{n} for a network', zh: '单网段 {n} 份' },
   'guard.units.shared.is': { en: 'without a share: {n}', zh: '不受限制：{n}' },
