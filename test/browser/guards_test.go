@@ -112,9 +112,9 @@ func TestConsoleGuards(t *testing.T) {
 	}, nil)
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
-	w.sees("#notice .notice", "Guards against bots: ")
+	w.sees("#notice .notice", "On now: Cool-down (dry run), Tickets, Challenge. Off now: Limits.")
 	w.until(cells("limits") + " === 'Off,30,0'")
-	w.sees("[data-guard-line]", "Tickets, Cool-down (dry run)")
+	w.sees("[data-guard-line]", "Guards against bots: Conditions, Cool-down (dry run), Tickets, Challenge.")
 	w.sees("[data-guards] [data-guard=tickets]", "All moments are over")
 	w.sees("[data-guards] [data-guard=conditions]", "On") // the dialog sent only its own changes
 	w.sees("[data-guards] [data-guard=coolDown]", "Dry run")

@@ -9,6 +9,8 @@ export const GUARD_TEXTS = {
   'guards.unreadable': { en: 'The stored guard settings cannot be read, so the sale runs without them: please set them again.', zh: '防护设置无法读取，当前未生效，请重新设置。' },
   'guards.on': { en: 'Guards against bots: {names}.', zh: '防刷：{names}。' },
   'guards.on.dryRun': { en: '{name} (dry run)', zh: '{name}（试运行）' },
+  'said.guards.on': { en: 'On now: {names}.', zh: '已开启：{names}。' },
+  'said.guards.off': { en: 'Off now: {names}.', zh: '已关闭：{names}。' },
   'guards.on.none': { en: 'No guard against bots is on.', zh: '未开启任何防刷措施。' },
   'guards.unsigned': { en: 'Tickets and Challenge cannot be turned on here: they need the setting SECKILL_GUARD_SECRET on all instances.', zh: '抢购凭证与工作量证明无法开启：需在所有实例上设置 SECKILL_GUARD_SECRET。' },
   colon: { en: ': ', zh: '：' },

@@ -32,7 +32,7 @@ export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }
     setSending(false);
     if (answer.success) {
       draft.drop();
-      announceChange(answer, t, guardLine({ ...settings, ...read.guards }, words));
+      announceChange(answer, t, turned(read.guards, words));
       onClose();
       return onDone();
     }
@@ -54,11 +54,21 @@ export function GuardsDialog({ voucher, guards, client, words, onClose, onDone }
   <//>`;
 }
 
+/** The names of the guards that are on. @param {any} settings @param {import('../words.js').Words} words */
+const namesOn = (settings, { t }) => Object.keys(GUARDS).filter((guard) => settings?.[guard])
+  .map((guard) => (settings[guard].dryRun ? t('guards.on.dryRun', { name: t(`guard.${guard}`) }) : t(`guard.${guard}`))).join(t('comma'));
+
 /** Which guards of a sale are on, in one line. @param {any} settings @param {import('../words.js').Words} words */
-export function guardLine(settings, { t }) {
-  const on = Object.keys(GUARDS).filter((guard) => settings?.[guard]);
-  const names = on.map((guard) => (settings[guard].dryRun ? t('guards.on.dryRun', { name: t(`guard.${guard}`) }) : t(`guard.${guard}`)));
-  return t(on.length === 0 ? 'guards.on.none' : 'guards.on', { names: names.join(t('comma')) });
+export function guardLine(settings, words) {
+  const names = namesOn(settings, words);
+  return words.t(names ? 'guards.on' : 'guards.on.none', { names });
+}
+
+/** What was done to guards; of the others somebody else may have changed some since. @param {any} changes @param {import('../words.js').Words} words */
+function turned(changes, words) {
+  const { t } = words;
+  const on = namesOn(changes, words), off = Object.keys(changes).filter((guard) => !changes[guard]).map((guard) => t(`guard.${guard}`)).join(t('comma'));
+  return [on && t('said.guards.on', { names: on }), off && t('said.guards.off', { names: off })].filter(Boolean).join(' ');
 }
 
 /** What the guards of a sale did. begin is when it begins, if the sale is still of interest. @param {any} props */
