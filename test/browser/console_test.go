@@ -384,6 +384,8 @@ func TestConsoleCopy(t *testing.T) {
 	w.until("new Date(document.querySelector('#f-beginTime').value + 'T' + " +
 		"document.getElementsByName('beginTime.clock')[0].value) > Date.now()")
 	w.until("document.querySelector('[name=redeemable]').checked") // by default, and as the sale that is copied
+	w.until("document.querySelector('[data-guard=limits]') !== null")
+	w.seesNo("[data-guard=tickets]") // which the service could not sign
 	w.click("[name=redeemable]")
 	w.sees("dialog", "Paid orders have no code")
 	w.click("[name=redeemable]")

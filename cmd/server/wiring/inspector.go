@@ -179,7 +179,8 @@ func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	}
 	s := &preflight.Sale{
 		VoucherID: v.ID, Issued: v.Sale.Issued, Price: v.PayValue, Worth: v.ActualValue,
-		Begin: v.Sale.Begin, End: v.Sale.End, OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
+		Begin: v.Sale.Begin, End: v.Sale.End, OffShelf: v.Status != voucher.OnShelf,
+		Paused: v.Sale.Paused, Retired: v.Sale.Retired,
 	}
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err

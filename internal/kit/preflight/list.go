@@ -36,7 +36,8 @@ func (f *Facts) ofSale(now time.Time) []Line {
 	case f.Sale == nil:
 		return nil
 	}
-	return append([]Line{f.Sale.window(now), f.Sale.units(), f.Sale.price(), f.payment(), f.Sale.changed(now)}, f.Sale.More...)
+	s := f.Sale
+	return append([]Line{s.window(now), s.units(), s.price(), f.payment(), s.changed(now)}, s.More...)
 }
 
 func (f *Facts) ofLedger() []Line {

@@ -22,7 +22,8 @@ func good() Facts {
 		},
 		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16,
 		HasProvider: true, Sale: &Sale{
-			VoucherID: 7, Issued: 5000, Price: 1000, Worth: 1000, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
+			VoucherID: 7, Issued: 5000, Price: 1000, Worth: 1000,
+			Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
 		},
 	}
 }

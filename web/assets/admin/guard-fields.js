@@ -191,7 +191,7 @@ function Guard({ guard, on, turn, late, settings, proposed, draft, wrong, words 
   return html`<div class="guard" data-guard=${guard}>
     <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${() => turn(guard, !on)} /> <span><b>${t(`guard.${guard}`)}</b>${t('colon')}${t(`guard.${guard}.switch`)}</span></label>
     <div class="field-hint" id=${`f-${name}-hint`}>
-      ${late && guard === 'tickets' && html`<p class="note warn" data-late>${t('guard.tickets.late', { n: Math.ceil((settings ?? proposed).delayMs / 1000) })}</p>`}
+      ${late && guard === 'tickets' && html`<p class="note warn" data-late>${settings ? t('guard.tickets.over') : t('guard.tickets.late', { n: Math.ceil(proposed.delayMs / 1000) })}</p>`}
       ${late && guard === 'units' && !settings && html`<p data-late>${t('guard.units.late')}</p>`}
       <p>${t('guard.stops', { what: t(`guard.${guard}.stops`) })}</p>
       <p>${t('guard.costs', { what: t(`guard.${guard}.costs`) })}</p>

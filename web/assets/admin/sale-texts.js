@@ -54,7 +54,7 @@ export const SALE_TEXTS = {
   'says.unshelve.any': { en: 'It disappears from the shop, and nobody can buy it. Orders stay as they are.', zh: '将从店铺中移除且无法购买，已有订单不受影响。' },
   'ask.shelve': { en: 'Put “{title}” on the shelf?', zh: '上架“{title}”？' },
   'says.shelve.any': { en: 'The shop shows it, and it can be bought.', zh: '店铺将展示该券，可以购买。' },
-  'says.shelve.running': { en: 'The shop shows it, and it can be bought at once while units are left.', zh: '店铺将展示该券，有库存时可立即购买。' },
+  'says.shelve.running': { en: 'The shop shows it. Unless its sale is paused, it can be bought at once while units are left.', zh: '店铺将展示该券。除非活动已暂停，有库存时可立即购买。' },
   'says.shelve.coming': { en: 'The shop shows it. Its sale begins {time}.', zh: '店铺将展示该券，活动于 {time} 开始。' },
   'says.shelve.paused': { en: 'The shop shows it. Its sale is paused: nobody can buy until you resume it.', zh: '店铺将展示该券。活动已暂停，恢复之前无法购买。' },
   'says.shelve.ended': { en: 'The shop shows it. Its sale has ended, so nobody can buy it.', zh: '店铺将展示该券。活动已结束，无法购买。' },
