@@ -123,7 +123,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.sees("[data-guards]", "127.0.0.0/24")
 	w.accessible()
 	w.visit(s.url("/admin#/audit"))
-	w.sees("tr[data-action=change]", "Limits On: 2 in 60 s from a user")
+	w.sees("tr[data-action=change]", "Limits On: 1,000,000 in 10 s from a network, 2 in 60 s")
 	w.until("!document.querySelector('main').innerText.includes('{')") // in words
 	w.picture("console-guards-audit-desktop", false)
 
