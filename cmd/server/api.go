@@ -16,6 +16,7 @@ import (
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/redisstore/inspect"
+	"seckill/internal/voucher/guards"
 	"seckill/web"
 )
 
@@ -136,7 +137,8 @@ func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 			Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 			Currency: p.cfg.Payment.Currency,
 			NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
-			Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+			NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
+			Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 		})
 		if err != nil {
 			return nil, err

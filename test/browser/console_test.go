@@ -179,8 +179,7 @@ func TestConsoleSale(t *testing.T) {
 	} {
 		w.replaces("#f-"+field, value)
 	}
-	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * "+
-		"60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	w.setsTime("beginTime", w.inHours(-1))
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees("h1", "100 for 10")
@@ -382,28 +381,30 @@ func TestConsoleCopy(t *testing.T) {
 	w.sees("dialog", "New voucher")
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
-	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
+	w.until("new Date(document.querySelector('#f-beginTime').value + 'T' + " +
+		"document.getElementsByName('beginTime.clock')[0].value) > Date.now()")
 	w.until("document.querySelector('[name=redeemable]').checked") // by default, and as the sale that is copied
+	w.until("document.querySelector('[data-guard=limits]') !== null")
+	w.seesNo("[data-guard=tickets]") // which the service could not sign
 	w.click("[name=redeemable]")
 	w.sees("dialog", "Paid orders have no code")
 	w.click("[name=redeemable]")
 	w.sees("#f-validUntil", "")
-	evaluate[bool](w, `(() => {
-  const at = (hours) => new Date(Date.now() + hours * 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19);
-  document.querySelector('#f-beginTime').value = at(3);
-  document.querySelector('#f-endTime').value = at(4);
-  document.querySelector('#f-visibleFrom').value = at(5);
-  document.querySelector('#f-validUntil').value = at(48);
-  return true; })()`)
+	begin := w.inHours(3)
+	for name, at := range map[string]string{
+		"beginTime": begin, "visibleFrom": w.inHours(5), "validUntil": w.inHours(48),
+	} {
+		w.setsTime(name, at)
+	}
+	w.setsTime("endTime", w.inHours(4))
 	w.click("[data-act=save]")
 	w.sees("#f-visibleFrom-wrong", "is after “Begins”")
 	w.sees("#f-visibleFrom-wrong", "(a time not after "+
-		evaluate[string](w, "new Date(document.querySelector('#f-beginTime').value).toLocaleString('en-GB', "+
+		evaluate[string](w, "new Date("+quoted(begin)+").toLocaleString('en-GB', "+
 			"{dateStyle: 'medium', timeStyle: 'long'})")+")")
 	w.accessible()
 	w.picture("console-copy-desktop", false)
-	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = new Date(Date.now() + 2 * 3600e3 - new "+
-		"Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19), true")
+	w.setsTime("visibleFrom", w.inHours(2))
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(".head", "hidden until")
@@ -420,7 +421,7 @@ func TestConsoleCopy(t *testing.T) {
 		t.Errorf("a buyer who wants to buy it: %d", status)
 	}
 	w.acts("edit")
-	evaluate[bool](w, "document.querySelector('#f-visibleFrom').value = '', true")
+	w.setsTime("visibleFrom", "")
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.until("!document.querySelector('.head').innerText.includes('hidden until')")
@@ -453,7 +454,8 @@ func TestConsoleTemplates(t *testing.T) {
   return from.dispatchEvent(new Event('change', { bubbles: true })); })()`)
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
-	w.until("new Date(document.querySelector('#f-beginTime').value) > Date.now()")
+	w.until("new Date(document.querySelector('#f-beginTime').value + 'T' + " +
+		"document.getElementsByName('beginTime.clock')[0].value) > Date.now()")
 	w.click("[data-act=delete-template]")
 	w.sees("dialog + dialog #template-title", "Delete the template “Friday evening”?")
 	w.accessible()

@@ -44,10 +44,8 @@ func TestFirstHour(t *testing.T) {
 		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = '', true", field))
 		console.enter("#f-"+field, value)
 	}
-	for field, hours := range map[string]int{"beginTime": 24, "endTime": 26} {
-		evaluate[bool](console, fmt.Sprintf("document.querySelector('#f-%s').value = new Date(Date.now() + %d * "+
-			"3600e3).toISOString().slice(0, 19), true", field, hours))
-	}
+	console.setsTime("beginTime", console.inHours(24))
+	console.setsTime("endTime", console.inHours(26))
 	console.click("[data-act=save]")
 	console.sees(".tag", "Not started")
 	step("a sale for tomorrow is created")

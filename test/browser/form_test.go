@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,21 @@ import (
 func (w *window) unfold() {
 	w.tb.Helper()
 	evaluate[bool](w, "document.querySelectorAll('dialog details').forEach(d => { d.open = true; }), true")
+}
+
+// setsTime puts a local time, such as 2026-01-02T20:00:00, into the two fields of a moment.
+func (w *window) setsTime(name, at string) {
+	w.tb.Helper()
+	day, clock, _ := strings.Cut(at, "T")
+	w.sets("#f-"+name, day)
+	w.sets(fmt.Sprintf("[name='%s.clock']", name), clock)
+}
+
+// inHours returns the local time of the page in so many hours.
+func (w *window) inHours(n int) string {
+	w.tb.Helper()
+	return evaluate[string](w, fmt.Sprintf("new Date(Date.now() + %d * 3600e3 - new Date().getTimezoneOffset() * 60e3)"+
+		".toISOString().slice(0, 19)", n))
 }
 
 // escapes presses Escape until no dialog is left: a busy browser may not have given the page the focus yet.
@@ -98,12 +114,97 @@ window.fetch = ((ask) => async (path, options) => {
 	title("")
 	w.enter("#f-title", "A third")
 	w.click("[data-act=cancel]")
+	w.sees("dialog", "Discard what you typed?")
+	w.accessible()
+	w.keys(kb.Escape)
+	w.until("document.querySelectorAll('dialog').length === 1")
+	title("A third")
+	w.click("[data-act=cancel]")
+	w.click("dialog [data-act=yes]")
+	w.seesNo("dialog")
 	w.click("[data-act=create]")
 	title("")
 	w.enter("#f-title", "Somebody else's")
 	w.keys(kb.Escape)
 	w.click("[data-act=sign-out]")
 	w.until("!Object.keys(sessionStorage).some(key => key.startsWith('seckill.draft'))")
+}
+
+// TestFormOfMoments checks that times of day are typed with 24 hours, that Ends keeps its distance from Begins, that a
+// price above the value is asked about once, and that it is seen what was created.
+func TestFormOfMoments(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(device{name: "narrow", width: 360, height: 740}.inDark()))
+	w.click("[data-act=create]")
+	w.sees("dialog", "New voucher")
+	for name, value := range map[string]string{
+		"title": "Dear noodles", "payValue": "30", "actualValue": "20", "stock": "5",
+	} {
+		w.sets("#f-"+name, value)
+	}
+	w.sees("[data-dear]", "The price is higher than the value")
+	w.setsTime("beginTime", "2036-01-02T10:00:00")
+	w.setsTime("endTime", "2036-01-02T12:30:00")
+	w.replaces("[name='beginTime.clock']", "23")
+	w.keys(kb.Tab)
+	w.until("document.querySelector(\"[name='beginTime.clock']\").value === '23:00'")
+	w.until("document.querySelector('#f-endTime').value === '2036-01-03' && " +
+		"document.querySelector(\"[name='endTime.clock']\").value === '01:30'")
+	evaluate[bool](w, "document.querySelector('#f-beginTime').scrollIntoView(), true")
+	w.picture("console-form-times-narrow-dark", false)
+	w.replaces("[name='beginTime.clock']", "25:00")
+	w.click("[data-act=save]")
+	w.sees("#f-beginTime-wrong", "a time of day such as 20:00")
+	w.replaces("[name='beginTime.clock']", "2000")
+	w.isRight("beginTime")
+
+	w.keys(kb.Enter)
+	w.sees("dialog", "Sell it for more than it is worth?")
+	w.accessible()
+	w.picture("console-form-dear-narrow-dark", false)
+	w.keys(kb.Escape)
+	w.until("document.querySelectorAll('dialog').length === 1")
+	w.click("[data-act=save]")
+	w.click("dialog [data-act=yes]")
+	w.seesNo("dialog")
+	w.sees("#notice .notice", "Created: the sale begins 2 Jan 2036, 20:00")
+	w.accessible()
+	w.picture("console-created-narrow-dark", false)
+	w.click("#notice .notice")
+	w.seesNo("#notice .notice")
+
+	got := evaluate[string](w, `import('/assets/admin/times.js').then(({ clock }) =>
+  ['20:00', '8', '8.30', '800', '２０：００', '23:59:59', '24:00', '8:60', '8 pm', ''].map(clock).join())`)
+	if want := "20:00,08:00,08:30,08:00,20:00,23:59:59,,,,"; got != want {
+		t.Errorf("times of day are read as %s, want %s", got, want)
+	}
+}
+
+// TestSaleSaysWhatWillHappen checks what decides about the words of a sale's dialogs, and them for a paused sale.
+func TestSaleSaysWhatWillHappen(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	voucher := s.onSale("Noodles for two", 40)
+	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
+	w.sees("[data-guard-line]", "No guard against bots is on.")
+	got := evaluate[string](w, `import('/assets/admin/actions.js').then(({ phaseOf }) => {
+  const at = (minutes) => new Date(minutes * 6e4).toISOString();
+  const sale = (fields) => phaseOf({ status: 1, saleState: 'on_sale', beginTime: at(10), endTime: at(20), ...fields }, 15 * 6e4);
+  return [sale({}), sale({ saleState: 'sold_out' }), sale({ beginTime: at(16) }), sale({ saleState: 'paused', beginTime: at(16) }),
+    sale({ status: 2, saleState: 'paused' }), sale({ stale: true }), sale({ endTime: at(15), status: 2 }), phaseOf({ status: 1 }, 0)].join();
+})`)
+	if want := "running,running,coming,paused,off_shelf,unknown,ended,running"; got != want {
+		t.Errorf("the phases are %s, want %s", got, want)
+	}
+	w.acts("pause")
+	w.click("[data-act=yes]")
+	w.sees("#notice .notice", "The sale is paused.")
+	w.sees(".head .tag", "Paused")
+	w.acts("restock")
+	w.enter("#f-delta", "200")
+	w.sees("dialog", "200 more units: 240 are left then. The sale is paused: they go on sale when you resume it.")
+	w.picture("console-stock-paused-desktop", false)
 }
 
 // TestFormShowsEveryProblem checks that all that the page can know to be wrong is said at once, also in what is folded,
@@ -115,11 +216,13 @@ func TestFormShowsEveryProblem(t *testing.T) {
 	w.click("[data-act=create]")
 	for field, value := range map[string]string{
 		"title": strings.Repeat("n", 256), "payValue": "ten", "actualValue": "0", "stock": "2.5", "perUser": "21",
-		"payWithin": "0", "validDays": "3651", "endTime": "2026-01-01T10:00:00", "beginTime": "2026-01-01T11:00:00",
-		"visibleFrom": "2027-01-01T12:00:00",
+		"payWithin": "0", "validDays": "3651",
 	} {
 		w.sets("#f-"+field, value)
 	}
+	w.setsTime("endTime", "2026-01-01T10:00:00")
+	w.setsTime("beginTime", "2026-01-01T11:00:00")
+	w.setsTime("visibleFrom", "2027-01-01T12:00:00")
 	w.click("details.part summary")
 	w.click(`[name="guards.limits"]`)
 	w.until("document.querySelector('[name=\"guards.limits.perUser.requests\"]').value !== ''")
@@ -128,7 +231,7 @@ func TestFormShowsEveryProblem(t *testing.T) {
 	for field, says := range map[string]string{
 		"title": "has 256 characters", "payValue": "This is not a number", "actualValue": "an amount from 0.01",
 		"stock": "is 2.5, a fraction", "perUser": "a whole number from 1 to 20", "payWithin": "is 0",
-		"validDays": "a whole number from 1 to 3,650", "endTime": "is not after “Begins”",
+		"validDays": "a whole number from 1 to 3,650", "endTime": "This must be later than “Begins”.",
 		"visibleFrom": "is after “Begins”", "guards.limits.perUser.requests": "from 1 to 1,000,000",
 	} {
 		w.sees(problemAt(field), says)

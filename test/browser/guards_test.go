@@ -28,8 +28,7 @@ func TestConsoleGuards(t *testing.T) {
 	} {
 		w.types(name, value)
 	}
-	evaluate[bool](w, "(() => { const at = new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * "+
-		"60e3).toISOString().slice(0, 19); document.querySelector('#f-beginTime').value = at; return true; })()")
+	w.setsTime("beginTime", w.inHours(-1))
 	w.click("summary")
 	w.sees("[data-guard=limits]", "10 in 10 s from a user")
 	w.sees("[data-guard=limits]", "Honest buyers: ")
@@ -77,10 +76,13 @@ func TestConsoleGuards(t *testing.T) {
 	w.picture("console-guards-desktop", true)
 
 	w.acts("guards")
-	w.sees("dialog", "Guards of “Guarded”")
+	w.sees("dialog", "Guards against bots of “Guarded”")
 	w.until(`document.querySelector('[name="guards.limits.perUser.requests"]').value === '2' && ` +
 		`document.querySelector('[name="guards.limits.perAddress.requests"]').value === ''`)
 	w.click(`[name="guards.limits"]`)
+	w.until("[...document.querySelectorAll('dialog [data-guard]')].map(g => g.dataset.guard).join() === " +
+		"'limits,conditions,coolDown,units,challenge,tickets'") // those first that help a sale which has begun
+	w.sees("[data-guard=tickets] [data-late]", "Too late to help by itself")
 	w.click(`[name="guards.challenge"]`)
 	w.until(`document.querySelector('[name="guards.tickets"]').checked`) // a challenge is solved for a ticket
 	w.click(`[name="guards.tickets"]`)
@@ -96,6 +98,7 @@ func TestConsoleGuards(t *testing.T) {
 	w.enter("#f-crowd", "10000")
 	w.click("[data-act=propose]")
 	w.sees(".guards", "a delay of 20 s")
+	w.sees(".guards", "no guard was turned on")
 	w.until(`document.querySelector('[name="guards.tickets.delayMs"]').value === '20000'`)
 	w.click(`[name="guards.coolDown"]`)
 	w.click(`[name="guards.coolDown.dryRun"]`)
@@ -109,8 +112,10 @@ func TestConsoleGuards(t *testing.T) {
 	}, nil)
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
+	w.sees("#notice .notice", "On now: Cool-down (dry run), Tickets, Challenge. Off now: Limits.")
 	w.until(cells("limits") + " === 'Off,30,0'")
-	w.sees("[data-guards] [data-guard=tickets]", "On")
+	w.sees("[data-guard-line]", "Guards against bots: Conditions, Cool-down (dry run), Tickets, Challenge.")
+	w.sees("[data-guards] [data-guard=tickets]", "All moments are over")
 	w.sees("[data-guards] [data-guard=conditions]", "On") // the dialog sent only its own changes
 	w.sees("[data-guards] [data-guard=coolDown]", "Dry run")
 	w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
@@ -118,7 +123,9 @@ func TestConsoleGuards(t *testing.T) {
 	w.sees("[data-guards]", "127.0.0.0/24")
 	w.accessible()
 	w.visit(s.url("/admin#/audit"))
-	w.sees("tr[data-action=change]", "Guards")
+	w.sees("tr[data-action=change]", "Limits On: 1,000,000 in 10 s from a network, 2 in 60 s")
+	w.until("!document.querySelector('main').innerText.includes('{')") // in words
+	w.picture("console-guards-audit-desktop", false)
 
 	zh := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(phone().in("zh-CN").inDark()))
 	zh.sees("[data-guards] [data-guard=tickets]", "开启")

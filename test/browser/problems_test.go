@@ -22,15 +22,15 @@ func TestProblemsInChinese(t *testing.T) {
 		w.enter("#f-"+field, value)
 	}
 	w.sets("#f-payWithin", "100000")
-	w.sets("#f-endTime", "2026-01-01T10:00:00")
-	w.sets("#f-beginTime", "2026-01-01T11:00:00")
+	w.setsTime("endTime", "2026-01-01T10:00:00")
+	w.setsTime("beginTime", "2026-01-01T11:00:00")
 	w.click("[data-act=save]")
 	w.sees("#f-title-wrong", "共 256 个字符")
 	w.sees("#f-payValue-wrong", "当前为 2,000,000,000（")
 	w.sees("#f-stock-wrong", "当前为 400,000,000（1 到 100,000,000 的整数）")
 	w.sees("#f-payWithin-wrong", "当前为 100,000（")
 	w.sees("#f-payWithin-wrong", "43,200）")
-	w.sees("#f-endTime-wrong", "不晚于“开始时间”（晚于“开始时间”）")
+	w.sees("#f-endTime-wrong", "须晚于“开始时间”。")
 	w.accessible()
 	w.picture("console-form-wrong-dark-zh-desktop", false)
 }

@@ -74,12 +74,8 @@ func TestTimesThatClocksSkip(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop().at("Europe/Berlin")))
 	w.click("[data-act=create]")
-	set := func(name, value string) {
-		evaluate[bool](w, fmt.Sprintf(`(() => { const f = document.querySelector('#f-%s'); f.value = '%s';
-  return f.dispatchEvent(new Event('input', { bubbles: true })); })()`, name, value))
-	}
-	set("beginTime", "2036-03-30T02:30:00") // put forward from 2 to 3
-	set("endTime", "2036-03-30T03:00:00")
+	w.setsTime("beginTime", "2036-03-30T02:30:00") // put forward from 2 to 3
+	w.setsTime("endTime", "2036-03-30T03:00:00")
 	w.click("[data-act=save]")
 	w.sees("#f-beginTime-wrong", "This time does not exist")
 	w.seesNo("#f-endTime-wrong")

@@ -54,13 +54,13 @@ func TestCorrectedField(t *testing.T) {
 	}
 	w.until("document.querySelector('dialog .field-problem[role=status]').textContent === ''")
 
-	w.sets("#f-endTime", "2026-01-01T10:00:00")
-	w.sets("#f-beginTime", "2026-01-01T11:00:00")
+	w.setsTime("endTime", "2026-01-01T10:00:00")
+	w.setsTime("beginTime", "2026-01-01T11:00:00")
 	w.unfold()
 	w.enter("#f-visibleFrom", "0102")
 	w.click("[data-act=save]")
-	w.sees("#f-visibleFrom-wrong", "This time is not complete.")
-	w.sets("#f-visibleFrom", "")
+	w.sees("#f-visibleFrom-wrong", "This time is not complete: it needs a day")
+	w.setsTime("visibleFrom", "")
 	w.isRight("visibleFrom")
 	w.click("[data-act=save]")
 	w.sees("#f-endTime-wrong", "“Begins”") // the field's label
@@ -71,11 +71,9 @@ func TestCorrectedField(t *testing.T) {
 	w.click("[data-act=save]") // the same error appears again
 	w.until("window.alerts.length > 0")
 	w.sees("#f-endTime-wrong", "“Begins”")
-	w.sets("#f-beginTime", evaluate[string](w,
-		"new Date(Date.now() - 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
+	w.setsTime("beginTime", w.inHours(-1))
 	w.isRight("endTime")
-	w.sets("#f-endTime", evaluate[string](w,
-		"new Date(Date.now() + 3600e3 - new Date().getTimezoneOffset() * 60e3).toISOString().slice(0, 19)"))
+	w.setsTime("endTime", w.inHours(1))
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 	w.sees(tile("stock"), "9,007,199")
@@ -83,7 +81,7 @@ func TestCorrectedField(t *testing.T) {
 
 	w.acts("restock")
 	w.enter("#f-delta", "-10,000,000")
-	w.sees("dialog", "10,000,000 units are taken")
+	w.sees("dialog", "10,000,000 units are removed")
 	w.click("[data-act=yes]")
 	w.sees("#f-delta-wrong", "only 9,007,199 are left")
 	w.replaces("#f-delta", "-1000")

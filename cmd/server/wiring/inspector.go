@@ -178,8 +178,9 @@ func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 		return nil, voucher.ErrNotSeckill
 	}
 	s := &preflight.Sale{
-		VoucherID: v.ID, Issued: v.Sale.Issued, Costs: v.PayValue > 0, Begin: v.Sale.Begin, End: v.Sale.End,
-		OffShelf: v.Status != voucher.OnShelf, Paused: v.Sale.Paused, Retired: v.Sale.Retired,
+		VoucherID: v.ID, Issued: v.Sale.Issued, Price: v.PayValue, Worth: v.ActualValue,
+		Begin: v.Sale.Begin, End: v.Sale.End, OffShelf: v.Status != voucher.OnShelf,
+		Paused: v.Sale.Paused, Retired: v.Sale.Retired,
 	}
 	if s.Changes, err = i.changes(ctx, id); err != nil {
 		return nil, err

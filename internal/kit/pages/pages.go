@@ -21,7 +21,7 @@ const (
 )
 
 // Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
-// {{.NoProvider}}, {{.NoCodes}}, {{.Currency}}, {{.Name}}, {{.ProvidersText}}.
+// {{.NoProvider}}, {{.NoCodes}}, {{.NoTickets}}, {{.Currency}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
@@ -29,6 +29,8 @@ type Site struct {
 	NoProvider bool
 	// NoCodes: no order has a code that a till redeems.
 	NoCodes bool
+	// NoTickets: there is no secret by which tickets and challenges are signed.
+	NoTickets bool
 	// Currency is that of all amounts, a code of ISO 4217.
 	Currency string
 	// Providers are by whom users sign in; none: by a token.

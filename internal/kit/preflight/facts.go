@@ -61,7 +61,8 @@ type Instance struct {
 type Sale struct {
 	VoucherID  int64
 	Issued     int64
-	Costs      bool // the voucher has a price
+	Price      int64 // cents, of one unit
+	Worth      int64 // cents, of one unit's coupon
 	Begin, End time.Time
 	OffShelf   bool
 	Paused     bool

@@ -36,7 +36,8 @@ func (f *Facts) ofSale(now time.Time) []Line {
 	case f.Sale == nil:
 		return nil
 	}
-	return append([]Line{f.Sale.window(now), f.Sale.units(), f.payment(), f.Sale.changed(now)}, f.Sale.More...)
+	s := f.Sale
+	return append([]Line{s.window(now), s.units(), s.price(), f.payment(), s.changed(now)}, s.More...)
 }
 
 func (f *Facts) ofLedger() []Line {
@@ -94,15 +95,29 @@ func (s *Sale) units() Line {
 		Say("server reconcile -voucher %s shows the sums", "server reconcile -voucher %s 可查看明细", s.id()))
 }
 
+// price warns if buyers pay more than the coupon is worth. A shop may mean it; neither can be changed.
+func (s *Sale) price() Line {
+	what := Say("it costs no more than it is worth", "售价不高于面值")
+	if s.Price > s.Worth {
+		what = Say("buyers pay %s for what is worth %s", "售价 %s 高于面值 %s", amount(s.Price), amount(s.Worth))
+	}
+	return NewLine("sale.price", Worse(false, s.Price > s.Worth), what,
+		Say("if that is not meant, call it off and create it again: neither can be changed",
+			"如非有意，请取消活动并重新创建：两者均不可修改"))
+}
+
+// amount returns cents as an amount without its currency.
+func amount(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
+
 func (f *Facts) payment() Line {
 	what := Say("a payment provider is configured; it is not asked here", "已配置支付渠道（此处不向其查询）")
 	switch {
-	case !f.Sale.Costs:
+	case f.Sale.Price == 0:
 		what = Say("it costs nothing", "免费，无需支付")
 	case !f.HasProvider:
 		what = Say("it has a price, and nobody takes money", "有价格，但未配置支付渠道")
 	}
-	return NewLine("payment.provider", Worse(f.Sale.Costs && !f.HasProvider, false), what,
+	return NewLine("payment.provider", Worse(f.Sale.Price > 0 && !f.HasProvider, false), what,
 		Say("set SECKILL_PAYMENT_PROVIDER on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDER"))
 }
 

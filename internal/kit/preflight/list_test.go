@@ -22,7 +22,8 @@ func good() Facts {
 		},
 		Instances: []Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16,
 		HasProvider: true, Sale: &Sale{
-			VoucherID: 7, Issued: 5000, Costs: true, Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
+			VoucherID: 7, Issued: 5000, Price: 1000, Worth: 1000,
+			Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
 		},
 	}
 }
@@ -82,10 +83,13 @@ func TestList(t *testing.T) {
 		"units missing": {
 			func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", No, "redis_wrong: +3",
 		},
+		"dearer than its worth": {
+			func(f *Facts) { f.Sale.Price = 1001 }, "sale.price", Warning, "pay 10.01 for what is worth 10.00",
+		},
 		"nobody takes money": {
 			func(f *Facts) { f.HasProvider = false }, "payment.provider", No, "SECKILL_PAYMENT_PROVIDER",
 		},
-		"free, no provider": {func(f *Facts) { f.HasProvider, f.Sale.Costs = false, false }, "", OK, ""},
+		"free, no provider": {func(f *Facts) { f.HasProvider, f.Sale.Price = false, 0 }, "", OK, ""},
 		"changed today": {
 			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} },
 			"sale.changes", Warning, "endTime",

@@ -16,36 +16,38 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   const [open, setOpen] = useState('');
   const close = () => setOpen('');
   const attempt = useRef(/** @type {any} */ ({ key: newKey(), delta: '' })); // it is kept when its dialog closes: after a lost answer the same request is sent again
-  /** @param {string} method @param {string} path @param {any} [body] */
-  const change = async (method, path, body) => {
+  const now = client.clock.now();
+  const phase = phaseOf(voucher, now);
+  /** @param {string} act @param {string} method @param {string} path @param {any} [body] */
+  const change = async (act, method, path, body) => {
     const answer = await client.insist(method, `/voucher/${voucher.id}${path}`, { body });
     if (!answer.success) return trouble(answer, t);
-    announceChange(answer, t);
+    announceChange(answer, t, t(`said.${act}`));
     onDone();
     return '';
   };
   const sells = voucher.type === 1 && !voucher.callOffTime && !voucher.archiveTime;
-  const over = voucher.type !== 1 || Date.parse(voucher.endTime) <= client.clock.now();
+  const over = voucher.type !== 1 || phase === 'ended';
   const paused = voucher.saleState === 'paused';
   const off = voucher.status !== 1;
   /** @param {string} act @param {string} [kind] */
   const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen(act)}>${t(`act.${act}`)}</button>`;
-  /** @param {string} act @param {() => Promise<string>} run @param {boolean} [danger] */
-  const ask = (act, run, danger) => open === act && html`<${Ask} title=${t(`ask.${act}`, { title: voucher.title })} says=${t(`says.${act}`)} yes=${t(`act.${act}`)} danger=${danger} t=${t} run=${run} onClose=${close} />`;
+  /** @param {string} act @param {string} says in which case the sale is @param {() => Promise<string>} run @param {boolean} [danger] */
+  const ask = (act, says, run, danger) => open === act && html`<${Ask} title=${t(`ask.${act}`, { title: voucher.title })} says=${t(`says.${act}.${says}`, { time: words.moment(voucher.beginTime ?? now) })} yes=${t(`act.${act}`)} danger=${danger} t=${t} run=${run} onClose=${close} />`;
   /** @param {string} act @param {string} path @param {string} [kind] */
   const link = (act, path, kind = '') => html`<a class="button small ${kind}" data-act=${act} href=${`#/${path}/${voucher.id}`}>${t(`act.${act}`)}</a>`;
   const shows = (/** @type {string} */ act, kind = '') => (act === 'before' || act === 'report' ? link(act, act, kind) : button(act, kind));
-  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(!paused || voucher.stale ? ['pause'] : []), 'restock', ...(guards === undefined ? [] : ['guards']), 'before'] : []), ...(voucher.archiveTime ? ['copy', 'report', 'restore'] : ['edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(over ? ['archive'] : [])]), ...(sells ? ['calloff'] : [])];
+  const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(phase !== 'ended' && (!paused || voucher.stale) ? ['pause'] : []), 'restock', ...(guards === undefined || phase === 'ended' ? [] : ['guards']), 'before'] : []), ...(voucher.archiveTime ? ['copy', 'report', 'restore'] : ['edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(over ? ['archive'] : [])]), ...(sells ? ['calloff'] : [])];
   const main = sells && voucher.stale && !off ? ['resume', 'pause'] : [mainOf(voucher)]; // while it is not known how the sale is, both
   return html`<div class="row actions">
     ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}
     <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act)).map((act) => shows(act, act === 'unshelve' || act === 'calloff' ? 'danger' : ''))}<//>
-    ${ask('pause', () => change('POST', '/pause'), true)}
-    ${ask('resume', () => change('POST', '/resume'))}
-    ${ask('unshelve', () => change('PATCH', '', { status: 2 }), true)}
-    ${ask('shelve', () => change('PATCH', '', { status: 1 }))}
-    ${ask('archive', () => change('POST', '/archive'))}
-    ${ask('restore', () => change('POST', '/restore'))}
+    ${ask('pause', phase, () => change('pause', 'POST', '/pause'), true)}
+    ${ask('resume', phaseOf({ ...voucher, saleState: '' }, now), () => change('resume', 'POST', '/resume'))}
+    ${ask('unshelve', 'any', () => change('unshelve', 'PATCH', '', { status: 2 }), true)}
+    ${ask('shelve', sells ? phaseOf({ ...voucher, status: 1 }, now) : 'any', () => change('shelve', 'PATCH', '', { status: 1 }))}
+    ${ask('archive', 'any', () => change('archive', 'POST', '/archive'))}
+    ${ask('restore', 'any', () => change('restore', 'POST', '/restore'))}
     ${open === 'guards' && html`<${GuardsDialog} voucher=${voucher} guards=${guards} client=${client} words=${words} onClose=${close} onDone=${onDone} />`}
     ${open === 'edit' && html`<${VoucherForm} client=${client} words=${words} voucher=${voucher} draft=${`edit.${voucher.id}`} onClose=${close} onDone=${onDone} />`}
     ${open === 'copy' && html`<${VoucherForm} client=${client} words=${words} from=${copyOf({ ...voucher, guards }, client.clock.now())} draft=${`copy.${voucher.id}`} onClose=${close}
@@ -53,6 +55,18 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
     ${open === 'calloff' && html`<${CallOff} voucher=${voucher} client=${client} words=${words} left=${left} onClose=${close} onDone=${onDone} />`}
     ${open === 'restock' && html`<${Restock} voucher=${voucher} client=${client} words=${words} left=${left} attempt=${attempt} onClose=${close} onDone=${onDone} />`}
   </div>`;
+}
+
+/**
+ * What decides about a sale what its dialogs say will happen: the first of what stands in its way. @param {any} voucher @param {number} now
+ * @returns {'ended' | 'off_shelf' | 'unknown' | 'paused' | 'coming' | 'running'}
+ */
+export function phaseOf({ status, saleState, stale, beginTime, endTime }, now) {
+  if (now >= Date.parse(endTime)) return 'ended';
+  if (status !== 1) return 'off_shelf';
+  if (stale) return 'unknown';
+  if (saleState === 'paused') return 'paused';
+  return now < Date.parse(beginTime) ? 'coming' : 'running';
 }
 
 /** The one action that a voucher's state calls for. @param {any} voucher */
@@ -88,17 +102,18 @@ function Restock({ voucher, client, words, left, attempt, onClose, onDone }) {
   const [delta, setDelta] = useState('');
   const typed = numberOf(delta);
   const n = Number.isInteger(typed) ? typed : NaN;
+  const phase = phaseOf(voucher, client.clock.now());
   const run = async () => {
     if (attempt.current.delta !== delta) attempt.current = { key: newKey(), delta }; // another change
     const body = { delta: Number.isNaN(n) ? delta : n };
     const answer = await client.insist('POST', `/voucher/${voucher.id}/stock`, { body, key: attempt.current.key });
     if (decided(answer)) attempt.current = { key: newKey(), delta: '' };
-    if (answer.success) return announceChange(answer, t), onDone(), '';
+    if (answer.success) return announceChange(answer, t, t(n < 0 ? 'said.restock.taken' : 'said.restock.added', { n: number(Math.abs(n)) })), onDone(), '';
     if (answer.code === 'INSUFFICIENT_STOCK') return [{ delta: t('restock.few', { left: number(answer.data.left) }) }];
     return refusal(answer, t, trouble(answer, t));
   };
   const says = Number.isNaN(n) || n === 0 ? '' : n > 0
-    ? t('restock.adds', { n: number(n), left: number(left + n) })
+    ? `${t('restock.adds', { n: number(n), left: number(left + n) })}${t(`restock.${phase === 'running' && voucher.waitlistWindowSeconds ? 'listed' : phase}`)}`
     : t('restock.takes', { n: number(-n), left: number(Math.max(0, left + n)) });
   return html`<${Ask} title=${t('ask.restock', { title: voucher.title })} yes=${t(n < 0 ? 'restock.take' : 'restock.add')} danger=${n < 0} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     <${Field} name="delta" label=${t('field.delta')} hint=${t('hint.delta', { left: number(left) })} wrong=${wrong.delta}>

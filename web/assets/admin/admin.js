@@ -13,6 +13,7 @@ import { DeadLetters } from './dead-letters.js';
 import { dropDrafts } from './drafts.js';
 import { GUARD_TEXTS } from './guard-texts.js';
 import { Live } from './live.js';
+import { Notice } from './notice.js';
 import { Orders } from './orders.js';
 import { Partitions } from './partitions.js';
 import { Payments } from './payments.js';
@@ -92,6 +93,7 @@ function Console({ words }) {
     ${Page
       ? html`<${Page.page} key=${`${at.name}/${at.id}`} id=${at.id} client=${client} words=${words} />`
       : Section ? html`<${Section} client=${client} words=${words} />` : html`<${Nowhere} t=${t} />`}
+    <${Notice} t=${t} />
     <${SignInAgain} words=${words} again=${client.again} purpose="console" onToken=${(/** @type {string} */ token) => session.keep(token)} onOut=${() => bar.signOut()} />
   `;
 }

@@ -2,6 +2,7 @@
 // Who changed what.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { guardChanges } from './guard-fields.js';
 import { actor } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
@@ -88,6 +89,7 @@ function Changes({ entry: e, words }) {
   };
   const fresh = e.action === 'create';
   const told = fresh ? e.changes.filter((/** @type {any} */ c) => FIRST.has(c.field) || SEVERAL.has(c.field) && Number(c.to) > 1) : e.changes;
-  return html`<ul class="changes">${told.map((/** @type {any} */ c) => html`<li>
+  return html`<ul class="changes">${told.map((/** @type {any} */ c) => c.field === 'guards' && guardChanges(c.from, c.to, words)?.map((g) => html`<li>
+    <span class="soft">${g.name}</span> ${!fresh && html`<del>${g.from}</del> → `}<ins>${g.to}</ins></li>`) || html`<li>
     <span class="soft">${has(`field.${c.field}`) ? t(`field.${c.field}`) : c.field}</span> ${!fresh && c.from !== '' && c.from !== c.to && html`<del>${value(c.field, c.from)}</del> → `}<ins>${value(c.field, c.to)}</ins></li>`)}</ul>`;
 }

@@ -19,6 +19,7 @@ export const BEFORE_TEXTS = {
   'check.level.unmeasured': { en: '–', zh: '–' },
   'check.sale.window': { en: 'The sale', zh: '活动' },
   'check.sale.units': { en: 'Its units', zh: '库存核对' },
+  'check.sale.price': { en: 'Its price', zh: '售价' },
   'check.sale.changes': { en: 'Changes', zh: '修改记录' },
   'check.payment.provider': { en: 'Payment', zh: '支付' },
   'check.redis.answers': { en: 'Redis: speed', zh: 'Redis 响应' },

@@ -13,6 +13,7 @@ export const CALL_OFF_TEXTS = {
   'report.called.off.see': { en: 'See what has become of its orders', zh: '查看订单处理进度' },
   'report.withdrawn': { en: '{n} withdrawn', zh: '撤回 {n}' },
 
+  'said.calloff': { en: 'The sale is called off.', zh: '活动已取消。' },
   'off.ask': { en: 'Call off the sale of “{title}”?', zh: '取消“{title}”的活动？' },
   'off.says': { en: 'This cannot be undone.', zh: '此操作无法撤销。' },
   'off.yes': { en: 'Call the sale off', zh: '取消活动' },

@@ -45,7 +45,7 @@ export function CallOff({ voucher, client, words, left, onClose, onDone }) {
     if (Object.keys(found).length > 0) return [found];
     const answer = await client.create(`/admin/voucher/${voucher.id}/call-off`, { why });
     if (!answer.success) return refusal(answer, t, trouble(answer, t));
-    announceChange(answer, t);
+    announceChange(answer, t, t('said.calloff'));
     onDone();
     return '';
   };

@@ -2,7 +2,7 @@
 // Dead letters, entries of the stream that could not be decoded: the state of their orders, and what to do about them.
 
 import { html, useState } from '../vendor/htm-preact.js';
-import { announce } from '../shell.js';
+import { notify } from './notice.js';
 import { Ask, Field, Foot, Table, tied, trouble, usePages } from './parts.js';
 import { refusal } from './wrong.js';
 
@@ -44,7 +44,7 @@ function ActionDialog({ deadLetter, act, client, t, onClose, onDone }) {
     if (answer.errors) return refusal(answer, t, '');
     onDone();
     if (!answer.success) return trouble(answer, t);
-    announce(t('done'));
+    notify(t('done'));
     return '';
   };
   const says = act === 'replay' ? t('says.replay', { order: deadLetter.orderId }) : t(`says.discard.${deadLetter.state}`, { order: deadLetter.orderId ?? '' });

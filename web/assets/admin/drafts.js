@@ -29,6 +29,8 @@ export function useDraft(name) {
   return {
     kept: draft !== null,
     names: Object.keys(draft ?? {}),
+    /** Whether something was typed. */
+    typed: () => sessionStorage.getItem(key) !== null,
     /** @param {string} field @param {any} otherwise */
     of: (field, otherwise) => draft?.[field] ?? otherwise,
     /** For the form's onInput. @param {any} e */

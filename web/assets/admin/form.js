@@ -2,14 +2,16 @@
 // Creating a voucher, also as a copy of another, and changing its texts and window; beside it the card that buyers will see. The page says at once
 // what it knows to be wrong (rules.js), the service the rest.
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { Dialog, announce } from '../shell.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { useDraft } from './drafts.js';
 import { GuardFields, readGuards } from './guard-fields.js';
+import { notify } from './notice.js';
 import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Preview } from './preview.js';
-import { cents, instant, local, wrongIn } from './rules.js';
+import { OPTIONAL, cents, instant, local, wrongIn } from './rules.js';
+import { TimeFields, between, momentOf, putTime, typedTime } from './times.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 
 /** What a new voucher starts with: the values of another, in another window. @param {any} v @param {number} now */
@@ -84,8 +86,12 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const [listed, setListed] = useState(draft.of('waitlist', Boolean(from.waitlistWindowSeconds)));
   const [sending, setSending] = useState(false);
   const [, typed] = useState(0);
+  const [asking, setAsking] = useState(''); // what is asked before it is done: 'price' or 'discard'
+  const agreed = useRef(''); // the price and the value that were asked about
+  const lasts = useRef(/** @type {any} */ (NaN)); // milliseconds from Begins to Ends
   const problem = useProblems(t);
   const { ref: form, wrong, say } = problem;
+  useEffect(() => void (lasts.current = between(form.current, 'beginTime', 'endTime')), [version, seckill]);
   useEffect(() => typed((/** @type {number} */ n) => n + 1), [version]); // the card has what is in the form
 
   /** Starts anew, with the values of what is given. @param {any} next */
@@ -104,23 +110,37 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const now = client.clock.now();
   const hidden = !voucher || Date.parse(voucher.visibleFrom) > now; // once buyers have seen it, it stays visible
 
+  /** What changes with a moment: Ends keeps its distance from Begins, unless the sale has begun. @param {string} moment */
+  const follow = (moment) => {
+    const begin = moment === 'beginTime' && typedTime(form.current, 'beginTime');
+    if (moment === 'endTime') lasts.current = between(form.current, 'beginTime', 'endTime');
+    else if (begin && lasts.current > 0 && !(voucher && Date.parse(voucher.beginTime) <= now)) putTime(form.current, 'endTime', local(Date.parse(begin) + lasts.current));
+  };
   /** @param {any} e */
   const changed = (e) => {
+    follow(momentOf(e.target.name));
     draft.keep(e);
     problem.onInput(e);
     typed((/** @type {number} */ n) => n + 1);
   };
+  const text = (/** @type {string} */ name) => String(form.current?.elements[name]?.value ?? '').trim();
+  const dear = !voucher && cents(text('payValue')) > cents(text('actualValue'));
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
     if (sending) return;
-    const text = (/** @type {string} */ name) => String(new FormData(form.current).get(name) ?? '').trim();
     const guarded = readGuards(form.current, undefined, t);
     const found = { ...wrongIn(form.current, t, client.clock.now(), !voucher), ...guarded.wrong };
     if (Object.keys(found).length > 0) return say(found);
+    if (dear && agreed.current !== `${text('payValue')}/${text('actualValue')}`) return setAsking('price');
+    await send(guarded);
+  };
+  /** @param {any} guarded what readGuards found */
+  const send = async (guarded) => {
     setSending(true);
-    const window = seckill ? { beginTime: instant(text('beginTime')), endTime: instant(text('endTime')) } : {};
-    const visible = text('visibleFrom') ? { visibleFrom: instant(text('visibleFrom')) }
+    const at = (/** @type {string} */ name) => instant(typedTime(form.current, name) ?? '');
+    const window = seckill ? { beginTime: at('beginTime'), endTime: at('endTime') } : {};
+    const visible = text('visibleFrom') ? { visibleFrom: at('visibleFrom') }
       : hidden && voucher ? { visibleFrom: new Date(client.clock.now()).toISOString() } : {}; // emptied: visible at once
     const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
     const answer = voucher
@@ -134,12 +154,12 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ...(seckill && listed && { waitlistWindowSeconds: Math.round(numberOf(text('inviteWindow')) * 60) }),
         ...(seckill && Object.keys(guarded.guards).length > 0 && { guards: guarded.guards }), ...window, ...visible,
         ...(REDEEMS && { redeemable }),
-        ...(redeemable && { ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: instant(text('validUntil')) }) }),
+        ...(redeemable && { ...(text('validDays') && { validDays: numberOf(text('validDays')) }), ...(text('validUntil') && { validUntil: at('validUntil') }) }),
       });
     setSending(false);
     if (answer.success) {
       draft.drop();
-      announceChange(answer, t);
+      announceChange(answer, t, said(answer.data, Boolean(voucher), client.clock.now(), words));
       if (!voucher && text('template')) await saveTemplate(answer.data.id, text('template'));
       onClose();
       onDone(answer.data);
@@ -150,23 +170,36 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   /** Saves the new voucher as a template. If that fails the voucher is there all the same. @param {number} voucherId @param {string} name */
   const saveTemplate = async (voucherId, name) => {
     const answer = await client.create('/admin/template', { voucherId, name });
-    if (!answer.success) announce(t('template.failed', { why: problems(answer, t).name ?? trouble(answer, t) }));
+    if (!answer.success) notify(t('template.failed', { why: problems(answer, t).name ?? trouble(answer, t) }));
   };
-  /** @param {string} name */
-  const nameOf = (name) => t(has(`form.${name}`) ? `form.${name}` : `field.${name}`);
+  /** A field's label, which says if it may be left out. @param {string} name */
+  const nameOf = (name) => {
+    const label = t(has(`form.${name}`) ? `form.${name}` : `field.${name}`);
+    return OPTIONAL.includes(name) || name === 'perUser' && !seckill ? t('form.optional', { label }) : label;
+  };
   /** A text field. @param {string} name @param {any} [props] */
   const input = (name, { value = '', kind = '', ...props } = {}) => html`
-    <${Field} name=${name} label=${props.type === 'datetime-local' ? t('form.zone', { label: nameOf(name), zone: words.zone() }) : nameOf(name)} wrong=${wrong[name]} class=${kind}>
+    <${Field} name=${name} label=${nameOf(name)} wrong=${wrong[name]} class=${kind}>
       <input ...${tied(name, wrong[name])} defaultValue=${draft.of(name, value)} autocomplete="off" ...${props} />
     <//>`;
   const at = voucher ?? from;
   const begin = at.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
   const end = at.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
   const yuan = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / 100));
-  /** A time that may be left out. @param {string} name */
-  const time = (name) => input(name, { type: 'datetime-local', step: 1, value: at[name] ? local(at[name]) : '' });
+  /** A day and a time of day, "" for none at first. @param {string} name @param {any} [value] @param {string} [hint] */
+  const time = (name, value = at[name], hint = '') => {
+    const label = t('form.zone', { label: nameOf(name), zone: words.zone() });
+    return html`<${Field} name=${name} label=${label} wrong=${wrong[name]} hint=${hint} class=${name === 'beginTime' ? 'from' : ''}>
+      <${TimeFields} name=${name} label=${label} time=${value ? local(value) : ''} draft=${draft} wrong=${wrong[name]} hint=${hint} t=${t} /><//>`;
+  };
+  /** Closes the form for good, and asks first if something was typed. */
+  const cancel = () => (draft.typed() ? setAsking('discard') : onClose());
   const shop = from.shopId ?? (client.shop || '1');
-  return html`<${Dialog} class="tall wide" title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
+  return html`${asking === 'price' && html`<${Ask} id="ask-title" title=${t('form.dear.ask')} says=${t('form.dear.says', { pay: words.money(cents(text('payValue'))), worth: words.money(cents(text('actualValue'))) })}
+      yes=${t('form.dear.yes')} t=${t} onClose=${() => setAsking('')}
+      run=${async () => ((agreed.current = `${text('payValue')}/${text('actualValue')}`), setTimeout(() => form.current.requestSubmit()), '')} />`}
+  ${asking === 'discard' && html`<${Discard} t=${t} onClose=${() => setAsking('')} run=${() => (draft.drop(), onClose())} />`}
+  <${Dialog} class="tall wide" title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
     <form key=${version} ref=${form} noValidate onInput=${changed} onSubmit=${submit}>
     <div class="scroller beside"><div class="grid">
       ${draft.kept && html`<p class="note row wide" role="status">${t('draft.kept')} <button type="button" class="button quiet small" data-act="anew" onClick=${() => start(given)}>${t('draft.anew')}</button></p>`}
@@ -180,20 +213,22 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       <${Part} title=${t('part.what')}>
         ${!voucher && html`<div role="group" aria-label=${t('kind')} class="wide row kinds">
           ${[true, false].map((one) => html`<label class="pick"><input type="radio" name="kind" value=${one ? 'seckill' : 'ordinary'} checked=${seckill === one} onInput=${() => (setSeckill(one), say({}))} /> ${t(one ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
+          <p class="field-hint wide" data-kind-says>${t(seckill ? 'kind.seckill.says' : 'kind.ordinary.says')}</p>
         </div>`}
         ${input('title', { value: at.title, kind: 'wide', autofocus: true })}
         ${input('subTitle', { value: at.subTitle, kind: 'wide' })}
         ${!voucher && html`
           ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
           ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
+          <p class="wide ${dear ? 'note warn' : ''}" role="status" data-dear>${dear && t('form.dear')}</p>
           ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
           ${client.shop ? html`<input type="hidden" name="shopId" value=${shop} />` : input('shopId', { inputmode: 'numeric', value: shop })}`}
-        <${Field} name="rules" label=${t('field.rules')} wrong=${wrong.rules} class="wide">
+        <${Field} name="rules" label=${nameOf('rules')} wrong=${wrong.rules} class="wide">
           <textarea ...${tied('rules', wrong.rules)} rows="2" defaultValue=${draft.of('rules', at.rules ?? '')}></textarea>
         <//>
       <//>
       ${(!voucher || seckill) && html`<${Part} title=${t(seckill ? 'part.sale' : 'part.buyer')}>
-        ${seckill && ['beginTime', 'endTime'].map((name) => input(name, { type: 'datetime-local', step: 1, value: local(name === 'beginTime' ? begin : end), kind: name === 'beginTime' ? 'from' : '' }))}
+        ${seckill && html`${time('beginTime', begin)}${time('endTime', end, voucher ? '' : t('form.follows'))}`}
         ${!voucher && html`
           ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
           ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
@@ -204,7 +239,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
         ${REDEEMS && html`<${Pick} name="redeemable" checked=${redeemable} onInput=${() => setRedeemable(!redeemable)}>${t('form.redeemable')}<//>
           ${!redeemable && html`<p class="note wide">${t('form.unredeemable')}</p>`}`}
-        ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil')}`}
+        ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil', at.validUntil, t('form.forever'))}`}
       <//>`}
       ${seckill && !voucher && html`<details class="part wide" open=${Boolean(from.guards)}><summary>${t('guards')}</summary>
         <${GuardFields} settings=${from.guards} draft=${draft} wrong=${wrong} words=${words} client=${client} /></details>`}
@@ -213,18 +248,30 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${!voucher && seckill && !client.shop && input('partition', { inputmode: 'numeric', placeholder: t('form.partition.any') })}
         ${!voucher && input('template', { kind: 'wide', maxlength: 64 })}
       </div></details>`}
-      <p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>
+      ${(!voucher || seckill) && html`<p class="soft wide">${t(voucher ? 'edit.note' : 'create.note')}</p>`}
     </div>
     <${Preview} form=${form.current} voucher=${voucher} words=${words} now=${now} /></div>
     <div class="foot">
       <${Wrong} of=${problem} />
       <div class="row end">
-        <button type="button" class="button quiet" data-act="cancel" onClick=${() => (draft.drop(), onClose())}>${t('cancel')}</button>
+        <button type="button" class="button quiet" data-act="cancel" onClick=${cancel}>${t('cancel')}</button>
         <button class="button primary" data-act="save" aria-disabled=${String(sending)}>${sending && html`<span class="spinner" aria-hidden="true"></span>`}${t(voucher ? 'save' : 'create.it')}</button>
       </div>
     </div>
     </form>
   <//>`;
+}
+
+/** Asks before what was typed is thrown away. @param {any} props */
+export function Discard({ t, run, onClose }) {
+  return html`<${Ask} id="ask-title" title=${t('discard.ask')} says=${t('discard.says')} yes=${t('discard.yes')} keep=${t('discard.keep')} danger=${true} t=${t} onClose=${onClose} run=${async () => (run(), '')} />`;
+}
+
+/** What was done, to be said. @param {any} v the voucher @param {boolean} changed whether it was there before @param {number} now @param {import('../words.js').Words} words */
+function said({ type, beginTime, visibleFrom }, changed, now, { t, moment }) {
+  if (changed) return t('said.changed');
+  if (type === 1 && Date.parse(beginTime) > now) return t('said.created.begins', { time: moment(beginTime) });
+  return Date.parse(visibleFrom) > now ? t('said.created.hidden', { time: moment(visibleFrom) }) : t('said.created.now');
 }
 
 /** Fields that the form has in other units, with their names in it: yuan for cents, minutes for seconds. @type {Record<string, {name: string, size: number, unit: string}>} */

@@ -18,6 +18,15 @@ export const GUARDS = {
   challenge: { difficulty: { min: 2, max: 64 }, maxDifficulty: { min: 2, max: 64 } },
 };
 
+/** The guards in the order in which those come first that help a sale which has begun. */
+const BEGUN = ['limits', 'conditions', 'coolDown', 'units', 'challenge', 'tickets'];
+
+/** Guards that the service can keep: some sign, for which it needs a secret. */
+const SIGNING = ['tickets', 'challenge'];
+
+/** Whether tickets and challenges can be signed here. */
+const SIGNS = document.querySelector('meta[name=tickets]')?.getAttribute('content') !== 'no';
+
 /** Fields that hold text. */
 const TEXTS = ['shared'];
 
@@ -32,6 +41,9 @@ const whole = (text) => (Number.isInteger(numberOf(text)) && numberOf(text) > 0 
 
 /** @param {any} settings @param {string} guard */
 export const stateOf = (settings, guard) => (!settings?.[guard] ? 'off' : settings[guard].dryRun ? 'dryRun' : 'on');
+
+/** When the moments of a sale with tickets are over, NaN without tickets. @param {any} settings @param {string} begin of the sale */
+export const overAt = (settings, begin) => Date.parse(begin) + (settings?.tickets?.delayMs ?? NaN);
 
 /** A member of a member, by its path. @param {any} from @param {string} path */
 const member = (from, path) => path.split('.').reduce((at, name) => at?.[name], from);
@@ -98,8 +110,26 @@ function inWords(guard, s, { t, has, number, tenths }) {
   return parts.join(t('comma'));
 }
 
-/** The switches of all guards. units says how many are for sale. @param {any} props */
-export function GuardFields({ settings, draft, wrong, words, units, perUser, client }) {
+/** A guard and how it is set, in words. @param {string} guard @param {any} settings @param {import('../words.js').Words} words */
+const told = (guard, settings, words) => [words.t(`guard.state.${stateOf(settings, guard)}`), inWords(guard, settings?.[guard], words)].filter(Boolean).join(words.t('colon'));
+
+/**
+ * What was changed of a sale's guards, by guard and in words, from two settings as the audit trail has them; null for what cannot be read.
+ * @param {string} from @param {string} to @param {import('../words.js').Words} words
+ */
+export function guardChanges(from, to, words) {
+  let was, is;
+  try {
+    [was, is] = [from, to].map((text) => JSON.parse(text || '{}'));
+  } catch {
+    return null;
+  }
+  return Object.keys(GUARDS).filter((guard) => JSON.stringify(was?.[guard]) !== JSON.stringify(is?.[guard]))
+    .map((guard) => ({ name: words.t(`guard.${guard}`), from: told(guard, was, words), to: told(guard, is, words) }));
+}
+
+/** The switches of all guards. units says how many are for sale, begin when the sale of a voucher begins that there is. @param {any} props */
+export function GuardFields({ settings, draft, wrong, words, units, perUser, begin, client }) {
   const { t, number } = words;
   const [proposed, setProposed] = useState(/** @type {any} */ (null));
   const [said, setSaid] = useState('');
@@ -134,27 +164,35 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, cli
   useEffect(() => { propose(false); }, []);
   /** Turns a guard on or off. Work is done for a ticket: it goes with tickets. @param {string} guard @param {boolean} to */
   const turn = (guard, to) => setOn({ ...on, [guard]: to, ...(guard === 'challenge' && to && { tickets: true }), ...(guard === 'tickets' && !to && { challenge: false }) });
+  const now = client.clock.now();
+  const begun = begin && Date.parse(begin) <= now;
+  const can = (/** @type {string} */ guard) => SIGNS || !SIGNING.includes(guard) || settings?.[guard];
   return html`<div class="guards wide" onInput=${(/** @type {any} */ e) => touched.add(e.target.name)}>
     <p class="soft">${t('guards.says')}</p>
     <div class="field wide">
       <label for="f-crowd">${t('guard.proposal')}</label>
-      <span class="row"><input id="f-crowd" class="small-input" ref=${crowd} inputmode="numeric" autocomplete="off" />
+      <span class="row"><input id="f-crowd" class="small-input" aria-describedby="f-crowd-hint" ref=${crowd} inputmode="numeric" autocomplete="off" />
         <button type="button" class="button small" data-act="propose" onClick=${() => propose(true)}>${t('guard.propose')}</button></span>
+      <p class="field-hint" id="f-crowd-hint">${t('guard.propose.says')}</p>
       <p class="field-hint" role="status">${said}</p>
     </div>
-    ${Object.keys(GUARDS).map((guard) => html`<${Guard} key=${guard} guard=${guard} on=${on[guard]} turn=${turn} settings=${settings?.[guard]} proposed=${proposed?.[guard]} draft=${draft} wrong=${wrong} words=${words} />`)}
+    ${!SIGNS && html`<p class="note">${t('guards.unsigned')}</p>`}
+    ${(begun ? BEGUN : Object.keys(GUARDS)).filter(can).map((guard) => html`<${Guard} key=${guard} guard=${guard} on=${on[guard]} turn=${turn}
+      late=${Boolean(begun && (guard === 'units' || guard === 'tickets' && overAt(settings?.tickets ? settings : proposed, begin) <= now))} settings=${settings?.[guard]} proposed=${proposed?.[guard]} draft=${draft} wrong=${wrong} words=${words} />`)}
   </div>`;
 }
 
 /** One guard: its switch, and its values folded. @param {any} props */
-function Guard({ guard, on, turn, settings, proposed, draft, wrong, words }) {
+function Guard({ guard, on, turn, late, settings, proposed, draft, wrong, words }) {
   const { t, has } = words;
   const name = `guards.${guard}`;
   const dryRun = `${name}.dryRun`;
   const values = inWords(guard, proposed, words);
   return html`<div class="guard" data-guard=${guard}>
-    <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${() => turn(guard, !on)} /> <b>${t(`guard.${guard}.switch`)}</b></label>
+    <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${() => turn(guard, !on)} /> <span><b>${t(`guard.${guard}`)}</b>${t('colon')}${t(`guard.${guard}.switch`)}</span></label>
     <div class="field-hint" id=${`f-${name}-hint`}>
+      ${late && guard === 'tickets' && html`<p class="note warn" data-late>${settings ? t('guard.tickets.over') : t('guard.tickets.late', { n: Math.ceil(proposed.delayMs / 1000) })}</p>`}
+      ${late && guard === 'units' && !settings && html`<p data-late>${t('guard.units.late')}</p>`}
       <p>${t('guard.stops', { what: t(`guard.${guard}.stops`) })}</p>
       <p>${t('guard.costs', { what: t(`guard.${guard}.costs`) })}</p>
       ${values && html`<p>${t('guard.proposed', { values })}</p>`}

@@ -9,7 +9,7 @@ import { Trail } from './audit.js';
 import { Balance } from './balance.js';
 import { Unwinding } from './call-off.js';
 import { Chart } from './chart.js';
-import { GuardFigures } from './guards.js';
+import { GuardFigures, guardLine } from './guards.js';
 import { State, lag, took, trouble } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
@@ -44,6 +44,7 @@ export function Live({ id, client, words }) {
         <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p>
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
         <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.perUser && ` · ${t('per.user', { n: voucher.perUser })}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
+        ${f && !voucher.calledOff && html`<p class="soft" data-guard-line>${guardLine(f.guards?.settings, words)}</p>`}
       </div>
       <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} guards=${f && (f.guards?.settings ?? null)} onDone=${() => setVersion(version + 1)} />
     </header>
@@ -76,7 +77,7 @@ export function Live({ id, client, words }) {
         </div>
       </div>
       ${voucher.waitlistWindowSeconds && html`<${Waitlist} voucher=${voucher} client=${client} words=${words} />`}
-      <${GuardFigures} figures=${f.guards} words=${words} />`}
+      <${GuardFigures} figures=${f.guards} begin=${voucher.beginTime} now=${client.clock.now()} words=${words} />`}
     <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
   `;
 }

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
+import { notify } from './notice.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 
 /** The colour of a sale's state. @type {Record<string, string>} */
@@ -48,7 +49,7 @@ export const tied = (name, wrong, hint) => ({
  * form's problems takes. children may be a function of what is wrong with its fields.
  * @param {any} props
  */
-export function Ask({ id, title, says, yes, danger, t, run, onClose, children }) {
+export function Ask({ id, title, says, yes, keep, danger, t, run, onClose, children }) {
   const problem = useProblems(t);
   const [doing, setDoing] = useState(false);
   /** @param {any} e */
@@ -68,7 +69,7 @@ export function Ask({ id, title, says, yes, danger, t, run, onClose, children })
       ${typeof children === 'function' ? children(problem.wrong) : children}
       <${Wrong} of=${problem} />
       <div class="row end">
-        <button type="button" class="button quiet" onClick=${onClose}>${t('keep')}</button>
+        <button type="button" class="button quiet" onClick=${onClose}>${keep ?? t('keep')}</button>
         <button class="button ${danger ? 'danger' : 'primary'}" data-act="yes" aria-disabled=${String(doing)}>${yes}</button>
       </div>
     </form>
@@ -228,7 +229,7 @@ export function Command({ text, t }) {
   return html`<span class="copied"><code class="wrap command">${text}</code>${navigator.clipboard && html` <button type="button" class="button quiet small" data-act="copy-command" onClick=${copy}>${t(copied ? 'copied' : 'copy')}</button>`}</span>`;
 }
 
-/** Announces the result of a change: done, or applied later. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
-export function announceChange(answer, t) {
-  announce(t(answer.status === 202 ? 'done.later' : 'done'));
+/** Says the result of a change: done, or applied later. @param {import('../client.js').Answer} answer @param {(key: string) => string} t @param {string} [says] what was done */
+export function announceChange(answer, t, says = t('done')) {
+  notify(answer.status === 202 ? t('done.later') : says);
 }

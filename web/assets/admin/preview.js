@@ -7,6 +7,7 @@ import { Card } from '../buyer/card.js';
 import { TEXTS } from '../buyer/texts.js';
 import { cents } from './rules.js';
 import { numberOf } from './parts.js';
+import { typedTime } from './times.js';
 
 /** A shop in which nobody has bought anything. */
 const EMPTY = {
@@ -22,7 +23,10 @@ export function Preview({ form, voucher, words, now }) {
   const buyers = speak(words.language, TEXTS);
   const text = (/** @type {string} */ name) => form?.elements[name]?.value.trim();
   /** @param {string} name */
-  const time = (name) => (text(name) ? new Date(text(name)).toISOString() : voucher?.[name]);
+  const time = (name) => {
+    const typed = form?.elements[name] && typedTime(form, name);
+    return typed ? new Date(typed).toISOString() : voucher?.[name];
+  };
   const money = (/** @type {string} */ name) => Math.max(0, known(text(name), NaN) >= 0 ? Math.round(cents(text(name))) : voucher?.[name] ?? 0);
   const sale = Boolean(form?.elements.beginTime);
   const units = known(text('stock'), voucher?.stock ?? 0);

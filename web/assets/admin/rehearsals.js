@@ -3,6 +3,7 @@
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
+import { notify } from './notice.js';
 import { DEMO } from '../site.js';
 import { Ask, Command, trouble } from './parts.js';
 import { Lines } from './check.js';
@@ -48,7 +49,7 @@ export function Rehearsals({ id, issued, client, words, onDone }) {
   /** @param {Promise<any>} asked */
   const act = async (asked) => {
     const answer = await asked;
-    if (answer.success) announce(t('done'));
+    if (answer.success) notify(t('done'));
     await read();
     return answer.success ? '' : refusal(answer, words);
   };

@@ -2,7 +2,8 @@
 // What a page can say of a voucher's form before the service is asked, all of it at once and in the service's words. The service
 // has the last word: it knows what else is wrong.
 
-import { incomplete, numberOf } from './parts.js';
+import { numberOf } from './parts.js';
+import { typedTime } from './times.js';
 import { worded } from './wrong.js';
 
 /** Money as it is typed, in cents. @param {string} text */
@@ -20,8 +21,8 @@ export function local(time) {
 /** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
 export const skipped = (text) => local(text).slice(0, text.length) !== text;
 
-/** Fields that may be empty. */
-const OPTIONAL = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
+/** Fields that may be left out. */
+export const OPTIONAL = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
 
 /** The most characters of texts. @type {Record<string, number>} */
 const LONGEST = { title: 255, subTitle: 255, rules: 1024 };
@@ -74,13 +75,14 @@ export function wrongIn(form, t, now, made) {
   const sale = Boolean(form.elements.beginTime);
   for (const field of form.elements) {
     const { name, value = '' } = field; // a fieldset has none
-    const typed = value.trim();
+    const dated = field.type === 'date';
+    const typed = dated ? typedTime(form, name) : value.trim();
     if (name in LONGEST && [...typed].length > LONGEST[name]) found[name] = worded({ code: 'CHARACTERS', allowedCode: 'LENGTH', data: { length: [...typed].length, min: name === 'title' ? 1 : 0, max: LONGEST[name] } }, t);
-    if (!(name in NUMBERS) && field.type !== 'datetime-local' && !['title', 'partition'].includes(name)) continue;
-    if (incomplete(field)) found[name] = t('wrong.time');
+    if (!(name in NUMBERS) && !dated && !['title', 'partition'].includes(name)) continue;
+    if (typed === undefined) found[name] = t('wrong.time');
     else if (typed === '') {
       if (!OPTIONAL.includes(name) && (name !== 'perUser' || sale)) found[name] = t('wrong.missing');
-    } else if (field.type === 'datetime-local') {
+    } else if (dated) {
       if (skipped(typed)) found[name] = t('wrong.skipped');
       else times[name] = Date.parse(typed);
     } else if (field.inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');

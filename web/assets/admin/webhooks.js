@@ -2,7 +2,8 @@
 // Webhook endpoints: where changes of orders and waiting lists are sent, how each takes them, what was sent to it, and what it did not take.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { Dialog, announce } from '../shell.js';
+import { Dialog } from '../shell.js';
+import { notify } from './notice.js';
 import { CODES } from './codes.js';
 import { Ask, Command, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
 import { refusal } from './wrong.js';
@@ -84,7 +85,7 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     if (changed && Object.keys(changed).length === 0) return onDone(), '';
     const answer = endpoint ? await client.ask('PATCH', `/admin/webhook/${endpoint.id}`, { body: changed }) : await client.create('/admin/webhook', body);
     if (!answer.success) return refusal(answer, t, answer.status === 0 && !endpoint ? t('hook.unknown') : trouble(answer, t));
-    announce(t('done'));
+    notify(t('done'));
     onDone(answer.data);
     return '';
   };
@@ -176,7 +177,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
   const send = async (path, body, method = 'POST') => {
     const answer = await client.ask(method, `/admin/webhook/${e.id}${path}`, { body });
     if (!answer.success) return refusal(answer, t, trouble(answer, t));
-    announce(t('done'));
+    notify(t('done'));
     onDone();
     return '';
   };

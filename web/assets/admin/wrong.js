@@ -4,6 +4,7 @@
 
 import { html, useRef, useState } from '../vendor/htm-preact.js';
 import { CODES } from './codes.js';
+import { momentOf } from './times.js';
 
 /** Fields that may be wrong because of others, or go with them: what is said of them goes when one of those is changed, too. @type {Record<string, string[]>} */
 const BECAUSE = {
@@ -13,8 +14,9 @@ const BECAUSE = {
   'guards.limits.perUser.requests': ['guards.tickets', 'guards.challenge'],
 };
 
-/** Whether a change of a field may have put another right. @param {string} field @param {string} changed */
-export function concerns(field, changed) {
+/** Whether a change of a field may have put another right. @param {string} field @param {string} by the field that was changed */
+export function concerns(field, by) {
+  const changed = momentOf(by);
   const pair = /^guards\.limits\.\w+\./.exec(field)?.[0]; // requests, in so many seconds
   return field === changed || field.startsWith(`${changed}.`) || (pair && changed.startsWith(pair)) || changed.startsWith(`${field}.`) || (BECAUSE[field] ?? []).includes(changed);
 }
@@ -75,8 +77,11 @@ export function problems(answer, t, change = (error) => error) {
   }));
 }
 
+/** Codes that one sentence says, with what is allowed. */
+const PLAIN = ['NOT_AFTER_OTHER'];
+
 /** An error in words. @param {{code: string, allowedCode: string, data?: Record<string, any>}} error @param {(key: string, values?: any) => string} t */
-export const worded = ({ code, allowedCode, data = {} }, t) => t('wrong.allowed', { reason: t(`reason.${code}`, gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) });
+export const worded = ({ code, allowedCode, data = {} }, t) => (PLAIN.includes(code) ? t(`wrong.${code}`, gaps(data, t)) : t('wrong.allowed', { reason: t(`reason.${code}`, gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) }));
 
 /** What the service says of a form, for say. other is shown where it says nothing of fields. @param {import('../client.js').Answer} answer @param {(key: string) => string} t @param {string} other @returns {[Record<string, string>, string]} */
 export const refusal = (answer, t, other) => (answer.errors ? [problems(answer, t), ''] : [{}, other]);

@@ -1,0 +1,26 @@
+// @ts-check
+// What was done, said where it is seen wherever the page is scrolled to. It goes by itself, or by a click.
+
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+
+/** Milliseconds for which it is shown. */
+const AWHILE = 10_000;
+
+/** The one notice of the page. @type {{say: (text: string) => void}} */
+const place = { say() {} };
+
+/** Shows a text, and has screen readers say it. @param {string} text */
+export const notify = (text) => place.say(text);
+
+/** @param {any} props */
+export function Notice({ t }) {
+  const [{ text, n }, set] = useState({ text: '', n: 0 });
+  place.say = (/** @type {string} */ said) => set((before) => ({ text: said, n: before.n + 1 }));
+  const clear = () => place.say('');
+  useEffect(() => {
+    if (text === '') return undefined;
+    const timer = setTimeout(clear, AWHILE);
+    return () => clearTimeout(timer);
+  }, [n]);
+  return html`<div id="notice" role="status" onClick=${clear}>${text && html`<p key=${n} class="notice">${text} <button type="button" class="icon" aria-label=${t('close')}>✕</button></p>`}</div>`;
+}
