@@ -118,10 +118,12 @@ export function Search({ fields, filter, pages, t, onSearch, children }) {
     onSearch(Object.fromEntries(Object.keys(filter).map((name) => [name, String(given.get(name) ?? '').trim()])));
   };
   return html`<form class="row" role="search" onSubmit=${submit}>
-    ${fields.map((/** @type {any} */ f) => html`<label class=${f.time ? 'soft small-text' : 'unseen'} for=${`q-${f.name}`}>${f.label}</label>
-      <input id=${`q-${f.name}`} name=${f.name} class="small-input" type=${f.time ? 'datetime-local' : 'text'} inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
+    ${fields.map((/** @type {any} */ f) => {
+      const typed = html`<input id=${`q-${f.name}`} name=${f.name} class="small-input" type=${f.time ? 'datetime-local' : 'text'} inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
         value=${draft[f.name]} onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: e.target.value }), pages.changed(f.name))}
-        aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`)}
+        aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`;
+      return f.time ? html`<label class="row soft small-text" for=${`q-${f.name}`}>${f.label} ${typed}</label>` : html`<label class="unseen" for=${`q-${f.name}`}>${f.label}</label>${typed}`;
+    })}
     ${children}
     <button class="button quiet small">${t('search')}</button>
   </form>`;
