@@ -3,7 +3,7 @@
 
 import { html } from '../vendor/htm-preact.js';
 import { NoOrder } from './no-order.js';
-import { Order, TONES } from './order.js';
+import { Order, TONES, late } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
@@ -31,7 +31,7 @@ export function Orders({ client, words }) {
       columns=${[{ label: t('order'), head: true }, { label: t('state') }, { label: t('user'), n: true }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ o) => ({ key: o.id, cells: [
         html`<button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button>`,
-        html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>`,
+        html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>${late(o) && html` <span class="soft small-text">${t('order.expired')}</span>`}`,
         o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a>`,
         o.amount === undefined ? '–' : money(o.amount), o.createTime ? time(o.createTime) : '–',
       ] })} />
