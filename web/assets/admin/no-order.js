@@ -31,7 +31,8 @@ export function NoOrder({ userId, voucherId, client, words }) {
 }
 
 /** How many requests a sale refused, and why. @param {any} props */
-function Refused({ report: r, words: { t, time, number, language } }) {
+function Refused({ report: r, words }) {
+  const { t, time, number, language } = /** @type {import('../words.js').Words} */ (words);
   const why = REFUSALS.filter(({ code }) => r.refused?.[code]);
   const guards = Object.entries(r.guards?.stopped ?? {}).filter(([, n]) => n > 0);
   return html`
