@@ -43,7 +43,8 @@ func TestConsoleStart(t *testing.T) {
 		w.sees("[data-next]", "Tonight at eight")
 		w.sees("[data-next] [data-verdict=nogo]", "") // stores of tests keep nothing
 		w.sees(fmt.Sprintf("[data-running] [data-sale='%d']", running),
-			map[string]string{"": "¥10 · 1 paid, 12 unpaid, of 40 units", "zh-CN": "已支付 1 份，待支付 12 份，共 40 份"}[d.language])
+			map[string]string{"": "¥10 · 1 paid, 12 unpaid, of 40 units",
+				"zh-CN": "已支付 1 份，待支付 12 份，共 40 份"}[d.language])
 		w.sees(fmt.Sprintf("[data-running] [data-sale='%d'] [data-rate]", running), "0")
 		w.sees(fmt.Sprintf("[data-ended] [data-sale='%d']", ended),
 			map[string]string{"": "1 paid, 1 unpaid, of 4 units", "zh-CN": "已支付 1 份，待支付 1 份，共 4 份"}[d.language])
@@ -95,5 +96,37 @@ func TestStartLooks(t *testing.T) {
 })`)
 	if want := "2 3 1,5 6,9,7"; got != want {
 		t.Errorf("next, later today, running, ended today: %s, want %s", got, want)
+	}
+}
+
+// TestSalesInNumbers checks the units of a sale in words, those of a sale that runs, which are paid or not at this
+// second, the time that a report's chart shows, and which cancelled orders were not paid in time.
+func TestSalesInNumbers(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	w := open(t, s.url("/admin"), desktop())
+	w.sees("h1", "Console")
+	got := evaluate[string](w, `Promise.all(['sale', 'live', 'report', 'order', 'texts', '../words']
+  .map((name) => import('/assets/admin/' + name + '.js'))).then(([{ unitsOf }, { unitsAt }, { wholeOf }, { late }, { TEXTS }, { speak }]) => {
+  const line = { paid: 3, unpaid: 2, sold: 6, issued: 10, phase: 'running' }, at = (n) => new Date(n * 1000).toISOString();
+  const units = (l, held) => Object.values(unitsAt({ held }, l)).join();
+  const whole = (begin, end, now) => wholeOf([[20, 30], [1, 2], [3, 4]], { beginTime: at(begin), endTime: at(end), at: at(now) }).join('/');
+  return [unitsOf(line, speak('en', TEXTS)), unitsOf({ ...line, sold: 5 }, speak('zh', TEXTS)),
+    units(line, 9), units({ ...line, phase: 'ended' }, 0), units(null, 4), unitsAt({ held: 4 }, undefined),
+    whole(10, 90, 50), whole(25, 90, 30),
+    [5, 4].map((n) => late({ status: 'cancelled', payBefore: at(5), cancelTime: at(n) })).join(), late({ status: 'paid', payBefore: at(5) }),
+  ].join('\n');
+})`)
+	if want := `3 paid, 2 unpaid, 1 being refunded, of 10 units
+已支付 3 份，待支付 2 份，共 10 份
+3,1,5
+3,1,2
+0,0,4
+
+10,20,30,50/0,1,2,0/0,3,4,0
+20,30/1,2/3,4
+true,false
+false`; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

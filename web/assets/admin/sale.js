@@ -15,8 +15,8 @@ export function unitsOf({ paid, unpaid, sold, issued }, { t, number }) {
   ].filter(Boolean).join(t('units.comma'));
 }
 
-/** Milliseconds between two readings of a sale's line. */
-const EVERY = 5_000;
+/** Milliseconds between two readings of a sale's line at least; and the part of the time in which it may be read: while many orders are unpaid, an answer takes seconds. */
+const EVERY = 5_000, PART = 0.1;
 
 /**
  * A sale's line of GET /admin/sale, read again at intervals while it is watched: undefined until it is known, null for a rehearsal, which is in no
@@ -28,10 +28,11 @@ export function useLine(id, client, wanted) {
     if (!wanted) return undefined;
     let open = true, timer = 0;
     const read = async () => {
+      const asked = performance.now();
       const answer = document.hidden ? null : await client.list('/admin/sale', { before: String(id + 1), limit: '1' });
       if (!open) return;
       if (answer?.success) setLine(answer.data.sales.find((/** @type {any} */ s) => s.voucherId === id) ?? null);
-      timer = window.setTimeout(read, EVERY); // after the answer: while many orders are unpaid, one takes seconds
+      timer = window.setTimeout(read, Math.max(EVERY, (performance.now() - asked) / PART));
     };
     void read();
     return () => ((open = false), clearTimeout(timer));
