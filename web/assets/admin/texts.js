@@ -89,7 +89,7 @@ export const TEXTS = {
   'form.zone': { en: '{label}, {zone}', zh: '{label}（{zone}）' },
   'shop.any': { en: 'Any shop', zh: '全部店铺' },
   price: { en: 'Price / worth', zh: '售价 / 面值' },
-  window: { en: 'On sale', zh: '活动时间' },
+  window: { en: 'When', zh: '活动时间' },
   always: { en: 'at any time', zh: '长期' },
   'vouchers.no.match': { en: 'No voucher matches.', zh: '没有符合条件的优惠券。' },
   'vouchers.no.match.yet': { en: 'None so far: a search looks at 10,000 titles at a time, newest first. Show older ones to search on.', zh: '尚未找到：每次查询从最新的开始比对 10,000 个标题，可继续查找更早的。' },
