@@ -41,7 +41,7 @@ type HTTP struct {
 	// OpsHosts are compared with the Host header. Otherwise a web page could point its own host name at this machine
 	// and read from the listener through a browser here. IP addresses need no entry: a page cannot do that with an
 	// address.
-	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names by which SECKILL_OPS_ADDR answers, and the embedded mode makes buyers, besides localhost and IP addresses, or *: every name"`
+	OpsHosts []string `env:"SECKILL_OPS_HOSTS" unit:"host names, comma-separated, or *" effect:"names, besides localhost and IP addresses, by which SECKILL_OPS_ADDR answers and the embedded mode makes buyers; *: every name"`
 
 	BodyLimit int64 `env:"SECKILL_BODY_LIMIT" envDefault:"65536" unit:"bytes" min:"1024" max:"16777216" effect:"longest request body; a longer one is answered TOO_LARGE"`
 
@@ -213,7 +213,7 @@ type Payment struct {
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
 	// Currency cannot be changed once the database has it: what was sold would become worth something else.
-	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments, in the API, CSV files, events and pages; one with hundredths. The first start writes it into the database; a start with another one is refused"`
+	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments; one with hundredths. The first start writes it into the database; a start with another one is refused"`
 
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Row is one setting as the help text and docs/operations.md show it.
 type Row struct {
@@ -27,20 +30,32 @@ func Table() []Row {
 // between two marker lines; "make docs" writes it there.
 func MarkdownTable() string {
 	var b strings.Builder
-	b.WriteString("| Variable | Default | Value | Effect |\n| --- | --- | --- | --- |\n")
-	for i, r := range Table() {
-		def := r.Default
-		switch {
-		case settings()[i].tag("shown") != "": // words, not a value
-		case def == "":
-			def = "none"
-		default:
-			def = "`" + def + "`"
-		}
-		b.WriteString("| `" + r.Name + "` | " + def + " | " + r.Unit + " | " +
-			strings.ReplaceAll(r.Effect, "*", `\*`) + " |\n")
+	b.WriteString("| Variable | Default | Effect |\n| --- | --- | --- |\n")
+	for _, s := range settings() {
+		b.WriteString("| `" + s.name() + "` | " + s.cell() + " | " +
+			strings.ReplaceAll(s.tag("effect"), "*", `\*`) + " |\n")
 	}
 	return b.String()
+}
+
+// cell returns the default for the table, and what kind of value it is where neither the default nor the name shows it.
+// The bounds of numbers are left to --help.
+func (s setting) cell() string {
+	def := "`" + s.tag("envDefault") + "`"
+	if s.tag("shown") != "" { // words, not a value
+		def = s.tag("shown")
+	} else if s.tag("envDefault") == "" {
+		def = "none"
+	}
+	switch kind := s.allowed(); {
+	case slices.Contains([]string{"name", "text", "number", "duration"}, s.tag("unit")),
+		kind == "true or false", strings.HasSuffix(s.name(), "_SECRET"):
+		return def
+	case s.tag("min") != "" && s.tag("shown") == "":
+		return def + " " + s.tag("unit")
+	default:
+		return def + " (" + kind + ")"
+	}
 }
 
 // allowed describes the allowed values.

@@ -57,12 +57,15 @@ func TestMarkdownTable(t *testing.T) {
 		t.Errorf("%d lines, want %d", len(lines), want)
 	}
 	for _, want := range []string{
-		"| `SECKILL_MAX_WAIT` | `30s` | duration, 1s to 5m | longest time that ?wait= waits for an order to be " +
-			"recorded |",
-		"| `SECKILL_INSTANCE` | the host name | name | what this instance is called in logs and among " +
+		"| `SECKILL_MAX_WAIT` | `30s` | longest time that ?wait= waits for an order to be recorded |",
+		"| `SECKILL_PAGES` | `true` | show pages to browsers; in the embedded mode the buyers' makes buyers for " +
+			"trying out |",
+		"| `SECKILL_USER_BURST` | `30` requests | how many requests a user may make at once before " +
+			"SECKILL_USER_RATE applies |",
+		"| `SECKILL_LOG_FORMAT` | `text` (text or json) | how log lines look: for people, or for programs |",
+		"| `SECKILL_INSTANCE` | the host name | what this instance is called in logs and among " +
 			"the stream's consumers |",
-		"| `SECKILL_REDIS_MASTER` | none | name | the master that the sentinels watch; needed in the mode " +
-			"sentinel |",
+		"| `SECKILL_REDIS_MASTER` | none | the master that the sentinels watch; needed in the mode sentinel |",
 	} {
 		if !strings.Contains(MarkdownTable(), want+"\n") {
 			t.Errorf("no line %s", want)
