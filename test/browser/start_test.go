@@ -43,8 +43,9 @@ func TestConsoleStart(t *testing.T) {
 		w.sees("[data-next]", "Tonight at eight")
 		w.sees("[data-next] [data-verdict=nogo]", "") // stores of tests keep nothing
 		w.sees(fmt.Sprintf("[data-running] [data-sale='%d']", running),
-			map[string]string{"": "¥10 · 1 paid, 12 unpaid, of 40 units",
-				"zh-CN": "已支付 1 份，待支付 12 份，共 40 份"}[d.language])
+			map[string]string{
+				"": "¥10 · 1 paid, 12 unpaid, of 40 units", "zh-CN": "已支付 1 份，待支付 12 份，共 40 份",
+			}[d.language])
 		w.sees(fmt.Sprintf("[data-running] [data-sale='%d'] [data-rate]", running), "0")
 		w.sees(fmt.Sprintf("[data-ended] [data-sale='%d']", ended),
 			map[string]string{"": "1 paid, 1 unpaid, of 4 units", "zh-CN": "已支付 1 份，待支付 1 份，共 4 份"}[d.language])
