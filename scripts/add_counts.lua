@@ -1,10 +1,10 @@
--- add_counts.lua: adds an instance's outcome counts to a sale's counts, which all instances share.
+-- add_counts.lua: adds an instance's counts of answers to a sale's counts, which all instances share.
 --
 -- KEYS
---   1  outcomes  hash  outcome -> how many requests it answered
+--   1  outcomes  hash  answer, or bucket of durations -> how many requests
 -- ARGV
 --   1  how long the counts are kept after the last addition, milliseconds
---   2… pairs: outcome, how many
+--   2… pairs: answer or bucket, how many
 --
 -- Returns how many counts were raised. Do not repeat it: that would count twice.
 --

@@ -442,16 +442,20 @@ func (e PaymentAnswerSuccess) Valid() bool {
 
 // Defines values for PaymentState.
 const (
+	PaymentStateClosed    PaymentState = "closed"
 	PaymentStateLate      PaymentState = "late"
 	PaymentStateOpen      PaymentState = "open"
 	PaymentStateReceived  PaymentState = "received"
 	PaymentStateRefunded  PaymentState = "refunded"
 	PaymentStateRefunding PaymentState = "refunding"
+	PaymentStateStuck     PaymentState = "stuck"
 )
 
 // Valid indicates whether the value is a known member of the PaymentState enum.
 func (e PaymentState) Valid() bool {
 	switch e {
+	case PaymentStateClosed:
+		return true
 	case PaymentStateLate:
 		return true
 	case PaymentStateOpen:
@@ -461,6 +465,8 @@ func (e PaymentState) Valid() bool {
 	case PaymentStateRefunded:
 		return true
 	case PaymentStateRefunding:
+		return true
+	case PaymentStateStuck:
 		return true
 	default:
 		return false
@@ -1179,6 +1185,9 @@ const (
 	WhyCodePAIDLATE             WhyCode = "PAID_LATE"
 	WhyCodePAIDTWICE            WhyCode = "PAID_TWICE"
 	WhyCodeREDEMPTIONUNDONE     WhyCode = "REDEMPTION_UNDONE"
+	WhyCodeREFUNDCLOSED         WhyCode = "REFUND_CLOSED"
+	WhyCodeREFUNDREFUSED        WhyCode = "REFUND_REFUSED"
+	WhyCodeREFUNDRETRIED        WhyCode = "REFUND_RETRIED"
 	WhyCodeREJECTED             WhyCode = "REJECTED"
 	WhyCodeRELEASED             WhyCode = "RELEASED"
 	WhyCodeRESERVED             WhyCode = "RESERVED"
@@ -1237,6 +1246,12 @@ func (e WhyCode) Valid() bool {
 	case WhyCodePAIDTWICE:
 		return true
 	case WhyCodeREDEMPTIONUNDONE:
+		return true
+	case WhyCodeREFUNDCLOSED:
+		return true
+	case WhyCodeREFUNDREFUSED:
+		return true
+	case WhyCodeREFUNDRETRIED:
 		return true
 	case WhyCodeREJECTED:
 		return true
@@ -1435,6 +1450,9 @@ type Event struct {
 	// | `PAID_LATE` | the payment arrived after the order was cancelled |
 	// | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
 	// | `REDEMPTION_UNDONE` | the redemption was undone |
+	// | `REFUND_CLOSED` | the shop has closed the refund |
+	// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
+	// | `REFUND_RETRIED` | the shop has the payment provider asked once more |
 	// | `REJECTED` | the database refused it |
 	// | `RELEASED` | the reservation was released |
 	// | `RESERVED` | reserved until {until} |
@@ -1780,7 +1798,10 @@ type OrderStatus string
 
 // Payment defines model for Payment.
 type Payment struct {
-	Amount     Cents `json:"amount"`
+	Amount Cents `json:"amount"`
+
+	// CloseTime When staff closed the refund.
+	CloseTime  *Time `json:"closeTime,omitempty"`
 	CreateTime Time  `json:"createTime"`
 
 	// Currency Of all amounts of the service: a code of ISO 4217.
@@ -1819,12 +1840,20 @@ type Payment struct {
 	// RefundingTime Since when the money is to go back.
 	RefundingTime *Time `json:"refundingTime,omitempty"`
 
+	// Refusal Why, in the provider's words. Absent if it gave no reason.
+	Refusal *string `json:"refusal,omitempty"`
+
 	// Returned What has gone back as refunds, in all.
-	Returned  Cents        `json:"returned"`
-	ShopId    Id           `json:"shopId"`
-	State     PaymentState `json:"state"`
-	UserId    Id           `json:"userId"`
-	VoucherId Id           `json:"voucherId"`
+	Returned Cents `json:"returned"`
+	ShopId   Id    `json:"shopId"`
+
+	// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
+	State PaymentState `json:"state"`
+
+	// StuckTime Since when the provider refuses for good to send the money back.
+	StuckTime *Time `json:"stuckTime,omitempty"`
+	UserId    Id    `json:"userId"`
+	VoucherId Id    `json:"voucherId"`
 }
 
 // PaymentAnswer defines model for PaymentAnswer.
@@ -1841,9 +1870,11 @@ type PaymentAnswer struct {
 		OrderId OrderId `json:"orderId"`
 
 		// PayUrl Absent when there is nothing left to do.
-		PayUrl    *string      `json:"payUrl,omitempty"`
-		PaymentId string       `json:"paymentId"`
-		State     PaymentState `json:"state"`
+		PayUrl    *string `json:"payUrl,omitempty"`
+		PaymentId string  `json:"paymentId"`
+
+		// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
+		State PaymentState `json:"state"`
 	} `json:"data"`
 	Success PaymentAnswerSuccess `json:"success"`
 }
@@ -1851,7 +1882,7 @@ type PaymentAnswer struct {
 // PaymentAnswerSuccess defines model for PaymentAnswer.Success.
 type PaymentAnswerSuccess bool
 
-// PaymentState defines model for PaymentState.
+// PaymentState `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
 type PaymentState string
 
 // Place defines model for Place.
@@ -1965,6 +1996,7 @@ type Problem struct {
 	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
 	// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 	// | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
+	// | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
 	// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
 	// | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
 	// | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
@@ -2084,6 +2116,7 @@ type ProblemSuccess bool
 // | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
 // | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 // | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
+// | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
 // | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
 // | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
 // | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
@@ -2160,6 +2193,9 @@ type ProblemData struct {
 	// OrderKnown With guard. True: the user has no order in the sale. False: that was not looked up; GET /order tells.
 	OrderKnown *bool `json:"orderKnown,omitempty"`
 
+	// PaymentId The payment that is not stuck.
+	PaymentId *string `json:"paymentId,omitempty"`
+
 	// PerUser How many of an ordinary voucher a user may have.
 	PerUser *int64 `json:"perUser,omitempty"`
 
@@ -2172,6 +2208,9 @@ type ProblemData struct {
 
 	// ReservedUntil Somebody has reserved the coupon.
 	ReservedUntil *Time `json:"reservedUntil,omitempty"`
+
+	// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
+	State *PaymentState `json:"state,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status *OrderStatus `json:"status,omitempty"`
@@ -2724,6 +2763,9 @@ type WebhookTestAnswerSuccess bool
 // | `PAID_LATE` | the payment arrived after the order was cancelled |
 // | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
 // | `REDEMPTION_UNDONE` | the redemption was undone |
+// | `REFUND_CLOSED` | the shop has closed the refund |
+// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
+// | `REFUND_RETRIED` | the shop has the payment provider asked once more |
 // | `REJECTED` | the database refused it |
 // | `RELEASED` | the reservation was released |
 // | `RESERVED` | reserved until {until} |

@@ -743,6 +743,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/payment/{id}/retry": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a stuck refund asked for again
+         * @description The provider is asked once more, under the same payment id. A payment that is refunding stays as it is. The audit trail has an entry with the reason, and endpoints are sent `payment.retried`.
+         */
+        post: operations["retryRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/payment/{id}/close": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Close a stuck refund
+         * @description The provider is not asked again, and has the money still: `returned` and `kept` stay as they are. An order that was paid with it is refunded, and its units go back on sale. What the buyer gets instead is between them and the shop. A closed payment stays as it is. The audit trail has an entry with the reason, and endpoints are sent `payment.closed`.
+         */
+        post: operations["closeRefund"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/payments.csv": {
         parameters: {
             query?: never;
@@ -2715,6 +2779,7 @@ export interface components {
              * @enum {boolean}
              */
             guardsUnread?: true;
+            p99Ms?: components["schemas"]["P99Ms"];
             /**
              * Format: int64
              * @description Minutes of the timeline that cannot be read and are left out.
@@ -2742,6 +2807,7 @@ export interface components {
                 refused?: {
                     [key: string]: number;
                 };
+                p99Ms?: components["schemas"]["P99Ms"];
             }[];
             /** @description By what they are now; each recorded order is in one. Expired ones were cancelled at their payment deadline or later. */
             orders: {
@@ -2817,6 +2883,16 @@ export interface components {
             kept: number;
             /**
              * Format: int64
+             * @description Cents of `kept` that providers refuse for good to send back.
+             */
+            stuck: number;
+            /**
+             * Format: int64
+             * @description Cents of `kept` whose refund staff have closed.
+             */
+            closed: number;
+            /**
+             * Format: int64
              * @description Cents of the orders that are paid and not going back.
              */
             revenue: number;
@@ -2846,7 +2922,7 @@ export interface components {
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;
@@ -3018,6 +3094,7 @@ export interface components {
          *     | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
          *     | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
          *     | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
+         *     | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
          *     | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
          *     | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
          *     | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
@@ -3226,6 +3303,9 @@ export interface components {
          *     | `PAID_LATE` | the payment arrived after the order was cancelled |
          *     | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
          *     | `REDEMPTION_UNDONE` | the redemption was undone |
+         *     | `REFUND_CLOSED` | the shop has closed the refund |
+         *     | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
+         *     | `REFUND_RETRIED` | the shop has the payment provider asked once more |
          *     | `REJECTED` | the database refused it |
          *     | `RELEASED` | the reservation was released |
          *     | `RESERVED` | reserved until {until} |
@@ -3236,7 +3316,7 @@ export interface components {
          *     | `UNKNOWN_VOUCHER` | there is no such sale |
          * @enum {string}
          */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REFUND_CLOSED" | "REFUND_REFUSED" | "REFUND_RETRIED" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             event: string;
@@ -3487,9 +3567,18 @@ export interface components {
             refundTime?: components["schemas"]["Time"];
             /** @description When the dispute came to its state. */
             disputeTime?: components["schemas"]["Time"];
+            /** @description Since when the provider refuses for good to send the money back. */
+            stuckTime?: components["schemas"]["Time"];
+            /** @description Why, in the provider's words. Absent if it gave no reason. */
+            refusal?: string;
+            /** @description When staff closed the refund. */
+            closeTime?: components["schemas"]["Time"];
         };
-        /** @enum {string} */
-        PaymentState: "open" | "received" | "late" | "refunding" | "refunded";
+        /**
+         * @description `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
+         * @enum {string}
+         */
+        PaymentState: "open" | "received" | "late" | "refunding" | "refunded" | "stuck" | "closed";
         /**
          * @description How a buyer's dispute of a payment stands: won or lost by the shop.
          * @enum {string}
@@ -3560,10 +3649,10 @@ export interface components {
             userId: components["schemas"]["Id"];
             status: components["schemas"]["OrderStatus"];
             /**
-             * @description Why nobody but staff ends it. `no_payment`: it is paid, without a payment whose money could be sent back.
+             * @description Why nobody but staff ends it. `stuck`: the provider refuses for good to send its money back. `no_payment`: it is paid, without a payment whose money could be sent back.
              * @enum {string}
              */
-            fate: "redeemed" | "lapsed" | "free" | "disputed" | "no_payment";
+            fate: "redeemed" | "lapsed" | "free" | "disputed" | "no_payment" | "stuck";
             /** Format: int64 */
             quantity: number;
             amount: components["schemas"]["Cents"];
@@ -3607,6 +3696,8 @@ export interface components {
                 refunded: components["schemas"]["OrderTally"];
                 redeemed: components["schemas"]["OrderTally"];
                 lapsed: components["schemas"]["OrderTally"];
+                /** @description The provider refuses for good to send their money back. */
+                stuck: components["schemas"]["OrderTally"];
                 /** @description Paid, and they cost nothing. */
                 free: components["schemas"]["OrderTally"];
                 /** @description Paid, with a payment that is disputed. */
@@ -3670,6 +3761,8 @@ export interface components {
             /** @description Units by network; the highest. */
             unitNetworks: components["schemas"]["NetworkCount"][];
         };
+        /** @description 99 % of the answers took less, in milliseconds, by all instances: the deciding alone, without `?wait=`. It is the bound of a bucket, too high by half at most; 0.25 stands for less than that, 16384 for more. Absent where no answer was timed. */
+        P99Ms: number;
         SaleFigures: {
             /** @description By Redis's clock. */
             at: components["schemas"]["Time"];
@@ -3717,6 +3810,8 @@ export interface components {
             refused: {
                 [key: string]: number;
             };
+            /** @description Of the answers since the figures before. */
+            p99Ms?: components["schemas"]["P99Ms"];
             guards?: components["schemas"]["GuardFigures"];
             /**
              * Format: int64
@@ -3812,6 +3907,9 @@ export interface components {
             status?: components["schemas"]["OrderStatus"];
             quantity?: components["schemas"]["Quantity"];
             reason?: components["schemas"]["FailReason"];
+            /** @description The payment that is not stuck. */
+            paymentId?: string;
+            state?: components["schemas"]["PaymentState"];
             /** Format: int64 */
             left?: number;
             /**
@@ -4166,6 +4264,17 @@ export interface components {
         };
         /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `COUPON_RESERVED`: a till has reserved its coupon. `PAYMENT_DISPUTED`: its payment is disputed. `KEY_REUSED`: the key was used for another request. */
         StaffRefundRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `PAYMENT_STATE`: the payment is not stuck; `data` says what it is. `PAYMENT_DISPUTED`: it is disputed. `KEY_REUSED`: the key was used for another request. */
+        StuckRefundRefused: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "Content-Language": components["headers"]["ContentLanguage"];
@@ -5905,14 +6014,15 @@ export interface operations {
                 shopId?: components["schemas"]["Id"];
                 /** @description Only those of the payment with this id, or with this reference at its provider. */
                 payment?: string;
-                /** @description Only the order of the coupon with this code, as people type it. */
-                code?: string;
                 /** @description Only those accepted at this time or later, to the second. */
                 from?: components["schemas"]["GivenTime"];
                 /** @description Only those accepted before this time, to the second. */
                 to?: components["schemas"]["GivenTime"];
             };
-            header?: never;
+            header?: {
+                /** @description Only the order of the coupon with this code, as people type it. It is a header because logs and histories keep queries. `errors` call it `code`. */
+                "Coupon-Code"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6023,6 +6133,110 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    retryRefund: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffReason"];
+        responses: {
+            /** @description A repeated request. The payment as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePayment"];
+                };
+            };
+            /** @description The provider is being asked. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePayment"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["StuckRefundRefused"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    closeRefund: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: components["requestBodies"]["StaffReason"];
+        responses: {
+            /** @description The payment. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePayment"];
+                };
+            };
+            /** @description A repeated request, of a payment whose money is on its way by now. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePayment"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["StuckRefundRefused"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     downloadPayments: {
         parameters: {
             query?: {
@@ -6059,9 +6273,9 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example payment_id,order_id,voucher_id,shop_id,user_id,provider,reference,state,currency,amount_cents,received_cents,returned_cents,dispute,disputed_cents,kept_cents,created,received,refunding,refunded,disputed
-                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,CNY,1000,1000,300,open,700,700,2026-01-02T12:00:30Z,2026-01-02T12:01:30Z,,,2026-01-09T08:00:00Z
-                     *     #end,1,,,,,,,,,,,,,,,,,,
+                     * @example payment_id,order_id,voucher_id,shop_id,user_id,provider,reference,state,currency,amount_cents,received_cents,returned_cents,dispute,disputed_cents,kept_cents,created,received,refunding,refunded,disputed,stuck,refusal,closed
+                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,CNY,1000,1000,300,open,700,700,2026-01-02T12:00:30Z,2026-01-02T12:01:30Z,,,2026-01-09T08:00:00Z,,,
+                     *     #end,1,,,,,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };
@@ -6145,6 +6359,11 @@ export interface operations {
                      *           "amount": 8000
                      *         },
                      *         "lapsed": {
+                     *           "orders": 0,
+                     *           "units": 0,
+                     *           "amount": 0
+                     *         },
+                     *         "stuck": {
                      *           "orders": 0,
                      *           "units": 0,
                      *           "amount": 0

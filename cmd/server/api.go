@@ -77,6 +77,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
 		PaymentList:     p.stores.Ledger,
+		StuckRefunds:    p.shop.Payments,
 		Currency:        p.cfg.Payment.Currency,
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,

@@ -66,7 +66,8 @@ func testSetup() setup {
 	return setup{
 		shopConfig: shop.Config{
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
-			Payments: fakePayments{}, PaymentList: fakePaymentList{}, Currency: "CNY",
+			Payments: fakePayments{}, PaymentList: fakePaymentList{},
+			StuckRefunds: fakeStuckRefunds{}, Currency: "CNY",
 			Coupon: noCoupon, GuardFigures: shownGuards,
 			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
 			Unwindings: fakeUnwindings{},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,6 +47,13 @@ func routesDescribed() map[string]described {
 	sale := draft + `,"stock":5,"beginTime":"2026-01-02T20:00:00Z","endTime":"2026-01-02T21:00:00"}`
 	key := map[string]string{"Idempotency-Key": "k"}
 	behind := func(cfg *setup) { cfg.VoucherChanges = fakeChanges{behind: true} }
+	stuckRefusals := []error{
+		order.ErrNoPayment, &order.PaymentStateError{PaymentID: "pay_1", State: order.PaymentRefunded},
+		&order.NotNowError{Why: order.ErrDisputed}, idempotency.ErrReused, unavailable,
+	}
+	actsOnPayment := func(s order.PaymentState) func(*setup) {
+		return func(cfg *setup) { cfg.StuckRefunds = fakeStuckRefunds{state: s} }
+	}
 	noProvider := func(cfg *setup) { cfg.NoProvider = true }
 	purchases := []error{
 		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
@@ -185,6 +193,18 @@ func routesDescribed() map[string]described {
 		"GET /admin/payment/:id": {
 			good: request{target: "/admin/payment/pay_1"}, succeeds: []func(*setup){asIs},
 			refusals: []error{order.ErrNoPayment, unavailable},
+		},
+		"POST /admin/payment/:id/retry": {
+			good:     request{target: "/admin/payment/pay_1/retry", body: `{"why":"it works now"}`, header: key},
+			succeeds: []func(*setup){actsOnPayment(order.PaymentRefunded), actsOnPayment(order.PaymentRefunding)},
+			invalid:  &request{target: "/admin/payment/pay_1/retry", body: `{"why":"it works now"}`},
+			refusals: stuckRefusals,
+		},
+		"POST /admin/payment/:id/close": {
+			good:     request{target: "/admin/payment/pay_1/close", body: `{"why":"paid in cash"}`, header: key},
+			succeeds: []func(*setup){actsOnPayment(order.PaymentClosed), actsOnPayment(order.PaymentRefunding)},
+			invalid:  &request{target: "/admin/payment/pay_1/close", body: `{}`, header: key},
+			refusals: stuckRefusals,
 		},
 		"GET /admin/order/:id": {
 			good: request{target: "/admin/order/5"}, succeeds: []func(*setup){
@@ -491,7 +511,7 @@ func failing(err error) func(*setup) {
 			confirm: func(order.Notice) error { return err },
 			refund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
 		}
-		cfg.PaymentList = fakePaymentList{err}
+		cfg.PaymentList, cfg.StuckRefunds = fakePaymentList{err}, fakeStuckRefunds{err: err}
 		cfg.BuyOrdinary = func(context.Context, int64, int64, idempotency.Key) (order.Order, error) {
 			return order.Order{}, err
 		}
@@ -533,6 +553,9 @@ func TestContract(t *testing.T) {
 				change = append(change, failing(s.Err))
 			default:
 				change = append(change, d.succeeds[s.Way])
+			}
+			if s.Made != "x" && strings.HasPrefix(r.Path, "/admin/payment/") {
+				s.Made = strings.Replace(s.Made, "3", "pay_1", 1) // ids of payments are no numbers
 			}
 			change = append(change, func(cfg *setup) { cfg.Keys = apitest.Keys{Made: s.Made} })
 			if s.Strict {

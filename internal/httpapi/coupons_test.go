@@ -58,6 +58,36 @@ func TestWhoReadsCoupons(t *testing.T) {
 	}
 }
 
+// Staff find the order of a code, which stands in a header: logs keep queries.
+func TestFindOrderOfCode(t *testing.T) {
+	t.Parallel()
+	var filter order.Filter
+	a := newAPI(t, withOrders(fakeOrders{
+		find: func(f order.Filter, _ int64, _ int) ([]order.Order, error) {
+			filter = f
+			return nil, nil
+		},
+	}), func(cfg *setup) {
+		cfg.OrderOfCode = func(_ context.Context, text string) (int64, error) {
+			return map[string]int64{wholeCode: 5}[text], nil
+		}
+	})
+	search := request{
+		method: http.MethodGet, target: "/admin/order", header: map[string]string{"Coupon-Code": wholeCode},
+	}
+	if w := asAdmin(t, a, search); w.Code != http.StatusOK || filter.OrderID != 5 {
+		t.Errorf("%d, asked for order %d", w.Code, filter.OrderID)
+	}
+	filter, search.header["Coupon-Code"] = order.Filter{OrderID: 9}, "of no coupon"
+	if w := asAdmin(t, a, search); w.Body.String() != `{"success":true,"data":[]}` || filter.OrderID != 9 {
+		t.Errorf("%d %s, asked for order %d", w.Code, w.Body, filter.OrderID)
+	}
+	inQuery := request{method: http.MethodGet, target: "/admin/order?code=" + wholeCode}
+	if p := wantProblem(t, asAdmin(t, a, inQuery), http.StatusBadRequest, "INVALID"); p.Errors[0].Field != "code" {
+		t.Errorf("a code in the query: %+v", p.Errors)
+	}
+}
+
 // Orders have codes by default wherever a till can redeem them.
 func TestRedeemableByDefault(t *testing.T) {
 	t.Parallel()

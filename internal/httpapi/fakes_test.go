@@ -343,6 +343,29 @@ func (f fakePayments) Refund(_ context.Context, userID, orderID int64) (order.Or
 	return f.refund(userID, orderID)
 }
 
+// fakeStuckRefunds answers with the first payment, in the state, or fails.
+type fakeStuckRefunds struct {
+	state order.PaymentState
+	err   error
+}
+
+func (f fakeStuckRefunds) RetryRefund(_ context.Context, act order.PaymentAct) (order.Payment, error) {
+	if f.err != nil || act.PaymentID != "pay_1" {
+		return order.Payment{}, cmp.Or(f.err, order.ErrNoPayment)
+	}
+	p := twoPayments()[0]
+	p.State, p.RefundingAt, p.Flow = f.state, noon, order.Flow{}
+	if f.state == order.PaymentClosed {
+		p.StuckAt, p.Refusal, p.ClosedAt = noon, "the account is closed", noon
+	}
+	return p, nil
+}
+
+// CloseRefund is RetryRefund.
+func (f fakeStuckRefunds) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
+	return f.RetryRefund(ctx, act)
+}
+
 // fakeAudit returns what the function does; a nil one has no entries.
 type fakeAudit func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 

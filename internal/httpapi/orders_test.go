@@ -381,7 +381,7 @@ func TestOrderFilterValues(t *testing.T) {
 		"/admin/order?status=queued": "status", "/admin/order?userId=x": "userId", "/admin/order?userId=0": "userId",
 		"/admin/order?payment=": "payment", "/admin/order?payment=%20": "payment", "/admin/order?shopId=x": "shopId",
 		"/admin/order?payment=" + strings.Repeat("x", 129): "payment", "/admin/order?from=yesterday": "from",
-		"/admin/order?from=2026-01-02T20:00:00Z&to=2026-01-02T20:00:00Z": "from", "/admin/order?code=a&code=b": "code",
+		"/admin/order?from=2026-01-02T20:00:00Z&to=2026-01-02T20:00:00Z": "from", "/admin/order?code=a": "code",
 	} {
 		got := wantProblem(t, asBoth(t, a, target), http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {

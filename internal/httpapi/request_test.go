@@ -236,7 +236,8 @@ func TestCORS(t *testing.T) {
 		"POST", "Authorization", "")
 	if status != http.StatusNoContent || h.Get(allow) != shop ||
 		h.Get("Access-Control-Allow-Methods") != "GET, HEAD, PATCH, POST" ||
-		h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, "+
+		h.Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Coupon-Code, Idempotency-Key, "+
+			"Last-Event-ID, "+
 			"X-Request-Id, X-Seckill-Ticket, X-Seckill-Altcha" || h.Get("Access-Control-Max-Age") == "" {
 		t.Errorf("preflight: %d %v", status, h)
 	}

@@ -68,7 +68,7 @@ type cors struct {
 
 func newCORS(origins, moreHeaders []string) *cors {
 	headers := append([]string{
-		"Authorization", "Content-Type", "Idempotency-Key", "Last-Event-ID", "X-Request-Id",
+		"Authorization", "Content-Type", "Coupon-Code", "Idempotency-Key", "Last-Event-ID", "X-Request-Id",
 	}, moreHeaders...)
 	return &cors{
 		all: slices.Equal(origins, []string{"*"}), origins: origins, headers: strings.Join(headers, ", "),

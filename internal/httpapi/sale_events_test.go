@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
@@ -109,20 +110,24 @@ func watchSale(t *testing.T, a *API) *http.Response {
 	return resp
 }
 
-// The stats come at once and every second; a store that is away for a moment does not end the stream, an error does.
+// The stats come at once and every second, with how long the answers since the ones before took, unless counting began
+// anew. A store that is away for a moment does not end the stream, an error does.
 func TestSaleEvents(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	a := newAPI(t, withSaleStats(func(id int64) (audit.SaleStats, error) {
+		stats := saleStats()
 		switch n := asked.Add(1); {
 		case id != 5:
 			return audit.SaleStats{}, voucher.ErrNotFound
 		case n == 2:
 			return audit.SaleStats{}, order.ErrUnavailable
-		case n == 4:
+		case n == 6:
 			return audit.SaleStats{}, errors.New("driver: secret detail")
+		default: // the fifth has none: counting began anew
+			stats.Took = []histogram.Counts{1: {1000}, 3: {1000, 99, 1}, 4: {1001, 99, 1}, 5: nil}[n]
 		}
-		return saleStats(), nil
+		return stats, nil
 	}))
 	resp := watchSale(t, a)
 	got, err := io.ReadAll(resp.Body)
@@ -131,7 +136,9 @@ func TestSaleEvents(t *testing.T) {
 	}
 	document := saleStatsDocument(t)
 	want := "retry: 2000\nevent: figures\ndata: " + document +
-		"\n\nevent: away\ndata: {}\n\nevent: figures\ndata: " + document +
+		"\n\nevent: away\ndata: {}\n\nevent: figures\ndata: " +
+		strings.Replace(document, `"guards"`, `"p99Ms":0.375,"guards"`, 1) + "\n\nevent: figures\ndata: " +
+		strings.Replace(document, `"guards"`, `"p99Ms":0.25,"guards"`, 1) + "\n\nevent: figures\ndata: " + document +
 		"\n\nevent: bye\ndata: {\"reason\":\"unavailable\"}\n\n"
 	if diff := cmp.Diff(want, string(got)); diff != "" || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("stream of type %q (-want +got):\n%s", resp.Header.Get("Content-Type"), diff)

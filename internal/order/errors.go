@@ -66,7 +66,7 @@ func OrUnavailable(err error) error {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrUnavailable, ErrNoPayment, ErrWrongAmount, ErrNoDeadLetter,
+		ErrNotFound, ErrSeckill, ErrUnavailable, ErrNoPayment, ErrNoProvider, ErrWrongAmount, ErrNoDeadLetter,
 		voucher.ErrNotFound, voucher.ErrOffShelf, idempotency.ErrReused, idempotency.ErrGone,
 	} {
 		if errors.Is(err, answer) {
@@ -80,6 +80,9 @@ func OrUnavailable(err error) error {
 		return err
 	}
 	if _, is := errors.AsType[*NotNowError](err); is {
+		return err
+	}
+	if _, is := errors.AsType[*PaymentStateError](err); is {
 		return err
 	}
 	if _, is := errors.AsType[*idempotency.RepeatedError](err); is {

@@ -27,32 +27,44 @@ type Payment struct {
 	ReceivedAt  time.Time // when the provider confirmed the money; zero until then
 	RefundingAt time.Time // since when the money is to go back; zero until then
 	RefundedAt  time.Time // when all of the money had gone back; zero until then
+	StuckAt     time.Time // since when its provider refuses for good to send the money back; zero: it does not
+	Refusal     string    // why, in the provider's words, as CheckedRefusal returns them; may be empty
+	ClosedAt    time.Time // when staff closed its refund; zero: they have not
 	Flow
 }
 
 // PaymentState is where a payment is. Its numbers are the ones stored.
 type PaymentState int8
 
-// The states of a payment. The buyer has the money in PaymentOpen and PaymentRefunded.
+// The states of a payment. The buyer has the money in PaymentOpen and PaymentRefunded. In PaymentStuck and PaymentClosed
+// its provider has it still.
 //
 //	open → received                    the order was unpaid and is paid now
 //	open → late → received             the order was cancelled; a unit was taken again
 //	open → late → refunding            the order was cancelled; there was no unit any more
 //	open → refunding                   there was nothing to pay for any more, or it had been paid for otherwise
 //	received → refunding → refunded    the owner or staff want it, or all money went back at the provider
+//	refunding → stuck                  the provider refuses for good to send it back
+//	stuck → refunding                  staff have it asked again
+//	stuck → closed                     staff have ended it: nothing more is asked of the provider
+//	stuck, closed → refunding          all money went back at the provider after all
 const (
 	PaymentOpen      PaymentState = 1
 	PaymentReceived  PaymentState = 2
 	PaymentLate      PaymentState = 3
 	PaymentRefunding PaymentState = 4
 	PaymentRefunded  PaymentState = 5
+	PaymentStuck     PaymentState = 6
+	PaymentClosed    PaymentState = 7
 )
 
-var paymentStateNames = [...]string{"open", "received", "late", "refunding", "refunded"}
+var paymentStateNames = [...]string{"open", "received", "late", "refunding", "refunded", "stuck", "closed"}
 
 // PaymentStates returns all states of payments.
 func PaymentStates() []PaymentState {
-	return []PaymentState{PaymentOpen, PaymentReceived, PaymentLate, PaymentRefunding, PaymentRefunded}
+	return []PaymentState{
+		PaymentOpen, PaymentReceived, PaymentLate, PaymentRefunding, PaymentRefunded, PaymentStuck, PaymentClosed,
+	}
 }
 
 // String returns the state's name as shown to people and clients.

@@ -122,12 +122,40 @@ func (n Notice) Why(all bool) Why {
 	}
 }
 
-// PaymentChange is what a provider's notice has done to a payment after its money was received.
+// PaymentNews is what has become of a payment after its money was received. The word is shown.
+type PaymentNews string
+
+// The news. The first four are a provider's notices.
+const (
+	NewsReturned    PaymentNews = "returned"     // money has gone back
+	NewsDisputed    PaymentNews = "disputed"     // the buyer disputes it
+	NewsDisputeWon  PaymentNews = "dispute_won"  // by the shop
+	NewsDisputeLost PaymentNews = "dispute_lost" // by the shop
+	NewsStuck       PaymentNews = "stuck"        // the provider refuses for good to send the money back
+	NewsRetried     PaymentNews = "retried"      // staff have it asked again
+	NewsClosed      PaymentNews = "closed"       // staff have closed the refund
+)
+
+// News returns what a notice of money that went back, or of a dispute, tells.
+func (n Notice) News() PaymentNews {
+	switch n.Kind {
+	case NoticeDisputed:
+		return NewsDisputed
+	case NoticeDisputeWon:
+		return NewsDisputeWon
+	case NoticeDisputeLost:
+		return NewsDisputeLost
+	default:
+		return NewsReturned
+	}
+}
+
+// PaymentChange is news of a payment.
 type PaymentChange struct {
 	Order   Order // of the payment, with a Revision that counts this change
 	Terms   Terms // of the order's voucher
 	Payment Payment
-	Kind    NoticeKind
+	News    PaymentNews
 	At      time.Time
 }
 

@@ -14,6 +14,25 @@ type StaffAct struct {
 	Why     string // for people; the trail has it, the order's history does not, as its owner reads that
 }
 
+// PaymentAct is what staff do with a payment whose refund is stuck, as a StaffAct is done.
+type PaymentAct struct {
+	PaymentID string
+	By        voucher.Author
+	Why       string
+}
+
+// Actor returns who acts, as in histories.
+func (a PaymentAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
+
+// Audited returns what the audit trail says of an act that brings a payment from one state to another, and its order.
+func (a PaymentAct) Audited(from, to PaymentState, before, after Order) []voucher.FieldChange {
+	changes := []voucher.FieldChange{
+		{Field: "paymentId", From: a.PaymentID, To: a.PaymentID},
+		{Field: "paymentState", From: from.String(), To: to.String()},
+	}
+	return append(changes, StaffAct{OrderID: before.ID, Why: a.Why}.Audited(before.Status, after.Status)...)
+}
+
 // Actor returns who acts, as in histories.
 func (a StaffAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
 

@@ -5,7 +5,7 @@ import "time"
 // Fate is what calling its sale off means for an order. The word is shown.
 type Fate string
 
-// The fates. The first two are ahead of the unwinder, the next six are left to staff.
+// The fates. The first two are ahead of the unwinder, the next seven are left to staff.
 const (
 	FateUnpaid    Fate = "unpaid"     // it will be cancelled
 	FatePaid      Fate = "paid"       // its money will be sent back
@@ -14,6 +14,7 @@ const (
 	FateFree      Fate = "free"       // it cost nothing
 	FateDisputed  Fate = "disputed"   // its payment is disputed
 	FateNoPayment Fate = "no_payment" // it is paid, without a payment whose money could be sent back
+	FateStuck     Fate = "stuck"      // its provider refuses for good to send its money back
 	FateRefunding Fate = "refunding"  // its money is on its way back
 	FateRefunded  Fate = "refunded"   // its money has gone back
 	FateCancelled Fate = "cancelled"  // it was cancelled, or expired

@@ -34,6 +34,9 @@ const (
 	PaidLate         Why = "PAID_LATE"
 	PartReturned     Why = "MONEY_RETURNED_IN_PART"
 	PaidTwice        Why = "PAID_TWICE"
+	RefundClosed     Why = "REFUND_CLOSED"
+	RefundRefused    Why = "REFUND_REFUSED"
+	RefundRetried    Why = "REFUND_RETRIED"
 	Released         Why = "RELEASED"
 	Reserved         Why = "RESERVED"
 	CalledOffSale    Why = "SALE_CALLED_OFF"
@@ -63,6 +66,9 @@ var whys = map[Why]words.Text{
 	PaidLate:         {"the payment arrived after the order was cancelled", "订单取消后才收到付款"},
 	PartReturned:     {"part of the money was sent back at the payment provider", "款项已由支付机构部分退回"},
 	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
+	RefundClosed:     {"the shop has closed the refund", "商家已关闭退款"},
+	RefundRefused:    {"the payment provider refuses to send the money back; the shop has to see to it", "支付机构拒绝退款，等待商家处理"},
+	RefundRetried:    {"the shop has the payment provider asked once more", "商家已再次请求支付机构退款"},
 	Released:         {"the reservation was released", "已取消保留"},
 	Reserved:         {"reserved until {until}", "保留至 {until}"},
 	CalledOffSale:    {"the sale was called off", "活动已取消"},

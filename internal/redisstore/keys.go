@@ -47,7 +47,8 @@ func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// outcomes counts the answers to a sale's requests (hash: outcome → count). It expires a day after the last addition.
+// outcomes counts the answers to a sale's requests, and how long they took (hash: answer or bucket → count). It expires
+// a day after the last addition.
 func (k keys) outcomes(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":outcomes:" + strconv.FormatInt(s.VoucherID, 10)
 }

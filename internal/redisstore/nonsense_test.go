@@ -161,9 +161,9 @@ func testUnreadableHolders(t *testing.T, r *rig) {
 // testCountsOfAnotherType: counts serve only people who watch; anything else under their key is replaced.
 func testCountsOfAnotherType(t *testing.T, r *rig) {
 	r.replaceByText(r.keys.outcomes(r.sale))
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}))
+	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}, nil))
 	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "accepted", "many").Err())
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 3}))
+	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 3}, nil))
 	n, err := r.commands.HGet(r.ctx(), r.keys.outcomes(r.sale), "accepted").Result()
 	r.must(err)
 	equal(t, "3", n)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
@@ -20,11 +21,16 @@ import (
 const countsKept = 24 * time.Hour
 
 // Add implements admission.StatsStore.
-func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts) error {
-	args := make([]any, 1, 1+2*len(since))
+func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error {
+	args := make([]any, 1, 1+2*(len(since)+len(took)))
 	args[0] = countsKept.Milliseconds()
 	for answer, n := range since {
 		args = append(args, string(answer), n)
+	}
+	for bucket, n := range took {
+		if n > 0 {
+			args = append(args, tookField(bucket), n)
+		}
 	}
 	_, err := s.scripts.addCounts.RunInt(ctx, s.in(sale.Partition), []string{s.keys.outcomes(sale)}, args...)
 	return err
@@ -55,27 +61,45 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 		View: views[0], State: stateOf(views[0], v.Status),
 		Waiting: waiting.Val(), OldestWaiting: ageOf(first.Val(), views[0].Now), DeadLetters: dead.Val(),
 	}
-	if stats.Answers, err = countsOf(counts.Val()); err != nil {
+	if stats.Answers, stats.Took, err = countsOf(counts.Val()); err != nil {
 		return audit.LiveStats{}, err
 	}
 	return stats, nil
 }
 
-// countsOf reads the counts of outcomes. It skips unknown ones.
-func countsOf(fields map[string]string) (order.Counts, error) {
-	counts := order.Counts{}
+// tookField is the field of the answers whose durations are in a bucket.
+func tookField(bucket int) string { return "took_" + strconv.Itoa(bucket) }
+
+// countsOf reads the counts of answers, and of how long they took. It skips unknown ones.
+func countsOf(fields map[string]string) (order.Counts, histogram.Counts, error) {
+	counts, took := order.Counts{}, make(histogram.Counts, histogram.Buckets)
 	for _, answer := range order.Answers() {
-		text, has := fields[string(answer)]
-		if !has {
-			continue
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
+		n, has, err := countIn(fields, string(answer))
 		if err != nil {
-			return counts, fmt.Errorf("redis: a count of outcomes: %w", err)
+			return nil, nil, err
 		}
-		counts[answer] = n
+		if has {
+			counts[answer] = n
+		}
 	}
-	return counts, nil
+	for bucket := range took {
+		var err error
+		if took[bucket], _, err = countIn(fields, tookField(bucket)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return counts, took, nil
+}
+
+func countIn(fields map[string]string, name string) (n int64, has bool, err error) {
+	text, has := fields[name]
+	if !has {
+		return 0, false, nil
+	}
+	if n, err = strconv.ParseInt(text, 10, 64); err != nil {
+		return 0, true, fmt.Errorf("redis: a count of answers: %w", err)
+	}
+	return n, true, nil
 }
 
 // ageOf returns how long ago the first entry was added: its key begins with the millisecond, by Redis's clock.

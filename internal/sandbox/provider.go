@@ -51,8 +51,15 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout
 	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, pay.Title)}, nil
 }
 
-// Refund logs that a real provider would now send the money back.
+// refusedCents are the last two digits of amounts that the sandbox refuses for good to send back, so that a shop can
+// try what it does then.
+const refusedCents = 13
+
+// Refund logs that a real provider would now send the money back, or refuses for good to do so.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
+	if pay.Amount%100 == refusedCents {
+		return &order.RefusedError{Reason: fmt.Sprintf("the sandbox refunds no amount that ends in %d cents", refusedCents)}
+	}
 	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order",
 		pay.OrderID, "cents", pay.Rest())
 	return nil

@@ -94,7 +94,7 @@ func (b *business) act(t *rapid.T) {
 func (b *business) pay(t *rapid.T) {
 	c := b.some(t)
 	p, err := b.OpenPayment(b.tb.Context(), c.UserID, c.OrderID,
-		fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)), nil)
+		fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)), []string{""})
 	b.allowed(t, err)
 	if err == nil {
 		b.payments = append(b.payments, p)

@@ -126,7 +126,8 @@ func indexFor(f order.PaymentFilter) string {
 		return ""
 	case f.Dispute != nil && *f.Dispute != order.DisputeNone:
 		return "idx_payment_dispute"
-	case f.State == order.PaymentLate, f.State == order.PaymentRefunding:
+	case f.State == order.PaymentLate, f.State == order.PaymentRefunding, f.State == order.PaymentStuck,
+		f.State == order.PaymentClosed:
 		return "idx_payment_state"
 	case f.VoucherID != 0:
 		return "idx_payment_voucher"

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -45,6 +46,7 @@ func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, 
 		if after.Dispute != before.Dispute {
 			p.DisputeTime = &now
 		}
+		s.wentBack(&p, before.Gone(), now)
 		return s.tookNotice(tx, &p, rows, n, now)
 	})
 	if err != nil {
@@ -59,10 +61,11 @@ func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, 
 func (s *Store) tookNotice(tx *gorm.DB, p *paymentRow, rows []orderRow, n order.Notice, now time.Time) error {
 	as := p.payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}
-	if err := s.paymentChanged(tx, p, rows, n, now); err != nil {
+	if err := s.paymentChanged(tx, p, rows, n.News(), now); err != nil {
 		return err
 	}
-	ends := as.AllGone() && p.State == order.PaymentReceived
+	ends := as.AllGone() && slices.Contains(
+		[]order.PaymentState{order.PaymentReceived, order.PaymentStuck, order.PaymentClosed}, p.State)
 	if ends && p.AcceptTime != nil && rows[0].Status == order.Paid {
 		if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
 			return err
@@ -78,19 +81,19 @@ func (s *Store) tookNotice(tx *gorm.DB, p *paymentRow, rows []orderRow, n order.
 
 // paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
 func (s *Store) paymentChanged(
-	tx *gorm.DB, p *paymentRow, rows []orderRow, n order.Notice, now time.Time,
+	tx *gorm.DB, p *paymentRow, rows []orderRow, news order.PaymentNews, now time.Time,
 ) error {
 	row := &rows[0]
 	row.Revision++
 	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {
-		return fmt.Errorf("counting a notice of order %d: %w", row.ID, err)
+		return fmt.Errorf("counting news of a payment of order %d: %w", row.ID, err)
 	}
 	terms, err := s.terms.of(tx, []int64{row.VoucherID})
 	if err != nil {
 		return err
 	}
 	change := order.PaymentChange{
-		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), Kind: n.Kind, At: now,
+		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), News: news, At: now,
 	}
 	for _, h := range s.hooks {
 		if h.PaymentChanged == nil {

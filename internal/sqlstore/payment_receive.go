@@ -36,6 +36,9 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 			return err
 		}
 		r.payment.ReceiveTime = &r.now
+		if r.payment.ReturnTime != nil { // told before it: it comes in and goes back now
+			r.payment.ReturnTime, r.payment.GoneBefore = &r.now, 0
+		}
 		if n.Reference != "" { // the money is where the notice says, also when the buyer began twice
 			r.payment.Reference = n.Reference
 		}

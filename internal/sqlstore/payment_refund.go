@@ -96,7 +96,7 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		switch p.State {
 		case order.PaymentRefunded:
 			return nil // refunded before
-		case order.PaymentRefunding:
+		case order.PaymentRefunding, order.PaymentStuck, order.PaymentClosed: // asked before it got stuck, perhaps
 		case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
 		}
@@ -104,19 +104,71 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		if err != nil {
 			return err
 		}
-		p.State, p.RefundTime = order.PaymentRefunded, &now
+		p.State, p.RefundTime, p.StuckTime, p.Refusal = order.PaymentRefunded, &now, nil, ""
+		before := p.payment().Gone()
 		p.Returned += p.payment().Rest()
+		s.wentBack(&p, before, now)
 		if err := p.save(tx); err != nil {
 			return err
 		}
-		c := cause{by: order.ByProvider, at: now, why: order.MoneyBack}
-		if p.AcceptTime == nil || row.Status != order.Refunding {
-			return writeHistory(tx, rows, c) // of a payment that the order was not paid with
-		}
-		return s.advance(tx, rows, order.ConfirmRefund, c)
+		return s.refundEnds(tx, &p, rows, cause{by: order.ByProvider, at: now, why: order.MoneyBack})
 	})
 	if err != nil {
 		return order.Order{}, sqlkit.ReadError("refunding payment "+paymentID, err)
 	}
 	return rows[0].order(), nil
+}
+
+// refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it
+// was paid with the payment.
+func (s *Store) refundEnds(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error {
+	if p.AcceptTime == nil || rows[0].Status != order.Refunding {
+		return writeHistory(tx, rows, c)
+	}
+	return s.advance(tx, rows, order.ConfirmRefund, c)
+}
+
+// Refused implements service.StuckLedger.
+func (s *Store) Refused(ctx context.Context, paymentID, reason string) (order.Payment, error) {
+	var p paymentRow
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		locked, row, err := lockPayment(tx, paymentID)
+		if err != nil {
+			return err
+		}
+		// The provider may have said something else meanwhile, to another instance or by a notice.
+		if p = locked; p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen || p.payment().AllGone() {
+			return nil
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		p.State, p.StuckTime, p.Refusal = order.PaymentStuck, &now, order.CheckedRefusal(reason)
+		if err := p.save(tx); err != nil {
+			return err
+		}
+		rows := []orderRow{row}
+		if err := s.paymentChanged(tx, &p, rows, order.NewsStuck, now); err != nil {
+			return err
+		}
+		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: order.RefundRefused})
+	})
+	if err != nil {
+		return order.Payment{}, sqlkit.ReadError("noting that payment "+paymentID+" is refused to go back", err)
+	}
+	return p.payment(), nil
+}
+
+// AtHand implements service.StuckLedger.
+func (s *Store) AtHand(ctx context.Context) (order.AtHand, error) {
+	var n order.AtHand
+	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", order.PaymentStuck).Count(&n.Stuck).Error
+	if err == nil {
+		err = s.db.Read(ctx).Model(&paymentRow{}).Where("dispute = ?", order.DisputeOpen).Count(&n.Disputed).Error
+	}
+	if err != nil {
+		return order.AtHand{}, sqlkit.ReadError("counting payments that need a hand", err)
+	}
+	return n, nil
 }

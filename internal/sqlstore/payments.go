@@ -28,6 +28,11 @@ type paymentRow struct {
 	AcceptTime    *time.Time         `gorm:"column:accept_time"`
 	RefundingTime *time.Time         `gorm:"column:refunding_time"`
 	RefundTime    *time.Time         `gorm:"column:refund_time"`
+	StuckTime     *time.Time         `gorm:"column:stuck_time"`
+	Refusal       string             `gorm:"column:refusal"`
+	CloseTime     *time.Time         `gorm:"column:close_time"`
+	ReturnTime    *time.Time         `gorm:"column:return_time"`
+	GoneBefore    int64              `gorm:"column:gone_before"`
 	Returned      int64              `gorm:"column:returned"`
 	Dispute       order.Dispute      `gorm:"column:dispute"`
 	Disputed      int64              `gorm:"column:disputed"`
@@ -44,7 +49,8 @@ func (r *paymentRow) payment() order.Payment {
 		ID: r.ID, Number: r.Number, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, ShopID: r.ShopID,
 		Amount: r.Amount, State: r.State, Provider: r.Provider, Reference: r.Reference,
 		CreatedAt: r.CreateTime, ReceivedAt: sqlkit.At(r.ReceiveTime), RefundingAt: sqlkit.At(r.RefundingTime),
-		RefundedAt: sqlkit.At(r.RefundTime),
+		RefundedAt: sqlkit.At(r.RefundTime), StuckAt: sqlkit.At(r.StuckTime), Refusal: r.Refusal,
+		ClosedAt: sqlkit.At(r.CloseTime),
 		Flow: order.Flow{
 			Returned: r.Returned, Dispute: r.Dispute, Disputed: r.Disputed, DisputedAt: sqlkit.At(r.DisputeTime),
 		},
@@ -54,7 +60,8 @@ func (r *paymentRow) payment() order.Payment {
 // save writes the columns of a payment that change.
 func (r *paymentRow) save(tx *gorm.DB) error {
 	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refunding_time", "refund_time",
-		"returned", "dispute", "disputed", "dispute_time", "reference").Updates(r).Error
+		"stuck_time", "refusal", "close_time", "return_time", "gone_before", "returned", "dispute", "disputed",
+		"dispute_time", "reference").Updates(r).Error
 	if err != nil {
 		return fmt.Errorf("writing payment %s: %w", r.ID, err)
 	}
@@ -67,10 +74,24 @@ func (r *paymentRow) accept(tx *gorm.DB, now time.Time) error {
 	return r.save(tx)
 }
 
-// sendBack records that the money is to go back.
+// sendBack records that the money is to go back: since now, or since it was to before its refund got stuck.
 func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
-	r.State, r.RefundingTime = order.PaymentRefunding, &now
+	r.State, r.StuckTime, r.Refusal = order.PaymentRefunding, nil, ""
+	if r.RefundingTime == nil {
+		r.RefundingTime = &now
+	}
 	return r.save(tx)
+}
+
+// wentBack notes that money has gone back now, for the sums of the day, if more has gone than before.
+func (s *Store) wentBack(r *paymentRow, before int64, now time.Time) {
+	if r.payment().Gone() <= before {
+		return
+	}
+	if r.ReturnTime == nil || r.ReturnTime.Before(s.db.Midnight(now)) {
+		r.GoneBefore = before
+	}
+	r.ReturnTime = &now
 }
 
 // findPayment returns a payment, or order.ErrNoPayment.
@@ -136,6 +157,9 @@ func (s *Store) OpenPayment(
 		}
 		if err := order.Pay.Check(row.ID, row.Status); err != nil {
 			return err
+		}
+		if len(providers) == 0 && row.Amount > 0 {
+			return order.ErrNoProvider
 		}
 		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID,
 			order.PaymentOpen); err != nil || p != nil {

@@ -21,19 +21,23 @@ func TestOpenPayment(t *testing.T) {
 			State: order.PaymentOpen, CreatedAt: ledgertest.RecordedAt,
 		}
 		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
-			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, nil)
+			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, []string{""})
 			got.Number = 0
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
 		}
 		for owner, id := range map[int64]int64{cs[0].UserID: cs[1].OrderID, cs[1].UserID: 4711} {
-			if _, err := l.OpenPayment(t.Context(), owner, id, "pay_3", nil); !errors.Is(err, order.ErrNotFound) {
+			if _, err := l.OpenPayment(t.Context(), owner, id, "pay_3", []string{""}); !errors.Is(err, order.ErrNotFound) {
 				t.Errorf("order %d for user %d: %v, want ErrNotFound", id, owner, err)
 			}
 		}
-		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1", nil); err == nil {
+		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_1", []string{""}); err == nil {
 			t.Error("two payments with one id")
+		}
+		_, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_5", nil)
+		if !errors.Is(err, order.ErrNoProvider) {
+			t.Errorf("without a provider: %v", err)
 		}
 		l.Transitioned(t, cs[1], order.Cancel)
 		if _, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_4",

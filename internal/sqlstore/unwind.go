@@ -19,11 +19,15 @@ const refundable = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id A
 const disputed = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
 	"p.dispute = @disputed)"
 
+// stuck is the condition that a provider refuses for good to send money of an order o back.
+const stuck = "o.id IN (SELECT p.order_id FROM tb_payment p WHERE p.voucher_id = @voucher AND p.state = @stuck)"
+
 // fateOf is what calling a sale off means for an order o: one of order's fates.
 const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid AND o.amount = 0 THEN 'free' " +
 	"WHEN o.status = @paid AND " + refundable + " THEN 'paid' WHEN o.status = @paid AND " + disputed +
 	" THEN 'disputed' WHEN o.status = @paid THEN 'no_payment' " +
 	"WHEN o.status = @redeemed THEN 'redeemed' WHEN o.status = @lapsed THEN 'lapsed' " +
+	"WHEN " + stuck + " THEN 'stuck' " +
 	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
 	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
 
@@ -32,7 +36,7 @@ func fateNames(voucherID int64) map[string]any {
 	return map[string]any{
 		"voucher": voucherID, "received": order.PaymentReceived, "unpaid": order.Unpaid, "paid": order.Paid,
 		"redeemed": order.Redeemed, "lapsed": order.Lapsed, "refunding": order.Refunding, "refunded": order.Refunded,
-		"cancelled": order.Cancelled, "disputed": order.DisputeOpen,
+		"cancelled": order.Cancelled, "disputed": order.DisputeOpen, "stuck": order.PaymentStuck,
 	}
 }
 
@@ -197,7 +201,7 @@ func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int)
 	}
 	err := s.db.Read(ctx).Raw("SELECT o.*, "+fateOf+" AS fate FROM tb_voucher_order o WHERE o.voucher_id = @voucher "+
 		"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR o.status = @paid AND (o.amount = 0 OR NOT "+
-		refundable+")) ORDER BY o.id DESC LIMIT @n", names).Find(&rows).Error
+		refundable+") OR o.status NOT IN (@unpaid, @paid) AND "+stuck+") ORDER BY o.id DESC LIMIT @n", names).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading what is left to staff of voucher %d", voucherID), err)
 	}

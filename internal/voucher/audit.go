@@ -58,6 +58,9 @@ const (
 	OrderCancelled Action = "cancel" // somebody's order, by staff
 	OrderRefunded  Action = "refund"
 
+	RefundRetried Action = "retry_refund" // one that its provider refused
+	RefundClosed  Action = "close_refund"
+
 	CouponExtended   Action = "extend"
 	CouponUnredeemed Action = "unredeem"
 )

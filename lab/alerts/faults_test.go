@@ -11,6 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/order"
 	"seckill/test/box"
 	"seckill/test/webhooks/receiver"
 )
@@ -75,6 +76,11 @@ func faults() []fault {
 			"the payment provider was taken out of the settings", []string{
 				"SeckillRefundsFail",
 			}, deployment{}, providerRemoved,
+		},
+		{
+			"the payment provider refuses a refund for good, and a buyer disputes a payment", []string{
+				"SeckillRefundsStuck", "SeckillPaymentsDisputed",
+			}, deployment{sale: map[string]any{"payValue": 10_13}}, refundRefused,
 		},
 		{"more ask than an instance can serve", []string{"SeckillOverloaded"}, one("SECKILL_MAX_IN_FLIGHT",
 			"10"), overloaded},
@@ -220,6 +226,27 @@ func providerRemoved(r *rig) {
 	r.must(server.KillAndStart())
 	r.Client.Must(r, http.StatusAccepted,
 		box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
+}
+
+// refundRefused lets the buyer of a paid order ask for a refund of an amount that the sandbox never sends back, and
+// another one dispute their payment.
+func refundRefused(r *rig) {
+	paid := func() (user int64, id string) {
+		user, a := r.buyAt(0, 30*time.Second)
+		id = orderOf(a)
+		if paid := r.pay(user, id); paid.StatusCode != http.StatusOK {
+			r.Fatalf("paying for order %q: %d %s", id, paid.StatusCode, paid.Body)
+		}
+		return user, id
+	}
+	user, id := paid()
+	r.Client.Must(r, http.StatusAccepted,
+		box.Request{Method: http.MethodPost, URL: r.URL("/order/" + id + "/refund"), Token: box.BuyerToken(user)})
+	_, id = paid()
+	shown := box.Decode[struct{ Payments []struct{ PaymentID string } }](r, r.Client.Must(r, http.StatusOK,
+		box.Request{Method: http.MethodGet, URL: r.URL("/admin/order/" + id), Token: box.AdminToken()}))
+	r.Servers[0].Tells(r, box.Secret,
+		order.Notice{Kind: order.NoticeDisputed, PaymentID: shown.Payments[0].PaymentID, Amount: 10_13})
 }
 
 func overloaded(r *rig) {

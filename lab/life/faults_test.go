@@ -100,7 +100,7 @@ func calls() []string {
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive",
 		"refunded", "ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join",
 		"accept", "leave", "staff", "call off", "unwind", "send back", "turn", "begin", "set holders", "publish",
-		"snapshot",
+		"snapshot", "refused", "stuck",
 	}
 }
 

@@ -22,10 +22,11 @@ const (
 // model drives one world.
 type model struct {
 	w         *world
-	owners    map[int64]int64  // owner of each order id that a buyer was answered
-	payments  []order.Payment  // begun with the provider
-	confirmed map[string]bool  // payments whose notice was answered
-	keys      map[string]int64 // changes of stock by idempotency key, including those with an unknown outcome
+	owners    map[int64]int64         // owner of each order id that a buyer was answered
+	payments  []order.Payment         // begun with the provider
+	confirmed map[string]bool         // payments whose notice was answered
+	returned  map[string]order.Notice // of money that the provider has sent back by itself, by payment
+	keys      map[string]int64        // changes of stock by idempotency key, including those with an unknown outcome
 	coupons   coupons
 	placed    map[int64]int64 // the last position that each user was answered
 	next      int
@@ -67,6 +68,8 @@ func TestLife(t *testing.T) {
 			"window ends": m.windowEnds,
 			"staff":       m.staff,
 			"staff again": m.staff, // so that it is drawn more often
+			"final no":    m.finalNo,
+			"stuck":       m.stuck,
 			"call off":    m.callOff,
 			"unwind":      m.unwind,
 			"restock":     m.restock,
@@ -90,7 +93,7 @@ func TestLife(t *testing.T) {
 func newModel(w *world) *model {
 	return &model{
 		w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(),
-		placed: map[int64]int64{},
+		placed: map[int64]int64{}, returned: map[string]order.Notice{},
 	}
 }
 
@@ -286,6 +289,7 @@ func (m *model) quiesce(t *rapid.T) {
 			m.w.must(t, m.w.confirm(order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}))
 		}
 	}
+	m.tellReturned(t)
 	m.w.quiesce()
 	m.deltasAddUp(t)
 	m.check(t)

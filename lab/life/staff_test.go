@@ -111,6 +111,9 @@ func (w *world) steps(t *rapid.T) map[int64][]step {
 			last[id], steps[id] = order.Unpaid, []step{{kind: "order.unpaid"}}
 		}
 		s := step{from: last[id], kind: "order." + status.String()}
+		if kind := news(why); kind != "" {
+			steps[id] = append(steps[id], step{from: last[id], kind: kind})
+		}
 		switch {
 		case strings.HasPrefix(why, string(order.Extended)):
 			s.kind = "order.extended"

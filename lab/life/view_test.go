@@ -144,6 +144,8 @@ func (m *model) paymentsAddUp(t *rapid.T, v view) {
 			if !m.confirmed[p.id] && !m.w.maybeConfirmed[p.id] {
 				t.Fatalf("payment %s was refunded, though it was never paid", p.id)
 			}
+		case order.PaymentStuck, order.PaymentClosed:
+			m.stuckAddsUp(t, p)
 		case order.PaymentLate, order.PaymentRefunding:
 			t.Fatalf("payment %s of order %d is %s, though all is quiescent", p.id, p.order, p.state)
 		}

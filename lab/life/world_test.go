@@ -42,7 +42,8 @@ const providerName = "bank"
 // provider is a payment provider that counts refunds.
 type provider struct {
 	mu      sync.Mutex
-	refunds map[string]int // by payment
+	refunds map[string]int  // by payment
+	finalNo map[string]bool // payments whose refund it refuses for good
 }
 
 func (p *provider) Begin(_ context.Context, of order.Payment) (service.Checkout, error) {
@@ -52,6 +53,9 @@ func (p *provider) Begin(_ context.Context, of order.Payment) (service.Checkout,
 func (p *provider) Refund(_ context.Context, paid order.Payment) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.finalNo[paid.ID] && p.refunds[paid.ID] == 0 {
+		return &order.RefusedError{Reason: refusedForGood}
+	}
 	p.refunds[paid.ID]++
 	return nil
 }
@@ -124,7 +128,7 @@ func newEnv(t *testing.T) *env {
 		rdb: rdb, prefix: prefix, db: db,
 		stores: stores{
 			redis: store, sql: ledger, coupons: coupons, events: events, count: count, key: key,
-			provider: &provider{refunds: map[string]int{}}, log: log,
+			provider: &provider{refunds: map[string]int{}, finalNo: map[string]bool{}}, log: log,
 		},
 	}
 	t.Cleanup(func() {

@@ -9,7 +9,7 @@ import (
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
 	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(),
-		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inCallingOff(), inGuards(),
+		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(), inCallingOff(), inGuards(),
 		beforeGuards(), inChallenges(), inShares(), inWebhooks())
 }
 

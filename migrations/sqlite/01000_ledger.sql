@@ -140,19 +140,26 @@ CREATE TABLE tb_payment (
     accept_time    DATETIME    NULL,
     refunding_time DATETIME    NULL,
     refund_time    DATETIME    NULL,
+    stuck_time     DATETIME    NULL,
+    refusal        VARCHAR(255) NOT NULL DEFAULT '',
+    close_time     DATETIME    NULL,
+    return_time    DATETIME    NULL,
+    gone_before    BIGINT      NOT NULL DEFAULT 0,
     returned       BIGINT      NOT NULL DEFAULT 0,
     dispute        TINYINT     NOT NULL DEFAULT 0,
     disputed       BIGINT      NOT NULL DEFAULT 0,
     dispute_time   DATETIME    NULL,
     provider       VARCHAR(32)  NOT NULL DEFAULT '',
     reference      VARCHAR(128) NOT NULL DEFAULT '',
-    CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 5),
+    CONSTRAINT ck_payment_state CHECK (state BETWEEN 1 AND 7),
+    CONSTRAINT ck_payment_stuck CHECK (state <> 6 OR stuck_time IS NOT NULL),
+    CONSTRAINT ck_payment_closed CHECK (state <> 7 OR close_time IS NOT NULL),
     CONSTRAINT ck_payment_dispute CHECK (dispute BETWEEN 0 AND 3)
 );
 CREATE INDEX idx_payment_order ON tb_payment (order_id);
 CREATE INDEX idx_payment_reference ON tb_payment (reference);
 CREATE INDEX idx_payment_received ON tb_payment (receive_time);
-CREATE INDEX idx_payment_returned ON tb_payment (refund_time);
+CREATE INDEX idx_payment_returned ON tb_payment (return_time);
 CREATE INDEX idx_payment_time ON tb_payment (create_time, number);
 CREATE INDEX idx_payment_shop ON tb_payment (shop_id, create_time, number);
 CREATE INDEX idx_payment_voucher ON tb_payment (voucher_id, create_time, number);

@@ -494,6 +494,7 @@ func TestConsoleReport(t *testing.T) {
 	w.sees("[data-tile=revenue]", "of paid orders")
 	w.sees(".plain", "Sold out")
 	w.accessible()
+	w.sees("[data-p99]", "p99: ")
 	w.picture("console-report-desktop", true)
 	for _, file := range []string{"report", "timeline", "orders"} {
 		w.click("[data-act=save-" + file + "]")

@@ -63,3 +63,78 @@ func TestConsolePayments(t *testing.T) {
 		w.picture("console-order-disputed-"+d.name+d.language, false)
 	}
 }
+
+// TestConsoleStuckRefunds finds refunds that the provider refuses for good, from the start page on, has one asked for
+// again, closes another in the list and a third in its order, and reads that in the audit trail.
+func TestConsoleStuckRefunds(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	voucher := s.redeemableSale("Tea for two", 10_13) // the sandbox refunds no amount like that
+	small := phone().in("zh-CN").inDark()
+	small.width = 360
+	user := int64(50)
+	for _, tt := range []struct {
+		device                                          device
+		stuck, why, hand, missing, closed, waits, trail string
+	}{
+		{
+			desktop(), "refund stuck", "refuses for good", "refuses for good: 3", "missing", "refund closed",
+			"does not go back by itself", "Stuck refund closed",
+		},
+		{small, "退款受阻", "最终拒绝", "最终拒绝的退款：", "必填", "退款已关闭", "不会自动退回", "关闭退款"},
+	} {
+		d := tt.device
+		var orders, payments []string
+		for range 3 {
+			user++
+			id := s.paid(voucher, user)
+			s.must(http.MethodPost, "/order/"+id+"/refund", user, nil, nil)
+			var o struct {
+				Payments []struct{ PaymentID, State string }
+			}
+			box.Eventually(t, "the refund getting stuck", func() error {
+				if s.must(http.MethodGet, "/admin/order/"+id, admin, nil, &o); o.Payments[0].State != "stuck" {
+					return fmt.Errorf("it is %s", o.Payments[0].State)
+				}
+				return nil
+			})
+			orders, payments = append(orders, id), append(payments, o.Payments[0].PaymentID)
+		}
+		w := open(t, s.url("/admin"), s.asAdmin(d))
+		w.sees("[data-hand=stuck]", tt.hand)
+		w.picture("console-start-stuck-"+d.name+d.language, false)
+		w.click("[data-hand=stuck] a")
+		at := func(i int) string { return fmt.Sprintf("[data-payment=%s]", payments[i]) }
+		w.sees(at(0)+" .tag", tt.stuck)
+		w.sees(at(0)+" [data-stuck]", tt.why)
+		w.accessible()
+		w.picture("console-payments-stuck-"+d.name+d.language, false)
+		w.click(at(0) + " [data-act=stuck-retry]")
+		w.click("dialog [data-act=yes]")
+		w.sees("dialog", tt.missing)
+		w.enter("dialog [name=why]", "they say that it works now")
+		w.click("dialog [data-act=yes]")
+		w.seesNo("dialog")
+		w.click(at(1) + " [data-act=stuck-close]")
+		w.accessible()
+		w.picture("console-payment-close-"+d.name+d.language, false)
+		w.enter("dialog [name=why]", "paid out in cash")
+		w.click("dialog [data-act=yes]")
+		w.seesNo("dialog")
+		s.awaitOrder(orders[1], "refunded")
+		w.visit(s.url("/admin#/payments?state=closed"))
+		w.sees(at(1)+" .tag", tt.closed)
+		w.visit(s.url("/admin#/orders?orderId=" + orders[2]))
+		w.sees("dialog [data-stuck]", tt.why)
+		w.sees("dialog .note", tt.waits)
+		w.accessible()
+		w.picture("console-order-stuck-"+d.name+d.language, false)
+		w.click("dialog [data-act=stuck-close]")
+		w.enter("dialog [name=why]", "written off")
+		w.click("dialog [data-act=yes]")
+		w.seesNo("dialog [data-stuck]")
+		s.awaitOrder(orders[2], "refunded")
+		w.visit(s.url("/admin#/audit"))
+		w.sees("main table", tt.trail)
+	}
+}

@@ -3,6 +3,8 @@ package browser
 import (
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,4 +146,43 @@ func TestConsoleFindsOrderOfPayment(t *testing.T) {
 	w.sees("tbody tr:only-child", bought.OrderID)
 	w.accessible()
 	w.picture("console-orders-of-payment-desktop", false)
+}
+
+// TestConsoleCodeSearch finds an order by its coupon's code, which is as good as the coupon: no address has it. Labels
+// of the search stand beside their fields.
+func TestConsoleCodeSearch(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	id, code := s.coupon("Noodles for two")
+	other, _ := s.coupon("Noodles for three")
+	for _, d := range []device{desktop(), phone().in("zh-CN").inDark()} {
+		w := open(t, s.url("/admin#/orders"), s.asAdmin(d))
+		w.sees("tbody", other)
+		w.enter("#q-code", code)
+		w.click("[role=search] button")
+		w.until("document.querySelectorAll('tbody tr').length === 1")
+		w.sees("tbody", id)
+		w.click("tbody button")
+		w.sees("dialog", id)
+		w.click("dialog .dialog-close")
+		w.seesNo("dialog")
+		w.sees("tbody", id)
+		w.until("document.querySelector('#q-code').value !== ''")
+		w.mu.Lock()
+		addresses := slices.Clone(w.requests)
+		w.mu.Unlock()
+		for _, at := range append(addresses, evaluate[string](w, "location.href")) {
+			if strings.Contains(at, "code=") || strings.Contains(at, code) {
+				t.Errorf("the code is in the address %s", at)
+			}
+		}
+		w.until("['from', 'to'].every((name) => { const [label, field] = [`label[for=q-${name}]`, `#q-${name}`]." +
+			"map((one) => document.querySelector(one).getBoundingClientRect()); " +
+			"return label.top > field.top && label.bottom < field.bottom && label.right < field.left; })")
+		w.accessible()
+		w.picture("console-code-search-"+d.name, false)
+		w.enter("#q-code", "券码")
+		w.click("[role=search] button")
+		w.sees("#list-trouble", "")
+	}
 }

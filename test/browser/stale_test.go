@@ -54,16 +54,16 @@ func TestRatesOverTheSameTime(t *testing.T) {
 	t.Parallel()
 	w := open(t, embeddedShop(t).url("/"), desktop())
 	got := evaluate[string](w, `import('/assets/admin/live.js').then(({ next }) => {
-  let sale = { now: null, away: '', rates: {}, seen: [], points: [[], [], []] };
+  let sale = { now: null, away: '', rates: {}, seen: [], points: [[], [], [], []] };
   const counts = [0, 0, 0, 0, 0, 0, 0, 50]; // all of it comes in the last second
   counts.forEach((n, i) => {
     const at = new Date(1e12 + i * 1000).toISOString();
-    sale = next(sale, { at, epoch: 1, sequence: n, refused: { SOLD_OUT: n }, recorded: n, stock: 100 - n });
+    sale = next(sale, { at, epoch: 1, sequence: n, refused: { SOLD_OUT: n }, recorded: n, stock: 100 - n, ...(n && { p99Ms: 1.5 }) });
   });
   const { accepted, refused, recorded } = sale.rates;
-  return [accepted, refused, recorded, sale.points[2].at(-1)].join();
+  return [accepted, refused, recorded, sale.points[2].at(-1), ...sale.points[3].slice(-2)].join();
 })`)
-	if want := "10,10,10,50"; got != want { // the chart has each second's
+	if want := "10,10,10,50,,1.5"; got != want { // the chart has each second's
 		t.Errorf("accepted, refused, recorded, and in the chart: %s, want %s", got, want)
 	}
 }

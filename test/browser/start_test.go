@@ -80,13 +80,13 @@ func TestStartLooks(t *testing.T) {
 	got := evaluate[string](w, `import('/assets/admin/start.js').then(({ next }) => {
   const ok = (data, more) => ({ success: true, data, ...more }), away = { success: false };
   const looks = (sold, hooks) => ({ failed: null, coming: ok({ sales: [{ beginTime: '2026-01-02' }, { beginTime: '2026-01-01' }] }), running: ok({ sales: [{ voucherId: 7, sold }] }),
-    vouchers: new Map(), letters: ok([], { total: 3 }), hooks, refunds: ok([{ refundingTime: new Date(1e12 - 4e6).toISOString() }, { refundingTime: new Date(1e12).toISOString() }]), disputes: ok([{}, {}]) });
+    vouchers: new Map(), letters: ok([], { total: 3 }), hooks, refunds: ok([{ refundingTime: new Date(1e12 - 4e6).toISOString() }, { refundingTime: new Date(1e12).toISOString() }]), stuck: ok([{}]), disputes: ok([{}, {}]) });
   const first = next({ at: 0, rates: {}, hooks: [], vouchers: new Map() }, looks(10, ok([{ failures: 2 }, { failures: 0 }])), 1e12);
   const second = next(first, looks(60, away), 1e12 + 5000);
-  return [first.rates[7], second.rates[7], second.hooks.length, second.letters, second.refunds, second.disputes, second.coming[0].beginTime].join();
+  return [first.rates[7], second.rates[7], second.hooks.length, second.letters, second.refunds, second.stuck, second.disputes, second.coming[0].beginTime].join();
 })`)
-	if want := ",10,1,3,1,2,2026-01-01"; got != want {
-		t.Errorf("rates, webhooks, letters, refunds, disputes and the next sale: %s, want %s", got, want)
+	if want := ",10,1,3,1,1,2,2026-01-01"; got != want {
+		t.Errorf("rates, webhooks, letters, refunds, stuck ones, disputes and the next sale: %s, want %s", got, want)
 	}
 	got = evaluate[string](w, `import('/assets/admin/start.js').then(({ ofToday }) => {
   const hour = (n) => new Date(Date.UTC(2026, 0, 2, n)).toISOString();

@@ -25,6 +25,9 @@ const bankName = "bank"
 
 const bankKey = "of the bank's dashboard"
 
+// closedAccount is why the bank never sends some money back.
+const closedAccount = "the buyer's account is closed"
+
 // bank is the service that moves the money, somewhere else. Its requests take effect once for each idempotency key.
 type bank struct {
 	at *httptest.Server
@@ -39,6 +42,8 @@ type bank struct {
 	disputed  map[string]bool   // charges with an open dispute: nothing of them is sent back
 	payments  map[string]string // by charge
 
+	closed map[string]bool // charges whose buyer's account is closed: nothing of them is sent back
+
 	losesRefund bool // the answer to the next refund
 }
 
@@ -48,6 +53,7 @@ func startBank(t *testing.T) *bank {
 		checkouts: map[string]string{}, charges: map[string]int64{}, refunds: map[string]string{},
 		returned: map[string]int64{},
 		lost:     map[string]int64{}, disputed: map[string]bool{}, payments: map[string]string{},
+		closed: map[string]bool{},
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /checkouts", b.checkout)
@@ -83,6 +89,10 @@ func (b *bank) refund(w http.ResponseWriter, r *http.Request) {
 	defer b.mu.Unlock()
 	key := r.Header.Get("Idempotency-Key")
 	if _, done := b.refunds[key]; done {
+		return
+	}
+	if b.closed[asked.Charge] {
+		http.Error(w, closedAccount, http.StatusGone)
 		return
 	}
 	cents, charged := b.charges[asked.Charge]
@@ -131,6 +141,13 @@ func event(what, charge, payment string, cents int64) (body []byte, signature st
 	return body, hex.EncodeToString(bankMAC(body))
 }
 
+// closeAccount closes the account to which a charge would be sent back, or opens it again.
+func (b *bank) closeAccount(charge string, closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed[charge] = closed
+}
+
 func (b *bank) counts() (checkouts, refunds int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -176,14 +193,17 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 		return err
 	}
 	defer res.Body.Close()
+	text, _ = io.ReadAll(res.Body)
+	if res.StatusCode == http.StatusGone { // the bank's final no: anything else may pass
+		return &order.RefusedError{Reason: string(text)}
+	}
 	if res.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(res.Body)
 		return fmt.Errorf("the bank answers %s: %s", res.Status, text)
 	}
 	if answer == nil {
 		return nil
 	}
-	return json.NewDecoder(res.Body).Decode(answer)
+	return json.Unmarshal(text, answer)
 }
 
 // bankCallback returns a shop.CallbackReader of the bank that payments call by the name.

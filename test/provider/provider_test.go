@@ -122,7 +122,7 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
-		Payments: payments, Callbacks: callbacks, BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
+		Payments: payments, PaymentList: ledger, StuckRefunds: payments, Callbacks: callbacks, BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
 		MaxWait: time.Second, InFlight: inFlight,
 	})
 	if err != nil {
@@ -282,9 +282,13 @@ func (s *seller) refunded(orderID string) {
 	}
 }
 
-func (s *seller) token() map[string]string {
+func (s *seller) token() map[string]string { return s.tokenOf(buyer, "") }
+
+func (s *seller) staff() map[string]string { return s.tokenOf(1, authtoken.RoleAdmin) }
+
+func (s *seller) tokenOf(user int64, role string) map[string]string {
 	s.t.Helper()
-	token, err := authtoken.Sign(rules, buyer, "", time.Hour, time.Now())
+	token, err := authtoken.Sign(rules, user, role, time.Hour, time.Now())
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -177,7 +177,7 @@ func (s *Stores) askPartitions(ctx context.Context, ask func(ctx context.Context
 func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
 	return sqlkit.Options{
 		Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout, CAs: cfg.MySQL.CAs,
-		Currency: cfg.Payment.Currency,
+		Currency: cfg.Payment.Currency, Zone: cfg.Server.Location,
 	}
 }
 

@@ -96,24 +96,26 @@ func (r *Reports) page(ctx context.Context, voucherID, after int64, whole bool) 
 	return rows, nil
 }
 
-// Seconds calls yield with how the requests for a sale were answered, for each second with requests, in order, a minute
+// Seconds calls yield with how the requests for a sale were answered, for each second with answers, in order, a minute
 // at a time, until yield fails. voucher.ErrNotFound, order.ErrUnavailable.
 func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error {
 	if _, err := r.core.Find(ctx, voucherID); err != nil {
 		return order.OrUnavailable(fmt.Errorf("the timeline of voucher %d: %w", voucherID, err))
 	}
 	var (
-		start  time.Time
-		counts [60]order.Counts
+		start time.Time
+		each  [60]Point
 	)
 	flush := func() error {
 		var points []Point
-		for second, c := range counts {
-			if len(c) > 0 {
-				points = append(points, Point{start.Add(time.Duration(second) * time.Second), c})
+		for second := range each {
+			p := each[second]
+			if len(p.Counts) > 0 || len(p.Took) > 0 {
+				p.At = start.Add(time.Duration(second) * time.Second)
+				points = append(points, p)
 			}
 		}
-		counts = [60]order.Counts{}
+		each = [60]Point{}
 		if len(points) == 0 {
 			return nil
 		}
@@ -132,11 +134,14 @@ func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Poi
 				if n == 0 {
 					continue
 				}
-				if counts[second] == nil {
-					counts[second] = order.Counts{}
+				if each[second].Counts == nil {
+					each[second].Counts = order.Counts{}
 				}
-				counts[second][answer] += n
+				each[second].Counts[answer] += n
 			}
+		}
+		for second, took := range m.Took {
+			each[second].Took = each[second].Took.Plus(took)
 		}
 		return nil
 	})

@@ -24,10 +24,14 @@ func NewReports(db *sqlkit.DB, core Core, members feature.Members) *Reports {
 type tallyRow struct {
 	Stock, Issued        int64
 	Received, Returned   int64
+	Stuck, Closed        int64
 	Status               *order.Status // NULL where there are no orders
 	Expired              bool
 	Orders, Units, Cents int64
 }
+
+// gone is what has gone back of a payment, as order.Flow's method has it.
+const gone = "(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
 
 // sums returns what became of the voucher's orders and payments, at one moment: it is one statement. It walks them
 // by the indexes of their voucher, without locks; a million orders take seconds. voucher.ErrNotFound.
@@ -39,16 +43,21 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 		"SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
 			"COALESCE(p.received, 0) AS received, COALESCE(p.returned, 0) AS returned, "+
+			"COALESCE(p.stuck, 0) AS stuck, COALESCE(p.closed, 0) AS closed, "+
 			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
 			"0) AS units, COALESCE(o.cents, 0) AS cents FROM tb_voucher v LEFT JOIN "+
 			"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 "+
 			"ELSE 0 END AS expired, COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
 			"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired) o ON "+
 			"o.voucher_id = v.id LEFT JOIN (SELECT voucher_id, SUM(amount) AS received, "+
-			"SUM(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END) AS returned FROM tb_payment "+
+			"SUM("+gone+") AS returned, SUM(CASE WHEN state = @stuck THEN amount - "+gone+" ELSE 0 END) AS stuck, "+
+			"SUM(CASE WHEN state = @closed THEN amount - "+gone+" ELSE 0 END) AS closed FROM tb_payment "+
 			"WHERE voucher_id = @voucher AND receive_time IS NOT NULL GROUP BY voucher_id) p ON p.voucher_id = v.id "+
 			"WHERE v.id = @voucher",
-		map[string]any{"voucher": voucherID, "cancelled": order.Cancelled, "lost": order.DisputeLost}).Find(&rows).Error
+		map[string]any{
+			"voucher": voucherID, "cancelled": order.Cancelled, "lost": order.DisputeLost,
+			"stuck": order.PaymentStuck, "closed": order.PaymentClosed,
+		}).Find(&rows).Error
 	switch {
 	case err != nil:
 		return Sums{}, sqlkit.ReadError(what, err)
@@ -57,7 +66,9 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	}
 	sums := Sums{
 		Stock: rows[0].Stock, Issued: rows[0].Issued,
-		Money: Money{Received: rows[0].Received, Returned: rows[0].Returned},
+		Money: Money{
+			Received: rows[0].Received, Returned: rows[0].Returned, Stuck: rows[0].Stuck, Closed: rows[0].Closed,
+		},
 	}
 	for _, row := range rows {
 		if tally := row.of(&sums); tally != nil {
@@ -173,15 +184,25 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 	return sums, nil
 }
 
-// money adds up the payments whose time in the column is not before since, by that column's index.
-func (l ledger) money(ctx context.Context, column string, shopID int64, since time.Time) (Flow, error) {
+// The sums of money that came in, and of money that went back, by the index of their time.
+const (
+	cameIn = "SUM(p.amount), 0) AS cents FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
+		"WHERE p.receive_time >= @since"
+	// What had gone back before its last day is not counted again.
+	wentBack = "SUM(" + gone + " - p.gone_before), 0) AS cents " +
+		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
+		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL"
+)
+
+// money adds up the payments that came in, or went back, at since, the beginning of a day, or later.
+func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.Time) (Flow, error) {
 	var m Flow
-	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE(SUM(p.amount), 0) AS cents FROM tb_payment p "+
-		"JOIN tb_voucher v ON v.id = p.voucher_id WHERE p."+column+" >= @since AND v.shop_id <> @rehearsals "+
-		"AND (@shop = 0 OR v.shop_id = @shop)",
-		map[string]any{"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID}).Scan(&m).Error
+	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE("+sum+
+		" AND v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop)", map[string]any{
+		"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID, "lost": order.DisputeLost,
+	}).Scan(&m).Error
 	if err != nil {
-		return Flow{}, sqlkit.ReadError(fmt.Sprintf("adding up payments by %s", column), err)
+		return Flow{}, sqlkit.ReadError("adding up the money of a day", err)
 	}
 	return m, nil
 }

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature"
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
@@ -22,13 +24,17 @@ func reportsOn(l ledgertest.Ledger) *Reports {
 	return NewReports(l.DB(), Core{Find: l.Voucher, Orders: l.OrdersAfter}, feature.Members{})
 }
 
-// counted is a minute of one process with so many requests in its first second.
+// counted is a minute of one process with so many requests in its first second. Its run is odd if it says how long they
+// took.
 func counted(voucherID, run, n int64) timeline.Minute {
 	m := timeline.Minute{
 		VoucherID: voucherID, Start: ledgertest.RecordedAt.Truncate(time.Minute), Run: run,
 		Counts: map[order.Answer]*timeline.Seconds{},
 	}
 	m.Counts["accepted"], m.Counts["sold_out"] = &timeline.Seconds{0: n}, &timeline.Seconds{59: 2}
+	if run%2 != 0 {
+		m.Took = map[int]histogram.Counts{0: {0, 0, n}, 59: {2}}
+	}
 	return m
 }
 
@@ -37,7 +43,7 @@ func counted(voucherID, run, n int64) timeline.Minute {
 func TestSaleMinutes(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		reports := reportsOn(l)
-		later := counted(1, -5, 1)
+		later := counted(1, -4, 1)
 		later.Start = later.Start.Add(time.Minute)
 		if err := l.PutMinutes(t.Context(), []timeline.Minute{
 			counted(1, -5, 7), counted(1, 9, 1), later, counted(2, 9, 1),
@@ -95,15 +101,47 @@ func TestSaleMinutes(t *testing.T) {
 		made, err := reports.Of(t.Context(), 1)
 		start := ledgertest.RecordedAt.Truncate(time.Minute)
 		points := []Point{
-			{At: start, Counts: order.Counts{"accepted": 7}},
-			{At: start.Add(59 * time.Second), Counts: order.Counts{"sold_out": 2}},
+			{At: start, Counts: order.Counts{"accepted": 7}, Took: histogram.Counts{0, 0, 7}},
+			{At: start.Add(59 * time.Second), Counts: order.Counts{"sold_out": 2}, Took: histogram.Counts{2}},
 			{At: start.Add(60 * time.Second), Counts: order.Counts{"accepted": 1}},
 			{At: start.Add(119 * time.Second), Counts: order.Counts{"sold_out": 2}},
 		}
 		if diff := cmp.Diff(points, made.Points); err != nil || diff != "" || made.Spoilt != 1 ||
 			made.Answers["accepted"] != 8 || !made.FirstAccepted.Equal(start) ||
+			!slices.Equal(made.Took, histogram.Counts{2, 0, 7}) ||
 			!made.LastAccepted.Equal(start.Add(time.Minute)) || !made.SoldOut.Equal(start.Add(59*time.Second)) {
 			t.Errorf("the report: %+v, %v; points (-want +got):\n%s", made, err, diff)
+		}
+	})
+}
+
+// How long answers took is added up over processes, in all and by second, in the report and in the file. A process that
+// does not say so adds nothing.
+func TestHowLongAnswersTook(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		reports, id := reportsOn(l), l.Seckill(t, 5)
+		rows := []timeline.Minute{counted(id, 1, 7), counted(id, 3, 5), counted(id, 4, 1)}
+		if err := l.PutMinutes(t.Context(), rows); err != nil {
+			t.Fatal(err)
+		}
+		want := []histogram.Counts{{4, 0, 12}, {0, 0, 12}, {4}}
+		made, err := reports.Of(t.Context(), id)
+		got := []histogram.Counts{made.Took}
+		for _, p := range made.Points {
+			got = append(got, p.Took)
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("the report: %v (-want +got):\n%s", err, diff)
+		}
+		got = got[:1]
+		err = reports.Seconds(t.Context(), id, func(points []Point) error {
+			for _, p := range points {
+				got = append(got, p.Took)
+			}
+			return nil
+		})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("the file: %v (-want +got):\n%s", err, diff)
 		}
 	})
 }
@@ -150,8 +188,13 @@ func TestReportSums(t *testing.T) {
 		if diff := cmp.Diff(want, sums); err != nil || diff != "" {
 			t.Fatalf("Sums: %v (-want +got):\n%s", err, diff)
 		}
-		// The money of payments: one received, one given back in part, one lost, one that never came.
-		for i, set := range []string{"", ", returned = 300", ", returned = 100, dispute = 3, disputed = 900", "-"} {
+		// The money of payments: one received, one given back in part, one lost, one stuck and one closed after a part
+		// went back, one that never came.
+		for i, set := range []string{
+			"", ", returned = 300", ", returned = 100, dispute = 3, disputed = 900",
+			", returned = 400, state = 6, stuck_time = create_time",
+			", returned = 50, state = 7, close_time = create_time", "-",
+		} {
 			l.Exec(t, fmt.Sprintf("INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, "+
 				"create_time) VALUES ('pay_%d', %d, 1, %d, 1, 1000, 2, ?)", i, i+1, id),
 				ledgertest.Stored(ledgertest.RecordedAt))
@@ -159,7 +202,7 @@ func TestReportSums(t *testing.T) {
 				l.Exec(t, fmt.Sprintf("UPDATE tb_payment SET receive_time = create_time%s WHERE id = 'pay_%d'", set, i))
 			}
 		}
-		want.Money = Money{Received: 3000, Returned: 1300}
+		want.Money = Money{Received: 5000, Returned: 1750, Stuck: 600, Closed: 950}
 		if sums, err = reports.ledger.sums(t.Context(), id); err != nil || sums != want {
 			t.Errorf("with payments: %+v, %v", sums, err)
 		}

@@ -34,7 +34,7 @@ func (l ledger) minuteTotals(
 	totals := make([]minuteTotal, len(rows))
 	for i, row := range rows {
 		totals[i].place = place{row.StartTime.UTC(), row.Run}
-		totals[i].counts = timeline.ParseTotals(row.Totals)
+		totals[i].counts, totals[i].took = timeline.ParseTotals(row.Totals)
 	}
 	return totals, nil
 }
@@ -52,9 +52,8 @@ func (l ledger) minutes(
 	}
 	minutes := make([]timeline.Minute, len(rows))
 	for i, row := range rows {
-		minutes[i] = timeline.Minute{
-			VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run, Counts: timeline.ParseSeconds(row.Seconds),
-		}
+		minutes[i] = timeline.Minute{VoucherID: voucherID, Start: row.StartTime.UTC(), Run: row.Run}
+		minutes[i].Counts, minutes[i].Took = timeline.ParseSeconds(row.Seconds)
 	}
 	return minutes, nil
 }

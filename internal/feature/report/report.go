@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/feature"
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -19,7 +20,9 @@ func (t Tally) plus(o Tally) Tally {
 
 // Money is what became of the money of a voucher's payments, in cents: what the providers have taken, also late and
 // twice, and what has gone back, as refunds and by disputes that were lost.
-type Money struct{ Received, Returned int64 }
+//
+// Of what was kept, providers refuse for good to send Stuck back, and staff have closed the refund of Closed.
+type Money struct{ Received, Returned, Stuck, Closed int64 }
 
 // Kept returns what was received and has not gone back.
 func (m Money) Kept() int64 { return m.Received - m.Returned }
@@ -60,8 +63,9 @@ type Report struct {
 
 // Timeline is how the requests for a sale were answered, by all instances. It is empty for an ordinary voucher.
 type Timeline struct {
-	Answers order.Counts // of all requests
-	Spoilt  int64        // minutes that cannot be read and are left out
+	Answers order.Counts     // of all requests
+	Took    histogram.Counts // how long those answers took of which that is known
+	Spoilt  int64            // minutes that cannot be read and are left out
 
 	// FirstAccepted and LastAccepted are the seconds of the first and the last accepted request. SoldOut is the second
 	// of the first request that was refused because nothing was left. Zero means there was none.
@@ -71,10 +75,11 @@ type Timeline struct {
 	Points []Point       // those with requests, in order
 }
 
-// Point is how the requests of one step were answered.
+// Point is how the requests of one step were answered, and how fast.
 type Point struct {
 	At     time.Time
 	Counts order.Counts
+	Took   histogram.Counts
 }
 
 // reportTimeout bounds the making of one report.

@@ -156,6 +156,14 @@ func csvTime(t time.Time) string {
 
 func csvNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
+// csvP99 returns what httpkit.P99 does as a cell; "" for 0.
+func csvP99(ms float64) string {
+	if ms == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(ms, 'f', -1, 64)
+}
+
 // reportCSV answers GET /admin/voucher/:id/report.csv: the figures of the report, one on a line.
 func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
@@ -199,6 +207,7 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 			{"first_accepted", csvTime(r.FirstAccepted)},
 			{"last_accepted", csvTime(r.LastAccepted)},
 			{"sold_out", csvTime(r.SoldOut)},
+			{"p99_ms", csvP99(v.P99MS)},
 		}...)
 	}
 	figures = append(figures, r.Waitlist.Lines...)
@@ -215,6 +224,8 @@ func writeReport(out *csvStream, r Report, v reportJSON) {
 		{"revenue_cents", csvNumber(v.Revenue)},
 		{"returned_cents", csvNumber(v.Returned)},
 		{"kept_cents", csvNumber(v.Kept)},
+		{"stuck_cents", csvNumber(v.Stuck)},
+		{"closed_cents", csvNumber(v.Closed)},
 		{"currency", cell(v.Currency)},
 	}...)
 	for _, f := range figures {
@@ -232,6 +243,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	for _, answer := range order.Answers() {
 		head = append(head, string(answer))
 	}
+	head = append(head, "p99_ms")
 	return h.sendCSV(c, who, r.file("timeline"), head, func(c *gin.Context, out *csvStream) error {
 		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
 			for _, p := range points {
@@ -239,7 +251,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 				for _, answer := range order.Answers() {
 					line = append(line, csvNumber(p.Counts[answer]))
 				}
-				out.line(line...)
+				out.line(append(line, csvP99(httpkit.P99(p.Took)))...)
 			}
 			return out.flush()
 		})

@@ -40,7 +40,7 @@ func paymentColumns() []paymentColumn {
 		{"provider", "who moves the money", text(func(p order.Payment) string { return p.Provider })},
 		{"reference", "the provider's own id of it", text(func(p order.Payment) string { return p.Reference })},
 		{
-			"state", "`open`, `received`, `late`, `refunding` or `refunded`",
+			"state", "`open`, `received`, `late`, `refunding`, `refunded`, `stuck` or `closed`",
 			text(func(p order.Payment) string { return p.State.String() }),
 		},
 		{"currency", "of all its amounts, as ISO 4217 has it", func(_ order.Payment, currency string) string {
@@ -66,6 +66,12 @@ func paymentColumns() []paymentColumn {
 			"disputed", "when the dispute came to its state",
 			at(func(p order.Payment) time.Time { return p.DisputedAt }),
 		},
+		{
+			"stuck", "since when its provider refuses for good to send the money back",
+			at(func(p order.Payment) time.Time { return p.StuckAt }),
+		},
+		{"refusal", "why, in the provider's words", text(func(p order.Payment) string { return p.Refusal })},
+		{"closed", "when staff closed its refund", at(func(p order.Payment) time.Time { return p.ClosedAt })},
 	}
 }
 

@@ -18,8 +18,9 @@ func TestPaymentsCSV(t *testing.T) {
 	want := [][]string{
 		paymentHead(),
 		{
-			"pay_1", "8", "5", "2", "42", "bank", "'=1+1", "received", "CNY", "1000", "1000", "300", "lost", "600",
+			"pay_1", "8", "5", "2", "42", "bank", "'=1+1", "stuck", "CNY", "1000", "1000", "300", "lost", "600",
 			"100", "2026-01-02T12:00:00Z", "2026-01-02T12:00:01Z", "", "", "2026-01-02T12:01:00Z",
+			"2026-01-02T12:02:00Z", "'-no", "",
 		},
 		append([]string{csvEnd, "1"}, make([]string, len(paymentHead())-2)...),
 	}

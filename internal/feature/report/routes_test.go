@@ -17,6 +17,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/kit/authtoken"
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -57,7 +58,8 @@ func (f fakeReports) Payments(_ context.Context, _ order.PaymentFilter, yield fu
 	}
 	page := []order.Payment{{
 		ID: "pay_1", Number: 7, OrderID: 8, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000, Provider: "bank",
-		Reference: "=1+1", State: order.PaymentReceived, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
+		Reference: "=1+1", State: order.PaymentStuck, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
+		StuckAt: noon.Add(2 * time.Minute), Refusal: "-no",
 		Flow: order.Flow{Returned: 300, Dispute: order.DisputeLost, Disputed: 600, DisputedAt: noon.Add(time.Minute)},
 	}}
 	if err := yield(page); err != nil || f.cut != nil {
@@ -97,6 +99,7 @@ func (f fakeReports) Taken(context.Context, int64, time.Time) (Taken, error) {
 // fullReports are reports with something everywhere.
 func fullReports() fakeReports {
 	counts := order.Counts{"accepted": 3, "sold_out": 40}
+	points := []Point{{At: noon, Counts: counts, Took: histogram.Counts{98, 2}}, {At: noon, Counts: counts}}
 	sale := Sale{
 		VoucherID: 5, ShopID: 2, Title: "券", Begin: noon, End: noon.Add(time.Hour), Phase: Ended,
 		Sums: SalesSums{Sales: 1, Issued: 10},
@@ -109,10 +112,10 @@ func fullReports() fakeReports {
 			},
 			Timeline: Timeline{
 				Answers: counts, Spoilt: 1, FirstAccepted: noon, LastAccepted: noon.Add(time.Second),
-				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Points: []Point{{At: noon, Counts: counts}},
+				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Took: histogram.Counts{0, 0, 2}, Points: points,
 			},
 			Sums: Sums{
-				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500},
+				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500, Stuck: 300, Closed: 200},
 				Unpaid:   Tally{Orders: 1, Units: 1, Cents: 1000},
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
@@ -139,7 +142,7 @@ func fullReports() fakeReports {
 				Changes: []voucher.FieldChange{{Field: "why", To: `a "leak"`}},
 			}},
 		},
-		points: []Point{{At: noon, Counts: counts}},
+		points: points,
 		sales:  []Sale{sale, sale},
 		orders: []ExportRow{
 			{
@@ -210,10 +213,12 @@ func TestReportDocument(t *testing.T) {
 	for _, part := range []string{
 		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
 		`"revenue":1000`, `"received":4000`,
-		`"returned":2500`, `"kept":1500`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
+		`"returned":2500`, `"kept":1500,"stuck":300,"closed":200`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
 		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
-		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
+		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40},"p99Ms":0.375},` +
+			`{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
+		`"refused":{"SOLD_OUT":40},"p99Ms":0.5,"unreadable":1`,
 	} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %s in %d %s, %v", part, status, body, err)
@@ -233,15 +238,18 @@ func TestReportsAsCSV(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
-		"refunded_cents": "2000", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_missed": "2",
+		"refunded_cents": "2000", "stuck_cents": "300", "closed_cents": "200", "revenue_cents": "1000",
+		"guard_limits_stopped": "60", "waitlist_missed": "2", "p99_ms": "0.5",
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %q, want %q", name, figures[name], want)
 		}
 	}
 	lines, _ = download(t, &audit{}, "/admin/voucher/5/timeline.csv")
-	if len(lines) != 3 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" ||
-		lines[2][0] != csvEnd || lines[2][1] != "1" {
+	last := len(lines[0]) - 1
+	if len(lines) != 4 || lines[0][0] != "time" || lines[1][0] != "2026-01-02T12:00:00Z" || lines[1][1] != "3" ||
+		lines[0][last] != "p99_ms" || lines[1][last] != "0.375" || lines[2][last] != "" ||
+		lines[3][0] != csvEnd || lines[3][1] != "2" {
 		t.Errorf("the timeline: %v", lines)
 	}
 }

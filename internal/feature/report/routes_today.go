@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/day"
 	"seckill/internal/kit/invalid"
 )
 
@@ -30,7 +31,7 @@ func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	if err := invalid.Join(bad); err != nil {
 		return httpkit.Answer{}, err
 	}
-	since := midnight(h.core.Now(), h.core.Zone)
+	since := day.Begin(h.core.Now(), h.core.Zone)
 	taken, err := h.reports.Taken(c.Request.Context(), who.Only(), since)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -40,15 +41,4 @@ func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 		Received: moneyJSON{taken.Received.Payments, taken.Received.Cents},
 		Returned: moneyJSON{taken.Returned.Payments, taken.Returned.Cents},
 	}}}, nil
-}
-
-// midnight returns the beginning of now's day in the zone. Where clocks skip midnight that is the first moment after
-// it.
-func midnight(now time.Time, zone *time.Location) time.Time {
-	year, month, day := now.In(zone).Date()
-	at := time.Date(year, month, day, 0, 0, 0, 0, zone)
-	if at.In(zone).Day() != day { // time.Date took the offset that ends there
-		at = at.Add(time.Hour)
-	}
-	return at
 }

@@ -1,38 +1,17 @@
 package report
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // zones, wherever the test runs
 
+	"seckill/internal/kit/day"
+	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
-
-func TestMidnight(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ zone, now, want string }{
-		{"UTC", "2026-01-02T00:00:00Z", "2026-01-02T00:00:00Z"},
-		{"Asia/Shanghai", "2026-01-02T15:59:59Z", "2026-01-01T16:00:00Z"},
-		{"Asia/Shanghai", "2026-01-02T16:00:00Z", "2026-01-02T16:00:00Z"},
-		{"America/New_York", "2026-11-02T03:00:00Z", "2026-11-01T04:00:00Z"}, // a day of 25 hours
-		{"Africa/Cairo", "2026-04-24T10:00:00Z", "2026-04-23T22:00:00Z"},     // its clocks skip midnight
-	} {
-		zone, err := time.LoadLocation(test.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now, err := time.Parse(time.RFC3339, test.now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := midnight(now, zone).UTC().Format(time.RFC3339); got != test.want {
-			t.Errorf("%s at %s: %s, want %s", test.zone, test.now, got, test.want)
-		}
-	}
-}
 
 func TestTodayDocument(t *testing.T) {
 	t.Parallel()
@@ -54,14 +33,15 @@ func TestTaken(t *testing.T) {
 		for _, v := range []int64{mine, other, rehearsal} {
 			for _, o := range l.Paid(t, v, 2) {
 				if v == mine {
-					l.Exec(t, "UPDATE tb_payment SET refund_time = ? WHERE order_id = ?",
+					l.Exec(t, "UPDATE tb_payment SET returned = 1000, return_time = ? WHERE order_id = ?",
 						ledgertest.Stored(since.Add(-time.Millisecond)), o.OrderID)
 				}
 			}
 			l.Exec(t, "UPDATE tb_payment SET receive_time = ? WHERE voucher_id = ?", later, v)
 		}
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, rehearsal)
-		l.Exec(t, "UPDATE tb_payment SET refund_time = ? WHERE voucher_id = ?", later, other)
+		l.Exec(t, "UPDATE tb_payment SET returned = 1000, return_time = ? WHERE voucher_id = ?", later,
+			other)
 		for shop, want := range map[int64]Taken{
 			0: {Received: Flow{4, 4000}, Returned: Flow{2, 2000}},
 			1: {Received: Flow{2, 2000}}, 2: {Received: Flow{2, 2000}, Returned: Flow{2, 2000}}, 3: {},
@@ -73,5 +53,56 @@ func TestTaken(t *testing.T) {
 		if got, err := reports.Taken(t.Context(), 0, since.Add(2*time.Millisecond)); err != nil || got != (Taken{}) {
 			t.Errorf("two milliseconds later: %+v, %v", got, err)
 		}
+	})
+}
+
+// Money counts on the day when it goes back: as a part of a refund at the provider, as the rest of one, and by a dispute
+// that was lost. What went back on a day before is not counted once more, nor is money that never came.
+func TestTakenInParts(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		reports := reportsOn(l)
+		v := l.Seckill(t, 9)
+		since := day.Begin(ledgertest.RecordedAt, time.UTC)
+		tell := func(c order.Claim, k order.NoticeKind, cents int64) {
+			t.Helper()
+			n := order.Notice{Kind: k, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: cents}
+			if _, _, err := l.TakeNotice(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		returned := func(what string, want Flow) {
+			t.Helper()
+			if got, err := reports.Taken(t.Context(), 0, since); err != nil || got.Returned != want {
+				t.Errorf("%s: %+v, %v; want %+v", what, got.Returned, err, want)
+			}
+		}
+		cs := l.NewOrders(t, v, 3)
+		for _, c := range cs {
+			l.Pays(t, c)
+		}
+		tell(cs[2], order.NoticeReturned, 100)
+		returned("before it has come", Flow{})
+		for _, c := range cs {
+			l.Receives(t, order.Payment{ID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000})
+		}
+		returned("once it has come", Flow{1, 100})
+		tell(cs[0], order.NoticeReturned, 200)
+		tell(cs[0], order.NoticeReturned, 300)
+		tell(cs[1], order.NoticeDisputed, 400)
+		returned("two parts of one", Flow{2, 400})
+		tell(cs[1], order.NoticeDisputeLost, 400)
+		returned("a lost dispute", Flow{3, 800})
+		l.Exec(t, "UPDATE tb_payment SET return_time = ?", ledgertest.Stored(since.Add(-time.Millisecond)))
+		returned("the day after", Flow{})
+		if _, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", cs[0].OrderID)); err != nil {
+			t.Fatal(err)
+		}
+		returned("the rest", Flow{1, 700})
+		tell(cs[1], order.NoticeReturned, 50)
+		tell(cs[1], order.NoticeReturned, 60)
+		returned("more of another", Flow{2, 760})
 	})
 }

@@ -60,6 +60,8 @@ type reportJSON struct {
 	Received int64                `json:"received"` // cents that providers have taken, also late and twice
 	Returned int64                `json:"returned"` // cents that have gone back, as refunds and by disputes
 	Kept     int64                `json:"kept"`     // cents that were received and have not gone back
+	Stuck    int64                `json:"stuck"`    // cents of kept that providers refuse for good to send back
+	Closed   int64                `json:"closed"`   // cents of kept whose refund staff have closed
 	Revenue  int64                `json:"revenue"`  // cents of orders that are paid and not being refunded
 }
 
@@ -76,6 +78,7 @@ type saleJSON struct {
 	Asked    int64            `json:"asked"`                // requests
 	Accepted int64            `json:"accepted"`             // requests
 	Refused  map[string]int64 `json:"refused"`              // requests, by code
+	P99MS    float64          `json:"p99Ms,omitempty"`      // 99 % of the answers took less; absent: not known
 	Spoilt   int64            `json:"unreadable,omitempty"` // minutes of the timeline that are left out
 
 	FirstAccepted  *time.Time `json:"firstAcceptedTime,omitempty"`
@@ -100,6 +103,7 @@ type pointJSON struct {
 	At       time.Time        `json:"at"`
 	Accepted int64            `json:"accepted"`
 	Refused  map[string]int64 `json:"refused,omitempty"` // by code
+	P99MS    float64          `json:"p99Ms,omitempty"`   // 99 % of these answers took less; absent: not known
 }
 
 // tallies returns the tallies by name, in the order in which they are shown.
@@ -128,7 +132,8 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
 		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
 		Sold: tallyView(r.Sums.Sold()), Currency: currency, Received: r.Sums.Money.Received,
-		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(), Revenue: r.Sums.Earned().Cents,
+		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
+		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
 		Waitlist: r.Waitlist.Shown, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}
 	for _, t := range tallies(r.Sums) {
@@ -151,7 +156,7 @@ func saleView(r Report, sale *voucher.Sale) *saleJSON {
 		v.CalledOff, v.Withdrawn = httpkit.TimeView(sale.CalledOff), r.Sums.Stock
 	}
 	v.Accepted, v.Refused = split(r.Answers)
-	v.Asked = v.Accepted
+	v.Asked, v.P99MS = v.Accepted, httpkit.P99(r.Took)
 	for _, n := range v.Refused {
 		v.Asked += n
 	}
@@ -161,7 +166,7 @@ func saleView(r Report, sale *voucher.Sale) *saleJSON {
 	}
 	for i, p := range r.Points {
 		accepted, refused := split(p.Counts)
-		v.Timeline[i] = pointJSON{At: httpkit.ShownTime(p.At), Accepted: accepted, Refused: refused}
+		v.Timeline[i] = pointJSON{httpkit.ShownTime(p.At), accepted, refused, httpkit.P99(p.Took)}
 	}
 	return v
 }

@@ -63,13 +63,13 @@ type Flow struct{ Payments, Cents int64 }
 // Taken is the money that came in and the money that went back since a time, whatever became of its orders.
 type Taken struct{ Received, Returned Flow }
 
-// Taken returns what a shop, or with 0 all shops, took and gave back since a time, without rehearsals.
+// Taken returns what a shop, or with 0 all shops, took and gave back since the beginning of today, without rehearsals.
 // order.ErrUnavailable.
 func (r *Reports) Taken(ctx context.Context, shopID int64, since time.Time) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
-	if taken.Received, err = r.ledger.money(ctx, "receive_time", shopID, since); err == nil {
-		taken.Returned, err = r.ledger.money(ctx, "refund_time", shopID, since)
+	if taken.Received, err = r.ledger.money(ctx, cameIn, shopID, since); err == nil {
+		taken.Returned, err = r.ledger.money(ctx, wentBack, shopID, since)
 	}
 	return taken, order.OrUnavailable(err)
 }

@@ -2,8 +2,10 @@ package report
 
 import (
 	"context"
+	"slices"
 	"time"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/timeline"
 	"seckill/internal/voucher"
@@ -27,6 +29,7 @@ func placeOf(m timeline.Minute) place { return place{m.Start, m.Run} }
 type minuteTotal struct {
 	place
 	counts order.Counts
+	took   histogram.Counts
 }
 
 // timeline reads the totals of all minutes of a sale, and then the seconds of those that points show.
@@ -42,6 +45,7 @@ func (r *Reports) timeline(ctx context.Context, v voucher.Voucher) (Timeline, er
 		for answer, n := range m.counts {
 			made.Answers[answer] += n
 		}
+		made.Took = made.Took.Plus(m.took)
 		w.extend(m.start)
 		if m.counts[order.Accepted.Answer()] > 0 {
 			last = m.start
@@ -108,24 +112,29 @@ func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Poi
 		return nil, nil
 	}
 	step, points := w.step(), []Point(nil)
-	add := func(at time.Time, answer order.Answer, n int64) {
+	at := func(at time.Time) *Point {
 		at = at.Truncate(step)
 		i := len(points) // rows of several processes overlap within a minute: the point is one of the last
 		for i > 0 && points[i-1].At.After(at) {
 			i--
 		}
 		if i == 0 || !points[i-1].At.Equal(at) {
-			points = append(points[:i], append([]Point{{at, order.Counts{}}}, points[i:]...)...)
+			points = slices.Insert(points, i, Point{At: at, Counts: order.Counts{}})
 			i++
 		}
-		points[i-1].Counts[answer] += n
+		return &points[i-1]
 	}
 	if step >= time.Minute { // totals are enough, and far less to read
 		err := r.totals(ctx, voucherID, func(m minuteTotal) {
+			if m.start.Before(w.from) || !m.start.Before(w.to) {
+				return
+			}
 			for answer, n := range m.counts {
-				if !m.start.Before(w.from) && m.start.Before(w.to) {
-					add(m.start, answer, n)
-				}
+				at(m.start).Counts[answer] += n
+			}
+			if len(m.took) > 0 {
+				p := at(m.start)
+				p.Took = p.Took.Plus(m.took)
 			}
 		})
 		return points, err
@@ -134,9 +143,13 @@ func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Poi
 		for answer, seconds := range m.Counts {
 			for second, n := range seconds {
 				if n > 0 {
-					add(m.Start.Add(time.Duration(second)*time.Second), answer, n)
+					at(m.Start.Add(time.Duration(second) * time.Second)).Counts[answer] += n
 				}
 			}
+		}
+		for second, took := range m.Took {
+			p := at(m.Start.Add(time.Duration(second) * time.Second))
+			p.Took = p.Took.Plus(took)
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 )
@@ -29,6 +30,11 @@ func TimeView(t time.Time) *time.Time {
 // ShownTime is a time as it is shown, RFC 3339 in UTC. It is cut to milliseconds, the precision of the ledger and of
 // JavaScript; the clock that serverTime comes from is finer.
 func ShownTime(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// P99 returns the time that 99 % of the counted durations are less than, in milliseconds; 0 if there are none.
+func P99(counts histogram.Counts) float64 {
+	return float64(counts.Quantile(0.99)) / float64(time.Millisecond)
+}
 
 // CheckLine is a line of the list before a sale, or of a forecast.
 type CheckLine struct {

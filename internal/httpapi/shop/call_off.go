@@ -77,6 +77,7 @@ type unwindingJSON struct {
 	Refunded  tallyJSON `json:"refunded"`  // likewise
 	Redeemed  tallyJSON `json:"redeemed"`
 	Lapsed    tallyJSON `json:"lapsed"`
+	Stuck     tallyJSON `json:"stuck"`
 	Free      tallyJSON `json:"free"`
 	Disputed  tallyJSON `json:"disputed"`
 	NoPayment tallyJSON `json:"noPayment"`
@@ -135,7 +136,8 @@ func unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindin
 		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Issued: u.Issued, Kept: u.Kept,
 		Unpaid: of(order.FateUnpaid), Paid: of(order.FatePaid), Refunding: of(order.FateRefunding),
 		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
-		Lapsed: of(order.FateLapsed), Free: of(order.FateFree), Disputed: of(order.FateDisputed),
+		Lapsed: of(order.FateLapsed), Stuck: of(order.FateStuck),
+		Free: of(order.FateFree), Disputed: of(order.FateDisputed),
 		NoPayment: of(order.FateNoPayment),
 		Left:      make([]leftJSON, len(left)),
 	}

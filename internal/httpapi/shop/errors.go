@@ -160,6 +160,13 @@ var coreRules = []httpkit.Rule{
 		English: "The payment is disputed at its provider. Nothing goes back until that is decided.",
 		Chinese: "该付款正处于争议中，裁定前无法退款",
 	}},
+	{Matches: httpkit.As[*order.PaymentStateError], Failure: httpkit.Failure{
+		Code: "PAYMENT_STATE", Status: http.StatusConflict, Title: "The refund is not stuck",
+		Detail: "Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was " +
+			"changed.",
+		English: "This payment is not stuck any more, or never was.", Chinese: "该付款当前不处于退款受阻状态",
+		Members: paymentStateMembers,
+	}},
 	{Matches: httpkit.Is(order.ErrWrongAmount), Failure: httpkit.Failure{
 		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",
 		Detail: "The amount is not the payment's, or cannot be what has gone back or is disputed of it. " +

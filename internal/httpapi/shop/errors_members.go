@@ -40,6 +40,16 @@ func orderStateMembers(body []byte, _ words.Language, err error) []byte {
 	return append(body, '}')
 }
 
+// paymentStateMembers adds the payment and its state.
+func paymentStateMembers(body []byte, _ words.Language, err error) []byte {
+	e, _ := errors.AsType[*order.PaymentStateError](err)
+	body = append(body, `,"data":{"paymentId":`...)
+	body = httpkit.AppendJSON(body, e.PaymentID)
+	body = append(body, `,"state":`...)
+	body = httpkit.AppendJSON(body, e.State.String())
+	return append(body, '}')
+}
+
 // notEnoughMembers adds how many units were left.
 func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.NotEnoughError](err)

@@ -129,7 +129,7 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	f, badFilter := filter(values, recordedStatuses()...)
 	shopID, badShop := values.ID("shopId", voucher.MaxID)
 	payment, badPayment := httpkit.PaymentName(values)
-	code, asked, badCode := values.Text("code")
+	code, badCode := couponCode(c)
 	from, to, badTimes := a.window(values)
 	n, badLimit := values.Limit()
 	cursor, badCursor := values.Before()
@@ -143,7 +143,7 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	find := OrderPages(a.cfg.Orders)
-	if asked {
+	if code != "" {
 		if f.OrderID, err = a.orderOfCode(c.Request.Context(), code); err != nil {
 			return httpkit.Answer{}, err
 		}
@@ -156,6 +156,15 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+}
+
+// couponCode returns the coupon's code that a request names, "" for none. It stands in a header, because proxies and
+// browsers keep queries.
+func couponCode(c *gin.Context) (string, *invalid.Problem) {
+	if len(c.Request.Header.Values("Coupon-Code")) > 1 {
+		return "", invalid.New("code", invalid.Repeated, invalid.Once, nil)
+	}
+	return c.GetHeader("Coupon-Code"), nil
 }
 
 // orderOfCode returns the order of a coupon's code; 0 if there is none.

@@ -2,8 +2,10 @@ package shop
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -23,6 +25,16 @@ type PaymentList interface {
 	Payment(ctx context.Context, id string) (order.Payment, error)
 }
 
+// StuckRefunds are the refunds that a provider refuses for good: *service.Payments. Both methods do what they say once for
+// each key of the act's author, and may return order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError,
+// order.ErrUnavailable, *idempotency.RepeatedError, and idempotency.ErrReused.
+type StuckRefunds interface {
+	// RetryRefund has the provider asked again, and returns the payment: refunding.
+	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
+	// CloseRefund ends the refund without the provider, and returns the payment: closed.
+	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
+}
+
 // staffPaymentJSON is a payment as staff read it, with what finds it at the provider.
 type staffPaymentJSON struct {
 	PaymentID string `json:"paymentId"`
@@ -39,12 +51,15 @@ type staffPaymentJSON struct {
 	Kept      int64  `json:"kept"`                // cents that were received and have not gone back
 	Dispute   string `json:"dispute"`
 	Disputed  int64  `json:"disputed,omitempty"` // cents that the dispute is about
+	Refusal   string `json:"refusal,omitempty"`  // why its provider refuses to send the money back
 
 	CreateTime    *time.Time `json:"createTime"`
 	ReceiveTime   *time.Time `json:"receiveTime,omitempty"`
 	RefundingTime *time.Time `json:"refundingTime,omitempty"`
 	RefundTime    *time.Time `json:"refundTime,omitempty"`
 	DisputeTime   *time.Time `json:"disputeTime,omitempty"` // when the dispute came to its state
+	StuckTime     *time.Time `json:"stuckTime,omitempty"`   // since when its provider refuses
+	CloseTime     *time.Time `json:"closeTime,omitempty"`   // when staff closed the refund
 }
 
 func (a *API) paymentViews(payments []order.Payment) []staffPaymentJSON {
@@ -57,6 +72,7 @@ func (a *API) paymentViews(payments []order.Payment) []staffPaymentJSON {
 			Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: httpkit.TimeView(p.CreatedAt),
 			ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundingTime: httpkit.TimeView(p.RefundingAt),
 			RefundTime: httpkit.TimeView(p.RefundedAt), DisputeTime: httpkit.TimeView(p.DisputedAt),
+			Refusal: p.Refusal, StuckTime: httpkit.TimeView(p.StuckAt), CloseTime: httpkit.TimeView(p.ClosedAt),
 		}
 	}
 	return views
@@ -105,11 +121,62 @@ func (a *API) findPayment(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 		return httpkit.Answer{}, err
 	}
 	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), id)
+	return a.paymentAnswer(http.StatusOK, p, err)
+}
+
+func (a *API) paymentAnswer(status int, p order.Payment, err error) (httpkit.Answer, error) {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	view := a.paymentViews([]order.Payment{p})[0]
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
+	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: view}}, nil
+}
+
+// retryRefund answers POST /admin/payment/:id/retry.
+func (a *API) retryRefund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	return a.actOnPayment(c, who, a.cfg.StuckRefunds.RetryRefund)
+}
+
+// closeRefund answers POST /admin/payment/:id/close.
+func (a *API) closeRefund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	return a.actOnPayment(c, who, a.cfg.StuckRefunds.CloseRefund)
+}
+
+// actOnPayment does for staff what act does with the payment in the path, once for the request's key.
+func (a *API) actOnPayment(
+	c *gin.Context, who httpkit.Identity, act func(context.Context, order.PaymentAct) (order.Payment, error),
+) (httpkit.Answer, error) {
+	id, err := paymentID(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
+	if err := invalid.Join(badKey); err != nil {
+		return httpkit.Answer{}, err
+	}
+	why, err := a.cfg.Bodies.ReadWhy(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	p, err := act(c.Request.Context(), order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why})
+	return a.paymentAnswer(sentBackStatus(p), p, err)
+}
+
+// sentBackStatus is 202 while the money is on its way.
+func sentBackStatus(p order.Payment) int {
+	if p.State == order.PaymentRefunding {
+		return http.StatusAccepted
+	}
+	return http.StatusOK
+}
+
+// paymentBefore answers an act on a payment that was done before, with the payment as it is now.
+func (a *API) paymentBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	if !strings.HasPrefix(made, "pay_") {
+		return httpkit.Answer{}, fmt.Errorf("an act on payment %q", made)
+	}
+	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), made)
+	return a.paymentAnswer(sentBackStatus(p), p, err)
 }
 
 // ownPayment returns order.ErrNoPayment unless the payment in the path is of the shop.

@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
@@ -52,7 +53,7 @@ func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats 
 	}
 	ticker := time.NewTicker(statsEvery)
 	defer ticker.Stop()
-	for {
+	for before := stats.took; ; {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -61,6 +62,10 @@ func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats 
 		stats, err := a.stats(ctx, id)
 		switch {
 		case err == nil:
+			if since := stats.took.Minus(before); since.Valid() { // else they began anew
+				stats.P99MS = httpkit.P99(since)
+			}
+			before = stats.took
 			err = sendStats(s, stats)
 		case errors.Is(err, order.ErrUnavailable):
 			err = s.Send("event: away\ndata: {}\n\n")
@@ -88,6 +93,9 @@ type saleStatsJSON struct {
 
 	Accepted int64            `json:"accepted"` // requests, since the sale's counts began
 	Refused  map[string]int64 `json:"refused"`  // by code
+
+	took  histogram.Counts // how long the answers took, since the sale's counts began
+	P99MS float64          `json:"p99Ms,omitempty"` // 99 % of the answers since the last stats took less
 
 	Guards any `json:"guards,omitempty"` // absent without guards while nothing was counted
 
@@ -140,7 +148,7 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		At: httpkit.ShownTime(f.View.Now), SaleState: f.State, BeginTime: httpkit.ShownTime(f.View.Begin),
 		EndTime: httpkit.ShownTime(f.View.End), Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
-		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{},
+		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{}, took: f.Took,
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
 		Partition: f.Partition,
 	}

@@ -29,7 +29,8 @@ type Config struct {
 	Orders         Orders
 	Payments       Payments
 	PaymentList    PaymentList
-	Unwindings     Unwindings // only together with VoucherChanges
+	StuckRefunds   StuckRefunds // nil: its routes are missing; only together with PaymentList
+	Unwindings     Unwindings   // only together with VoucherChanges
 	Audit          Audit
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions

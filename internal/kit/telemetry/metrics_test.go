@@ -90,8 +90,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 59 {
-		t.Errorf("%d families of the service, want 59: is a new one not registered?", own)
+	if own != 61 {
+		t.Errorf("%d families of the service, want 61: is a new one not registered?", own)
 	}
 }
 
@@ -235,21 +235,32 @@ func TestOrders(t *testing.T) {
 	m.PaymentReceived(99)
 	m.PaymentReceived(-1)
 	m.PaymentRefunded(nil)
-	m.PaymentRefunded(errors.New("declined"))
-	m.PaymentRefunded(errors.New("declined"))
+	m.PaymentRefunded(errors.New("away"))
+	m.PaymentRefunded(errors.New("away"))
+	m.PaymentRefunded(fmt.Errorf("declined: %w", &order.RefusedError{}))
+	m.PaymentsAtHand(order.AtHand{Stuck: 3, Disputed: 2}, nil)
 	compare(t, m, `
 # HELP seckill_payments_notices_total Payment notices, repeated ones included, by the payment's state after them.
 # TYPE seckill_payments_notices_total counter
+seckill_payments_notices_total{state="closed"} 0
 seckill_payments_notices_total{state="late"} 1
 seckill_payments_notices_total{state="open"} 0
 seckill_payments_notices_total{state="received"} 1
 seckill_payments_notices_total{state="refunded"} 0
 seckill_payments_notices_total{state="refunding"} 0
+seckill_payments_notices_total{state="stuck"} 0
 seckill_payments_notices_total{state="unknown"} 2
 # HELP seckill_payments_refunds_total Attempts to refund a payment.
 # TYPE seckill_payments_refunds_total counter
 seckill_payments_refunds_total{result="failed"} 2
 seckill_payments_refunds_total{result="refunded"} 1
+seckill_payments_refunds_total{result="refused"} 1
+# HELP seckill_payments_stuck Payments whose provider refuses for good to send the money back, and which nobody has retried or closed; NaN when it is not known.
+# TYPE seckill_payments_stuck gauge
+seckill_payments_stuck 3
+# HELP seckill_payments_disputed Payments that a buyer disputes, undecided; NaN when it is not known.
+# TYPE seckill_payments_disputed gauge
+seckill_payments_disputed 2
 # HELP seckill_expirer_orders_total Orders that expired: they were not paid in time.
 # TYPE seckill_expirer_orders_total counter
 seckill_expirer_orders_total 200
@@ -263,8 +274,15 @@ seckill_outbox_operations_total{result="refused"} 2
 # HELP seckill_outbox_pending_sales Sales with operations that Redis has not applied yet, as of the last check, once a second.
 # TYPE seckill_outbox_pending_sales gauge
 seckill_outbox_pending_sales 3
-`, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_expirer_orders_total",
+`, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_payments_stuck",
+		"seckill_payments_disputed", "seckill_expirer_orders_total",
 		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
+	m.PaymentsAtHand(order.AtHand{}, order.ErrUnavailable)
+	for _, g := range []prometheus.Gauge{m.orders.stuck, m.orders.disputed} {
+		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
+			t.Errorf("what could not be counted is %v, want NaN", v)
+		}
+	}
 	for name, want := range map[string]uint64{
 		"seckill_outbox_duration_seconds": 2, "seckill_expirer_duration_seconds": 1,
 	} {

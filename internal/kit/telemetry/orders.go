@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"errors"
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,16 +24,24 @@ type orders struct {
 	expireSeconds prometheus.Histogram
 
 	payments *prometheus.CounterVec
-	received [order.PaymentRefunded + 1]prometheus.Counter // by state; index 0 for any other
+	received [order.PaymentClosed + 1]prometheus.Counter // by state; index 0 for any other
 	refunds  *prometheus.CounterVec
 	refunded prometheus.Counter
 	failed   prometheus.Counter // failed refunds
+	declined prometheus.Counter // refunds that a provider refuses for good
+	stuck    prometheus.Gauge
+	disputed prometheus.Gauge
 }
 
 func newOrders() *orders {
 	counter := func(subsystem, name, help string) prometheus.Counter {
 		return prometheus.NewCounter(prometheus.CounterOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
+		})
+	}
+	atHand := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: metric.Namespace, Subsystem: "payments", Name: name, Help: help,
 		})
 	}
 	o := &orders{
@@ -52,9 +62,13 @@ func newOrders() *orders {
 		payments: metric.Counters("payments", "notices_total",
 			"Payment notices, repeated ones included, by the payment's state after them.", "state"),
 		refunds: metric.Counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
+		stuck: atHand("stuck", "Payments whose provider refuses for good to send the money back, and which nobody has "+
+			"retried or closed; NaN when it is not known."),
+		disputed: atHand("disputed", "Payments that a buyer disputes, undecided; NaN when it is not known."),
 	}
 	o.applied, o.refused = o.operations.WithLabelValues("applied"), o.operations.WithLabelValues("refused")
 	o.refunded, o.failed = o.refunds.WithLabelValues("refunded"), o.refunds.WithLabelValues("failed")
+	o.declined = o.refunds.WithLabelValues("refused")
 	for s := range o.received {
 		o.received[s] = o.payments.WithLabelValues(order.PaymentState(s).String())
 	}
@@ -64,6 +78,7 @@ func newOrders() *orders {
 func (o *orders) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		o.flushSeconds, o.operations, o.flushFailed, o.pending, o.expired, o.expireSeconds, o.payments, o.refunds,
+		o.stuck, o.disputed,
 	}
 }
 
@@ -98,9 +113,23 @@ func (m *Metrics) PaymentReceived(state order.PaymentState) {
 
 // PaymentRefunded implements [service.Observer].
 func (m *Metrics) PaymentRefunded(err error) {
-	if err != nil {
+	_, refused := errors.AsType[*order.RefusedError](err)
+	switch {
+	case refused:
+		m.orders.declined.Inc()
+	case err != nil:
 		m.orders.failed.Inc()
-		return
+	default:
+		m.orders.refunded.Inc()
 	}
-	m.orders.refunded.Inc()
+}
+
+// PaymentsAtHand implements [service.Observer].
+func (m *Metrics) PaymentsAtHand(n order.AtHand, err error) {
+	stuck, disputed := float64(n.Stuck), float64(n.Disputed)
+	if err != nil {
+		stuck, disputed = math.NaN(), math.NaN()
+	}
+	m.orders.stuck.Set(stuck)
+	m.orders.disputed.Set(disputed)
 }

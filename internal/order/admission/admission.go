@@ -86,7 +86,7 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 		return voucher.ErrNotFound
 	}
 	if v.Sale == nil {
-		return unlessHidden(v, voucher.ErrNotSeckill)
+		return unlessHidden(v, voucher.ErrNotSeckill, time.Now())
 	}
 	if err := checkQuantity(v, request.Quantity); err != nil {
 		return err
@@ -95,13 +95,13 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 		a.batchers.Delete(v.ID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID}, v.Sale)
 	}
-	b := a.batcher(order.SaleOf(v))
-	if tooEarly(b.latest.Load()) {
+	b, began := a.batcher(order.SaleOf(v)), time.Now()
+	if tooEarly(b.latest.Load(), began) {
 		b.counts.notStartedFromCache.Add(1)
-		return unlessHidden(v, order.ErrNotStarted)
+		return unlessHidden(v, order.ErrNotStarted, began)
 	}
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
-	switch b.lookup(request.UserID, recorded) {
+	switch b.lookup(request.UserID, recorded, began) {
 	case answerSoldOut:
 		b.counts.soldOutFromCache.Add(1)
 		return order.ErrSoldOut
@@ -110,10 +110,12 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	case askRedis:
 	}
 	result, err := b.join(ctx, request, recorded)
-	if err != nil {
-		return unlessHidden(v, err)
+	took := time.Since(began)
+	b.counts.took.Observe(took)
+	if err == nil {
+		err = a.result(b, result)
 	}
-	return unlessHidden(v, a.result(b, result))
+	return unlessHidden(v, err, began.Add(took))
 }
 
 // checkQuantity returns *invalid.Error for more units than the sale allows, except for a sale that the public cannot
@@ -135,8 +137,7 @@ const wrongClock = time.Hour
 // unlessHidden replaces refusals of a sale that the public cannot see yet by voucher.ErrNotFound: that it has not
 // begun, and that nothing was bought because Redis is away, which a request for an unknown id would never be told. A
 // sale becomes visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
-func unlessHidden(v voucher.Voucher, err error) error {
-	now := time.Now()
+func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 	if errors.Is(err, order.ErrUnknownOutcome) {
 		now = now.Add(wrongClock)
 	}
@@ -171,10 +172,11 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	}
 	b := a.batcher(order.SaleOf(v))
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
-	if tooEarly(b.latest.Load()) {
+	began := time.Now()
+	if tooEarly(b.latest.Load(), began) {
 		return order.ErrBarred
 	}
-	switch b.lookup(userID, recorded) {
+	switch b.lookup(userID, recorded, began) {
 	case answerSoldOut:
 		return order.ErrBarred
 	case renewCache:
@@ -193,7 +195,7 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 func (a *Admission) Now(voucherID int64) time.Time {
 	if found, ok := a.batchers.Load(voucherID); ok {
 		if o := found.(*batcher).latest.Load(); o != nil {
-			return o.now()
+			return o.at(time.Now())
 		}
 	}
 	return time.Now()
@@ -254,12 +256,12 @@ func (a *Admission) admit(ctx context.Context, b order.Batch) (order.BatchResult
 	return decided, err
 }
 
-// tooEarly reports whether an observation proves that the sale has not begun and has no holder. Redis then need not be
-// asked (rules 2 and 12).
-func tooEarly(o *observation) bool {
-	return o != nil && time.Since(o.receivedAt) < observationTTL &&
+// tooEarly reports whether an observation proves that the sale has not begun at the time now, by this machine's clock,
+// and has no holder. Redis then need not be asked (rules 2 and 12).
+func tooEarly(o *observation, now time.Time) bool {
+	return o != nil && now.Sub(o.receivedAt) < observationTTL &&
 		o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&
-		o.now().Before(o.view.Begin.Add(-clockMargin))
+		o.at(now).Before(o.view.Begin.Add(-clockMargin))
 }
 
 // result returns a request's result as the caller's error, and requests a repair of the sale if the outcome asks for

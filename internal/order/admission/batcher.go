@@ -64,8 +64,9 @@ type observation struct {
 	receivedAt time.Time
 }
 
-// now estimates Redis's clock: its time in the answer plus the time that has passed here since (rule 12).
-func (o *observation) now() time.Time { return o.view.Now.Add(time.Since(o.receivedAt)) }
+// at estimates Redis's clock at the time now of this machine: its time in the answer plus the time that has passed here
+// since (rule 12).
+func (o *observation) at(now time.Time) time.Time { return o.view.Now.Add(now.Sub(o.receivedAt)) }
 
 // join waits for the outcome of a request; recorded is the sale's mark in the ledger. It returns ErrUnavailable when
 // the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the call, so that it may have

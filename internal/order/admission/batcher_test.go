@@ -185,8 +185,8 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 		if calls != 2 {
 			t.Errorf("%d calls, want one and its repetition", calls)
 		}
-		if counts, _, _ := b.counts.counts(); counts[order.Doubtful.Answer()] != 1 ||
-			counts[order.Unavailable.Answer()] != 300 {
+		if counts, _, _ := b.counts.counts(); counts.counts[order.Doubtful.Answer()] != 1 ||
+			counts.counts[order.Unavailable.Answer()] != 300 {
 			t.Errorf("counted %v", counts)
 		}
 	})
@@ -306,7 +306,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 		if want := 30 * int(order.MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
 			t.Errorf("%d served and %d refused, want some %d served", served, refused, want)
 		}
-		if counts, _, _ := b.counts.counts(); counts[order.Unavailable.Answer()] != int64(refused) {
+		if counts, _, _ := b.counts.counts(); counts.counts[order.Unavailable.Answer()] != int64(refused) {
 			t.Errorf("counted %v", counts)
 		}
 	})

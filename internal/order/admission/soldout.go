@@ -65,14 +65,14 @@ const (
 	answerSoldOut
 )
 
-// lookup decides whether a user can be refused with ErrSoldOut from the cache; recorded is the sale's mark in the
-// ledger. It takes no lock and allocates nothing.
-func (b *batcher) lookup(user int64, recorded order.Mark) lookupResult {
+// lookup decides whether a user can be refused with ErrSoldOut from the cache. recorded is the sale's mark in the
+// ledger, now the time by this machine's clock. It takes no lock and allocates nothing.
+func (b *batcher) lookup(user int64, recorded order.Mark, now time.Time) lookupResult {
 	seen, winners := b.latest.Load(), b.cache.winners.Load()
 	if seen == nil || winners == nil {
 		return askRedis
 	}
-	age := time.Since(seen.sentAt)
+	age := now.Sub(seen.sentAt)
 	switch {
 	case age >= order.SoldOutTTL, !seen.soldOut(), seen.view.Mark != winners.mark, seen.view.Mark.Before(recorded):
 		return askRedis

@@ -92,7 +92,7 @@ func TestLookup(t *testing.T) {
 			if tc.change != nil {
 				tc.change(b.latest.Load())
 			}
-			if got := b.lookup(tc.user, tc.recorded); got != tc.want {
+			if got := b.lookup(tc.user, tc.recorded, time.Now()); got != tc.want {
 				t.Errorf("lookup = %d, want %d", got, tc.want)
 			}
 		})
@@ -229,12 +229,13 @@ func TestRenewalFails(t *testing.T) {
 	t.Parallel()
 	b := cached(10)
 	b.latest.Load().sentAt = time.Now().Add(-order.SoldOutTTL * 3 / 4)
-	if got := []lookupResult{b.lookup(1, order.Mark{}), b.lookup(3, order.Mark{})}; !slices.Equal(got,
+	now := time.Now()
+	if got := []lookupResult{b.lookup(1, order.Mark{}, now), b.lookup(3, order.Mark{}, now)}; !slices.Equal(got,
 		[]lookupResult{renewCache, answerSoldOut}) {
 		t.Errorf("lookup = %v", got)
 	}
 	b.cache.renewing.Store(false)
-	if got := b.lookup(5, order.Mark{}); got != renewCache {
+	if got := b.lookup(5, order.Mark{}, time.Now()); got != renewCache {
 		t.Errorf("after the first has given up: lookup = %d", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 )
@@ -18,14 +19,15 @@ const (
 
 // StatsStore keeps the sum of all instances' counts: Redis.
 type StatsStore interface {
-	// Add adds to the sale's counts. ErrUnavailable says that certainly nothing was added.
-	Add(ctx context.Context, sale order.SaleRef, since order.Counts) error
+	// Add adds to the sale's counts of answers, and of how long they took. ErrUnavailable says that certainly nothing
+	// was added.
+	Add(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error
 }
 
 // Timeline stores how this process answers requests, second by second and for good: *timeline.Timeline.
 type Timeline interface {
-	// Add adds what was answered at about the time at. It does not wait for a store.
-	Add(voucherID int64, at time.Time, since order.Counts)
+	// Add adds what was answered at about the time at, and how long that took. It does not wait for a store.
+	Add(voucherID int64, at time.Time, since order.Counts, took histogram.Counts)
 }
 
 // timelineMargin is how long before and after a sale its timeline has one entry per second, as its report shows it.
@@ -69,7 +71,7 @@ func (f *StatsFlusher) Run(ctx context.Context) error {
 // newCounts are the counts of a sale that Redis does not have yet.
 type newCounts struct {
 	of         *batcher
-	all, since order.Counts
+	all, since answered
 }
 
 // flush adds the new counts in all partitions at the same time: one partition's Redis node may be away alone.
@@ -77,7 +79,7 @@ func (f *StatsFlusher) flush(ctx context.Context) {
 	byPartition := map[int][]newCounts{}
 	f.admission.batchers.Range(func(_, found any) bool {
 		b := found.(*batcher)
-		if n := f.noted(b); len(n.since) > 0 {
+		if n := f.noted(b); !n.since.empty() {
 			byPartition[b.sale.Partition] = append(byPartition[b.sale.Partition], n)
 		} else {
 			f.admission.release(b)
@@ -111,11 +113,11 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 	flushed := &b.counts.flushed
 	f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
 	flushed.soldOut, flushed.notStarted = soldOut, notStarted
-	if told := all.Minus(flushed.timeline); len(told) > 0 {
-		f.timeline.Add(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told)
+	if told := all.minus(flushed.timeline); !told.empty() {
+		f.timeline.Add(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told.counts, told.took)
 		flushed.timeline = all
 	}
-	return newCounts{of: b, all: all, since: all.Minus(flushed.all)}
+	return newCounts{of: b, all: all, since: all.minus(flushed.all)}
 }
 
 // add adds the counts of one partition's sales. After a failure it leaves the remaining sales for the next flush: each
@@ -123,7 +125,7 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 func (f *StatsFlusher) add(ctx context.Context, counts []newCounts) error {
 	for _, n := range counts {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := f.store.Add(adding, n.of.sale, n.since)
+		err := f.store.Add(adding, n.of.sale, n.since.counts, n.since.took)
 		cancel()
 		if !errors.Is(err, order.ErrUnavailable) {
 			n.of.counts.flushed.all = n.all

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
@@ -18,12 +20,13 @@ import (
 // fakeStats keeps counts, and fails on demand.
 type fakeStats struct {
 	counts order.Counts
+	took   histogram.Counts
 	calls  int
 	fails  error // returned by the next call
 	lost   bool  // the next call adds the counts and fails all the same
 }
 
-func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Counts) error {
+func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error {
 	b.calls++
 	err := b.fails
 	b.fails = nil
@@ -34,18 +37,25 @@ func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Count
 		for i, n := range since {
 			b.counts[i] += n
 		}
+		b.took = b.took.Plus(took)
 	}
 	b.lost = false
 	return err
 }
 
 // fakeTimeline keeps the counts of all seconds as one sum.
-type fakeTimeline order.Counts
+type fakeTimeline struct {
+	counts order.Counts
+	took   histogram.Counts
+}
 
-func (l fakeTimeline) Add(_ int64, _ time.Time, since order.Counts) {
+func newFakeTimeline() *fakeTimeline { return &fakeTimeline{counts: order.Counts{}} }
+
+func (l *fakeTimeline) Add(_ int64, _ time.Time, since order.Counts, took histogram.Counts) {
 	for answer, n := range since {
-		l[answer] += n
+		l.counts[answer] += n
 	}
+	l.took = l.took.Plus(took)
 }
 
 // cacheObserver counts refusals from the cache.
@@ -64,7 +74,7 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
-		b, e, line := &fakeStats{counts: order.Counts{}}, &cacheObserver{}, fakeTimeline{}
+		b, e, line := &fakeStats{counts: order.Counts{}}, &cacheObserver{}, newFakeTimeline()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -100,11 +110,41 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 		if got := b.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
 			t.Errorf("%d refusals are counted, want 13", got)
 		}
-		if got := line[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
+		if got := line.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
 			t.Errorf("%d refusals are in the timeline, want 13", got)
+		}
+		// Redis answers within no time here, so all are in the lowest bucket.
+		for _, timed := range []histogram.Counts{b.took, line.took} {
+			if len(timed) != 1 || timed[0] != line.counts[order.SoldOut.Answer()] {
+				t.Errorf("%d refusals took %v", line.counts[order.SoldOut.Answer()], timed)
+			}
 		}
 		if e.soldOut == 0 || e.soldOut > b.counts[order.SoldOut.Answer()] || e.notStarted != 0 {
 			t.Errorf("the observer counted %+v, of %d refusals in all", *e, b.counts[order.SoldOut.Answer()])
+		}
+	})
+}
+
+// A request is timed from when it comes until its answer: it waits for the call before it, too. An answer from the
+// cache counts as one that took no time.
+func TestAnswersAreTimed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, _ := newSoldOut(t, &fakeHolders{users: evenUsers(10)}, 10*time.Millisecond)
+		for user := range int64(3) { // the first alone; the others share the next call
+			go refuse(t, a, 2*user+1)
+			synctest.Wait()
+		}
+		time.Sleep(time.Second / 10)
+		synctest.Wait()
+		refuse(t, a, 7) // from the cache
+		line := newFakeTimeline()
+		b := &fakeStats{counts: order.Counts{}}
+		NewStatsFlusher(a, b, line, &cacheObserver{}, ordertest.Quiet()).flush(t.Context())
+		got := []time.Duration{line.took.Quantile(0.25), line.took.Quantile(0.5), line.took.Quantile(0.99)}
+		want := []time.Duration{250 * time.Microsecond, 12 * time.Millisecond, 24 * time.Millisecond}
+		if !slices.Equal(got, want) || line.counts[order.SoldOut.Answer()] != 4 {
+			t.Errorf("of %v, a quarter, half and nearly all took less than %v, want %v", line.counts, got, want)
 		}
 	})
 }
@@ -124,8 +164,12 @@ func TestOutcomeCounts(t *testing.T) {
 	c.add(outcomeOf(errors.New("no reply")), 3)
 	c.soldOutFromCache.Add(10)
 	c.notStartedFromCache.Add(20)
+	c.took.Observe(time.Millisecond)
 	got, soldOut, notStarted := c.counts()
-	if diff := cmp.Diff(want, got); diff != "" || soldOut != 10 || notStarted != 20 {
+	if took := (histogram.Counts{30, 0, 0, 0, 0, 1}); !slices.Equal(got.took, took) {
+		t.Errorf("answers took %v, want %v", got.took, took)
+	}
+	if diff := cmp.Diff(want, got.counts); diff != "" || soldOut != 10 || notStarted != 20 {
 		t.Errorf("%d and %d from the cache; counts (-want +got):\n%s", soldOut, notStarted, diff)
 	}
 }
@@ -137,7 +181,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
 		b := &fakeStats{counts: order.Counts{}}
-		f := NewStatsFlusher(a, b, fakeTimeline{}, &cacheObserver{}, ordertest.Quiet())
+		f := NewStatsFlusher(a, b, newFakeTimeline(), &cacheObserver{}, ordertest.Quiet())
 		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
 		flush := func(want bool) {
 			t.Helper()
@@ -184,7 +228,7 @@ func TestTimelineOutsideOfTheSale(t *testing.T) {
 // hangingStats are counts to which nothing can be added in partition 1.
 type hangingStats struct{ added chan order.SaleRef }
 
-func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ order.Counts) error {
+func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ order.Counts, _ histogram.Counts) error {
 	if sale.Partition == 1 {
 		<-ctx.Done()
 		return order.ErrUnavailable
@@ -205,7 +249,7 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 			a.batchers.Store(b.sale.VoucherID, b)
 		}
 		store := hangingStats{make(chan order.SaleRef, 100)}
-		f := NewStatsFlusher(a, store, fakeTimeline{}, &cacheObserver{}, ordertest.Quiet())
+		f := NewStatsFlusher(a, store, newFakeTimeline(), &cacheObserver{}, ordertest.Quiet())
 		start := time.Now()
 		f.flush(t.Context())
 		if len(store.added) != 1 || <-store.added != found.(*batcher).sale || time.Since(start) > flushTimeout {

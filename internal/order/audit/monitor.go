@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -14,10 +15,11 @@ import (
 type LiveStats struct {
 	View          order.SaleView
 	State         voucher.SaleState
-	Answers       order.Counts  // given by all instances
-	Waiting       int64         // entries of the partition's accepted orders that have no row yet
-	OldestWaiting time.Duration // how long the oldest of them has waited
-	DeadLetters   int64         // dead letters of the partition
+	Answers       order.Counts     // given by all instances
+	Took          histogram.Counts // how long they took
+	Waiting       int64            // entries of the partition's accepted orders that have no row yet
+	OldestWaiting time.Duration    // how long the oldest of them has waited
+	DeadLetters   int64            // dead letters of the partition
 }
 
 // LiveStatsReader reads the stats of sales in Redis.

@@ -34,3 +34,5 @@ func (NopObserver) OrdersExpired(int, time.Duration) {}
 func (NopObserver) PaymentReceived(order.PaymentState) {}
 
 func (NopObserver) PaymentRefunded(error) {}
+
+func (NopObserver) PaymentsAtHand(order.AtHand, error) {}

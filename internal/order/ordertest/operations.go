@@ -2,6 +2,7 @@ package ordertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -179,7 +180,9 @@ func (f *FakeOperations) Rebuild() {
 type CountingObserver struct {
 	Faults                                                                 // for its mutex
 	Applied, Refused, Failed, SalesBehind, Expired, Refunds, FailedRefunds int
+	RefusedRefunds                                                         int // for good
 	Payments                                                               []order.PaymentState
+	AtHand                                                                 order.AtHand
 }
 
 func (c *CountingObserver) Count(f func()) {
@@ -209,6 +212,10 @@ func (c *CountingObserver) PaymentReceived(state order.PaymentState) {
 
 func (c *CountingObserver) PaymentRefunded(err error) {
 	c.Count(func() {
+		if _, refused := errors.AsType[*order.RefusedError](err); refused {
+			c.RefusedRefunds++
+			return
+		}
 		if err != nil {
 			c.FailedRefunds++
 			return
@@ -216,3 +223,5 @@ func (c *CountingObserver) PaymentRefunded(err error) {
 		c.Refunds++
 	})
 }
+
+func (c *CountingObserver) PaymentsAtHand(n order.AtHand, _ error) { c.Count(func() { c.AtHand = n }) }

@@ -132,6 +132,9 @@ func (f *fakeLedger) OpenPayment(
 		if err := order.Pay.Check(o.ID, o.Status); err != nil {
 			return err
 		}
+		if len(providers) == 0 && o.Amount > 0 {
+			return order.ErrNoProvider
+		}
 		for _, known := range f.oldest {
 			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen &&
 				(p.Provider == "" || slices.Contains(providers, p.Provider)) {
@@ -284,6 +287,60 @@ func (f *fakeLedger) Refunded(_ context.Context, id string) (o order.Order, err 
 	return o, err
 }
 
+func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p order.Payment, err error) {
+	err = f.Call("refused", func() error {
+		if p = f.payments[id]; p.State == order.PaymentRefunding {
+			p.State, p.Refusal = order.PaymentStuck, reason
+			f.put(p)
+		}
+		return nil
+	})
+	return p, err
+}
+
+func (f *fakeLedger) RetryRefund(
+	_ context.Context, act order.PaymentAct,
+) (p order.Payment, o order.Order, err error) {
+	return f.actOnStuck(act, order.PaymentRefunding)
+}
+
+func (f *fakeLedger) CloseRefund(
+	_ context.Context, act order.PaymentAct,
+) (p order.Payment, o order.Order, err error) {
+	if p, o, err = f.actOnStuck(act, order.PaymentClosed); err == nil && o.Status == order.Refunding {
+		o, err = f.move(o, order.ConfirmRefund)
+	}
+	return p, o, err
+}
+
+func (f *fakeLedger) actOnStuck(
+	act order.PaymentAct, to order.PaymentState,
+) (p order.Payment, o order.Order, err error) {
+	err = f.Call("stuck", func() error {
+		p = f.payments[act.PaymentID]
+		if p.State != order.PaymentStuck && p.State != to {
+			return &order.PaymentStateError{PaymentID: p.ID, State: p.State}
+		}
+		p.State = to
+		f.put(p)
+		o, err = f.find(0, p.OrderID)
+		return err
+	})
+	return p, o, err
+}
+
+func (f *fakeLedger) AtHand(context.Context) (n order.AtHand, err error) {
+	err = f.Call("at hand", func() error {
+		for _, p := range f.payments {
+			if p.State == order.PaymentStuck {
+				n.Stuck++
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
 func (f *fakeLedger) ReviveLate(context.Context, int) (vouchers []int64, err error) {
 	err = f.Call("revive", func() error { vouchers, f.revived = f.revived, nil; return nil })
 	return vouchers, err
@@ -373,7 +430,7 @@ func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
 	t.Helper()
 	p := &orderParts{
 		ledger: newFakeLedger(orders...), holders: ordertest.FakeHolders{}, outbox: &fakeOutbox{},
-		observer: &ordertest.CountingObserver{}, provider: &fakeProvider{refusals: map[string]int{}},
+		observer: &ordertest.CountingObserver{}, provider: &fakeProvider{refusals: map[string]int{}, finalNo: map[string]int{}},
 	}
 	sales := &ordertest.FakeSales{
 		Kept:   []voucher.Voucher{ordertest.VoucherAt(1, 0), ordertest.Ordinary()},
@@ -402,6 +459,7 @@ type fakeProvider struct {
 	back     []string       // payments whose money went back, in order
 	cents    int64          // that went back in all
 	refusals map[string]int // how many refunds of a payment fail; -1: all
+	finalNo  map[string]int // how many refunds of a payment are refused for good
 	away     bool
 	silent   bool                       // it answers no refund
 	refer    func(order.Payment) string // the reference of a payment; nil: there is none
@@ -428,6 +486,10 @@ func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.finalNo[p.ID] > 0 {
+		f.finalNo[p.ID]--
+		return fmt.Errorf("wrapped: %w", &order.RefusedError{Reason: "the account is closed"})
+	}
 	if f.refusals[p.ID] != 0 {
 		f.refusals[p.ID]--
 		return ordertest.ErrAway

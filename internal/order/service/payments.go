@@ -54,18 +54,18 @@ func NewPayments(
 // It returns ErrNotFound, even for another user's order, *order.StateError for one that is not unpaid, ErrNoProvider,
 // and ErrUnavailable when the ledger or the provider does not answer; repeating the call is harmless.
 func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment order.Payment, payURL string, err error) {
-	o, err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID)
+	begin := func() (order.Payment, error) {
+		return p.ledger.OpenPayment(ctx, userID, orderID, p.newID(), p.providers.names())
+	}
+	// Looking the order up first would give a busy ledger less time than a payment may take.
+	payment, err = begin()
+	if errors.Is(err, order.ErrNotFound) {
+		if _, err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID); err != nil {
+			return order.Payment{}, "", err
+		}
+		payment, err = begin()
+	}
 	if err != nil {
-		return order.Payment{}, "", err
-	}
-	if err := order.Pay.Check(o.ID, o.Status); err != nil {
-		return order.Payment{}, "", err
-	}
-	providers := p.providers.names()
-	if len(providers) == 0 && o.Amount > 0 {
-		return order.Payment{}, "", order.ErrNoProvider
-	}
-	if payment, err = p.ledger.OpenPayment(ctx, userID, orderID, p.newID(), providers); err != nil {
 		return order.Payment{}, "", order.OrUnavailable(err)
 	}
 	if payment.Amount == 0 {

@@ -96,6 +96,16 @@ func TestPayWaitsForTheRow(t *testing.T) {
 	})
 }
 
+// Paying for a recorded order does not look it up first: on a busy ledger that ends before the payment would.
+func TestPayLooksUpNothing(t *testing.T) {
+	t.Parallel()
+	p := newOrderParts(t, unpaidOrder(500))
+	p.ledger.rows.Away = true
+	if payment, _, err := p.payments.Pay(t.Context(), 2, 66); err != nil || payment.OrderID != 66 {
+		t.Errorf("%+v, %v", payment, err)
+	}
+}
+
 // The provider's notice comes in every state of the order, and is repeated.
 func TestConfirm(t *testing.T) {
 	t.Parallel()

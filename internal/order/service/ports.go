@@ -40,7 +40,8 @@ type OrderLedger interface {
 type PaymentLedger interface {
 	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers. If
 	// the order already has an open payment with one of the providers, it returns that one. ErrNotFound when the order
-	// does not exist or is another user's; *order.StateError when it is not unpaid.
+	// does not exist or is another user's; *order.StateError when it is not unpaid; ErrNoProvider when there is none and
+	// the order costs something.
 	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error)
 	// SetReference stores the provider's own id of a payment, if the payment is open.
 	SetReference(ctx context.Context, paymentID, reference string) error
@@ -48,6 +49,7 @@ type PaymentLedger interface {
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
 	NoticeLedger
 	RefundLedger
+	StuckLedger
 	LateLedger
 }
 
@@ -72,12 +74,29 @@ type RefundLedger interface {
 	// audit trail. ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError and
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are disputed:
-	// the dispute decides.
+	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are stuck or
+	// disputed: staff and the dispute decide.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
-	// Refunded records that all of the money has gone back. An order that is refunding by this payment takes the step
+	// Refunded records that all of the money has gone back, also of a payment that is stuck or closed by now. An order that is refunding by this payment takes the step
 	// ConfirmRefund, with its operation. It returns the order after that. Repeating it is no error.
 	Refunded(ctx context.Context, paymentID string) (order.Order, error)
+}
+
+// StuckLedger is the part of PaymentLedger for refunds that a provider refuses for good.
+type StuckLedger interface {
+	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. It stays as it is in any
+	// other state, while it is disputed, and once all of its money has gone back. ErrNoPayment.
+	Refused(ctx context.Context, paymentID, reason string) (order.Payment, error)
+	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
+	// audit trail; one that is refunding stays as it is. It returns it with its order. ErrNoPayment,
+	// *order.PaymentStateError, *order.NotNowError while it is disputed; for the key, *idempotency.RepeatedError and
+	// idempotency.ErrReused.
+	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
+	// CloseRefund closes a stuck payment in the same way. An order that is refunding by it takes the step
+	// ConfirmRefund, with its operation.
+	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
+	// AtHand counts the payments that need a hand.
+	AtHand(ctx context.Context) (order.AtHand, error)
 }
 
 // LateLedger is the part of PaymentLedger for late payments.
@@ -114,6 +133,9 @@ type Observer interface {
 	// PaymentReceived: a provider's notice, the first or a repeated one, said that it has the money; the payment then
 	// has this state.
 	PaymentReceived(state order.PaymentState)
-	// PaymentRefunded: a payment's money went back, or the attempt failed with err.
+	// PaymentRefunded: a payment's money went back, or the attempt failed with err; *order.RefusedError is the
+	// provider's final no.
 	PaymentRefunded(err error)
+	// PaymentsAtHand: so many payments need a hand, unless they could not be counted.
+	PaymentsAtHand(n order.AtHand, err error)
 }

@@ -14,6 +14,8 @@ type Provider interface {
 	Begin(ctx context.Context, p order.Payment) (Checkout, error)
 	// Refund sends back what is left of the money, Payment.Rest: the provider may have sent a part back before. The
 	// payment has its Reference if the provider has one. Repeating it for the same payment is harmless.
+	// *order.RefusedError, wrapped or not, is the provider's final no, after which it is asked only if staff want so;
+	// any other error is temporary, and it is asked again.
 	Refund(ctx context.Context, p order.Payment) error
 }
 

@@ -21,6 +21,7 @@ const (
 	refundPause   = time.Second      // before a failed refund is retried; doubled each time
 	refundPauses  = 5 * time.Minute  // longest pause
 	refundTimeout = 10 * time.Second // most time of one transaction
+	countEvery    = 10 * time.Second // how often it counts what needs a hand
 )
 
 // refundBackOff is the back-off of a failed refund.
@@ -33,11 +34,12 @@ type refundBackOff struct {
 // It retries failures, so it returns no other error. Other instances may do the same at the same time: the provider
 // knows the payment's id, so its money goes back once.
 //
-// The two loops do not wait for each other: a provider may be slow, and late payments do not need it.
+// Its loops do not wait for each other: a provider may be slow, and late payments do not need it.
 func (p *Payments) Run(ctx context.Context) error {
-	var late sync.WaitGroup
-	defer late.Wait()
-	late.Go(func() { _ = periodic.Every(ctx, reviveEvery, p.reviveLate) })
+	var others sync.WaitGroup
+	defer others.Wait()
+	others.Go(func() { _ = periodic.Every(ctx, reviveEvery, p.reviveLate) })
+	others.Go(func() { _ = periodic.Every(ctx, countEvery, p.count) })
 	return periodic.EveryOr(ctx, refundEvery, p.wakeups, p.refundAll)
 }
 
@@ -86,10 +88,13 @@ func (b *refundBackOff) longer() *refundBackOff {
 	return &refundBackOff{pause: pause, until: time.Now().Add(pause)}
 }
 
-// refund gives one payment's money back.
+// refund gives one payment's money back, or notes that its provider will never do so.
 func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
 	err := p.sendBack(ctx, payment)
 	p.observer.PaymentRefunded(err)
+	if refused, is := errors.AsType[*order.RefusedError](err); is {
+		err = p.getsStuck(ctx, payment, refused)
+	}
 	if err != nil {
 		p.logFailure(ctx, "giving money back failed; retrying", fmt.Errorf("payment %s of order %d: %w",
 			payment.ID, payment.OrderID, err))

@@ -1,4 +1,5 @@
-// Package timeline counts how requests for sales were answered, second by second, and keeps the counts for good.
+// Package timeline counts how requests for sales were answered, and how fast, second by second, and keeps the counts
+// for good.
 //
 //	StatsFlusher ──► Timeline.Add ──► one minute of one sale, in memory ──► every 5 s: Ledger.PutMinutes
 //	                                                                                  │
@@ -15,6 +16,7 @@
 //	the ledger hangs or is away   purchases do not notice; minutes stay in memory and are written later; beyond 2,048
 //	                              minutes the oldest are lost, which is logged
 //	the reply to a write is lost  it is written again, with the same result
-//	two instances, one sale       each has its rows; readers add them up
+//	two instances, one sale       each has its rows; readers add them up, durations too (package histogram)
+//	a row without durations       it was written before they were; readers show no p99 for its time
 //	a row cannot be read          readers leave it out
 package timeline

@@ -4,58 +4,107 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 )
 
-// stored are the counts of a minute as they are stored: answer → second → requests, without zeros.
-type stored map[order.Answer]map[int]int64
+// A minute is stored as two JSON objects: the totals (answer → requests) and the seconds (answer → second → requests,
+// without zeros). Beside the answers, both may have how long answers took, as counts of a histogram: of the minute, and
+// by second. Those of the seconds are some 3 KB for a minute of a rush, and 15 KB if each second has answers in every
+// bucket.
+
+// tookKey is where the histograms are among the answers. No answer has this name.
+const tookKey = "took"
 
 // Texts returns the minute's counts as they are stored, in JSON: the totals, and the counts of each second.
 func (m Minute) Texts() (totals, seconds string, err error) {
-	counts := make(stored, len(m.Counts))
+	all, each := make(map[order.Answer]any), make(map[order.Answer]any)
+	for answer, n := range m.Totals() {
+		all[answer] = n
+	}
 	for answer, seconds := range m.Counts {
-		counts[answer] = make(map[int]int64)
+		counts := make(map[int]int64)
 		for second, n := range seconds {
 			if n != 0 {
-				counts[answer][second] = n
+				counts[second] = n
 			}
 		}
+		each[answer] = counts
 	}
-	all, err := json.Marshal(m.Totals())
-	if err != nil {
-		return "", "", fmt.Errorf("rendering a sale's minute: %w", err)
+	if len(m.Took) > 0 {
+		all[tookKey], each[tookKey] = m.TookInAll(), m.Took
 	}
-	each, err := json.Marshal(counts)
-	if err != nil {
-		return "", "", fmt.Errorf("rendering a sale's minute: %w", err)
+	if totals, err = text(all); err == nil {
+		seconds, err = text(each)
 	}
-	return string(all), string(each), nil
+	return totals, seconds, err
 }
 
-// ParseTotals returns the totals from their text, or nil if it cannot be read.
-func ParseTotals(text string) order.Counts {
-	var totals order.Counts
-	if json.Unmarshal([]byte(text), &totals) != nil {
-		return nil // part of it may have been read
+func text(counts map[order.Answer]any) (string, error) {
+	rendered, err := json.Marshal(counts)
+	if err != nil {
+		return "", fmt.Errorf("rendering a sale's minute: %w", err)
 	}
-	return totals
+	return string(rendered), nil
 }
 
-// ParseSeconds returns the counts of each second from their text, or nil if it cannot be read.
-func ParseSeconds(text string) map[order.Answer]*Seconds {
-	var kept stored
-	if json.Unmarshal([]byte(text), &kept) != nil {
-		return nil
+// ParseTotals returns the totals from their text, and how long answers took; nil for what is not there, and for both if
+// the text cannot be read.
+func ParseTotals(text string) (order.Counts, histogram.Counts) {
+	counts, took := parse[int64, histogram.Counts](text)
+	if !took.Valid() {
+		return nil, nil
+	}
+	return counts, took
+}
+
+// ParseSeconds returns the counts of each second from their text, and how long answers took; nil for what is not there,
+// and for both if the text cannot be read.
+func ParseSeconds(text string) (map[order.Answer]*Seconds, map[int]histogram.Counts) {
+	kept, took := parse[map[int]int64, map[int]histogram.Counts](text)
+	if kept == nil {
+		return nil, nil
 	}
 	counts := make(map[order.Answer]*Seconds, len(kept))
 	for answer, seconds := range kept {
 		counts[answer] = new(Seconds)
 		for second, n := range seconds {
-			if second < 0 || second >= len(Seconds{}) {
-				return nil
+			if !isSecond(second) {
+				return nil, nil
 			}
 			counts[answer][second] = n
 		}
 	}
-	return counts
+	for second, counts := range took {
+		if !isSecond(second) || !counts.Valid() {
+			return nil, nil
+		}
+	}
+	return counts, took
+}
+
+func isSecond(n int) bool { return n >= 0 && n < len(Seconds{}) }
+
+// parse returns what a text has of each answer, and its histograms; nothing of a text of which some cannot be read.
+func parse[C, H any](text string) (counts map[order.Answer]C, took H) {
+	var none H
+	var members map[order.Answer]json.RawMessage
+	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
+		return nil, none
+	}
+	counts = make(map[order.Answer]C, len(members))
+	for name, member := range members {
+		var err error
+		if name == tookKey {
+			err = json.Unmarshal(member, &took)
+		} else {
+			var c C
+			err = json.Unmarshal(member, &c)
+			counts[name] = c
+		}
+		if err != nil {
+			return nil, none
+		}
+	}
+	return counts, took
 }

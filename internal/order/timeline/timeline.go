@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 )
@@ -17,7 +19,7 @@ const (
 	writeEvery   = 5 * time.Second // a process that dies loses at most the counts of this time
 	writeTimeout = 5 * time.Second // for one statement
 	writeRows    = 50              // minutes in one statement
-	maxMinutes   = 2048            // in memory, some 2 KB each
+	maxMinutes   = 2048            // in memory, some 2 KB each, 20 KB if each second has answers of every duration
 )
 
 // Minute is how one process answered the requests for a sale during a minute.
@@ -26,6 +28,7 @@ type Minute struct {
 	Start     time.Time // a whole minute by the process's clock
 	Run       int64     // random; a minute that a process counts a second time has another number and row
 	Counts    map[order.Answer]*Seconds
+	Took      map[int]histogram.Counts // how long answers took, by the second of the minute; nil if that is not known
 }
 
 // Seconds are counts for each second of a minute.
@@ -49,6 +52,14 @@ func (m Minute) Totals() order.Counts {
 		}
 	}
 	return totals
+}
+
+// TookInAll returns how long the answers of the whole minute took.
+func (m Minute) TookInAll() (all histogram.Counts) {
+	for _, took := range m.Took {
+		all = all.Plus(took)
+	}
+	return all
 }
 
 // Ledger keeps minutes.
@@ -79,6 +90,7 @@ type minuteKey struct {
 type minute struct {
 	run     int64
 	counts  map[order.Answer]*Seconds
+	took    map[int]histogram.Counts
 	dirty   bool
 	addedAt time.Time
 }
@@ -89,7 +101,7 @@ func New(ledger Ledger, log *slog.Logger) *Timeline {
 }
 
 // Add implements admission.Timeline. It only changes memory.
-func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
+func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts, took histogram.Counts) {
 	second := at.Unix()
 	key := minuteKey{voucherID, second - second%60}
 	t.mu.Lock()
@@ -100,7 +112,10 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 			t.forgetOldest()
 		}
 		//nolint:gosec // it only tells rows apart
-		m = &minute{run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since))}
+		m = &minute{
+			run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since)),
+			took: make(map[int]histogram.Counts),
+		}
 		t.minutes[key] = m
 	}
 	m.dirty, m.addedAt = true, time.Now()
@@ -109,6 +124,9 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts) {
 			m.counts[answer] = new(Seconds)
 		}
 		m.counts[answer][second%60] += n
+	}
+	if len(took) > 0 {
+		m.took[int(second%60)] = m.took[int(second%60)].Plus(took)
 	}
 }
 
@@ -187,7 +205,10 @@ func (t *Timeline) copied(key minuteKey, m *minute) Minute {
 		copied := *seconds
 		counts[answer] = &copied
 	}
-	return Minute{VoucherID: key.voucherID, Start: time.Unix(key.start, 0).UTC(), Run: m.run, Counts: counts}
+	return Minute{
+		VoucherID: key.voucherID, Start: time.Unix(key.start, 0).UTC(), Run: m.run, Counts: counts,
+		Took: maps.Clone(m.took),
+	}
 }
 
 // putBack marks minutes as not written.

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 )
 
@@ -57,6 +59,16 @@ func (l *fakeLedger) asked() (n int64) {
 	return n
 }
 
+// took returns how long the answers of all stored minutes took.
+func (l *fakeLedger) took() (all histogram.Counts) {
+	for _, sales := range l.kept {
+		for _, m := range sales {
+			all = all.Plus(m.TookInAll())
+		}
+	}
+	return all
+}
+
 // inBubble runs the test with a running timeline, on a clock of its own.
 func inBubble(t *testing.T, f func(t *testing.T, line *Timeline, l *fakeLedger)) {
 	t.Helper()
@@ -85,7 +97,7 @@ func (t *Timeline) remembered() (minutes int, lost int64) {
 // add counts one request in each of that many seconds.
 func add(line *Timeline, voucherID int64, seconds int) {
 	for range seconds {
-		line.Add(voucherID, time.Now(), order.Counts{"accepted": 1})
+		line.Add(voucherID, time.Now(), order.Counts{"accepted": 1}, histogram.Counts{0, 1})
 		time.Sleep(time.Second)
 	}
 }
@@ -100,8 +112,8 @@ func TestTimelineIsWritten(t *testing.T) {
 		}
 		for _, sales := range l.kept {
 			for second, n := range sales[7].Counts["accepted"] {
-				if n > 1 {
-					t.Errorf("second %d has %d requests", second, n)
+				if took := sales[7].Took[second]; n > 1 || len(took) != 2*int(n) {
+					t.Errorf("second %d has %d requests, which took %v", second, n, took)
 				}
 			}
 		}
@@ -132,8 +144,8 @@ func TestTimelineOutlivesItsLedger(t *testing.T) {
 		add(line, 7, 1)
 		synctest.Wait()
 		line.Flush(t.Context()) // as when the process ends
-		if got := l.asked(); got != 281 {
-			t.Errorf("%d requests are stored, want 281", got)
+		if got, took := l.asked(), l.took(); got != 281 || !slices.Equal(took, histogram.Counts{0, 281}) {
+			t.Errorf("%d requests are stored, want 281, and how long %v took", got, took)
 		}
 	})
 }
@@ -144,7 +156,8 @@ func TestTimelineIsBounded(t *testing.T) {
 		l.fails = order.ErrUnavailable
 		began := time.Now()
 		for minute := range maxMinutes + 100 {
-			line.Add(7, began.Add(time.Duration(minute)*time.Minute), order.Counts{"sold_out": 2})
+			at := began.Add(time.Duration(minute) * time.Minute)
+			line.Add(7, at, order.Counts{"sold_out": 2}, histogram.Counts{0, 2})
 		}
 		if kept, lost := line.remembered(); kept != maxMinutes || lost != 200 {
 			t.Errorf("%d minutes in memory, %d requests lost; want %d and 200", kept, lost, maxMinutes)
@@ -152,7 +165,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		time.Sleep(writeEvery)
 		synctest.Wait()
 		l.fails = nil
-		line.Add(7, began.Add(24*365*time.Hour), order.Counts{"sold_out": 2}) // in place of the oldest
+		line.Add(7, began.Add(24*365*time.Hour), order.Counts{"sold_out": 2}, nil) // in place of the oldest
 		time.Sleep(writeEvery)
 		synctest.Wait()
 		if got := l.asked(); got != 2*maxMinutes {

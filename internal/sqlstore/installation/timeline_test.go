@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
@@ -20,6 +21,7 @@ func TestPutMinutes(t *testing.T) {
 			return timeline.Minute{
 				VoucherID: voucherID, Run: run, Start: start,
 				Counts: map[order.Answer]*timeline.Seconds{"accepted": {0: n}, "sold_out": {59: 2}},
+				Took:   map[int]histogram.Counts{0: {0, n}, 59: {2}},
 			}
 		}
 		for _, written := range [][]timeline.Minute{
@@ -52,9 +54,14 @@ func TestPutMinutes(t *testing.T) {
 			if err := rows.Scan(&m.VoucherID, &m.Run, &asked, &totals, &seconds); err != nil {
 				t.Fatal(err)
 			}
-			m.Start, m.Counts = want[min(len(got), len(want)-1)].Start, timeline.ParseSeconds(seconds)
-			if diff := cmp.Diff(m.Totals(), timeline.ParseTotals(totals)); diff != "" || asked != m.Asked() {
+			m.Start = want[min(len(got), len(want)-1)].Start
+			m.Counts, m.Took = timeline.ParseSeconds(seconds)
+			all, took := timeline.ParseTotals(totals)
+			if diff := cmp.Diff(m.Totals(), all); diff != "" || asked != m.Asked() {
 				t.Errorf("%+v: asked %d; totals (-seconds +totals):\n%s", m, asked, diff)
+			}
+			if diff := cmp.Diff(m.TookInAll(), took); diff != "" {
+				t.Errorf("%+v: how long all took (-seconds +totals):\n%s", m, diff)
 			}
 			got = append(got, m)
 		}

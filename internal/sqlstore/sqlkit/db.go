@@ -13,6 +13,7 @@ import (
 	"gorm.io/gorm/logger"
 
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/day"
 	"seckill/internal/order"
 )
 
@@ -27,6 +28,7 @@ type DB struct {
 	now      func() time.Time
 	log      *slog.Logger
 	currency string
+	zone     *time.Location
 	// before runs before each transaction that writes.
 	before []func(ctx context.Context, db *gorm.DB) error
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
@@ -234,6 +236,9 @@ func (d *DB) dropIdle() {
 
 // Currency is that of all amounts, a code of ISO 4217.
 func (d *DB) Currency() string { return d.currency }
+
+// Midnight returns the beginning of a moment's day.
+func (d *DB) Midnight(at time.Time) time.Time { return day.Begin(at, d.zone) }
 
 // LedgerTime returns the time by the database's clock where there is a server, so that an instance with a wrong clock
 // expires nothing early. As it is read once the rows are locked, times of one order never go backwards.

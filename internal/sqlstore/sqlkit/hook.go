@@ -32,8 +32,8 @@ type Hook struct {
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error
-	// PaymentChanged runs in the transaction in which a provider's notice has changed a payment after its money was
-	// received: what has gone back, and disputes.
+	// PaymentChanged runs in the transaction that has changed a payment after its money was received: what has gone
+	// back, disputes, and what becomes of a refund that its provider refuses.
 	PaymentChanged func(tx *gorm.DB, c order.PaymentChange) error
 	// Kept is called after a transaction has kept units of a voucher's sale, or completed acceptances. It must not
 	// block.

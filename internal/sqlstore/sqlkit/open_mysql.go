@@ -33,6 +33,7 @@ type Options struct {
 	CAs *x509.CertPool
 	// Currency is that of all amounts, a code of ISO 4217.
 	Currency string
+	Zone     *time.Location // whose midnight begins a day; nil: UTC
 }
 
 const (
@@ -60,6 +61,9 @@ func (o Options) checked() (Options, error) {
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Zone == nil {
+		o.Zone = time.UTC
 	}
 	return o, nil
 }
@@ -105,7 +109,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 	}
 	d := &DB{
 		db: db, pool: pool, permits: newPermits(o), dialect: MySQL, place: cfg.DBName + " at " + cfg.Addr, now: o.Now,
-		log: o.Log, maxConns: o.MaxConns, currency: o.Currency, ddl: ddlConnector,
+		log: o.Log, maxConns: o.MaxConns, currency: o.Currency, zone: o.Zone, ddl: ddlConnector,
 	}
 	if err := d.bound(db); err != nil {
 		return nil, errors.Join(err, pool.Close())

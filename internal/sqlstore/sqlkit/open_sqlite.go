@@ -39,7 +39,7 @@ func OpenSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	}
 	d := &DB{
 		db: db, pool: pool, permits: newPermits(o), dialect: SQLite, place: path, now: o.Now, log: o.Log,
-		maxConns: o.MaxConns, currency: o.Currency, writer: make(chan struct{}, 1),
+		maxConns: o.MaxConns, currency: o.Currency, zone: o.Zone, writer: make(chan struct{}, 1),
 	}
 	d.writer <- struct{}{}
 	if err := d.bound(db); err != nil {

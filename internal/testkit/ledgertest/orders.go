@@ -152,7 +152,7 @@ func (l Ledger) States(tb testing.TB, voucherID int64) (n [5]int64) {
 // Pays opens a payment for the order.
 func (l Ledger) Pays(tb testing.TB, c order.Claim) order.Payment {
 	tb.Helper()
-	p, err := l.OpenPayment(tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d", c.OrderID), nil)
+	p, err := l.OpenPayment(tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d", c.OrderID), []string{""})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import { Again } from '../sign-in/again.js';
  * @property {string} at @property {string} saleState @property {string} beginTime @property {string} endTime
  * @property {number} epoch @property {number} sequence
  * @property {number} issued @property {number} stock @property {number} held @property {number} recorded @property {boolean} stale
- * @property {number} accepted @property {Record<string, number>} refused by code
+ * @property {number} accepted @property {Record<string, number>} refused by code @property {number} [p99Ms] of the answers since the figures before
  * @property {{settings?: any, stopped: Record<string, number>, wouldStop: Record<string, number>, unitsByAge: Record<string, number>, stoppedNetworks: {network: string, count: number}[], unitNetworks: {network: string, count: number}[]}} [guards]
  * @property {number} waiting @property {number} waitingMs @property {number} deadLetters @property {number} [partition]
  * @property {{at: string, finding: string, why?: string, issued: number, stock: number, held: number, live: number, difference: number, lost: number}} [balance]
@@ -76,10 +76,10 @@ export class AdminClient extends Client {
     }
   }
 
-  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out */
-  list(path, filter = {}) {
+  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out; a coupon's code goes into a header, which has no other letters than those of codes */
+  list(path, { code = '', ...filter } = {}) {
     const given = Object.entries(filter).filter(([, value]) => value !== '');
-    return this.ask('GET', `${path}?${new URLSearchParams(given)}`);
+    return this.ask('GET', `${path}?${new URLSearchParams(given)}`, code ? { headers: { 'Coupon-Code': code.replace(/[^ -~]/g, '?') } } : {});
   }
 
   /**

@@ -81,6 +81,7 @@ function Changes({ entry: e, words }) {
     if (COUNTS.has(field)) return number(Number(text));
     if (field === 'status') return t(text === '1' ? 'state.on_shelf' : 'state.off_shelf');
     if (field === 'orderStatus') return t(`order.${text}`);
+    if (field === 'paymentState') return t(`payment.${text}`);
     if (field === 'redeemedBy') return actor(text, words);
     if (field === 'paused') return t(text === 'true' ? 'yes' : 'no');
     return text;

@@ -17,7 +17,7 @@ const PAGE = '20';
 const AHEAD = ['unpaid', 'paid'], DONE = ['cancelled', 'refunded'];
 
 /** What is left to staff. */
-const LEFT = ['redeemed', 'lapsed', 'free', 'disputed', 'noPayment'];
+const LEFT = ['redeemed', 'lapsed', 'free', 'stuck', 'disputed', 'noPayment'];
 
 /** What staff do to an order that is left, by why it is. For the others they look at the order. @type {Record<string, string>} */
 const ACTS = { redeemed: 'unredeem', lapsed: 'extend', free: 'refund' };

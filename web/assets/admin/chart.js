@@ -1,6 +1,6 @@
 // @ts-check
-// A sale over time: how many were refused and accepted each second, with marks of what was done. uPlot draws it; the list of marks below has the
-// same in words.
+// A sale over time: how many were refused and accepted each second, how fast (p99), and marks of what was done. uPlot draws it; the list of marks
+// below has the same in words.
 
 import { html, useEffect, useRef } from '../vendor/htm-preact.js';
 
@@ -10,6 +10,9 @@ const LEAST = 60;
 /** Steps of an axis: counts have no fractions. */
 const WHOLE = [...Array(10).keys()].flatMap((power) => [1, 2, 5].map((n) => n * 10 ** power));
 
+/** Milliseconds between two ticks of the axis of p99: there are no shorter times than a quarter. */
+const FAST = [0.25, 0.5, ...WHOLE];
+
 /** A colour of base.css as the canvas needs it: resolved for light or dark. @param {HTMLElement} probe @param {string} name */
 function colour(probe, name) {
   probe.style.color = `var(--${name})`;
@@ -17,8 +20,8 @@ function colour(probe, name) {
 }
 
 /**
- * @param {{points: any[][], marks?: {at: number, text: string}[], words: import('../words.js').Words, names: {refused: string, accepted: string, describe: string}}} props points is
- * [times, refused a second, accepted a second]; at is in seconds
+ * @param {{points: any[][], marks?: {at: number, text: string}[], words: import('../words.js').Words, names: {refused: string, accepted: string, p99: string, describe: string}}} props points is
+ * [times, refused a second, accepted a second, p99 in milliseconds]; at is in seconds
  */
 export function Chart({ points, marks = [], words, names }) {
   const shown = useRef(marks);
@@ -35,15 +38,17 @@ export function Chart({ points, marks = [], words, names }) {
     const room = () => ({ width: place.current.clientWidth, height: place.current.clientHeight });
     plot.current = new /** @type {any} */ (window).uPlot({
       ...room(), legend: { show: false }, cursor: { show: false },
-      scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => (last == null ? [Date.now() / 1000 - LEAST, Date.now() / 1000] : [Math.min(first, last - LEAST), last]) }, rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] } },
+      scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => (last == null ? [Date.now() / 1000 - LEAST, Date.now() / 1000] : [Math.min(first, last - LEAST), last]) }, rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] }, p99: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number | null} */ most) => (most == null ? [null, null] : [0, Math.max(1, most * 1.15)]) } },
       axes: [
         { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString(words.locale)), space: 90, size: 34 },
         { ...axis, scale: 'rate', size, values, incrs: WHOLE },
+        { ...axis, scale: 'p99', side: 1, grid: { show: false }, size: (/** @type {any} */ _, /** @type {string[] | null} */ texts) => size(_, texts) - 24, values, incrs: FAST }, // without p99 it is not there
       ],
       series: [
         {},
         { scale: 'rate', stroke: ink('accent'), width: 2, points: { show: false } },
         { scale: 'rate', stroke: ink('focus'), width: 1.5, points: { show: false } },
+        { scale: 'p99', stroke: ink('ink'), width: 1, dash: [2, 3], points: { show: true, size: 3, fill: ink('ink') } },
       ],
       hooks: { draw: [(/** @type {any} */ u) => drawMarks(u, shown.current ?? [], ink('soft')())] },
     }, points, place.current);
@@ -58,7 +63,7 @@ export function Chart({ points, marks = [], words, names }) {
   }, [words.language]);
   useEffect(() => plot.current.setData(points), [points, JSON.stringify(marks)]);
   return html`<figure class="chart">
-    <figcaption class="row"><span class="key">${names.refused}</span><span class="key rate">${names.accepted}</span></figcaption>
+    <figcaption class="row"><span class="key">${names.refused}</span><span class="key rate">${names.accepted}</span>${points[3].some((ms) => ms != null) && html`<span class="key p99">${names.p99}</span>`}</figcaption>
     <span ref=${probe} hidden></span>
     <div ref=${place} role="img" aria-label=${names.describe}></div>
     ${marks.length > 0 && html`<ol class="marks figures">${marks.map((m) => html`<li key=${`${m.at}${m.text}`}><time>${new Date(m.at * 1000).toLocaleTimeString(words.locale)}</time> ${m.text}</li>`)}</ol>`}

@@ -10,7 +10,7 @@ import { Balance } from './balance.js';
 import { Unwinding } from './call-off.js';
 import { Chart } from './chart.js';
 import { GuardFigures } from './guards.js';
-import { State, lag, trouble } from './parts.js';
+import { State, lag, took, trouble } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { useLine } from './sale.js';
@@ -37,7 +37,7 @@ export function Live({ id, client, words }) {
   useEffect(() => void read(), [id, version]);
   if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
-  const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points);
+  const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points), fast = past.p99Ms ? t('p99', { n: took(past.p99Ms, words) }) : '';
   const units = f && unitsAt(f, line);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
   const shown = voucher.calledOff ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
@@ -66,9 +66,9 @@ export function Live({ id, client, words }) {
         <${Tile} name="letters" label=${t('place.deadletters')} value=${number(f.deadLetters)} note=${f.deadLetters ? html`<a href="#/deadletters">${t('look')}</a>` : t('none')} tone=${f.deadLetters ? 'bad' : ''} />
       </div>
       <div class="columns">
-        ${shown.saleState === 'not_started' && points[0].every((at) => at * 1000 > client.clock.now() - 60_000) ? html`<section class="panel flat"><h2>${t('over.time')}</h2><p class="soft">${t('chart.coming')}</p></section>` : html`<section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>${t('peak', { rate: number(peak.rate), time: words.time(peak.at * 1000) })}</span>`}</h2>
+        ${shown.saleState === 'not_started' && points[0].every((at) => at * 1000 > client.clock.now() - 60_000) ? html`<section class="panel flat"><h2>${t('over.time')}</h2><p class="soft">${t('chart.coming')}</p></section>` : html`<section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>· ${t('peak', { rate: number(peak.rate), time: words.time(peak.at * 1000) })}</span>`}${fast && html` <span class="soft small-text" data-p99>· ${fast}</span>`}</h2>
           <${Chart} points=${points} marks=${marksOf(past, words)} words=${words} names=${{
-            refused: t('refused.rate'), accepted: t('accepted.rate'), describe: t('chart.says', { accepted: number(f.accepted), refused: number(total(f.refused)), stock: number(f.stock) }),
+            refused: t('refused.rate'), accepted: t('accepted.rate'), p99: t('p99.rate'), describe: `${t('chart.says', { accepted: number(f.accepted), refused: number(total(f.refused)), stock: number(f.stock) })} ${fast}`,
           }} />
         </section>`}
         <div class="stack">
@@ -135,7 +135,7 @@ function clockOf(v, now, { t, time, span, away }) {
  * @param {number} id @param {any} client @param {boolean} wanted @param {import('../words.js').Words} words
  */
 function useSale(id, client, wanted, words) {
-  const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, seen: [], points: [[], [], []] }));
+  const [sale, set] = useState(/** @type {any} */ ({ now: null, away: '', rates: {}, seen: [], points: [[], [], [], []] }));
   const said = useRef(/** @type {any} */ ({ state: '', at: 0 }));
   const speaker = useRef(/** @type {any} */ (words));
   speaker.current = words;
@@ -181,8 +181,9 @@ export function next(s, f) {
   const each = before && before.epoch === f.epoch ? perSecond(f.sequence - before.sequence, passed) : null;
   const stopped = before && perSecond(total(f.refused) - total(before.refused), passed);
   const add = (/** @type {(number | null)[]} */ list, /** @type {number | null} */ n) => [...list.slice(-SEEN + 1), n];
-  const points = passed > GAP ? [add(s.points[0], at - 1), add(s.points[1], null), add(s.points[2], null)] : s.points;
-  return { now: f, away: '', rates, seen, points: [add(points[0], at), add(points[1], stopped), add(points[2], each)] };
+  const more = (/** @type {any[][]} */ points, /** @type {(number | null)[]} */ second) => points.map((column, i) => add(column, second[i]));
+  const points = passed > GAP ? more(s.points, [at - 1, null, null, null]) : s.points;
+  return { now: f, away: '', rates, seen, points: more(points, [at, stopped, each, f.p99Ms ?? null]) };
 }
 
 /** A rate, which is not known without time, and where a count began anew. @param {number} n @param {number} seconds */

@@ -6,6 +6,7 @@ import { Dialog, announce } from '../shell.js';
 import { trouble } from './parts.js';
 import { Dispute } from './payments.js';
 import { StaffAct, actsOn } from './staff.js';
+import { Stuck, StuckAct } from './stuck.js';
 
 /** The colour of an order's state. @type {Record<string, string>} */
 export const TONES = { paid: 'good', redeemed: 'good', unpaid: 'warn', refunding: 'warn', failed: 'bad' };
@@ -29,6 +30,7 @@ export function Order({ id, client, words, onClose, onChange }) {
   const [o, setOrder] = useState(/** @type {any} */ (null));
   const [wrong, setWrong] = useState('');
   const [act, setAct] = useState('');
+  const [stuck, setStuck] = useState(/** @type {any} */ (null));
   const read = async () => {
     const answer = await client.ask('GET', `/admin/order/${encodeURIComponent(id)}`);
     setWrong(answer.success ? '' : trouble(answer, t));
@@ -50,24 +52,26 @@ export function Order({ id, client, words, onClose, onChange }) {
     void read();
   };
   if (act) return html`<${StaffAct} key=${act} act=${act} order=${o} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setAct('')} />`;
+  if (stuck) return html`<${StuckAct} key=${stuck.what} act=${stuck.what} payment=${stuck.payment} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setStuck(null)} />`;
+  const waits = o?.payments?.some((/** @type {any} */ p) => p.state === 'stuck');
   return html`<${Dialog} key="order" title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
     ${!o && !wrong && html`<p class="soft">${t('loading')}</p>`}
     ${wrong && html`<p class="note warn" role="alert">${wrong}</p>`}
-    ${o && html`<div class="stack"><${Facts} order=${o} words=${words} />
-      ${status === 'refunding' && html`<p class="note" role="status">${t('staff.refund.coming')}</p>`}
+    ${o && html`<div class="stack"><${Facts} order=${o} words=${words} onStuck=${setStuck} />
+      ${status === 'refunding' && html`<p class="note ${waits ? 'warn' : ''}" role="status">${t(waits ? 'stuck.order' : 'staff.refund.coming')}</p>`}
       <div class="row actions">${actsOn(o).map((one) => html`<button type="button" class=${`button small ${one.danger ? 'danger' : ''}`} data-act=${one.act} onClick=${() => setAct(one.act)}>${t(`staff.${one.act}`)}</button>`)}</div></div>`}
   <//>`;
 }
 
 /** @param {any} props */
-function Facts({ order: o, words }) {
+function Facts({ order: o, words, onStuck }) {
   const { t, time, money } = words;
   return html`<div class="stack">
     <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${late(o) && html`<span class="soft">${t('order.expired')}</span> `}${o.reason && html`<code>${o.reason}</code>`}</p>
     <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
     ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
-      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returned > 0 && p.returned < p.amount && ` · ${t('returned', { n: money(p.returned), kept: money(p.kept) })}`} <${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span></li>`)}</ul>`}
+      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returned > 0 && p.returned < p.amount && ` · ${t('returned', { n: money(p.returned), kept: money(p.kept) })}`} <${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.paymentId}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
     <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), words.why(e)])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
   </div>`;
 }

@@ -1,7 +1,7 @@
 // @ts-check
 // Every user's orders, by user, voucher and state, or one by its number.
 
-import { html } from '../vendor/htm-preact.js';
+import { html, useState } from '../vendor/htm-preact.js';
 import { NoOrder } from './no-order.js';
 import { Order, TONES, late } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
@@ -11,7 +11,10 @@ const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunde
 /** @param {any} props */
 export function Orders({ client, words }) {
   const { t, time, money } = words;
-  const [filter, setFilter] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'code', 'from', 'to', 'status']);
+  const [inAddress, setAddress] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'from', 'to', 'status']);
+  const [code, setCode] = useState(''); // it is as good as the coupon: neither the address has it nor a log
+  const filter = { ...inAddress, code };
+  const setFilter = (/** @type {any} */ { code: next, ...rest }) => (setCode(next), setAddress(rest));
   const { orderId: open, ...listed } = filter; // the order that is open is in the address, too
   const given = Object.keys(listed).filter((name) => filter[/** @type {'userId'} */ (name)] !== ''), some = given.length > 0;
   const ofBuyer = given.includes('userId') && given.every((name) => name === 'userId' || name === 'voucherId');
@@ -37,7 +40,7 @@ export function Orders({ client, words }) {
       ] })} />
     ${ofBuyer && pages.answer?.success && pages.rows?.length === 0 ? html`<${NoOrder} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} voucherId=${filter.voucherId} client=${client} words=${words} />`
       : html`<${Foot} pages=${pages} t=${t} names=${names} empty=${t(some ? 'orders.none' : 'orders.none.yet')}
-      action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'}>${t(some ? 'all.show' : 'place.sales')}</a>`} />`}
+      action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'} onClick=${() => setCode('')}>${t(some ? 'all.show' : 'place.sales')}</a>`} />`}
     ${open && html`<${Order} key=${open} id=${open} client=${client} words=${words} onClose=${() => setOpen('')} onChange=${pages.again} />`}
   `;
 }

@@ -129,10 +129,11 @@ export function Search({ fields, filter, pages, t, onSearch, children }) {
   };
   return html`<form class="row" role="search" onSubmit=${submit}>
     ${fields.map((/** @type {any} */ f) => {
-      const typed = html`<input id=${`q-${f.name}`} name=${f.name} class="small-input" type=${f.time ? 'datetime-local' : 'text'} inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
-        value=${draft[f.name]} onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: e.target.value }), pages.changed(f.name))}
-        aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`;
-      return f.time ? html`<label class="row soft small-text" for=${`q-${f.name}`}>${f.label} ${typed}</label>` : html`<label class="unseen" for=${`q-${f.name}`}>${f.label}</label>${typed}`;
+      const field = html`<label class=${f.time ? 'soft small-text' : 'unseen'} for=${`q-${f.name}`}>${f.label}</label>
+        <input id=${`q-${f.name}`} name=${f.name} class="small-input" type=${f.time ? 'datetime-local' : 'text'} inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
+          value=${draft[f.name]} onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: e.target.value }), pages.changed(f.name))}
+          aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`;
+      return f.time ? html`<span class="labelled">${field}</span>` : field;
     })}
     ${children}
     <button class="button quiet small">${t('search')}</button>
@@ -161,6 +162,9 @@ export function Table({ label, columns, rows, row }) {
 
 /** How long something waits, in seconds. @param {number} ms @param {import('../words.js').Words} words */
 export const lag = (ms, { t, tenths }) => t('seconds', { n: ms > 0 && ms < 10_000 ? tenths(ms / 1000) : Math.round(ms / 1000) });
+
+/** How long an answer took. @param {number} ms @param {Pick<import('../words.js').Words, 't' | 'tenths'>} words */
+export const took = (ms, { t, tenths }) => (ms < 1000 ? t('millis', { n: ms }) : t('seconds', { n: tenths(ms / 1000) }));
 
 /** From when to when a sale is, and how long it is until then. @param {any} props */
 export function Window({ begin, end, now, words: { t, span, away } }) {

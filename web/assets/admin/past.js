@@ -10,25 +10,25 @@ const EVERY = 30_000;
 const ENTRIES = '100';
 
 /**
- * The timeline of a report as the chart needs it: [times, refused, accepted], a second each, with nought before, after, and between points that
- * are apart. @param {any} report
+ * The timeline of a report as the chart needs it: [times, refused, accepted, p99], a second each, with nought before, after, and between points
+ * that are apart; p99 is null where it is not known. @param {any} report
  */
 export function timelineOf(report) {
   const step = report.stepSeconds ?? 1;
-  const points = (report.timeline ?? []).map((/** @type {any} */ p) => [Date.parse(p.at) / 1000, total(p.refused ?? {}) / step, p.accepted / step]);
+  const points = (report.timeline ?? []).map((/** @type {any} */ p) => [Date.parse(p.at) / 1000, total(p.refused ?? {}) / step, p.accepted / step, p.p99Ms ?? null]);
   /** @type {(number | null)[][]} */
-  const columns = [[], [], []];
-  const add = (/** @type {number[]} */ p) => columns.forEach((c, i) => c.push(p[i]));
+  const columns = [[], [], [], []];
+  const add = (/** @type {(number | null)[]} */ p) => columns.forEach((c, i) => c.push(p[i]));
   points.forEach((/** @type {number[]} */ p, /** @type {number} */ i) => {
     const before = points[i - 1]?.[0] ?? p[0] - 3 * step; // nought before the first, too
     if (p[0] - before > step) {
-      add([before + step, 0, 0]);
-      if (p[0] - before > 2 * step) add([p[0] - step, 0, 0]);
+      add([before + step, 0, 0, null]);
+      if (p[0] - before > 2 * step) add([p[0] - step, 0, 0, null]);
     }
     add(p);
   });
   const last = points.at(-1);
-  if (last) add([last[0] + step, 0, 0]);
+  if (last) add([last[0] + step, 0, 0, null]);
   return columns;
 }
 
@@ -53,7 +53,7 @@ export function peakOf([times, , accepted]) {
  * @param {number} id @param {any} client @param {boolean} wanted @param {number} version raised by each action
  */
 export function usePast(id, client, wanted, version) {
-  const [past, setPast] = useState(/** @type {{points: any[][], soldOutTime?: string, entries: any[]}} */ ({ points: [[], [], []], entries: [] }));
+  const [past, setPast] = useState(/** @type {{points: any[][], p99Ms?: number, soldOutTime?: string, entries: any[]}} */ ({ points: [[], [], [], []], entries: [] }));
   useEffect(() => {
     if (!wanted) return undefined;
     let open = true;
@@ -62,7 +62,7 @@ export function usePast(id, client, wanted, version) {
       const [report, trail] = await Promise.all([client.ask('GET', `/admin/voucher/${id}/report`), client.list('/admin/audit', { voucherId: String(id), limit: ENTRIES })]);
       if (!open) return;
       setPast((now) => ({
-        ...now, ...(report.success && { points: timelineOf(report.data), soldOutTime: report.data.soldOutTime }), ...(trail.success && { entries: trail.data }),
+        ...now, ...(report.success && { points: timelineOf(report.data), p99Ms: report.data.p99Ms, soldOutTime: report.data.soldOutTime }), ...(trail.success && { entries: trail.data }),
       }));
     };
     void read();

@@ -4,11 +4,12 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
+import { Stuck, StuckAct } from './stuck.js';
 
-const STATES = ['open', 'received', 'late', 'refunding', 'refunded'], DISPUTES = ['open', 'won', 'lost'];
+const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'];
 
 /** The colours of a payment's state. @type {Record<string, string>} */
-const TONES = { received: 'good', late: 'warn', refunding: 'warn' };
+const TONES = { received: 'good', late: 'warn', refunding: 'warn', stuck: 'bad' };
 
 /** The colours of a dispute. @type {Record<string, string>} */
 const DISPUTE_TONES = { open: 'warn', won: 'good', lost: 'bad' };
@@ -34,6 +35,7 @@ export function Payments({ client, words }) {
   const { t, time, money } = words;
   const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'from', 'to']));
   const [problem, setProblem] = useState('');
+  const [act, setAct] = useState(/** @type {any} */ (null));
   const asked = askedBy(filter);
   const pages = usePages(client, '/admin/payment', { ...asked, limit: '50' });
   const names = { payment: t('filter.reference'), orderId: t('filter.orderId'), voucherId: t('filter.voucherId') };
@@ -59,10 +61,11 @@ export function Payments({ client, words }) {
       columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ p) => ({ key: p.paymentId, 'data-payment': p.paymentId, cells: [
         html`<span class="figures wrap">${p.reference || p.paymentId}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
-        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Dispute} payment=${p} words=${words} />`,
+        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
         html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
         money(p.amount), p.returned ? money(p.returned) : '–', p.receiveTime ? money(p.kept) : '–', time(p.createTime),
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t('payments.none')} />
+    ${act && html`<${StuckAct} key=${act.payment.paymentId} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${pages.again} onClose=${() => setAct(null)} />`}
   `;
 }

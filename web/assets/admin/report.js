@@ -4,7 +4,7 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { Chart } from './chart.js';
-import { trouble } from './parts.js';
+import { took, trouble } from './parts.js';
 import { marksOf, peakOf, timelineOf } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { GuardFigures } from './guards.js';
@@ -25,7 +25,7 @@ export function Report({ id, client, words }) {
   if (!report) return problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<p class="soft">${t('loading')}</p>`;
   const r = report;
   const sale = r.timeline !== undefined;
-  const points = wholeOf(timelineOf(r), r), peak = peakOf(points), marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
+  const points = wholeOf(timelineOf(r), r), peak = peakOf(points), fast = r.p99Ms ? t('p99', { n: took(r.p99Ms, words) }) : '', marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
   /** @param {string} name */
   const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?bom=true`, `${name}-${id}.csv`, t));
   /** @param {string} name @param {string} label @param {any} value @param {any[]} notes */
@@ -61,9 +61,9 @@ export function Report({ id, client, words }) {
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadable && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadable) })}</p>`}
     <div class="columns">
-      <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}</h2>
+      <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>· ${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}${fast && html` <span class="soft small-text" data-p99>· ${fast}</span>`}</h2>
         ${points[0].length > 0
-          ? html`<${Chart} points=${points} marks=${marks} words=${words} names=${{ refused: t('refused.rate'), accepted: t('accepted.rate'), describe: t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) }) }} />`
+          ? html`<${Chart} points=${points} marks=${marks} words=${words} names=${{ refused: t('refused.rate'), accepted: t('accepted.rate'), p99: t('p99.rate'), describe: `${t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) })} ${fast}` }} />`
           : html`<p class="note">${t('report.quiet')}</p>`}
       </section>
       <div class="stack">

@@ -78,6 +78,8 @@ export const SALE_TEXTS = {
   'chart.says': { en: 'Requests over time: {accepted} accepted and {refused} refused so far, {stock} units left. The list below has what was done.', zh: '请求趋势：目前成功 {accepted}、拒绝 {refused}，剩余 {stock}。下方列出期间的操作。' },
   'chart.coming': { en: 'The chart begins with the sale.', zh: '活动开始后显示趋势。' },
   peak: { en: 'Peak: {rate} a second, {time}', zh: '峰值：每秒 {rate}，{time}' },
+  p99: { en: 'p99: {n}', zh: 'p99：{n}' },
+  'p99.rate': { en: '99% answered within, ms (p99, right)', zh: '99% 的答复快于（p99，毫秒，右轴）' },
   begins: { en: 'Begins in', zh: '距开始' },
   'refused.why': { en: 'Why refused', zh: '拒绝原因' },
   balance: { en: 'Balance', zh: '库存核对' },

@@ -19,7 +19,7 @@ const NTH = 6;
 const MANY = '100';
 
 /** Milliseconds after which a refund that is under way needs a hand. */
-const STUCK = 3_600_000;
+const OVERDUE = 3_600_000;
 
 /** Milliseconds of a day. */
 const DAY = 86_400_000;
@@ -29,23 +29,23 @@ const DAY = 86_400_000;
  * @param {any} client
  */
 function useLooks(client) {
-  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], refunds: 0, disputes: 0, rates: {}, at: 0 }));
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], refunds: 0, stuck: 0, disputes: 0, rates: {}, at: 0 }));
   useEffect(() => {
     let open = true, timer = 0, looks = 0;
     const look = async () => {
       if (!document.hidden) {
         const now = client.clock.now();
-        const [coming, running, ended, letters, hooks, refunds, disputes] = await Promise.all([
+        const [coming, running, ended, letters, hooks, refunds, stuck, disputes] = await Promise.all([
           ...['coming', 'running', 'ended'].map((phase) => (phase !== 'ended' || looks % NTH === 0 ? client.list('/admin/sale', { phase, limit: MANY }) : null)),
-          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(now - STUCK).toISOString(), limit: MANY }),
-          client.list('/admin/payment', { dispute: 'open', limit: MANY }),
+          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(now - OVERDUE).toISOString(), limit: MANY }),
+          client.list('/admin/payment', { state: 'stuck', limit: MANY }), client.list('/admin/payment', { dispute: 'open', limit: MANY }),
         ]);
         const shown = [coming, running, ended].flatMap((answer) => (answer?.success ? answer.data.sales : [])).filter((s) => Date.parse(s.endTime) > now - DAY && Date.parse(s.beginTime) < now + DAY);
         const { vouchers, failed: unread } = await vouchersOf(client, shown);
         if (!open) return;
         looks++;
-        const failed = [coming, running, ended, letters, hooks, refunds, disputes, unread].find((answer) => answer && !answer.success) ?? null;
-        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, refunds, disputes }, client.clock.now()));
+        const failed = [coming, running, ended, letters, hooks, refunds, stuck, disputes, unread].find((answer) => answer && !answer.success) ?? null;
+        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, refunds, stuck, disputes }, client.clock.now()));
       }
       timer = window.setTimeout(look, EVERY);
     };
@@ -56,7 +56,7 @@ function useLooks(client) {
 }
 
 /** What is known after another look; what was not answered stays. @param {any} before @param {any} got @param {number} now */
-export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, refunds, disputes }, now) {
+export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, refunds, stuck, disputes }, now) {
   const known = (/** @type {any} */ answer, /** @type {(data: any) => any} */ take, /** @type {any} */ otherwise) => (answer?.success ? take(answer.data) : otherwise);
   const sales = known(running, (data) => data.sales, before.running);
   const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
@@ -70,7 +70,8 @@ export function next(before, { failed, coming, running, ended, vouchers, letters
     vouchers: vouchers ? new Map([...before.vouchers, ...vouchers]) : before.vouchers,
     letters: known(letters, () => letters.total ?? letters.data.length, before.letters),
     hooks: known(hooks, (data) => data.filter((/** @type {any} */ e) => e.disabled || e.failures > 0), before.hooks),
-    refunds: known(refunds, (data) => data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > STUCK).length, before.refunds),
+    refunds: known(refunds, (data) => data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE).length, before.refunds),
+    stuck: known(stuck, (data) => data.length, before.stuck),
     disputes: known(disputes, (data) => data.length, before.disputes),
   };
 }
@@ -172,6 +173,7 @@ function handsOf(seen, running, { t, number }) {
     ...(seen.letters > 0 ? [{ key: 'letters', text: t('hand.letters', { n: number(seen.letters) }), act: t('look'), to: '#/deadletters' }] : []),
     ...seen.hooks.map((/** @type {any} */ e) => ({ key: `hook-${e.id}`, text: t(e.disabled ? 'hand.hook.disabled' : 'hand.hook', { url: e.url, n: number(e.failures ?? 0) }), act: t('look'), to: `#/webhook/${e.id}` })),
     ...(seen.refunds > 0 ? [{ key: 'refunds', text: t('hand.refunds', { n: number(seen.refunds) }), act: t('look'), to: '#/payments?state=refunding' }] : []),
+    ...(seen.stuck > 0 ? [{ key: 'stuck', text: t('hand.stuck', { n: seen.stuck < Number(MANY) ? number(seen.stuck) : `${MANY}+` }), act: t('look'), to: '#/payments?state=stuck' }] : []),
     ...(seen.disputes > 0 ? [{ key: 'disputes', text: t('hand.disputes', { n: seen.disputes < Number(MANY) ? number(seen.disputes) : `${MANY}+` }), act: t('look'), to: '#/payments?dispute=open' }] : []),
   ];
 }

@@ -1,0 +1,101 @@
+package main
+
+import "seckill/lab/mutant"
+
+// inStuckRefunds are those that ask a provider that has refused for good, forget that it has, or lose a cent or a unit
+// of what staff decide then; and those that count money on another day than that on which it moved.
+func inStuckRefunds() []mutant.Mutant {
+	const (
+		store, service, report = "internal/sqlstore/", "internal/order/service/", "internal/feature/report/"
+		ledger, bank           = "./internal/sqlstore", "./test/provider"
+	)
+	return []mutant.Mutant{
+		packageMutant("a final no is asked for again", "./internal/order/service", "TestFinalNo$", "refused",
+			mutant.Change{
+				File: service + "refunds.go", From: "err = p.getsStuck(ctx, payment, refused)",
+				To: "_ = refused",
+			}),
+		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
+			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding,`,
+			To: `Where("state IN (?, 6) AND dispute <> ?", order.PaymentRefunding,`,
+		}),
+		packageMutant("a payment gets stuck that nobody asked back", ledger, "TestStuckOnly", "nobody asked",
+			mutant.Change{
+				File: store + "payment_refund.go", From: "p.State != order.PaymentRefunding ||",
+				To: "p.State == order.PaymentRefunded ||",
+			}),
+		packageMutant("a disputed payment gets stuck", ledger, "TestDisputeOfAStuckRefund",
+			"refused while it is disputed", mutant.Change{
+				File: store + "payment_refund.go",
+				From: "p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen ||",
+				To:   "p.State != order.PaymentRefunding ||",
+			}),
+		packageMutant("a disputed payment is retried and closed", ledger, "TestDisputeOfAStuckRefund", "retried:",
+			mutant.Change{
+				File: store + "staff.go", From: "case p.Dispute == order.DisputeOpen:",
+				To: "case p.Dispute > order.DisputeLost:",
+			}),
+		packageMutant("what is not stuck is closed", ledger, "TestStuckOnly", "closed:", mutant.Change{
+			File: store + "staff.go", From: "case before != order.PaymentStuck:",
+			To: "case before > order.PaymentClosed:",
+		}),
+		packageMutant("an act on a payment is done once for each answer", ledger, "TestStuckRefund$", "a lost reply",
+			mutant.Change{
+				File: store + "staff.go", From: "sqlkit.ClaimKey(tx, now, act.By.Key, act.PaymentID)",
+				To: "sqlkit.ClaimKey(tx, now, voucher.Author{}.Key, act.PaymentID)",
+			}),
+		packageMutant("closing leaves the order refunding", ledger, "TestStuckRefund$", "closed:", mutant.Change{
+			File: store + "staff.go", From: "return s.refundEnds(tx, p, rows, c)", To: "return writeHistory(tx, rows, c)",
+		}),
+		packageMutant("closing counts as money that went back", bank, "TestStatement", "at the bank", mutant.Change{
+			File: store + "staff.go", From: "p.State, p.CloseTime = order.PaymentClosed, &c.at",
+			To: "p.State, p.CloseTime, p.Returned = order.PaymentClosed, &c.at, p.Amount",
+		}),
+		packageMutant("closing is not told", ledger, "TestStuckRefund$", "told", mutant.Change{
+			File: store + "staff.go", From: "s.paymentChanged(tx, p, rows, order.NewsClosed, c.at)",
+			To: "error(nil)",
+		}),
+		packageMutant("money that goes back late leaves the refund stuck", ledger, "TestLateNewsOfAStuckRefund", "all:",
+			mutant.Change{
+				File: store + "payment_notice.go",
+				From: "[]order.PaymentState{order.PaymentReceived, order.PaymentStuck, order.PaymentClosed}",
+				To:   "[]order.PaymentState{order.PaymentReceived}",
+			}),
+		packageMutant("a refund that was taken all the same is an error", ledger, "TestLateNewsOfAStuckRefund",
+			"taken all the same", mutant.Change{
+				File: store + "payment_refund.go",
+				From: "case order.PaymentRefunding, order.PaymentStuck, order.PaymentClosed:",
+				To:   "case order.PaymentRefunding, order.PaymentClosed:",
+			}, mutant.Change{
+				File: store + "payment_refund.go",
+				From: "case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:",
+				To:   "case order.PaymentOpen, order.PaymentReceived, order.PaymentLate, order.PaymentStuck:",
+			}),
+		packageMutant("a stuck refund keeps a sale from being unwound", ledger, "TestUnwoundButForStuckRefunds",
+			"unwinding", mutant.Change{
+				File: store + "unwind.go", From: `"WHEN " + stuck + " THEN 'stuck' " +`, To: `"" +`,
+			}),
+		packageMutant("a stuck refund is not left to staff", ledger, "TestUnwoundButForStuckRefunds", "left",
+			mutant.Change{
+				File: store + "unwind.go", From: `OR o.status NOT IN (@unpaid, @paid) AND "+stuck+"`, To: `"+"`,
+			}),
+		packageMutant("a report has what was closed twice", "./internal/feature/report", "TestReportSums",
+			"with payments", mutant.Change{
+				File: report + "ledger.go", From: "SUM(CASE WHEN state = @closed THEN amount - \"+gone+\"",
+				To: "SUM(CASE WHEN state = @closed THEN 2 * amount - \"+gone+\"",
+			}),
+		packageMutant("what went back yesterday counts today", "./internal/feature/report", "TestTakenInParts",
+			"the rest", mutant.Change{
+				File: store + "payments.go", From: "		r.GoneBefore = before\n", To: "		r.GoneBefore = 0\n",
+			}),
+		packageMutant("a part that went back does not count", "./internal/feature/report", "TestTakenInParts",
+			"two parts", mutant.Change{
+				File: store + "payment_notice.go", From: "		s.wentBack(&p, before.Gone(), now)\n", To: "",
+			}),
+		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
+			mutant.Change{
+				File: service + "payments.go", From: "	payment, err = begin()\n	if errors.Is(err, order.ErrNotFound) {",
+				To: "	err = order.ErrNotFound\n	if errors.Is(err, order.ErrNotFound) {",
+			}),
+	}
+}
