@@ -2733,6 +2733,11 @@ export interface components {
             paid: number;
             /**
              * Format: int64
+             * @description Of them, those that wait for their payment. They come back when it does not come in time.
+             */
+            unpaid: number;
+            /**
+             * Format: int64
              * @description What was paid for them, in cents.
              */
             revenue: number;
@@ -2757,6 +2762,8 @@ export interface components {
             sold: number;
             /** Format: int64 */
             paid: number;
+            /** Format: int64 */
+            unpaid: number;
             /** Format: int64 */
             revenue: number;
         };

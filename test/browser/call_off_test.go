@@ -173,7 +173,7 @@ func TestConsoleCallOff(t *testing.T) {
 			w.sees(fmt.Sprintf("tr[data-voucher='%d'] .tag", v), tt.tag)
 			w.visit(s.url(fmt.Sprintf("/admin#/report/%d", v)))
 			w.sees("[data-called-off]", tt.note)
-			w.sees("[data-tile=sold]", "40")
+			w.sees("[data-tile=paid]", "40")
 			w.accessible()
 			w.picture("console-called-off-report-"+d.name, true)
 			w.visit(s.url("/admin#/audit"))

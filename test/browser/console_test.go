@@ -189,11 +189,12 @@ func TestConsoleSale(t *testing.T) {
 	voucher := evaluate[int64](w, "Number(location.hash.split('/')[2])")
 
 	wait := s.startCrowd(voucher, 1000, 300)
-	w.until("Number(document.querySelector('[data-tile=accepted] .tile-value').innerText.replace(/,/g, '')) > 270")
+	w.until("Number(document.querySelector('[data-tile=unpaid] .tile-value').innerText.replace(/,/g, '')) > 270")
 	w.picture("console-sale-desktop", true)
 	wait()
 	w.sees(".over-time [data-peak]", "a second")
-	w.sees(tile("accepted"), "300")
+	w.sees(tile("unpaid"), "300")
+	w.sees("[data-money]", "Revenue ¥0 · ¥10 each, worth ¥100 · up to 3 per buyer")
 	w.sees(tile("recorded"), "300")
 	w.sees(tile("stock"), "100")
 	w.sees("[data-balance=balanced]", "400 issued = 100 left + 0 waiting + 300 recorded")
@@ -272,7 +273,8 @@ func TestConsoleVariants(t *testing.T) {
 	zh.sees(tile("stock"), "40")
 	phone.sees(tile("stock"), "40")
 	s.startCrowd(voucher, 100, 25)()
-	zh.sees(tile("accepted"), "25")
+	zh.sees(tile("unpaid"), "25")
+	zh.sees("[data-money]", "收入 ¥0 · 售价 ¥10，面值 ¥50 · 每人限购 1 张")
 	zh.sees("[data-balance=balanced]", "发放 40 = 剩余 15 + 排队 0 + 已落库 25")
 	zh.accessible()
 	zh.picture("console-sale-desktop-dark-zh", true)
@@ -487,10 +489,12 @@ func TestConsoleReport(t *testing.T) {
 	voucher := s.onSale("Noodles for ten", 40)
 	s.startBuyers(voucher, 100, 100)()
 	w := open(t, s.url("/admin#/sales"), s.asAdmin(desktop()))
-	w.sees("[data-tile=running]", "40 of 40 units sold, 0 paid")
+	w.sees("[data-tile=running]", "0 paid, 40 unpaid, of 40 units")
+	w.sees(fmt.Sprintf("[data-sale='%d'] .tag", voucher), "Sold out")
 	w.accessible()
 	w.picture("console-sales-desktop", false)
 	w.click(fmt.Sprintf("[data-sale='%d'] a", voucher))
+	w.click(".actions > [data-act=report]")
 	w.sees("h1", "Report: Noodles for ten")
 	for evaluate[bool](w, "(document.querySelector('[data-tile=asked] .tile-value') ?? {}).innerText !== '100'") {
 		w.visit(s.url("/admin#/sales")) // until the instance has written its timeline
@@ -499,8 +503,9 @@ func TestConsoleReport(t *testing.T) {
 		w.sees("[data-state=all]", "40")
 	}
 	w.sees(tile("accepted"), "40")
-	w.sees(tile("sold"), "40")
+	w.sees("[data-tile=paid]", "40 unpaid, of 40 units")
 	w.sees("[data-state=unpaid]", "40")
+	w.sees("[data-tile=revenue]", "of paid orders")
 	w.sees(".plain", "Sold out")
 	w.accessible()
 	w.sees("[data-p99]", "p99: ")
@@ -513,7 +518,7 @@ func TestConsoleReport(t *testing.T) {
 
 	zh := open(t, s.url(fmt.Sprintf("/admin#/report/%d", voucher)), s.asAdmin(phone().in("zh-CN").inDark()))
 	zh.sees("h1", "报告：Noodles for ten")
-	zh.sees(tile("sold"), "40")
+	zh.sees("[data-tile=paid]", "待支付 40 份，共 40 份")
 	zh.accessible()
 	zh.picture("console-report-phone-zh-dark", true)
 }

@@ -99,7 +99,7 @@ func TestConsoleOnATelephone(t *testing.T) {
 				map[string]string{"zh-CN": "-zh-dark"}[d.language], true)
 		}
 		w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))
-		w.sees(tile("accepted"), "25")
+		w.sees(tile("unpaid"), "25")
 		w.until("(([a, b, c]) => a.top === b.top && c.top > a.top)([...document.querySelectorAll('.tile')].map((e) " +
 			"=> e.getBoundingClientRect()))")
 		w.visit(s.url("/admin#/vouchers"))

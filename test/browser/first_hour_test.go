@@ -87,7 +87,9 @@ func TestFirstHour(t *testing.T) {
 
 	console.visit(s.url("/admin#/sales"))
 	console.click("[data-sale='1'] a")
+	console.sees("[data-money]", "Revenue ¥10")
+	console.click(".actions > [data-act=report]")
 	console.sees("h1", "Report: 100 for 10")
-	console.sees(tile("sold"), "1")
+	console.sees(tile("paid"), "1")
 	step("and stands in the report")
 }

@@ -2,7 +2,9 @@ package browser
 
 import (
 	"fmt"
+	"net/http"
 	"testing"
+	"time"
 )
 
 // answeredByHand lets a test answer the page's requests below a path: lists holds them, oldest first. It shortens the
@@ -140,5 +142,50 @@ func TestOlderListOfOrders(t *testing.T) {
 })`)
 	if want := "paid,paid,503"; got != want {
 		t.Errorf("shown: %s, want %s", got, want)
+	}
+}
+
+// TestBuyerWithoutAnOrder checks what a search for a buyer without an order says: that refusals are counted, not kept;
+// what the sale refused, with its report; and without a sale, which ones it may be about. Another filter is not said to
+// have found that the buyer has no order.
+func TestBuyerWithoutAnOrder(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	voucher := s.onSale("Noodles for ten", 3)
+	s.offer("Tonight at eight", 5000, time.Now().Add(3*time.Hour), time.Now().Add(5*time.Hour), "not_started")
+	const refused = 4242424242424242
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), 7, nil, nil)
+	s.startBuyers(voucher, 100, 2)()
+	s.startBuyers(voucher, refused, 1)()
+	for language, says := range map[string]struct{ none, soldOut, other string }{
+		"":      {"no order", "Sold out", "No order matches"},
+		"zh-CN": {"没有订单", "已售罄", "没有符合条件的订单"},
+	} {
+		d := s.asAdmin(desktop().in(language))
+		if language != "" {
+			d = s.asAdmin(phone().in(language).inDark())
+		}
+		w := open(t, s.url(fmt.Sprintf("/admin#/orders?userId=%d", int64(refused))), d)
+		w.sees("[data-no-order] h2", says.none)
+		w.until("(field => field.scrollWidth <= field.clientWidth)(document.querySelector('#q-userId'))")
+		w.accessible()
+		w.picture("console-no-order-"+d.name+language, true)
+		w.until("document.querySelectorAll('[data-no-order] li').length === 1") // not the one to come
+		w.click("[data-no-order] li a")
+		w.until(fmt.Sprintf("location.hash.endsWith('&voucherId=%d')", voucher))
+		for evaluate[bool](w, "document.querySelector('[data-no-order] tr') === null") {
+			w.visit(s.url("/admin#/orders")) // until the instance has written its timeline
+			w.sees("tbody tr", "")
+			w.visit(s.url(fmt.Sprintf("/admin#/orders?userId=%d&voucherId=%d", int64(refused), voucher)))
+			w.sees("[data-no-order] h2", "Noodles for ten")
+		}
+		w.sees("[data-no-order] tr", says.soldOut)
+		w.accessible()
+		w.picture("console-no-order-of-sale-"+d.name+language, true)
+		w.click("[data-no-order] [data-act=report]")
+		w.until(fmt.Sprintf("location.hash === '#/report/%d'", voucher))
+		w.visit(s.url(fmt.Sprintf("/admin#/orders?userId=%d&status=paid", int64(refused))))
+		w.sees(".note", says.other)
+		w.seesNo("[data-no-order]")
 	}
 }

@@ -114,10 +114,12 @@ func (r tallyRow) of(sums *Sums) *Tally {
 // because every other live order has paid what its voucher costs.
 const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.called_off, s.issued, " +
 	"s.issued - s.stock - s.kept AS sold, " +
-	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, " +
+	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, COALESCE(p.unpaid, 0) AS unpaid, " +
 	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
 	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
-	"(SELECT voucher_id, SUM(quantity) AS units FROM tb_voucher_order WHERE status IN (@unpaid, @refunding) " +
+	"(SELECT voucher_id, SUM(quantity) AS units, " +
+	"SUM(CASE WHEN status = @unpaid THEN quantity ELSE 0 END) AS unpaid FROM tb_voucher_order " +
+	"WHERE status IN (@unpaid, @refunding) " +
 	"AND kind = @seckill GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals " +
 	"AND (@shop = 0 OR v.shop_id = @shop)) sales"
 
@@ -135,11 +137,11 @@ func (l ledger) sales(
 	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
 ) ([]Sale, error) {
 	var rows []struct {
-		ID, ShopID, PayValue, Issued, Sold, Paid int64
-		Title                                    string
-		BeginTime, EndTime                       time.Time
-		CalledOff                                *time.Time
-		Phase                                    Phase
+		ID, ShopID, PayValue, Issued, Sold, Paid, Unpaid int64
+		Title                                            string
+		BeginTime, EndTime                               time.Time
+		CalledOff                                        *time.Time
+		Phase                                            Phase
 	}
 	err := l.db.Read(ctx).Raw("SELECT * FROM "+salesTable+
 		" WHERE id < @before AND (@phase = '' OR phase = @phase) ORDER BY id DESC LIMIT @limit",
@@ -154,7 +156,9 @@ func (l ledger) sales(
 		sales[i] = Sale{
 			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Begin: r.BeginTime, End: r.EndTime, Phase: r.Phase,
 			CalledOff: sqlkit.At(r.CalledOff),
-			Sums:      SalesSums{Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: r.Paid, Cents: r.Paid * r.PayValue},
+			Sums: SalesSums{
+				Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: r.Paid, Unpaid: r.Unpaid, Cents: r.Paid * r.PayValue,
+			},
 		}
 	}
 	return sales, nil
@@ -168,7 +172,7 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 	}
 	err := l.db.Read(ctx).Raw(
 		"SELECT phase, COUNT(*) AS sales, SUM(issued) AS issued, SUM(sold) AS sold, SUM(paid) AS paid, "+
-			"SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase",
+			"SUM(unpaid) AS unpaid, SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase",
 		l.salesParams(map[string]any{"shop": shopID})).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("adding up all sales", err)

@@ -244,7 +244,8 @@ func TestReportSums(t *testing.T) {
 		rehearsal := l.Seckill(t, 50)
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, rehearsal)
 		sold := SalesSums{
-			Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Cents: sums.Earned().Cents,
+			Sales: 1, Issued: 100, Sold: sums.Sold().Units, Paid: sums.Earned().Units, Unpaid: sums.Unpaid.Units,
+			Cents: sums.Earned().Cents,
 		}
 		phases := map[Phase]SalesSums{
 			Running: sold, Coming: {Sales: 1, Issued: 7}, Ended: {Sales: 1, Issued: 3},

@@ -89,7 +89,7 @@ func (f fakeReports) Sales(_ context.Context, _ int64, _ Phase, _ int64, limit i
 }
 
 func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, error) {
-	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Cents: 4000}}, f.err
+	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Unpaid: 3, Cents: 4000}}, f.err
 }
 
 func (f fakeReports) Taken(context.Context, int64, time.Time) (Taken, error) {
@@ -415,7 +415,8 @@ func TestSalesPage(t *testing.T) {
 	t.Parallel()
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/sale?limit=1")
 	for _, part := range []string{
-		`"next":"5"`, `"ended":{"count":2,"issued":20,"sold":9,"paid":4,"revenue":4000}`, `"running":{"count":0`,
+		`"next":"5"`, `"ended":{"count":2,"issued":20,"sold":9,"paid":4,"unpaid":3,"revenue":4000}`,
+		`"running":{"count":0`,
 	} {
 		if !strings.Contains(body, part) {
 			t.Errorf("no %s in %d %s, %v", part, status, body, err)

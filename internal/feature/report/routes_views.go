@@ -20,11 +20,14 @@ type salesSumsJSON struct {
 	Issued  int64 `json:"issued"`  // units
 	Sold    int64 `json:"sold"`    // units of live orders
 	Paid    int64 `json:"paid"`    // units of paid orders
+	Unpaid  int64 `json:"unpaid"`  // units of unpaid orders
 	Revenue int64 `json:"revenue"` // cents
 }
 
 func salesSumsView(s SalesSums) salesSumsJSON {
-	return salesSumsJSON{Count: s.Sales, Issued: s.Issued, Sold: s.Sold, Paid: s.Paid, Revenue: s.Cents}
+	return salesSumsJSON{
+		Count: s.Sales, Issued: s.Issued, Sold: s.Sold, Paid: s.Paid, Unpaid: s.Unpaid, Revenue: s.Cents,
+	}
 }
 
 type saleLineJSON struct {

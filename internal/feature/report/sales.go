@@ -22,7 +22,7 @@ func Phases() []Phase { return []Phase{Running, Coming, Ended} }
 
 // SalesSums are sums over one or several sales. A unit is sold while a live order has it. It is paid unless that
 // order is unpaid or being refunded.
-type SalesSums struct{ Sales, Issued, Sold, Paid, Cents int64 }
+type SalesSums struct{ Sales, Issued, Sold, Paid, Unpaid, Cents int64 }
 
 // Sale is a sale in the list of all.
 type Sale struct {

@@ -52,7 +52,7 @@ func twice() map[string]string {
 		"type":    "an event's or a problem's; of a voucher a number",
 		"subject": "an event's; of an account a provider's word",
 		"expired": counted, "left": counted, "orders": counted, "paid": counted, "payments": counted,
-		"recorded": counted, "refused": counted, "sales": counted, "sold": counted, "units": counted,
+		"recorded": counted, "refused": counted, "sales": counted, "sold": counted, "units": counted, "unpaid": counted,
 		"perAddress": "units, and a rate", "perNetwork": "units, and a rate", "perUser": "units, and a rate",
 	}
 }

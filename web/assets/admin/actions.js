@@ -39,9 +39,11 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   const shows = (/** @type {string} */ act, kind = '') => (act === 'before' || act === 'report' ? link(act, act, kind) : button(act, kind));
   const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(phase !== 'ended' && (!paused || voucher.stale) ? ['pause'] : []), 'restock', ...(guards === undefined || phase === 'ended' ? [] : ['guards']), 'before'] : []), ...(voucher.archiveTime ? ['copy', 'report', 'restore'] : ['edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(over ? ['archive'] : [])]), ...(sells ? ['calloff'] : [])];
   const main = sells && voucher.stale && !off ? ['resume', 'pause'] : [mainOf(voucher)]; // while it is not known how the sale is, both
+  const begun = voucher.type !== 1 || Date.parse(voucher.beginTime) <= client.clock.now();
+  const beside = begun && !main.includes('report') ? ['report'] : []; // once there is something in it
   return html`<div class="row actions">
-    ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}
-    <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act)).map((act) => shows(act, act === 'unshelve' || act === 'calloff' ? 'danger' : ''))}<//>
+    ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}${beside.map((act) => shows(act))}
+    <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act) && !beside.includes(act)).map((act) => shows(act, act === 'unshelve' || act === 'calloff' ? 'danger' : ''))}<//>
     ${ask('pause', phase, () => change('pause', 'POST', '/pause'), true)}
     ${ask('resume', phaseOf({ ...voucher, saleState: '' }, now), () => change('resume', 'POST', '/resume'))}
     ${ask('unshelve', 'any', () => change('unshelve', 'PATCH', '', { status: 2 }), true)}

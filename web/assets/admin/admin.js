@@ -44,7 +44,7 @@ const OF_ADMINS = ['deadletters', 'partitions'];
 const places = () => Object.keys(SECTIONS).filter((name) => !session.shop || !OF_ADMINS.includes(name));
 
 /** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
-const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'sales' }, webhook: { page: Webhook, of: 'webhooks' } };
+const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'vouchers' }, webhook: { page: Webhook, of: 'webhooks' } };
 
 /** The section in the address, "" for none that there is, and for a page of one voucher or endpoint its number. */
 function section() {

@@ -6,6 +6,7 @@ import { SIGN } from '../words.js';
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const FORM_TEXTS = {
   create: { en: 'New voucher', zh: '新建优惠券' },
+  'create.sale': { en: 'New sale', zh: '新建活动' },
   'create.title': { en: 'New voucher', zh: '新建优惠券' },
   'draft.kept': { en: 'Your unsaved input has been restored.', zh: '已恢复上次未提交的内容。' },
   'draft.anew': { en: 'Start over', zh: '重新填写' },

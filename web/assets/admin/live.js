@@ -13,6 +13,7 @@ import { GuardFigures, guardLine } from './guards.js';
 import { State, lag, took, trouble } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
+import { useLine } from './sale.js';
 import { Waitlist } from './waitlist.js';
 
 /** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
@@ -20,12 +21,13 @@ const SUMMARY = 30;
 
 /** @param {any} props */
 export function Live({ id, client, words }) {
-  const { t, number, language } = /** @type {import('../words.js').Words} */ (words);
+  const { t, number, money, language } = /** @type {import('../words.js').Words} */ (words);
   const [voucher, setVoucher] = useState(/** @type {any} */ (null));
   const [failed, setFailed] = useState(/** @type {any} */ (null));
   const [version, setVersion] = useState(0); // raised by each action here
   const sale = useSale(id, client, voucher?.type === 1, words);
   const past = usePast(id, client, voucher?.type === 1, version);
+  const line = useLine(id, client, voucher?.type === 1);
   useTick(1000);
   const read = async () => {
     const answer = await client.ask('GET', `/voucher/${id}`);
@@ -36,6 +38,7 @@ export function Live({ id, client, words }) {
   if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
   if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
   const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points), fast = past.p99Ms ? t('p99', { n: took(past.p99Ms, words) }) : '';
+  const units = f && unitsAt(f, line);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
   const shown = voucher.callOffTime ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
   return html`
@@ -43,8 +46,9 @@ export function Live({ id, client, words }) {
       <div>
         <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p>
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
-        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.perUser && ` · ${t('per.user', { n: voucher.perUser })}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
-        ${f && !voucher.calledOff && html`<p class="soft" data-guard-line>${guardLine(f.guards?.settings, words)}</p>`}
+        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
+        <p class="figures" data-money>${line && html`<b>${t('revenue')} ${money(line.revenue)}</b> · `}${t('money.each', { price: money(voucher.payValue), worth: money(voucher.actualValue) })}${(voucher.perUser || voucher.type === 1) && ` · ${t('per.user', { n: voucher.perUser ?? 1 })}`}</p>
+        ${f && !voucher.callOffTime && html`<p class="soft" data-guard-line>${guardLine(f.guards?.settings, words)}</p>`}
       </div>
       <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} guards=${f && (f.guards?.settings ?? null)} onDone=${() => setVersion(version + 1)} />
     </header>
@@ -55,7 +59,8 @@ export function Live({ id, client, words }) {
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
         <${Tile} name="stock" label=${t(voucher.callOffTime ? 'withdrawn' : 'stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
-        <${Tile} name="accepted" label=${t('held')} value=${number(f.held)} note=${under(f, words) || rate(sale.rates.accepted)} />
+        <${Tile} name="paid" label=${t('order.paid')} value=${units ? number(units.paid) : '–'} note=${units?.back > 0 ? t('units.back', { n: number(units.back) }) : line ? money(line.revenue) : ''} />
+        <${Tile} name="unpaid" label=${t('order.unpaid')} value=${units ? number(units.unpaid) : '–'} note=${under(f, words) || rate(sale.rates.accepted)} />
         <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
         <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
         <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${`${t('waiting', { n: number(f.waiting) })}${f.partition ? ` · ${t('partition.n', { n: String(f.partition) })}` : ''}`} tone=${f.waitingMs > 5000 ? 'warn' : ''} />
@@ -97,6 +102,17 @@ function Tile({ name, label, value, note, bar, tone }) {
     <p class="tile-label">${label}</p><p class="tile-value ${value.length > 8 ? 'long' : ''}">${value}</p><p class="tile-note">${note}</p>
     ${bar !== undefined && html`<div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round(bar * 100)}%` }}></div></div>`}
   </div>`;
+}
+
+/**
+ * What has become of the units that buyers have. While the sale runs, what is held is of this second, so orders that are not recorded yet are
+ * unpaid ones, too. @param {import('./admin-client.js').Figures} f @param {any} line
+ */
+export function unitsAt(f, line) {
+  if (line === undefined) return null;
+  const { paid, unpaid, sold } = line ?? { paid: 0, unpaid: 0, sold: 0 }; // nobody pays in a rehearsal
+  const back = sold - paid - unpaid;
+  return { paid, back, unpaid: line && line.phase !== 'running' ? unpaid : Math.max(0, f.held - paid - back) };
 }
 
 /** Units that are neither left nor held: kept for those who wait, or on their way. With them the sum is what was issued. @param {import('./admin-client.js').Figures} f @param {import('../words.js').Words} words */

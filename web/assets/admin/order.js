@@ -11,6 +11,9 @@ import { Stuck, StuckAct } from './stuck.js';
 /** The colour of an order's state. @type {Record<string, string>} */
 export const TONES = { paid: 'good', redeemed: 'good', unpaid: 'warn', refunding: 'warn', failed: 'bad' };
 
+/** Whether an order was cancelled because it was not paid in time. @param {any} order */
+export const late = ({ status, payBefore, cancelTime }) => status === 'cancelled' && payBefore !== undefined && Date.parse(cancelTime) >= Date.parse(payBefore);
+
 /** How often an order whose money goes back is read again, in milliseconds. */
 const AGAIN = 2000;
 
@@ -64,7 +67,7 @@ export function Order({ id, client, words, onClose, onChange }) {
 function Facts({ order: o, words, onStuck }) {
   const { t, time, money } = words;
   return html`<div class="stack">
-    <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${o.reason && html`<code>${o.reason}</code>`}</p>
+    <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${late(o) && html`<span class="soft">${t('order.expired')}</span> `}${o.reason && html`<code>${o.reason}</code>`}</p>
     <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
     ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">

@@ -2,7 +2,8 @@
 // Every user's orders, by user, voucher and state, or one by its number.
 
 import { html, useState } from '../vendor/htm-preact.js';
-import { Order, TONES } from './order.js';
+import { NoOrder } from './no-order.js';
+import { Order, TONES, late } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
@@ -15,7 +16,8 @@ export function Orders({ client, words }) {
   const filter = { ...inAddress, code };
   const setFilter = (/** @type {any} */ { code: next, ...rest }) => (setCode(next), setAddress(rest));
   const { orderId: open, ...listed } = filter; // the order that is open is in the address, too
-  const some = Object.values(listed).some((value) => value !== '');
+  const given = Object.keys(listed).filter((name) => filter[/** @type {'userId'} */ (name)] !== ''), some = given.length > 0;
+  const ofBuyer = given.includes('userId') && given.every((name) => name === 'userId' || name === 'voucherId');
   const setOpen = (/** @type {string} */ orderId) => setFilter({ ...filter, orderId });
   // The browser's clock shows what was typed, not the server's.
   const times = Object.fromEntries(/** @type {const} */ (['from', 'to']).map((name) => [name, Number.isNaN(Date.parse(filter[name])) ? filter[name] : new Date(filter[name]).toISOString()]));
@@ -32,12 +34,13 @@ export function Orders({ client, words }) {
       columns=${[{ label: t('order'), head: true }, { label: t('state') }, { label: t('user'), n: true }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ o) => ({ key: o.id, cells: [
         html`<button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button>`,
-        html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>`,
+        html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>${late(o) && html` <span class="soft small-text">${t('order.expired')}</span>`}`,
         o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a>`,
         o.amount === undefined ? '–' : money(o.amount), o.createTime ? time(o.createTime) : '–',
       ] })} />
-    <${Foot} pages=${pages} t=${t} names=${names} empty=${t(some ? 'orders.none' : 'orders.none.yet')}
-      action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'} onClick=${() => setCode('')}>${t(some ? 'all.show' : 'place.sales')}</a>`} />
+    ${ofBuyer && pages.answer?.success && pages.rows?.length === 0 ? html`<${NoOrder} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} voucherId=${filter.voucherId} client=${client} words=${words} />`
+      : html`<${Foot} pages=${pages} t=${t} names=${names} empty=${t(some ? 'orders.none' : 'orders.none.yet')}
+      action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'} onClick=${() => setCode('')}>${t(some ? 'all.show' : 'place.sales')}</a>`} />`}
     ${open && html`<${Order} key=${open} id=${open} client=${client} words=${words} onClose=${() => setOpen('')} onChange=${pages.again} />`}
   `;
 }

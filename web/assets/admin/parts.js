@@ -9,9 +9,19 @@ import { Wrong, problems, useProblems } from './wrong.js';
 /** The colour of a sale's state. @type {Record<string, string>} */
 const TONES = { on_sale: 'good', paused: 'warn', preparing: 'warn', sold_out: '', not_started: '', ended: '', off_shelf: 'bad', called_off: 'bad', unknown: 'warn' };
 
-/** A voucher's state as a tag; unknown while Redis does not say how its sale is, unless it was called off, which is for good. @param {any} props */
+/** The state of a sale of which no more is known than where it is in its window. @type {Record<string, string>} */
+const BY_PHASE = { coming: 'not_started', running: 'unknown', ended: 'ended' };
+
+/** The state of a voucher, or of a line of the list of sales; unknown while Redis does not say how its sale is, unless it was called off, which is for good. @param {any} v */
+function stateOf({ callOffTime, stale, saleState, phase, status }) {
+  if (callOffTime) return 'called_off';
+  if (stale) return 'unknown';
+  return saleState ?? BY_PHASE[phase] ?? (status === 1 ? 'on_shelf' : 'off_shelf');
+}
+
+/** A voucher's state as a tag. @param {any} props */
 export function State({ voucher, t }) {
-  const state = voucher.callOffTime ? 'called_off' : voucher.stale ? 'unknown' : voucher.saleState ?? (voucher.status === 1 ? 'on_shelf' : 'off_shelf');
+  const state = stateOf(voucher);
   return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>${voucher.archiveTime && html` <span class="tag" data-archived>${t('archived')}</span>`}`;
 }
 

@@ -10,6 +10,7 @@ import { REFUSALS } from './refusals.js';
 import { GuardFigures } from './guards.js';
 import { WaitlistFigures } from './waitlist.js';
 
+/** The states of orders. Expired ones are cancelled ones that were not paid in time. */
 const STATES = ['unpaid', 'paid', 'redeemed', 'lapsed', 'refunding', 'refunded', 'cancelled', 'expired', 'failed'];
 
 /** @param {any} props */
@@ -24,24 +25,25 @@ export function Report({ id, client, words }) {
   if (!report) return problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<p class="soft">${t('loading')}</p>`;
   const r = report;
   const sale = r.timeline !== undefined;
-  const points = timelineOf(r), peak = peakOf(points), fast = r.p99Ms ? t('p99', { n: took(r.p99Ms, words) }) : '', marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
+  const points = wholeOf(timelineOf(r), r), peak = peakOf(points), fast = r.p99Ms ? t('p99', { n: took(r.p99Ms, words) }) : '', marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
   /** @param {string} name */
   const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?bom=true`, `${name}-${id}.csv`, t));
   /** @param {string} name @param {string} label @param {any} value @param {any[]} notes */
   const tile = (name, label, value, notes) => html`<div class="tile" data-tile=${name}><p class="tile-label">${label}</p><p class="tile-value">${value}</p>${notes.map((note) => note && html`<p class="tile-note">${note}</p>`)}</div>`;
   /** The same of the shop's last sale, if there was one. @param {(report: any) => string} value */
-  const than = (value) => last && t('last.sale', { value: value(last) });
+  const than = (value) => last && t('last.sale', { id: String(last.voucherId), value: value(last) });
+  const back = r.sold.units - paidOf(r) - r.orders.unpaid.units;
   const shareOf = (/** @type {any} */ of) => (of.accepted ? t('percent', { n: Math.round((100 * paidOf(of)) / of.accepted) }) : '–');
   const soldOut = (/** @type {any} */ of) => (of.soldOutSeconds === undefined ? '–' : t('seconds', { n: of.soldOutSeconds || '< 1' }));
   return html`
     <header class="head">
       <div>
-        <p class="crumb"><a href="#/sales">${t('place.sales')}</a></p>
+        <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a> › <a href=${`#/voucher/${id}`}>${r.title}</a></p>
         <h1>${t('report.title', { title: r.title })} <span class="soft">#${id}</span></h1>
         <p class="soft figures">${sale && `${time(r.beginTime)} – ${time(r.endTime)} · `}${t('report.at', { time: time(r.at) })}</p>
+        ${last && html`<p class="soft figures" data-last>${t('last.sale.is')}: <a href=${`#/report/${last.voucherId}`}>${last.title}</a> #${last.voucherId}, ${words.span(last.beginTime, last.endTime)}</p>`}
       </div>
       <div class="row actions">
-        <a class="button small" href=${`#/voucher/${id}`}>${t('live')}</a>
         ${['report', ...(sale ? ['timeline'] : []), 'orders'].map((name) => html`<button type="button" class="button small" data-act=${`save-${name}`} onClick=${download(name)}>${t(`save.${name}`)}</button>`)}
         <button type="button" class="button quiet small" data-act="print" onClick=${() => window.print()}>${t('print')}</button>
       </div>
@@ -49,8 +51,8 @@ export function Report({ id, client, words }) {
     ${r.callOffTime && html`<p class="note warn" data-called-off>${t('report.called.off', { time: time(r.callOffTime), n: number(r.withdrawn) })} <a href=${`#/voucher/${id}`}>${t('report.called.off.see')}</a></p>`}
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
-      ${tile('revenue', t('revenue'), money(r.revenue), [t('received', { n: money(r.receivedAmount) }), r.returnedAmount > 0 && t('returned', { n: money(r.returnedAmount), kept: money(r.keptAmount) }), than((l) => money(l.revenue))])}
-      ${tile('sold', t('sold'), number(r.sold.units), [sale && t('of', { n: number(r.issued) }), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(l.sold.units))])}
+      ${tile('revenue', t('revenue'), money(r.revenue), [r.receivedAmount === r.revenue ? t('revenue.of') : t('revenue.other', { n: money(r.receivedAmount) }), r.returnedAmount > 0 && t('returned', { n: money(r.returnedAmount), kept: money(r.keptAmount) }), than((l) => money(l.revenue))])}
+      ${tile('paid', t('order.paid'), number(paidOf(r)), [[t('units.unpaid', { n: number(r.orders.unpaid.units) }), back > 0 && t('units.back', { n: number(back) }), sale && t('units.of', { n: number(r.issued) })].filter(Boolean).join(t('units.comma')), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(paidOf(l)))])}
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
       ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'), r.soldOutTime && than(soldOut)])}
       ${sale && tile('asked', t('asked'), number(r.asked), [than((l) => number(l.asked))])}
@@ -67,7 +69,10 @@ export function Report({ id, client, words }) {
       <div class="stack">
         <section class="panel flat"><h2>${t('place.orders')}</h2>
           <table class="plain figures"><thead class="unseen"><tr><th scope="col">${t('state')}</th><th scope="col">${t('place.orders')}</th><th scope="col">${t('amount')}</th></tr></thead><tbody>
-            ${STATES.map((s) => html`<tr key=${s} data-state=${s} class=${r.orders[s].orders ? '' : 'soft'}><th scope="row">${t(`order.${s}`)}</th><td class="n">${number(r.orders[s].orders)}</td><td class="n">${money(r.orders[s].amount)}</td></tr>`)}
+            ${STATES.map((s) => {
+              const { orders, amount } = s === 'cancelled' ? plus(r.orders.cancelled, r.orders.expired) : r.orders[s], part = s === 'expired';
+              return html`<tr key=${s} data-state=${s} class=${part ? 'of-it' : orders ? '' : 'soft'}><th scope="row">${orders && !part ? html`<a href=${`#/orders?voucherId=${id}&status=${s}`}>${t(`order.${s}`)}</a>` : t(`order.${s}`)}</th><td class="n">${number(orders)}</td><td class="n">${money(amount)}</td></tr>`;
+            })}
             <tr data-state="all"><th scope="row"><b>${t('all')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
           </tbody></table>
         </section>
@@ -81,6 +86,19 @@ export function Report({ id, client, words }) {
       </div>
     </div>
   `;
+}
+
+/** @param {any} a @param {any} b */
+const plus = (a, b) => ({ orders: a.orders + b.orders, amount: a.amount + b.amount });
+
+/**
+ * A timeline with nought from the sale's beginning to its end, or to now while it runs, so that the chart shows all of its time.
+ * @param {any[][]} points @param {any} report
+ */
+export function wholeOf(points, { beginTime, endTime, at }) {
+  const begin = Date.parse(beginTime) / 1000, end = Math.min(Date.parse(endTime), Date.parse(at)) / 1000;
+  const first = points[0][0] > begin ? [[begin], [0], [0]] : [[], [], []], last = points[0].at(-1) < end ? [[end], [0], [0]] : [[], [], []];
+  return points.map((column, i) => [...first[i], ...column, ...last[i]]);
 }
 
 /** Units whose orders were paid and whose money did not go back. @param {any} report */

@@ -1,39 +1,51 @@
 // @ts-check
-// What comes next, what runs, and what needs a hand: the first page of the console.
+// What needs a hand, what runs, what comes next, and what has ended today: the first page of the console.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { useTick } from '../shell.js';
 import { countdown } from '../words.js';
 import { NewVoucher } from './form.js';
 import { State, trouble } from './parts.js';
+import { local } from './rules.js';
+import { unitsOf, vouchersOf } from './sale.js';
 
 /** Milliseconds between two looks while the page is visible, between two checks of the next sale, and between two readings of today's money. */
 const EVERY = 5_000, CHECK = 60_000, MONEY = 30_000;
 
-/** How many sales of a phase, and vouchers, are looked through. */
+/** In which looks the sales that have ended are read, too: they change little. */
+const NTH = 6;
+
+/** How many sales of a phase are looked through. */
 const MANY = '100';
 
 /** Milliseconds after which a refund that is under way needs a hand. */
 const OVERDUE = 3_600_000;
+
+/** Milliseconds of a day. */
+const DAY = 86_400_000;
 
 /**
  * What a look came to, and the last that was answered.
  * @param {any} client
  */
 function useLooks(client) {
-  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, paused: [], letters: 0, hooks: [], refunds: 0, stuck: 0, disputes: 0, rates: {}, at: 0 }));
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], refunds: 0, stuck: 0, disputes: 0, rates: {}, at: 0 }));
   useEffect(() => {
-    let open = true, timer = 0;
+    let open = true, timer = 0, looks = 0;
     const look = async () => {
       if (!document.hidden) {
-        const [coming, running, vouchers, letters, hooks, refunds, stuck, disputes] = await Promise.all([
-          client.list('/admin/sale', { phase: 'coming', limit: MANY }), client.list('/admin/sale', { phase: 'running', limit: MANY }), client.list('/admin/voucher', { limit: MANY }),
-          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(client.clock.now() - OVERDUE).toISOString(), limit: MANY }),
+        const now = client.clock.now();
+        const [coming, running, ended, letters, hooks, refunds, stuck, disputes] = await Promise.all([
+          ...['coming', 'running', 'ended'].map((phase) => (phase !== 'ended' || looks % NTH === 0 ? client.list('/admin/sale', { phase, limit: MANY }) : null)),
+          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(now - OVERDUE).toISOString(), limit: MANY }),
           client.list('/admin/payment', { state: 'stuck', limit: MANY }), client.list('/admin/payment', { dispute: 'open', limit: MANY }),
         ]);
+        const shown = [coming, running, ended].flatMap((answer) => (answer?.success ? answer.data.sales : [])).filter((s) => Date.parse(s.endTime) > now - DAY && Date.parse(s.beginTime) < now + DAY);
+        const { vouchers, failed: unread } = await vouchersOf(client, shown);
         if (!open) return;
-        const failed = [coming, running, vouchers, letters, hooks, refunds, stuck, disputes].find((answer) => answer && !answer.success) ?? null;
-        set((/** @type {any} */ before) => next(before, { failed, coming, running, vouchers, letters, hooks, refunds, stuck, disputes }, client.clock.now()));
+        looks++;
+        const failed = [coming, running, ended, letters, hooks, refunds, stuck, disputes, unread].find((answer) => answer && !answer.success) ?? null;
+        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, refunds, stuck, disputes }, client.clock.now()));
       }
       timer = window.setTimeout(look, EVERY);
     };
@@ -44,7 +56,7 @@ function useLooks(client) {
 }
 
 /** What is known after another look; what was not answered stays. @param {any} before @param {any} got @param {number} now */
-export function next(before, { failed, coming, running, vouchers, letters, hooks, refunds, stuck, disputes }, now) {
+export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, refunds, stuck, disputes }, now) {
   const known = (/** @type {any} */ answer, /** @type {(data: any) => any} */ take, /** @type {any} */ otherwise) => (answer?.success ? take(answer.data) : otherwise);
   const sales = known(running, (data) => data.sales, before.running);
   const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
@@ -54,7 +66,8 @@ export function next(before, { failed, coming, running, vouchers, letters, hooks
     rates: !running?.success ? before.rates : Object.fromEntries(sales.map((/** @type {any} */ s) => [s.voucherId, before.at && sold(before.running, s.voucherId) !== undefined
       ? Math.max(0, Math.round((s.sold - (sold(before.running, s.voucherId) ?? 0)) / seconds)) : null])),
     coming: known(coming, (data) => [...data.sales].sort((a, b) => Date.parse(a.beginTime) - Date.parse(b.beginTime)), before.coming),
-    vouchers: known(vouchers, (data) => new Map(data.map((/** @type {any} */ v) => [v.id, v])), before.vouchers ?? new Map()),
+    ended: known(ended, (data) => data.sales, [...(before.running ?? []).filter((/** @type {any} */ s) => !sales.includes(s) && Date.parse(s.endTime) <= now), ...(before.ended ?? [])]),
+    vouchers: vouchers ? new Map([...before.vouchers, ...vouchers]) : before.vouchers,
     letters: known(letters, () => letters.total ?? letters.data.length, before.letters),
     hooks: known(hooks, (data) => data.filter((/** @type {any} */ e) => e.disabled || e.failures > 0), before.hooks),
     refunds: known(refunds, (data) => data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE).length, before.refunds),
@@ -63,43 +76,72 @@ export function next(before, { failed, coming, running, vouchers, letters, hooks
   };
 }
 
+/**
+ * The sales of a look by where they are now: the next one, those of the day after it, those that run, and those that have ended today, the last
+ * one first. A sale that ends between two looks moves at once. @param {any} seen @param {number} now @param {number} since when the day began
+ */
+export function ofToday({ coming, running, ended }, now, since) {
+  const begin = (/** @type {any} */ s) => Date.parse(s.beginTime), end = (/** @type {any} */ s) => Date.parse(s.endTime);
+  const [next, ...later] = (coming ?? []).filter((/** @type {any} */ s) => begin(s) > now);
+  const begun = [...(coming ?? []).filter((/** @type {any} */ s) => begin(s) <= now), ...(running ?? [])];
+  const over = new Map([...begun, ...(ended ?? [])].filter((s) => end(s) <= now && end(s) >= since).map((s) => [s.voucherId, s]));
+  return {
+    next, later: later.filter((/** @type {any} */ s) => begin(s) < since + DAY), running: begun.filter((s) => end(s) > now),
+    ended: [...over.values()].sort((a, b) => end(b) - end(a)),
+  };
+}
+
+/** The beginning of the browser's day, until the service has told its own. @param {number} now */
+const midnight = (now) => new Date(now).setHours(0, 0, 0, 0);
+
 /** @param {any} props */
 export function Start({ client, words }) {
-  const { t, number, money } = words;
-  const seen = useLooks(client);
+  const { t, number, span } = words;
+  const seen = useLooks(client), today = useToday(client);
   const [creating, setCreating] = useState(false);
   useTick(1000);
   const now = client.clock.now();
-  const coming = seen.coming?.find((/** @type {any} */ s) => Date.parse(s.beginTime) > now);
-  const running = (seen.running ?? []).filter((/** @type {any} */ s) => Date.parse(s.endTime) > now);
-  const hands = handsOf(seen, running, words);
+  const sales = ofToday(seen, now, today ? Date.parse(today.since) : midnight(now));
+  const hands = handsOf(seen, sales.running, words);
+  const line = (/** @type {any} */ s, /** @type {any} */ more) => html`<${Line} key=${s.voucherId} sale=${s} voucher=${seen.vouchers.get(s.voucherId)} words=${words}>${more}<//>`;
   return html`
     <header class="head"><h1>${t('place.start')}</h1>
-      <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create')}</button></header>
+      <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create.sale')}</button></header>
     ${seen.failed && html`<p class="note warn" role="status">${trouble(seen.failed, t)}</p>`}
     ${hands.length > 0 && html`<section class="panel flat" data-hands><h2>${t('start.hands')}</h2>
       <ul class="hands">${hands.map((h) => html`<li key=${h.key} data-hand=${h.key}><span>${h.text}</span> <a class="button small" href=${h.to}>${h.act}</a></li>`)}</ul></section>`}
-    ${seen.coming && html`<section class="panel flat" data-next><h2>${t('start.next')}</h2>
-      ${coming ? html`<${Next} key=${coming.voucherId} sale=${coming} now=${now} client=${client} words=${words} />`
-        : html`<p class="soft">${t('start.next.none')}</p><p><button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create')}</button></p>`}
-    </section>`}
     ${seen.running && html`<section class="panel flat" data-running><h2>${t('start.running')}</h2>
-      ${running.length === 0 && html`<p class="soft">${t('start.running.none')}</p><p><a class="button small" href="#/sales">${t('place.sales')}</a></p>`}
-      <ul class="running">${running.map((/** @type {any} */ s) => {
+      ${sales.running.length === 0 && html`<p class="soft">${t('start.running.none')}</p><p><a class="button small" href="#/sales">${t('place.sales')}</a></p>`}
+      <ul class="running">${sales.running.map((/** @type {any} */ s) => {
         const voucher = seen.vouchers.get(s.voucherId), rate = seen.rates[s.voucherId];
-        return html`<li key=${s.voucherId} data-sale=${s.voucherId}>
-          <p><a href=${`#/voucher/${s.voucherId}`}><b>${s.title}</b></a> <span class="soft">#${s.voucherId}</span> ${voucher && html`<${State} voucher=${voucher} t=${t} />`}</p>
-          <p class="figures">${t('start.sold', { sold: number(s.sold), issued: number(s.issued) })}${rate != null && html` · <span data-rate>${t('rate', { n: number(rate) })}</span>`}${voucher && !voucher.stale && ` · ${t('start.left', { n: number(voucher.stock) })}`} · ${money(s.revenue)}</p>
-          <div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round((100 * s.sold) / Math.max(1, s.issued))}%` }}></div></div>
-        </li>`;
+        return line(s, html`${rate != null && html` · <span data-rate>${t('rate', { n: number(rate) })}</span>`}${voucher && !voucher.stale && ` · ${t('start.left', { n: number(voucher.stock) })}`}`);
       })}</ul></section>`}
-    <${Today} client=${client} words=${words} />
+    ${seen.coming && html`<section class="panel flat" data-next><h2>${t('start.next')}</h2>
+      ${sales.next ? html`<${Next} key=${sales.next.voucherId} sale=${sales.next} now=${now} client=${client} words=${words} />`
+        : html`<p class="soft">${t('start.next.none')}</p><p><button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create.sale')}</button></p>`}
+      ${sales.later.length > 0 && html`<h3 class="small-text soft">${t('start.later')}</h3>
+        <ul class="changes" data-later>${sales.later.map((/** @type {any} */ s) => html`<li key=${s.voucherId} data-sale=${s.voucherId}><a href=${`#/voucher/${s.voucherId}`}>${s.title}</a> <span class="soft">#${s.voucherId} · ${t('start.units', { n: number(s.issued) })} · ${span(s.beginTime, s.endTime)}</span></li>`)}</ul>`}
+    </section>`}
+    ${sales.ended.length > 0 && html`<section class="panel flat" data-ended><h2>${t('start.ended')}</h2>
+      <ul class="running">${sales.ended.map((/** @type {any} */ s) => line({ ...s, phase: 'ended' }, ` · ${t('ended.at', { time: words.moment(s.endTime) })}`))}</ul></section>`}
+    <${Today} today=${today} words=${words} />
     ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;
 }
 
-/** The money of today, by the service's clock and zone. @param {any} props */
-function Today({ client, words: { t, number, money } }) {
+/** A sale that has begun: its state, its money and units, and its report. @param {any} props */
+function Line({ sale: s, voucher, words, children }) {
+  const { t, money } = words;
+  return html`<li data-sale=${s.voucherId} class="next">
+    <div class="grows"><p><a href=${`#/voucher/${s.voucherId}`}><b>${s.title}</b></a> <span class="soft">#${s.voucherId}</span> <${State} voucher=${s.phase === 'ended' && !s.callOffTime ? s : voucher ?? s} t=${t} /></p>
+      <p class="figures"><b>${money(s.revenue)}</b> · ${unitsOf(s, words)}${children}</p>
+      <div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round((100 * s.sold) / Math.max(1, s.issued))}%` }}></div></div></div>
+    <a class="button small" data-act="report" href=${`#/report/${s.voucherId}`}>${t('act.report')}</a>
+  </li>`;
+}
+
+/** What today has brought, by the service's clock and zone; null until it is known. @param {any} client */
+function useToday(client) {
   const [today, setToday] = useState(/** @type {any} */ (null));
   useEffect(() => {
     let open = true;
@@ -111,10 +153,15 @@ function Today({ client, words: { t, number, money } }) {
     const timer = setInterval(read, MONEY);
     return () => ((open = false), clearInterval(timer));
   }, []);
+  return today;
+}
+
+/** The money of today, which leads to its payments. @param {any} props */
+function Today({ today, words: { t, number, money } }) {
   if (!today) return null;
   const { received, returned } = today;
   return html`<section class="panel flat today" data-today><h2>${t('start.today')} <span class="soft small-text">${today.zone}</span></h2>
-    <p class="figures"><b class="tile-value">${money(received.amount)}</b> <span class="soft">${t(received.payments > 0 ? 'start.received' : 'start.received.none', { n: number(received.payments) })}${returned.payments > 0 && ` · ${t('start.returned', { money: money(returned.amount), n: number(returned.payments) })}`}</span></p>
+    <p class="figures"><a href=${`#/payments?from=${local(today.since).slice(0, 10)}`}><b class="tile-value">${money(received.amount)}</b></a> <span class="soft">${t(received.payments > 0 ? 'start.received' : 'start.received.none', { n: number(received.payments) })}${returned.payments > 0 && ` · ${t('start.returned', { money: money(returned.amount), n: number(returned.payments) })}`}</span></p>
   </section>`;
 }
 

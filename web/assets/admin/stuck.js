@@ -34,7 +34,7 @@ export function StuckAct({ act, payment: p, client, words: { t, money }, onClose
     onDone();
     return '';
   };
-  const rest = money(p.kept);
+  const rest = money(p.keptAmount);
   return html`<${Ask} title=${t(`stuck.${act}.ask`, { money: rest })} says=${t(`stuck.${act}.says`, { money: rest, user: String(p.userId), order: p.orderId })} yes=${t(`stuck.${act}.yes`)} danger=${act === 'close'} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     <${Field} name="why" label=${t('field.why')} hint=${t('staff.why')} wrong=${wrong.why}>
       <input ...${tied('why', wrong.why, true)} autocomplete="off" />

@@ -1,0 +1,63 @@
+// @ts-check
+// What can be said of a buyer without an order: what the sale refused, and why, in numbers. Who was refused is not kept.
+
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { trouble } from './parts.js';
+import { REFUSALS } from './refusals.js';
+
+/** Milliseconds for which a sale that has ended is still offered. */
+const RECENT = 86_400_000;
+
+/** How many sales of a phase are looked through. */
+const MANY = '100';
+
+/** @param {any} props voucherId is "" when it is not known which sale is meant */
+export function NoOrder({ userId, voucherId, client, words }) {
+  const { t } = words;
+  const [report, setReport] = useState(/** @type {any} */ (null));
+  const [problem, setProblem] = useState('');
+  useEffect(() => {
+    let open = true;
+    if (voucherId) void client.ask('GET', `/admin/voucher/${voucherId}/report`).then((/** @type {any} */ a) => open && (a.success ? setReport(a.data) : setProblem(trouble(a, t))));
+    return () => void (open = false);
+  }, []);
+  if (problem) return html`<p class="note warn" role="alert">${problem}</p>`;
+  if (voucherId && !report) return html`<p class="soft">${t('loading')}</p>`;
+  return html`<section class="panel flat stack" data-no-order>
+    <div><h2>${report ? t('noorder.of', { user: userId, title: report.title, id: voucherId }) : t('noorder', { user: userId })}</h2>
+      <p>${t('noorder.says')}</p></div>
+    ${report ? html`<${Refused} report=${report} words=${words} />` : html`<${Recent} userId=${userId} client=${client} words=${words} />`}
+  </section>`;
+}
+
+/** How many requests a sale refused, and why. @param {any} props */
+function Refused({ report: r, words }) {
+  const { t, time, number, language } = /** @type {import('../words.js').Words} */ (words);
+  const why = REFUSALS.filter(({ code }) => r.refused?.[code]);
+  const guards = Object.entries(r.guards?.stopped ?? {}).filter(([, n]) => n > 0);
+  return html`
+    ${r.refused && html`<p>${r.soldOutTime ? t('noorder.soldout', { time: time(r.soldOutTime) }) : t('noorder.soldout.never')}</p>`}
+    ${why.length + guards.length > 0 ? html`<table class="plain figures facts"><caption>${t('noorder.refused', { time: time(r.at) })}</caption><tbody>
+      ${why.map((w) => html`<tr key=${w.code}><th scope="row">${w[language]}</th><td class="n">${number(r.refused[w.code])}</td></tr>`)}
+      ${guards.map(([guard, n]) => html`<tr key=${guard}><th scope="row">${t('noorder.guard', { guard: t(`guard.${guard}`) })}</th><td class="n">${number(n)}</td></tr>`)}
+    </tbody></table>` : html`<p>${t('noorder.refused.none', { time: time(r.at) })}</p>`}
+    <p><a class="button small" data-act="report" href=${`#/report/${r.voucherId}`}>${t('act.report')}</a></p>`;
+}
+
+/** The sales of the last day, each of which says what it refused. @param {any} props */
+function Recent({ userId, client, words: { t, span } }) {
+  const [sales, setSales] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    let open = true;
+    const read = async () => {
+      const [running, ended] = await Promise.all(['running', 'ended'].map((phase) => client.list('/admin/sale', { phase, limit: MANY })));
+      const found = [running, ended].flatMap((a) => (a.success ? a.data.sales : []));
+      if (open) setSales(found.filter((s) => Date.parse(s.endTime) > client.clock.now() - RECENT).sort((a, b) => Date.parse(b.beginTime) - Date.parse(a.beginTime)));
+    };
+    void read();
+    return () => void (open = false);
+  }, []);
+  if (!sales) return html`<p class="soft">${t('loading')}</p>`;
+  return html`<div><p>${t(sales.length > 0 ? 'noorder.which' : 'noorder.which.none')}</p>
+    <ul class="changes">${sales.map((/** @type {any} */ s) => html`<li key=${s.voucherId}><a href=${`#/orders?userId=${userId}&voucherId=${s.voucherId}`}>${s.title}</a> <span class="soft">#${s.voucherId} · ${span(s.beginTime, s.endTime)}</span></li>`)}</ul></div>`;
+}
