@@ -88,13 +88,21 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
-// archive answers POST /voucher/:id/archive, or POST /voucher/:id/restore. Redis has nothing to apply.
-func (a *API) archive(archived bool) func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-		return a.act(c, who, func(ctx context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
-			v, err := a.cfg.VoucherChanges.SetArchived(ctx, by, id, archived)
-			return v, true, err
-		})
+// archive answers POST /voucher/:id/archive.
+func (a *API) archive(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	return a.act(c, who, a.setArchived(true))
+}
+
+// restore answers POST /voucher/:id/restore.
+func (a *API) restore(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	return a.act(c, who, a.setArchived(false))
+}
+
+// setArchived returns a change for act. Redis has nothing to apply.
+func (a *API) setArchived(archived bool) func(context.Context, voucher.Author, int64) (voucher.Shown, bool, error) {
+	return func(ctx context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
+		v, err := a.cfg.VoucherChanges.SetArchived(ctx, by, id, archived)
+		return v, true, err
 	}
 }
 

@@ -40,8 +40,8 @@ type OrderLedger interface {
 type PaymentLedger interface {
 	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers. If
 	// the order already has an open payment with one of the providers, it returns that one. ErrNotFound when the order
-	// does not exist or is another user's; *order.StateError when it is not unpaid; ErrNoProvider when there is none and
-	// the order costs something.
+	// does not exist or is another user's; *order.StateError when it is not unpaid; ErrNoProvider when there is none
+	// and the order costs something.
 	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error)
 	// SetReference stores the provider's own id of a payment, if the payment is open.
 	SetReference(ctx context.Context, paymentID, reference string) error
@@ -49,7 +49,6 @@ type PaymentLedger interface {
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
 	NoticeLedger
 	RefundLedger
-	StuckLedger
 	LateLedger
 }
 
@@ -77,12 +76,14 @@ type RefundLedger interface {
 	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are stuck or
 	// disputed: staff and the dispute decide.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
-	// Refunded records that all of the money has gone back, also of a payment that is stuck or closed by now. An order that is refunding by this payment takes the step
-	// ConfirmRefund, with its operation. It returns the order after that. Repeating it is no error.
+	// Refunded records that all of the money has gone back, also of a payment that is stuck or closed by now. An order
+	// that is refunding by this payment takes the step ConfirmRefund, with its operation. It returns the order after
+	// that. Repeating it is no error.
 	Refunded(ctx context.Context, paymentID string) (order.Order, error)
+	StuckLedger
 }
 
-// StuckLedger is the part of PaymentLedger for refunds that a provider refuses for good.
+// StuckLedger is the part of RefundLedger for refunds that a provider refuses for good.
 type StuckLedger interface {
 	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. It stays as it is in any
 	// other state, while it is disputed, and once all of its money has gone back. ErrNoPayment.

@@ -55,7 +55,7 @@ export function NewVoucher({ client, words, onClose, onDone }) {
     const answer = await client.insist('DELETE', `/admin/template/${gone.id}`);
     if (!answer.success && answer.status !== 404) return trouble(answer, t); // 404: it was deleted before
     setTemplates(templates.filter((one) => one !== gone));
-    announce(t('done'));
+    notify(t('done'));
     return '';
   };
   return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
