@@ -135,8 +135,8 @@ func TestStuckRefund(t *testing.T) {
 		if got := l.ReadHistory(t, c.OrderID); got != history {
 			t.Errorf("history\n%s", got)
 		}
-		want := []string{"4 stuck: stuck", "5 retried: refunding", "6 stuck: stuck", "7 closed: closed"}
-		if !slices.Equal(*told, want) {
+		news := []string{"4 stuck: stuck", "5 retried: refunding", "6 stuck: stuck", "7 closed: closed"}
+		if !slices.Equal(*told, news) {
 			t.Errorf("told %q", *told)
 		}
 		if o := l.ReadOrder(t, c.OrderID); o.Number() != 8 {
