@@ -90,3 +90,206 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	}
 	return v, c.store.calledOff(c.tx, v)
 }
+
+// refundable is the condition that the money of a paid order o can go back: it was paid with a payment whose money is
+// there, and which nobody disputes. Orders for which it does not hold are left to staff.
+const refundable = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
+	"p.dispute <> @disputed)"
+
+// disputed is the condition that the payment of a paid order o is disputed: sent back, its money could go back twice.
+const disputed = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
+	"p.dispute = @disputed)"
+
+// stuck is the condition that a provider refuses for good to send money of an order o back.
+const stuck = "o.id IN (SELECT p.order_id FROM tb_payment p WHERE p.voucher_id = @voucher AND p.state = @stuck)"
+
+// fateOf is what calling a sale off means for an order o: one of order's fates.
+const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid AND o.amount = 0 THEN 'free' " +
+	"WHEN o.status = @paid AND " + refundable + " THEN 'paid' WHEN o.status = @paid AND " + disputed +
+	" THEN 'disputed' WHEN o.status = @paid THEN 'no_payment' " +
+	"WHEN o.status = @redeemed THEN 'redeemed' WHEN o.status = @lapsed THEN 'lapsed' " +
+	"WHEN " + stuck + " THEN 'stuck' " +
+	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
+	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
+
+// fateNames are the names in the conditions above.
+func fateNames(voucherID int64) map[string]any {
+	return map[string]any{
+		"voucher": voucherID, "received": order.PaymentReceived, "unpaid": order.Unpaid, "paid": order.Paid,
+		"redeemed": order.Redeemed, "lapsed": order.Lapsed, "refunding": order.Refunding, "refunded": order.Refunded,
+		"cancelled": order.Cancelled, "disputed": order.DisputeOpen, "stuck": order.PaymentStuck,
+	}
+}
+
+// SalesToUnwind implements service.UnwindLedger.
+func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
+	err = s.db.Read(ctx).Model(&saleRow{}).Where("retired = ? AND called_off IS NOT NULL", false).
+		Order("voucher_id").Pluck("voucher_id", &ids).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("looking for sales that were called off", err)
+	}
+	return ids, nil
+}
+
+// Unwind implements service.UnwindLedger. Orders that another transaction has locked are waited for: tills, buyers and
+// notices of payments hold them briefly.
+func (s *Store) Unwind(
+	ctx context.Context, token, voucherID, above int64, n int,
+) (unwound []order.Order, last int64, err error) {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		unwound, last = nil, 0
+		if err := sqlkit.RaiseFence(tx, order.UnwinderJob, token); err != nil {
+			return err
+		}
+		names := fateNames(voucherID)
+		names["above"], names["n"] = above, n
+		var ids []int64
+		err := tx.Raw("SELECT o.id FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.id > @above AND "+
+			"(o.status = @unpaid OR o.status = @paid AND o.amount > 0 AND "+refundable+") ORDER BY o.id LIMIT @n",
+			names).Find(&ids).Error
+		if err != nil {
+			return fmt.Errorf("looking for orders to unwind: %w", err)
+		}
+		if len(ids) == 0 {
+			return nil
+		}
+		last = ids[len(ids)-1]
+		unwound, err = s.unwind(tx, ids)
+		return err
+	})
+	if err != nil {
+		return nil, 0, sqlkit.ReadError(fmt.Sprintf("unwinding orders of voucher %d", voucherID), err)
+	}
+	return unwound, last, nil
+}
+
+// unwind locks the orders, cancels those that are unpaid, and begins to refund those that are paid. Cancelling comes
+// last, as it locks the sale.
+func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
+	locked, err := lockOrders(tx, ids)
+	if err != nil {
+		return nil, err
+	}
+	now, err := s.db.LedgerTime(tx)
+	if err != nil {
+		return nil, err
+	}
+	var unpaid, paid []orderRow
+	for _, id := range ids {
+		switch row, found := locked[id]; {
+		case !found:
+		case row.Status == order.Unpaid:
+			unpaid = append(unpaid, *row)
+		case row.Status == order.Paid && row.Amount > 0:
+			paid = append(paid, *row)
+		}
+	}
+	c := cause{by: order.ByUnwinder, at: now, why: order.CalledOffSale}
+	if paid, err = s.refundAll(tx, paid, c); err != nil {
+		return nil, err
+	}
+	if err := s.advance(tx, unpaid, order.Cancel, c); err != nil {
+		return nil, err
+	}
+	unwound := make([]order.Order, 0, len(paid)+len(unpaid))
+	for _, rows := range [][]orderRow{paid, unpaid} {
+		for i := range rows {
+			unwound = append(unwound, rows[i].order())
+		}
+	}
+	return unwound, nil
+}
+
+// refundAll begins to send back the money of those of the locked, paid orders that have a payment to send back, and
+// returns them.
+func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, error) {
+	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
+	for part := range sqlkit.Chunks(idsOf(paid)) {
+		var rows []paymentRow
+		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ? AND dispute <> ?", part,
+			order.PaymentReceived, order.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading the payments of %d orders: %w", len(part), err)
+		}
+		for i := range rows {
+			oldest[rows[i].OrderID] = rows[i].ID
+		}
+	}
+	var rows []orderRow
+	var payments []string
+	for i := range paid {
+		if id, has := oldest[paid[i].ID]; has {
+			rows, payments = append(rows, paid[i]), append(payments, id)
+		}
+	}
+	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+		return nil, err
+	}
+	for part := range sqlkit.Chunks(payments) {
+		err := tx.Model(&paymentRow{}).Where("id IN ?", part).
+			Updates(map[string]any{"state": order.PaymentRefunding, "refunding_time": c.at}).Error
+		if err != nil {
+			return nil, fmt.Errorf("sending %d payments back: %w", len(part), err)
+		}
+	}
+	return rows, nil
+}
+
+// Unwinding implements service.Unwindings. One statement counts the orders, so that each is counted once.
+func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error) {
+	var sales []saleRow
+	var rows []struct {
+		Fate                 order.Fate
+		Since                bool
+		Orders, Units, Cents int64
+	}
+	err := s.db.Read(ctx).Where("voucher_id = ?", voucherID).Find(&sales).Error
+	if err == nil && len(sales) > 0 {
+		names := fateNames(voucherID)
+		names["since"] = sqlkit.At(sales[0].CalledOff)
+		err = s.db.Read(ctx).Raw("SELECT fate, since, COUNT(*) AS orders, SUM(quantity) AS units, "+
+			"SUM(amount) AS cents FROM (SELECT "+fateOf+" AS fate, "+
+			"CASE WHEN COALESCE(o.refunding_time, o.refund_time, o.cancel_time) >= @since THEN 1 ELSE 0 END AS since, "+
+			"o.quantity, o.amount FROM tb_voucher_order o WHERE o.voucher_id = @voucher) f GROUP BY fate, since",
+			names).Find(&rows).Error
+	}
+	if err != nil {
+		return order.Unwinding{}, sqlkit.ReadError(fmt.Sprintf("counting the orders of voucher %d", voucherID), err)
+	}
+	u := order.Unwinding{Orders: make(map[order.Fate]order.Tally), Before: make(map[order.Fate]order.Tally)}
+	for i := range sales {
+		u.CalledOff, u.Retired = sqlkit.At(sales[i].CalledOff), sales[i].Retired
+		u.Withdrawn, u.Kept, u.Issued = sales[i].Stock, sales[i].Kept, sales[i].Issued
+	}
+	for _, row := range rows {
+		t := order.Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
+		if !row.Since && (row.Fate == order.FateCancelled || row.Fate == order.FateRefunded) {
+			u.Before[row.Fate] = u.Before[row.Fate].Plus(t)
+			continue
+		}
+		u.Orders[row.Fate] = u.Orders[row.Fate].Plus(t)
+	}
+	return u, nil
+}
+
+// LeftToStaff implements service.Unwindings.
+func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
+	names := fateNames(voucherID)
+	names["before"], names["n"] = before, n
+	var rows []struct {
+		Order orderRow   `gorm:"embedded"`
+		Fate  order.Fate `gorm:"column:fate"`
+	}
+	err := s.db.Read(ctx).Raw("SELECT o.*, "+fateOf+" AS fate FROM tb_voucher_order o WHERE o.voucher_id = @voucher "+
+		"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR o.status = @paid AND (o.amount = 0 OR NOT "+
+		refundable+") OR o.status NOT IN (@unpaid, @paid) AND "+stuck+") ORDER BY o.id DESC LIMIT @n",
+		names).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading what is left to staff of voucher %d", voucherID), err)
+	}
+	left := make([]order.LeftOrder, len(rows))
+	for i := range rows {
+		left[i] = order.LeftOrder{Order: rows[i].Order.order(), Fate: rows[i].Fate}
+	}
+	return left, nil
+}

@@ -9,7 +9,6 @@ func inCallingOff() []mutant.Mutant {
 		ledger, redisTests       = "./internal/sqlstore", "./internal/redisstore"
 
 		callOff = store + "call_off.go"
-		unwind  = store + "unwind.go"
 	)
 	mutants := []mutant.Mutant{
 		packageMutant("a voucher is read without its call-off", ledger, "TestCallOff$", "unset:",
@@ -73,24 +72,24 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("an order is unwound and its money stays", ledger, "TestUnwind", "a payment is received",
 			mutant.Change{
-				File: unwind, From: `map[string]any{"state": order.PaymentRefunding`,
+				File: callOff, From: `map[string]any{"state": order.PaymentRefunding`,
 				To: `map[string]any{"state": order.PaymentReceived`,
 			}),
 		packageMutant("unpaid orders stay", ledger, "TestUnwind$", "orders are unwound, want 5",
-			mutant.Change{File: unwind, From: `			unpaid = append(unpaid, *row)
+			mutant.Change{File: callOff, From: `			unpaid = append(unpaid, *row)
 `, To: ``}),
 		packageMutant("an unwinder that was superseded goes on", ledger, "TestUnwind$", "superseded:",
 			mutant.Change{
-				File: unwind, From: `sqlkit.RaiseFence(tx, order.UnwinderJob, token)`,
+				File: callOff, From: `sqlkit.RaiseFence(tx, order.UnwinderJob, token)`,
 				To: `sqlkit.RaiseFence(tx, order.UnwinderJob, max(token, 1))`,
 			}),
 		packageMutant("sales that were not called off are unwound", ledger, "TestUnwind$", "to unwind before",
 			mutant.Change{
-				File: unwind, From: `"retired = ? AND called_off IS NOT NULL", false`, To: `"retired = ?", false`,
+				File: callOff, From: `"retired = ? AND called_off IS NOT NULL", false`, To: `"retired = ?", false`,
 			}),
 		packageMutant("what is redeemed is not left to staff", ledger, "TestUnwind$", "left [",
 			mutant.Change{
-				File: unwind, From: `"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR `,
+				File: callOff, From: `"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR `,
 				To: `"AND o.id < @before AND (`,
 			}),
 	}

@@ -72,12 +72,12 @@ func inPayments() []mutant.Mutant {
 		}),
 		packageMutant("a page of payments reads the ones before it", "./internal/sqlstore",
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
-				File: store + "payment_list.go", From: `hint := "tb_payment FORCE INDEX (%s)"`,
+				File: store + "payments.go", From: `hint := "tb_payment FORCE INDEX (%s)"`,
 				To: `hint := "tb_payment IGNORE INDEX (%s)"`,
 			}),
 		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
 			"another shop", mutant.Change{
-				File: store + "payment_list.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
+				File: store + "payments.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
 			}),
 		packageMutant("a report takes payments that never came", "./internal/feature/report", "TestReportSums",
 			"with payments", mutant.Change{

@@ -74,11 +74,11 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a stuck refund keeps a sale from being unwound", ledger, "TestUnwoundButForStuckRefunds",
 			"unwinding", mutant.Change{
-				File: store + "unwind.go", From: `"WHEN " + stuck + " THEN 'stuck' " +`, To: `"" +`,
+				File: store + "call_off.go", From: `"WHEN " + stuck + " THEN 'stuck' " +`, To: `"" +`,
 			}),
 		packageMutant("a stuck refund is not left to staff", ledger, "TestUnwoundButForStuckRefunds", "left",
 			mutant.Change{
-				File: store + "unwind.go", From: `OR o.status NOT IN (@unpaid, @paid) AND "+stuck+"`, To: `"+"`,
+				File: store + "call_off.go", From: `OR o.status NOT IN (@unpaid, @paid) AND "+stuck+"`, To: `"+"`,
 			}),
 		packageMutant("a report has what was closed twice", "./internal/feature/report", "TestReportSums",
 			"with payments", mutant.Change{
