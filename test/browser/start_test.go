@@ -111,7 +111,7 @@ func TestSalesInNumbers(t *testing.T) {
   .map((name) => import('/assets/admin/' + name + '.js'))).then(([{ unitsOf }, { unitsAt }, { wholeOf }, { late }, { TEXTS }, { speak }]) => {
   const line = { paid: 3, unpaid: 2, sold: 6, issued: 10, phase: 'running' }, at = (n) => new Date(n * 1000).toISOString();
   const units = (l, held) => Object.values(unitsAt({ held }, l)).join();
-  const whole = (begin, end, now) => wholeOf([[20, 30], [1, 2], [3, 4]], { beginTime: at(begin), endTime: at(end), at: at(now) }).join('/');
+  const whole = (begin, end, now) => wholeOf([[20, 30], [1, 2], [3, 4], [5, 6]], { beginTime: at(begin), endTime: at(end), at: at(now) }).join('/');
   return [unitsOf(line, speak('en', TEXTS)), unitsOf({ ...line, sold: 5 }, speak('zh', TEXTS)),
     units(line, 9), units({ ...line, phase: 'ended' }, 0), units(null, 4), unitsAt({ held: 4 }, undefined),
     whole(10, 90, 50), whole(25, 90, 30),
@@ -124,8 +124,8 @@ func TestSalesInNumbers(t *testing.T) {
 3,1,2
 0,0,4
 
-10,20,30,50/0,1,2,0/0,3,4,0
-20,30/1,2/3,4
+10,20,30,50/0,1,2,0/0,3,4,0/,5,6,
+20,30/1,2/3,4/5,6
 true,false
 false`; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -97,8 +97,8 @@ const plus = (a, b) => ({ orders: a.orders + b.orders, amount: a.amount + b.amou
  */
 export function wholeOf(points, { beginTime, endTime, at }) {
   const begin = Date.parse(beginTime) / 1000, end = Math.min(Date.parse(endTime), Date.parse(at)) / 1000;
-  const first = points[0][0] > begin ? [[begin], [0], [0]] : [[], [], []], last = points[0].at(-1) < end ? [[end], [0], [0]] : [[], [], []];
-  return points.map((column, i) => [...first[i], ...column, ...last[i]]);
+  const first = points[0][0] > begin ? [begin, 0, 0, null] : [], last = points[0].at(-1) < end ? [end, 0, 0, null] : [];
+  return points.map((column, i) => [...first.slice(i, i + 1), ...column, ...last.slice(i, i + 1)]);
 }
 
 /** Units whose orders were paid and whose money did not go back. @param {any} report */
