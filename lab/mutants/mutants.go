@@ -9,8 +9,8 @@ import (
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
 	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(),
-		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(), inCallingOff(), inGuards(),
-		beforeGuards(), inChallenges(), inShares(), inWebhooks())
+		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(),
+		inCallingOff(), inGuards(), beforeGuards(), inChallenges(), inShares(), inWebhooks())
 }
 
 // inAdmission returns the mutants between the request and its answer.

@@ -45,7 +45,8 @@ func inStuckRefunds() []mutant.Mutant {
 				To: "sqlkit.ClaimKey(tx, now, voucher.Author{}.Key, act.PaymentID)",
 			}),
 		packageMutant("closing leaves the order refunding", ledger, "TestStuckRefund$", "closed:", mutant.Change{
-			File: store + "staff.go", From: "return s.refundEnds(tx, p, rows, c)", To: "return writeHistory(tx, rows, c)",
+			File: store + "staff.go", From: "return s.refundEnds(tx, p, rows, c)",
+			To: "return writeHistory(tx, rows, c)",
 		}),
 		packageMutant("closing counts as money that went back", bank, "TestStatement", "at the bank", mutant.Change{
 			File: store + "staff.go", From: "p.State, p.CloseTime = order.PaymentClosed, &c.at",
@@ -94,8 +95,9 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
 			mutant.Change{
-				File: service + "payments.go", From: "	payment, err = begin()\n	if errors.Is(err, order.ErrNotFound) {",
-				To: "	err = order.ErrNotFound\n	if errors.Is(err, order.ErrNotFound) {",
+				File: service + "payments.go",
+				From: "	payment, err = begin()\n	if errors.Is(err, order.ErrNotFound) {",
+				To:   "	err = order.ErrNotFound\n	if errors.Is(err, order.ErrNotFound) {",
 			}),
 	}
 }
