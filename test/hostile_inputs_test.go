@@ -60,6 +60,8 @@ func (at *target) protected() []struct{ method, path, body string } {
 		{"GET", "/admin/order/" + at.order, ""},
 		{"GET", "/admin/payment", ""},
 		{"GET", "/admin/payment/pay_1", ""},
+		{"POST", "/admin/payment/pay_1/retry", `{"why":"mine"}`},
+		{"POST", "/admin/payment/pay_1/close", `{"why":"mine"}`},
 		{"GET", "/admin/payments.csv", ""},
 		{"GET", "/admin/voucher", ""},
 		{"GET", "/admin/voucher/" + sale + "/live", ""},

@@ -307,3 +307,18 @@ func TestTitles(t *testing.T) {
 		})
 	}
 }
+
+// The sandbox refuses for good to send some amounts back, and only those.
+func TestRefusedRefund(t *testing.T) {
+	t.Parallel()
+	p, err := NewProvider(secret, "CNY", slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cents, refused := range map[int64]bool{1000: false, 1013: true, 13: true, 1300: false} {
+		err := p.Refund(t.Context(), order.Payment{ID: "pay_1", Amount: cents})
+		if _, is := errors.AsType[*order.RefusedError](err); is != refused {
+			t.Errorf("%d cents: %v", cents, err)
+		}
+	}
+}
