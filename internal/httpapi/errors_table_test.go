@@ -29,7 +29,8 @@ var privateErrors = map[string]error{
 	"order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
 	"order.ErrBarred": order.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
-	"order.NotNowError": &order.NotNowError{Why: errors.New("a feature's")}, "order.RefusedError": &order.RefusedError{},
+	"order.NotNowError":  &order.NotNowError{Why: errors.New("a feature's")},
+	"order.RefusedError": &order.RefusedError{},
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {

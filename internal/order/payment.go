@@ -36,8 +36,8 @@ type Payment struct {
 // PaymentState is where a payment is. Its numbers are the ones stored.
 type PaymentState int8
 
-// The states of a payment. The buyer has the money in PaymentOpen and PaymentRefunded. In PaymentStuck and PaymentClosed
-// its provider has it still.
+// The states of a payment. The buyer has the money in PaymentOpen and PaymentRefunded. In PaymentStuck and
+// PaymentClosed its provider has it still.
 //
 //	open → received                    the order was unpaid and is paid now
 //	open → late → received             the order was cancelled; a unit was taken again

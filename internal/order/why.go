@@ -67,7 +67,7 @@ var whys = map[Why]words.Text{
 	PartReturned:     {"part of the money was sent back at the payment provider", "款项已由支付机构部分退回"},
 	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
 	RefundClosed:     {"the shop has closed the refund", "商家已关闭退款"},
-	RefundRefused:    {"the payment provider refuses to send the money back; the shop has to see to it", "支付机构拒绝退款，等待商家处理"},
+	RefundRefused:    {"the payment provider refuses to send the money back; the shop sees to it", "支付机构拒绝退款，等待商家处理"},
 	RefundRetried:    {"the shop has the payment provider asked once more", "商家已再次请求支付机构退款"},
 	Released:         {"the reservation was released", "已取消保留"},
 	Reserved:         {"reserved until {until}", "保留至 {until}"},

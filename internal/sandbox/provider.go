@@ -58,7 +58,8 @@ const refusedCents = 13
 // Refund logs that a real provider would now send the money back, or refuses for good to do so.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
 	if pay.Amount%100 == refusedCents {
-		return &order.RefusedError{Reason: fmt.Sprintf("the sandbox refunds no amount that ends in %d cents", refusedCents)}
+		return &order.RefusedError{Reason: fmt.Sprintf(
+			"the sandbox refunds no amount that ends in %d cents", refusedCents)}
 	}
 	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order",
 		pay.OrderID, "cents", pay.Rest())

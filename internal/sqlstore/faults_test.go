@@ -82,7 +82,10 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 		{"CloseDue", func() error { _, err := store.ExpireDue(ctx, 1, 10); return err }, nil},
 		{
 			"OpenPayment",
-			func() error { _, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1", []string{""}); return err }, nil,
+			func() error {
+				_, err := store.OpenPayment(ctx, 1, bought.OrderID, "pay_1", []string{""})
+				return err
+			}, nil,
 		},
 		{"Receive", func() error {
 			_, o, err := store.Receive(ctx, order.Notice{PaymentID: opened.ID, Amount: 1000})

@@ -28,7 +28,8 @@ func TestOpenPayment(t *testing.T) {
 			}
 		}
 		for owner, id := range map[int64]int64{cs[0].UserID: cs[1].OrderID, cs[1].UserID: 4711} {
-			if _, err := l.OpenPayment(t.Context(), owner, id, "pay_3", []string{""}); !errors.Is(err, order.ErrNotFound) {
+			_, err := l.OpenPayment(t.Context(), owner, id, "pay_3", []string{""})
+			if !errors.Is(err, order.ErrNotFound) {
 				t.Errorf("order %d for user %d: %v, want ErrNotFound", id, owner, err)
 			}
 		}

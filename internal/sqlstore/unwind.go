@@ -201,7 +201,8 @@ func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int)
 	}
 	err := s.db.Read(ctx).Raw("SELECT o.*, "+fateOf+" AS fate FROM tb_voucher_order o WHERE o.voucher_id = @voucher "+
 		"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR o.status = @paid AND (o.amount = 0 OR NOT "+
-		refundable+") OR o.status NOT IN (@unpaid, @paid) AND "+stuck+") ORDER BY o.id DESC LIMIT @n", names).Find(&rows).Error
+		refundable+") OR o.status NOT IN (@unpaid, @paid) AND "+stuck+
+		") ORDER BY o.id DESC LIMIT @n", names).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading what is left to staff of voucher %d", voucherID), err)
 	}

@@ -18,8 +18,9 @@ import (
 )
 
 // TestStatement has buyers pay late, twice and not at all, banks send money back by themselves and lose answers, and
-// buyers dispute payments; refunds are refused for good, retried and closed; notices come late, repeated and in any order.
-// In the end payments.csv agrees with the banks' own statements to the cent. SECKILL_TEST_PAYMENTS is how many orders there are.
+// buyers dispute payments; refunds are refused for good, retried and closed; notices come late, repeated and in any
+// order. In the end payments.csv agrees with the banks' own statements to the cent.
+// SECKILL_TEST_PAYMENTS is how many orders there are.
 func TestStatement(t *testing.T) {
 	t.Parallel()
 	orders := 300
@@ -184,12 +185,13 @@ func (m *market) moves(random *rand.Rand, at int, payment string) (sent []notice
 	return sent
 }
 
-// decide has staff decide about the refunds that the banks refuse for good: one is closed, the next asked for again once
-// the account is open, the next sent back by the bank itself, and told. Each request is repeated. It returns the cents
+// decide has staff decide about the refunds that the banks refuse for good: one is closed, the next asked for again
+// once the account is open, the next sent back by the bank itself, and told. Each request is repeated. It returns the cents
 // whose refund was closed.
 func (m *market) decide() (closed int64) {
 	m.t.Helper()
-	stuck, err := m.shop.ledger.FindPayments(m.t.Context(), order.PaymentFilter{State: order.PaymentStuck}, 1<<62, 1<<20)
+	f := order.PaymentFilter{State: order.PaymentStuck}
+	stuck, err := m.shop.ledger.FindPayments(m.t.Context(), f, 1<<62, 1<<20)
 	if err != nil || len(stuck) < 3 {
 		m.t.Fatalf("%d refunds are stuck, %v", len(stuck), err)
 	}

@@ -28,7 +28,7 @@ export const WHYS = {
   'why.PAID_TWICE': { en: "a payment arrived that was not needed any more; the money goes back", zh: "收到多余的付款，将退回" },
   'why.REDEMPTION_UNDONE': { en: "the redemption was undone", zh: "核销已撤销" },
   'why.REFUND_CLOSED': { en: "the shop has closed the refund", zh: "商家已关闭退款" },
-  'why.REFUND_REFUSED': { en: "the payment provider refuses to send the money back; the shop has to see to it", zh: "支付机构拒绝退款，等待商家处理" },
+  'why.REFUND_REFUSED': { en: "the payment provider refuses to send the money back; the shop sees to it", zh: "支付机构拒绝退款，等待商家处理" },
   'why.REFUND_RETRIED': { en: "the shop has the payment provider asked once more", zh: "商家已再次请求支付机构退款" },
   'why.REJECTED': { en: "the database refused it", zh: "数据库拒绝写入" },
   'why.RELEASED': { en: "the reservation was released", zh: "已取消保留" },

@@ -211,7 +211,8 @@ func TestReportDocument(t *testing.T) {
 	for _, part := range []string{
 		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
 		`"revenue":1000`, `"received":4000`,
-		`"returned":2500`, `"kept":1500,"stuck":300,"closed":200`, `"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
+		`"returned":2500`, `"kept":1500,"stuck":300,"closed":200`,
+		`"currency":"CNY"`, `"guards":{"stopped":60},"guardsUnread":true`,
 		`"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00Z","accepted":3,"refused":{"SOLD_OUT":40}}]`,
@@ -234,7 +235,8 @@ func TestReportsAsCSV(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"title": "券", "asked": "43", "refused_sold_out": "40", "refused_ended": "0", "paid_orders": "1",
-		"refunded_cents": "2000", "stuck_cents": "300", "closed_cents": "200", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_missed": "2",
+		"refunded_cents": "2000", "stuck_cents": "300",
+		"closed_cents": "200", "revenue_cents": "1000", "guard_limits_stopped": "60", "waitlist_missed": "2",
 	} {
 		if figures[name] != want {
 			t.Errorf("%s is %q, want %q", name, figures[name], want)

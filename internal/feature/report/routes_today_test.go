@@ -56,8 +56,8 @@ func TestTaken(t *testing.T) {
 	})
 }
 
-// Money counts on the day when it goes back: as a part of a refund at the provider, as the rest of one, and by a dispute
-// that was lost. What went back on a day before is not counted once more, nor is money that never came.
+// Money counts on the day when it goes back: as a part of a refund at the provider, as the rest of one, and by a
+// dispute that was lost. What went back on a day before is not counted once more, nor is money that never came.
 func TestTakenInParts(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		reports := reportsOn(l)

@@ -25,8 +25,8 @@ type PaymentList interface {
 	Payment(ctx context.Context, id string) (order.Payment, error)
 }
 
-// StuckRefunds are the refunds that a provider refuses for good: *service.Payments. Both methods do what they say once for
-// each key of the act's author, and may return order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError,
+// StuckRefunds are the refunds that a provider refuses for good: *service.Payments. Both methods do what they say once
+// for each key of the act's author, and may return order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError,
 // order.ErrUnavailable, *idempotency.RepeatedError, and idempotency.ErrReused.
 type StuckRefunds interface {
 	// RetryRefund has the provider asked again, and returns the payment: refunding.

@@ -430,7 +430,8 @@ func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
 	t.Helper()
 	p := &orderParts{
 		ledger: newFakeLedger(orders...), holders: ordertest.FakeHolders{}, outbox: &fakeOutbox{},
-		observer: &ordertest.CountingObserver{}, provider: &fakeProvider{refusals: map[string]int{}, finalNo: map[string]int{}},
+		observer: &ordertest.CountingObserver{},
+		provider: &fakeProvider{refusals: map[string]int{}, finalNo: map[string]int{}},
 	}
 	sales := &ordertest.FakeSales{
 		Kept:   []voucher.Voucher{ordertest.VoucherAt(1, 0), ordertest.Ordinary()},

@@ -149,14 +149,14 @@ func (l *Lookup) await(
 	return l.Order(ctx, userID, orderID)
 }
 
-// row is Order for a caller who needs the order's row, and waits for it up to rowTimeout; ErrUnavailable when it has
-// none by then.
-func (l *Lookup) row(ctx context.Context, notifier *Notifier, userID, orderID int64) (order.Order, error) {
+// row waits for the row of an order for a caller who needs it, up to rowTimeout, and returns Order's errors, or
+// ErrUnavailable when there is none by then.
+func (l *Lookup) row(ctx context.Context, notifier *Notifier, userID, orderID int64) error {
 	o, err := l.await(ctx, notifier, userID, orderID, rowTimeout)
 	if err == nil && o.Status == order.Queued {
-		return order.Order{}, fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnavailable, orderID)
+		return fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnavailable, orderID)
 	}
-	return o, err
+	return err
 }
 
 func (l *Lookup) recorded(ctx context.Context, userID, orderID int64) (order.Order, error) {

@@ -42,7 +42,7 @@ func NewOrders(
 func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
 	o, err := s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)
 	if errors.Is(err, order.ErrNotFound) {
-		if _, err := s.lookup.row(ctx, s.notifier, userID, orderID); err != nil {
+		if err := s.lookup.row(ctx, s.notifier, userID, orderID); err != nil {
 			return order.Order{}, err
 		}
 		o, err = s.ledger.Transition(ctx, orderID, userID, order.Cancel, order.Owner)

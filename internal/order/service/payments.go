@@ -60,7 +60,7 @@ func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment orde
 	// Looking the order up first would give a busy ledger less time than a payment may take.
 	payment, err = begin()
 	if errors.Is(err, order.ErrNotFound) {
-		if _, err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID); err != nil {
+		if err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID); err != nil {
 			return order.Payment{}, "", err
 		}
 		payment, err = begin()

@@ -40,8 +40,8 @@ type OrderLedger interface {
 type PaymentLedger interface {
 	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers. If
 	// the order already has an open payment with one of the providers, it returns that one. ErrNotFound when the order
-	// does not exist or is another user's; *order.StateError when it is not unpaid; ErrNoProvider when there is none and
-	// the order costs something.
+	// does not exist or is another user's; *order.StateError when it is not unpaid; ErrNoProvider when there is none
+	// and the order costs something.
 	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error)
 	// SetReference stores the provider's own id of a payment, if the payment is open.
 	SetReference(ctx context.Context, paymentID, reference string) error
@@ -49,7 +49,6 @@ type PaymentLedger interface {
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
 	NoticeLedger
 	RefundLedger
-	StuckLedger
 	LateLedger
 }
 
@@ -68,6 +67,7 @@ type NoticeLedger interface {
 
 // RefundLedger is the part of PaymentLedger that gives money back.
 type RefundLedger interface {
+	StuckLedger
 	// AskRefund takes the owner's paid order, and its received payment, to refunding. Repeating it is no error.
 	AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error)
 	// RefundForStaff is AskRefund for anybody's order, once for each key of the act's author, with an entry in the

@@ -41,7 +41,8 @@ func TestFinalNo(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			p.observer.Count(func() {
-				if p.observer.RefusedRefunds != refused || p.observer.FailedRefunds != 0 || p.observer.AtHand.Stuck != 1 {
+				if p.observer.RefusedRefunds != refused || p.observer.FailedRefunds != 0 ||
+					p.observer.AtHand.Stuck != 1 {
 					t.Errorf("refused %d times, failed %d times, %+v; want refused %d times", p.observer.RefusedRefunds,
 						p.observer.FailedRefunds, p.observer.AtHand, refused)
 				}
