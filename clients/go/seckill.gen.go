@@ -1451,7 +1451,7 @@ type Event struct {
 	// | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
 	// | `REDEMPTION_UNDONE` | the redemption was undone |
 	// | `REFUND_CLOSED` | the shop has closed the refund |
-	// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
+	// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop sees to it |
 	// | `REFUND_RETRIED` | the shop has the payment provider asked once more |
 	// | `REJECTED` | the database refused it |
 	// | `RELEASED` | the reservation was released |
@@ -2764,7 +2764,7 @@ type WebhookTestAnswerSuccess bool
 // | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
 // | `REDEMPTION_UNDONE` | the redemption was undone |
 // | `REFUND_CLOSED` | the shop has closed the refund |
-// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
+// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop sees to it |
 // | `REFUND_RETRIED` | the shop has the payment provider asked once more |
 // | `REJECTED` | the database refused it |
 // | `RELEASED` | the reservation was released |
