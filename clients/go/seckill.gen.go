@@ -2611,7 +2611,7 @@ type Voucher struct {
 	// ValidUntil Of its coupons, exclusive.
 	ValidUntil *Time `json:"validUntil,omitempty"`
 
-	// VisibleFrom Before then only admins see it.
+	// VisibleFrom Before then only staff see it.
 	VisibleFrom *Time `json:"visibleFrom,omitempty"`
 
 	// WaitlistWindowSeconds How long an invitation of its waiting list stands. Absent: it has no list.

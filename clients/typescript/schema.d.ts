@@ -850,7 +850,7 @@ export interface paths {
         put?: never;
         /**
          * Close a stuck refund
-         * @description The provider is not asked again, and has the money still: `returned` and `kept` stay as they are. An order that was paid with it is refunded, and its units go back on sale. What the buyer gets instead is between them and the shop. A closed payment stays as it is. The audit trail has an entry with the reason, and endpoints are sent `payment.closed`.
+         * @description The provider is not asked again, and has the money still: `returnedAmount` and `keptAmount` stay as they are. An order that was paid with it is refunded, and its units go back on sale. What the buyer gets instead is between them and the shop. A closed payment stays as it is. The audit trail has an entry with the reason, and endpoints are sent `payment.closed`.
          */
         post: operations["closeRefund"];
         delete?: never;
@@ -2206,7 +2206,7 @@ export interface components {
              * @description Instead of validUntil: times 24 hours after the payment. 0 is none.
              */
             validDays?: number;
-            /** @description Before then only admins see it, and it cannot be bought. */
+            /** @description Before then only staff see it, and it cannot be bought. */
             visibleFrom?: components["schemas"]["GivenTime"];
             /**
              * Format: int64
@@ -2253,7 +2253,7 @@ export interface components {
              * @description Instead of validUntil: times 24 hours after the payment. 0 is none.
              */
             validDays?: number;
-            /** @description Before then only admins see it; not after beginTime. */
+            /** @description Before then only staff see it; not after beginTime. */
             visibleFrom?: components["schemas"]["GivenTime"];
             /** Format: int64 */
             stock: number;
@@ -2588,7 +2588,7 @@ export interface components {
              * @description Its coupons are valid for, from the payment.
              */
             validDays?: number;
-            /** @description Before then only admins see it. */
+            /** @description Before then only staff see it. */
             visibleFrom?: components["schemas"]["Time"];
             /** @description For staff: when it was archived. Absent: it is not. */
             archiveTime?: components["schemas"]["Time"];

@@ -26,7 +26,7 @@ export const CALL_OFF_TEXTS = {
   'off.means.unpaid.none': { en: 'No money has to go back so far.', zh: '目前没有需要退还的款项。' },
   'off.means.refunding': { en: 'Refunds that are under way continue: {n}, {money}.', zh: '{n} 笔进行中的退款（{money}）将继续。' },
   'off.means.places': { en: 'The waiting list ends, and everybody on it is told.', zh: '候补名单随之结束，候补者会收到提示。' },
-  'off.means.staff': { en: 'Orders that you decide about yourself: {n}. They are redeemed, have lapsed, or cost nothing.', zh: '{n} 笔订单（已使用、已过期或免费）需由您自行处理。' },
+  'off.means.staff': { en: 'Orders that you decide about yourself: {n}. They are redeemed, lapsed or free, their refund is stuck, or their payment is disputed or missing.', zh: '{n} 笔订单（已使用、已过期、免费、退款受阻、付款有争议或无付款记录）需由您自行处理。' },
   'off.means.late': { en: 'Tills stop redeeming its coupons, and payments that still arrive go back.', zh: '门店不再核销该活动的券，之后到账的付款将退回。' },
 
   off: { en: 'Called off', zh: '活动已取消' },

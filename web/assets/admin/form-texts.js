@@ -30,7 +30,7 @@ export const FORM_TEXTS = {
   kind: { en: 'Kind', zh: '类型' },
   'kind.seckill': { en: 'Sold in a flash sale', zh: '秒杀券' },
   'kind.ordinary': { en: 'Ordinary', zh: '普通券' },
-  'kind.seckill.says': { en: 'From a time that you set, until another, and as many units as you set.', zh: '在您设定的时间内限量抢购。' },
+  'kind.seckill.says': { en: 'It is sold from a time that you set until another, and no more units than you set.', zh: '在您设定的时间内限量抢购。' },
   'kind.ordinary.says': { en: 'It can be bought at any time, by as many people as want it: it has no stock and no end.', zh: '随时可买，不限库存，也没有结束时间。' },
   'form.optional': { en: '{label}, optional', zh: '{label}（选填）' },
   'form.clock': { en: '{label}: time of day, 24 hours, such as 20:00', zh: '{label}：时刻，24 小时制，如 20:00' },

@@ -11,7 +11,7 @@ export const GUARD_TEXTS = {
   'guards.on.dryRun': { en: '{name} (dry run)', zh: '{name}（试运行）' },
   'said.guards.on': { en: 'On now: {names}.', zh: '已开启：{names}。' },
   'said.guards.off': { en: 'Off now: {names}.', zh: '已关闭：{names}。' },
-  'guards.on.none': { en: 'No guard against bots is on.', zh: '未开启任何防刷措施。' },
+  'guards.on.none': { en: 'No guard against bots is on.', zh: '未开启任何防护。' },
   'guards.unsigned': { en: 'Tickets and Challenge cannot be turned on here: they need the setting SECKILL_GUARD_SECRET on all instances.', zh: '抢购凭证与工作量证明无法开启：需在所有实例上设置 SECKILL_GUARD_SECRET。' },
   colon: { en: ': ', zh: '：' },
   'act.guards': { en: 'Guards against bots', zh: '防刷设置' },

@@ -35,7 +35,7 @@ export function Sales({ client, words }) {
         <button type="button" class="button quiet small" onClick=${() => load([], '')}>${t('reload')}</button>
         <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create.sale')}</button></div>
     </header>
-    <p class="soft">${t('sales.says')} <a href="#/vouchers">${t('place.vouchers')}</a></p>
+    <p class="soft">${t('sales.says')} <a href="#/vouchers">${t('place.vouchers')}</a>${t('stop')}</p>
     ${page.sums && html`<div class="tiles figures" role="group" aria-label=${t('place.sales')}>
       ${PHASES.map((p) => html`<div class="tile" data-tile=${p}>
         <p class="tile-label">${t(`phase.${p}`)}: ${number(page.sums[p].count)}</p>
