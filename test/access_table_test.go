@@ -132,12 +132,12 @@ func newWalk(t *testing.T) *walk {
 		Method: http.MethodPost, URL: w.srv.URL("/order/" + w.order + "/pay"), Token: w.token("buyer", owner, 0, 0),
 	})).PaymentID
 	w.rehearsal = box.Decode[named](t,
-		created(fmt.Sprintf("/admin/voucher/%d/rehearsal", w.voucher), nil)).VoucherID
+		created(fmt.Sprintf("/admin/voucher/%d/rehearsal", w.voucher), nil)).ID
 	return w
 }
 
 // named is what has an id.
-type named struct{ ID, VoucherID int64 }
+type named struct{ ID int64 }
 
 // token returns a token of a role; "" for none. A merchant's and a till's are of a shop, a crowd's of a rehearsal.
 func (w *walk) token(role string, user, shop, rehearsal int64) string {
