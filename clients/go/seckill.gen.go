@@ -2054,7 +2054,7 @@ type Problem struct {
 	// | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
 	// | `ARCHIVED` | 409 | An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore. |
 	// | `SALE_NOT_OVER` | 409 | The voucher's sale runs or is still to come. The voucher can be archived once its endTime has passed; calling the sale off ends it now. |
-	// | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest. |
+	// | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back; or the sale is just being restored in Redis, so that it is not known. The voucher can be archived once each is paid or over. |
 	// | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
 	// | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
 	// | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |
@@ -2177,7 +2177,7 @@ type ProblemSuccess bool
 // | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
 // | `ARCHIVED` | 409 | An archived voucher is not changed and not sold. Restore it first: POST /voucher/:id/restore. |
 // | `SALE_NOT_OVER` | 409 | The voucher's sale runs or is still to come. The voucher can be archived once its endTime has passed; calling the sale off ends it now. |
-// | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest. |
+// | `ORDERS_WAIT` | 409 | Orders of the voucher are queued or unpaid, or a unit is on its way back; or the sale is just being restored in Redis, so that it is not known. The voucher can be archived once each is paid or over. |
 // | `ORDER_FAILED` | 409 | The order was accepted but could not be recorded; data says which and why. Nothing is owed. |
 // | `ORDER_STATE` | 409 | The order is in a state in which this cannot be done; data says which. |
 // | `LIMIT_REACHED` | 409 | The user has as many live orders of this ordinary voucher as its perUser allows; data says how many. Nothing was bought. A cancelled or refunded order does not count. |

@@ -10,9 +10,8 @@ import (
 )
 
 // Why says why something happened to an order: a code, and after a space its data, a time, which Reserved and Extended
-// have. It is
-// stored, and programs read it: a code that exists keeps its meaning. The reasons of failed orders are among the
-// codes.
+// have. It is stored, and programs read it: a code that exists keeps its meaning. The reasons of failed orders are
+// among the codes.
 type Why string
 
 // Why an order's state has changed, or has not.
@@ -92,10 +91,10 @@ var whys = map[Why]words.Text{
 func Whys() map[Why]words.Text { return maps.Clone(whys) }
 
 // ReservedUntil says that a till has reserved the coupon until a time.
-func ReservedUntil(t time.Time) Why { return Reserved + Why(" "+t.UTC().Format(time.RFC3339)) }
+func ReservedUntil(t time.Time) Why { return Reserved + Why(" "+moment.Of(t).String()) }
 
 // ExtendedUntil says that staff have given the coupon another date.
-func ExtendedUntil(t time.Time) Why { return Extended + Why(" "+t.UTC().Format(time.RFC3339)) }
+func ExtendedUntil(t time.Time) Why { return Extended + Why(" "+moment.Of(t).String()) }
 
 // Code returns the code without data.
 func (w Why) Code() Why {
@@ -105,17 +104,9 @@ func (w Why) Code() Why {
 
 // Until returns the time in the data, as the API writes it; "" for none.
 func (w Why) Until() string {
-	until := w.data()
-	if at, err := time.Parse(time.RFC3339, until); err == nil {
-		until = moment.Of(at).String()
-	}
-	return until
-}
-
-func (w Why) data() string {
 	_, data, _ := strings.Cut(string(w), " ")
 	return data
 }
 
 // In returns the words in a language; "" for no code.
-func (w Why) In(l words.Language) string { return whys[w.Code()].In(l, words.Data{"until": w.data()}) }
+func (w Why) In(l words.Language) string { return whys[w.Code()].In(l, words.Data{"until": w.Until()}) }

@@ -143,7 +143,7 @@ var formatTests = behaviour{
 		}
 		live, now, err := r.Live(r.ctx(), []voucher.Voucher{v})
 		r.must(err)
-		equal(t, voucher.StatePaused, live[0].State)
+		equal(t, voucher.Live{State: voucher.StatePaused, Missing: true}, live[0])
 		if time.Since(now).Abs() > time.Minute {
 			t.Errorf("now is %v", now)
 		}

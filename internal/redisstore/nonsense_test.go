@@ -7,7 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // nonsenseTests test what follows when somebody writes into one sale by hand: only that sale stands still, until it is
@@ -31,6 +33,7 @@ var nonsenseTests = behaviour{
 	"reports of another type":     testReportsOfAnotherType,
 	"holders that cannot be read": testUnreadableHolders,
 	"counts of another type":      testCountsOfAnotherType,
+	"durations that are nonsense": testUnreadableDurations,
 }
 
 // replaceByText writes text where a hash belongs.
@@ -167,4 +170,18 @@ func testCountsOfAnotherType(t *testing.T, r *rig) {
 	n, err := r.commands.HGet(r.ctx(), r.keys.outcomes(r.sale), "accepted").Result()
 	r.must(err)
 	equal(t, "3", n)
+}
+
+// testUnreadableDurations: nonsense among the durations takes only them from the sale's view.
+func testUnreadableDurations(t *testing.T, r *rig) {
+	r.open(1, r.hour(5))
+	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}, histogram.Counts{1, 1}))
+	for _, nonsense := range []string{"x", "-5", strings.Repeat("9", 30)} {
+		r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), tookField(histogram.Buckets-1), nonsense).Err())
+		got, err := r.LiveStats(r.ctx(), voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}})
+		r.must(err)
+		if got.View.Stock != 5 || got.Answers["accepted"] != 2 || got.Took != nil {
+			t.Errorf("with %q: %+v", nonsense, got)
+		}
+	}
 }

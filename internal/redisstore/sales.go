@@ -166,11 +166,13 @@ func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 
 // liveIn returns what buyers see of one sale.
 func liveIn(v voucher.Voucher, view order.SaleView) voucher.Live {
-	state := stateOf(view, v.Status)
-	if state == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
-		return voucher.Live{State: v.Sale.OverState(), Stock: v.Sale.Stock}
+	live := voucher.Live{State: stateOf(view, v.Status), Stock: view.Stock}
+	// Epoch 0: Redis does not hold the sale, it was never open there, or its partition has other data.
+	live.Missing = view.Mark.Epoch == 0 || view.Mode == order.SaleRebuilding || view.Mode == order.SaleMissing
+	if live.State == voucher.StatePreparing && !view.Now.Before(v.Sale.End) && !v.Sale.End.IsZero() {
+		live.State, live.Stock = v.Sale.OverState(), v.Sale.Stock
 	}
-	return voucher.Live{State: state, Stock: view.Stock}
+	return live
 }
 
 // stateOf decides what buyers can expect, in the order of the states' constants. The voucher is off the shelf if either

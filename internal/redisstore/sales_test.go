@@ -16,6 +16,7 @@ var salesTests = behaviour{
 	"live":           testLive,
 	"spoilt sales":   testSpoiltSales,
 	"lists":          testLists,
+	"missing sales":  testMissing,
 	"waiting":        testWaiting,
 	"holders":        testHolders,
 	"broken holders": testBrokenHolders,
@@ -75,7 +76,8 @@ func testSpoiltSales(t *testing.T, r *rig) {
 	})
 	r.must(err)
 	equal(t, []voucher.Live{
-		{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StatePreparing},
+		{State: voucher.StatePreparing, Missing: true}, {State: voucher.StateOnSale, Stock: 2},
+		{State: voucher.StatePreparing, Missing: true},
 	}, live)
 }
 
@@ -92,7 +94,8 @@ func testLists(t *testing.T, r *rig) {
 	got, err := r.ListState(r.ctx(), vs, []int64{1, 2})
 	r.must(err)
 	equal(t, []voucher.Live{
-		{State: voucher.StatePreparing}, {State: voucher.StateOnSale, Stock: 2}, {State: voucher.StateEnded, Stock: 9},
+		{State: voucher.StatePreparing, Missing: true}, {State: voucher.StateOnSale, Stock: 2},
+		{State: voucher.StateEnded, Stock: 9, Missing: true},
 	}, got.Live[:3])
 	equal(t, 303, len(got.Live))
 	equal(t, []string{"", ""}, got.Versions)
@@ -135,7 +138,7 @@ func testLive(t *testing.T, r *rig) {
 	live, now, err := r.Live(r.ctx(), []voucher.Voucher{missing, open, off})
 	r.must(err)
 	equal(t, []voucher.Live{
-		{State: voucher.StatePreparing},
+		{State: voucher.StatePreparing, Missing: true},
 		{State: voucher.StateOnSale, Stock: 2},
 		{State: voucher.StateOffShelf, Stock: 2},
 	}, live)
@@ -144,6 +147,31 @@ func testLive(t *testing.T, r *rig) {
 	}
 	if _, _, err := r.Live(r.ctx(), []voucher.Voucher{{ID: 9}}); !errors.Is(err, voucher.ErrNotSeckill) {
 		t.Errorf("a voucher without a sale: %v", err)
+	}
+}
+
+// testMissing: a sale of which Redis lost something says so, although it is shown as ended, with the ledger's stock.
+func testMissing(t *testing.T, r *rig) {
+	v := voucher.Voucher{
+		ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{Stock: 2, End: r.now().Add(-time.Hour)},
+	}
+	for name, write := range map[string]func(){
+		"as it was opened":           func() {},
+		"being rebuilt":              func() { r.must(r.Begin(r.ctx(), r.sale, 2)) },
+		"text":                       func() { r.replaceByText(r.keys.sale(r.sale)) },
+		"buyers that are text":       func() { r.replaceByText(r.keys.buyers(r.sale)) },
+		"deleted":                    func() { r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err()) },
+		"an epoch that is no number": func() { r.set(fieldEpoch, "nan") },
+		"of a later version":         func() { r.set(fieldMode, "another") },
+	} {
+		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())
+		r.open(1, r.hour(2))
+		write()
+		live, _, err := r.Live(r.ctx(), []voucher.Voucher{v})
+		r.must(err)
+		if want := name != "as it was opened"; live[0].Missing != want || live[0].Stock != 2 {
+			t.Errorf("%s: %+v, missing should be %v", name, live[0], want)
+		}
 	}
 }
 

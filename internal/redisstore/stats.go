@@ -72,7 +72,7 @@ func tookField(bucket int) string { return "took_" + strconv.Itoa(bucket) }
 
 // countsOf reads the counts of answers, and of how long they took. It skips unknown ones.
 func countsOf(fields map[string]string) (order.Counts, histogram.Counts, error) {
-	counts, took := order.Counts{}, make(histogram.Counts, histogram.Buckets)
+	counts := order.Counts{}
 	for _, answer := range order.Answers() {
 		n, has, err := countIn(fields, string(answer))
 		if err != nil {
@@ -82,13 +82,22 @@ func countsOf(fields map[string]string) (order.Counts, histogram.Counts, error) 
 			counts[answer] = n
 		}
 	}
+	return counts, tookOf(fields), nil
+}
+
+// tookOf reads how long answers took: nothing if one of the counts is nonsense, as a part would say something wrong.
+func tookOf(fields map[string]string) histogram.Counts {
+	took := make(histogram.Counts, histogram.Buckets)
 	for bucket := range took {
 		var err error
 		if took[bucket], _, err = countIn(fields, tookField(bucket)); err != nil {
-			return nil, nil, err
+			return nil
 		}
 	}
-	return counts, took, nil
+	if !took.Valid() {
+		return nil
+	}
+	return took
 }
 
 func countIn(fields map[string]string, name string) (n int64, has bool, err error) {

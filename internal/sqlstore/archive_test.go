@@ -124,6 +124,28 @@ func TestArchiveWaitsForOrders(t *testing.T) {
 	})
 }
 
+// Archiving reads few of a sale's orders, as it holds the sale meanwhile. (SQLite reads by the index that it is given.)
+func TestArchiveReadsFewOrders(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v, other := l.Seckill(t, 2000), l.Seckill(t, 5)
+		for user := int64(1); user <= 2000; user += 500 {
+			l.Record(t, ledgertest.Claims(v, user, 500))
+		}
+		l.Exec(t, "UPDATE tb_voucher_order SET status = ?, pay_time = create_time WHERE voucher_id = ?", order.Paid, v)
+		l.NewOrders(t, other, 1)
+		read := func() int { return 0 }
+		if l.Dialect != "sqlite" {
+			read = l.entriesRead(t, "")
+		}
+		if _, err := l.archives(t, v, true); err != nil {
+			t.Fatal(err)
+		}
+		if entries := read(); entries > 100 {
+			t.Errorf("%d index entries and rows were read", entries)
+		}
+	})
+}
+
 // Neither stock nor a call-off changes an archived voucher, and nobody buys it. What was asked for before is answered.
 func TestArchivedIsNotSold(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -123,7 +123,9 @@ func (c *change) archivable(v voucher.Voucher) error {
 	}
 	waits := v.Sale != nil && v.Sale.Accepted > 0
 	for _, undecided := range []*gorm.DB{
-		c.tx.Model(&orderRow{}).Where("voucher_id = ? AND status = ?", v.ID, order.Unpaid),
+		// By its sale it might read all the orders of that, while it holds the sale.
+		c.tx.Table(c.store.usingIndex("tb_voucher_order", "idx_order_due")).
+			Where("voucher_id = ? AND status = ?", v.ID, order.Unpaid),
 		c.tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", v.ID, operationPending),
 	} {
 		var found []int64

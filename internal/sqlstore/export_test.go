@@ -7,8 +7,8 @@ import (
 	"seckill/internal/order"
 )
 
-// TitlesPerSearch is how many vouchers' titles one search compares.
-const TitlesPerSearch = titlesPerSearch
+// VouchersPerSearch is how many vouchers one search compares.
+const VouchersPerSearch = vouchersPerSearch
 
 // Setting asks a connection of the store's pool for one value.
 func Setting(ctx context.Context, s *Store, expression string) (value string, err error) {

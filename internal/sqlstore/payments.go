@@ -289,11 +289,7 @@ func (s *Store) behind(query *gorm.DB, side string, p order.Payment) *gorm.DB {
 func (s *Store) selected(ctx context.Context, f order.PaymentFilter) (query *gorm.DB, some bool, err error) {
 	query = s.db.Read(ctx)
 	if index := indexFor(f); index != "" {
-		hint := "tb_payment FORCE INDEX (%s)"
-		if s.db.Dialect() == sqlkit.SQLite {
-			hint = "tb_payment INDEXED BY %s"
-		}
-		query = query.Table(fmt.Sprintf(hint, index))
+		query = query.Table(s.usingIndex("tb_payment", index))
 	}
 	if f.Name != "" {
 		numbers, err := s.paymentsNamed(ctx, f.Name)

@@ -59,25 +59,55 @@ func TestSearchByTitle(t *testing.T) {
 	})
 }
 
-// A page of a search ends after so many titles, and the following one goes on there.
-func TestSearchByTitleIsBounded(t *testing.T) {
+// A page of a search ends after so many vouchers, and the following one goes on there.
+func TestSearchIsBounded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		wanted := l.titled(t, 1, "wanted")[0]
 		l.titled(t, 1, "other")
-		for n := 1; n < sqlstore.TitlesPerSearch; n *= 2 {
+		for n := 1; n < sqlstore.VouchersPerSearch; n *= 2 {
 			l.Exec(t, "INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, "+
 				"status, version, create_time, update_time) SELECT shop_id, title, pay_value, actual_value, type, "+
 				"status, version, create_time, update_time FROM tb_voucher WHERE title = 'other'")
 		}
-		q := voucher.Search{Title: "wanted", Before: math.MaxInt64, Limit: 10}
-		vs, next, err := l.Vouchers(t.Context(), q)
-		if err != nil || len(vs) != 0 || next == 0 {
-			t.Fatalf("the first page: %+v, next %d, %v; want none, and where to go on", vs, next, err)
+		expect := func(q voucher.Search) {
+			t.Helper()
+			q.Before, q.Limit = math.MaxInt64, 10
+			vs, next, err := l.Vouchers(t.Context(), q)
+			if err != nil || len(vs) != 0 || next == 0 {
+				t.Fatalf("the first page: %+v, next %d, %v; want none, and where to go on", vs, next, err)
+			}
+			q.Before = next
+			vs, next, err = l.Vouchers(t.Context(), q)
+			if err != nil || len(vs) != 1 || vs[0].ID != wanted || next != 0 {
+				t.Errorf("the second page: %+v, next %d, %v; want %d, and no more", vs, next, err, wanted)
+			}
 		}
-		q.Before = next
-		vs, next, err = l.Vouchers(t.Context(), q)
-		if err != nil || len(vs) != 1 || vs[0].ID != wanted || next != 0 {
-			t.Errorf("the second page: %+v, next %d, %v; want %d, and no more", vs, next, err, wanted)
+		expect(voucher.Search{Title: "wanted", Archived: voucher.WithArchived})
+		if _, err := l.archives(t, wanted, true); err != nil {
+			t.Fatal(err)
+		}
+		expect(voucher.Search{Archived: voucher.OnlyArchived})
+		l.Exec(t, "UPDATE tb_voucher SET archived = CASE WHEN id = ? THEN NULL ELSE update_time END", wanted)
+		expect(voucher.Search{ShopID: 1})
+	})
+}
+
+// The public's list reads no archived voucher, however many a shop has.
+func TestListIsLinear(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		shown := l.titled(t, 1, "a", "b", "c")
+		for range 10 {
+			l.Exec(t, "INSERT INTO tb_voucher (shop_id, title, pay_value, actual_value, type, "+
+				"status, version, create_time, update_time, archived) SELECT shop_id, title, pay_value, "+
+				"actual_value, type, status, version, create_time, update_time, update_time FROM tb_voucher")
+		}
+		read := l.entriesRead(t, "idx_voucher_shop (shop_id=? AND status=? AND archived=?")
+		vs, total, err := l.VouchersOfShop(t.Context(), 1, math.MaxInt64, 2)
+		if diff := cmp.Diff([]int64{shown[2], shown[1]}, idsOf(vs)); err != nil || diff != "" || total != 3 {
+			t.Errorf("%d in all, %v (-want +got):\n%s", total, err, diff)
+		}
+		if entries := read(); entries > 40 {
+			t.Errorf("%d index entries were read", entries)
 		}
 	})
 }

@@ -56,3 +56,11 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // Close closes all connections. Transactions that are still open are rolled back.
 func (s *Store) Close() error { return s.db.Close() }
+
+// usingIndex names a table in a query that is to be read by the index.
+func (s *Store) usingIndex(table, index string) string {
+	if s.db.Dialect() == sqlkit.SQLite {
+		return table + " INDEXED BY " + index
+	}
+	return table + " FORCE INDEX (" + index + ")"
+}

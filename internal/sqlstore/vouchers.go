@@ -205,12 +205,12 @@ func (s *Store) VoucherIDs(
 	return ids, slices.Collect(maps.Keys(of)), hidden, nil
 }
 
-// titlesPerSearch is how many vouchers' titles one search compares: no index finds a part of a title, so the rows are
-// read.
-const titlesPerSearch = 10_000
+// vouchersPerSearch is how many vouchers one search compares: no index finds a part of a title, nor the archived ones
+// by their ids, so the rows are read.
+const vouchersPerSearch = 10_000
 
-// Vouchers implements voucher.Ledger. A search by title ends after titlesPerSearch vouchers; next says where the
-// following one goes on, so that its pages may be short, or empty.
+// Vouchers implements voucher.Ledger. A search by title, or for archived or other ones only, ends after
+// vouchersPerSearch vouchers; next says where the following one goes on, so that its pages may be short, or empty.
 func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
 	const what = "listing vouchers"
 	// One more shows whether a page follows.
@@ -222,12 +222,15 @@ func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Vo
 		query = query.Where("v.archived IS NOT NULL")
 	case voucher.WithArchived:
 	}
-	if q.Title != "" {
+	if q.Title != "" || q.Archived != voucher.WithArchived {
 		if next, err = s.lowestOf(ctx, q); err != nil {
 			return nil, 0, sqlkit.ReadError(what, err)
 		}
+		query = query.Where("v.id >= ?", next)
+	}
+	if q.Title != "" {
 		part := likePart(q.Title)
-		query = query.Where("v.id >= ?", next).Where("(v.title LIKE ? ESCAPE '!' OR LOWER(v.title) LIKE ? ESCAPE '!')",
+		query = query.Where("(v.title LIKE ? ESCAPE '!' OR LOWER(v.title) LIKE ? ESCAPE '!')",
 			part, strings.ToLower(part))
 	}
 	if vs, err = scanVouchers(query); err != nil {
@@ -245,11 +248,11 @@ func likePart(s string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(s) + "%"
 }
 
-// lowestOf returns the lowest id that a search by title compares; 0 when fewer than titlesPerSearch vouchers are left.
+// lowestOf returns the lowest id that a search compares; 0 when fewer than vouchersPerSearch vouchers are left.
 func (s *Store) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
 	var ids []int64
 	err := ofShop(s.db.Read(ctx).Table("tb_voucher v"), q.ShopID).Where("v.id < ?", q.Before).
-		Order("v.id DESC").Offset(titlesPerSearch-1).Limit(1).Pluck("v.id", &ids).Error
+		Order("v.id DESC").Offset(vouchersPerSearch-1).Limit(1).Pluck("v.id", &ids).Error
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}

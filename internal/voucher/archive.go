@@ -32,8 +32,10 @@ func (s *Service) SetArchived(ctx context.Context, by Author, id int64, archived
 }
 
 // archive returns what archives the voucher in its transaction. It asks Redis before that: by its clock the sale is
-// over, so that what is left there only comes nearer to what the ledger has left, until every accepted order is
-// recorded. A window that was moved meanwhile makes another sale of it.
+// over, so that nothing is bought any more. What the ledger has left is then lowered by recorded orders alone, as long
+// as nobody has another operation written. So if it was the same before Redis was asked and is the same afterwards,
+// what is missing in Redis at that time are the orders that wait. A window that was moved meanwhile makes another sale
+// of it; what is retired meanwhile has no such orders.
 func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error, error) {
 	before, err := s.ledger.Voucher(ctx, id)
 	if err != nil {
@@ -56,10 +58,21 @@ func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error
 			return nil
 		case v.Sale != nil && !v.Sale.End.Equal(before.Sale.End):
 			return ErrSaleNotOver
-		case inRedis != nil && (inRedis.Stale || inRedis.Stock != v.Sale.Stock):
+		case inRedis != nil && !v.Sale.Retired && !inRedis.holdsAllOf(*before.Sale, *v.Sale):
 			return ErrOrdersWait
 		}
 		v.Archived = instant(s.now())
 		return nil
 	}, nil
+}
+
+// holdsAllOf reports whether no order of a sale that is over waited in Redis, which was asked between two readings of
+// the ledger.
+func (inRedis *Live) holdsAllOf(before, after Sale) bool {
+	switch {
+	case inRedis.Missing, inRedis.Stock != after.Stock:
+		return false
+	default:
+		return before.Stock == after.Stock && before.LastOperation == after.LastOperation
+	}
 }

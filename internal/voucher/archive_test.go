@@ -31,8 +31,9 @@ func TestArchive(t *testing.T) {
 		"off the shelf, its sale would run": {
 			func(f *fakeChanges) { f.voucher.Sale, f.voucher.Status = selling().Sale, OffShelf }, ErrSaleNotOver,
 		},
-		"an order is queued": {func(f *fakeChanges) { f.units-- }, ErrOrdersWait},
-		"Redis is away":      {func(f *fakeChanges) { f.away = true }, errAway},
+		"an order is queued":  {func(f *fakeChanges) { f.units-- }, ErrOrdersWait},
+		"Redis lost its sale": {func(f *fakeChanges) { f.missing = true }, ErrOrdersWait},
+		"Redis is away":       {func(f *fakeChanges) { f.away = true }, errAway},
 		"its sale has left Redis": {
 			func(f *fakeChanges) { f.away, f.voucher.Sale.Retired = true, true }, nil,
 		},
@@ -79,20 +80,37 @@ func TestArchiveTwice(t *testing.T) {
 	}
 }
 
-// A sale that is given another window after Redis was asked is not over.
-func TestArchiveMeetsAnotherWindow(t *testing.T) {
+// What changes in the ledger after Redis was asked keeps a voucher from being archived, unless the sale was retired:
+// then no order of it waits.
+func TestArchiveMeetsAnother(t *testing.T) {
 	t.Parallel()
-	f, s := archiving(nil)
-	alter, err := s.archive(t.Context(), f.voucher.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v := f.voucher
-	moved := *v.Sale
-	moved.End = now.Add(time.Hour)
-	v.Sale = &moved
-	if err := alter(&v); !errors.Is(err, ErrSaleNotOver) || v.IsArchived() {
-		t.Errorf("archived %v, %v", v.Archived, err)
+	for name, tc := range map[string]struct {
+		left   int64 // in Redis
+		change func(*Sale)
+		want   error
+	}{
+		"window":                   {5, func(s *Sale) { s.End = now.Add(time.Hour) }, ErrSaleNotOver},
+		"operation that takes one": {4, func(s *Sale) { s.Stock, s.LastOperation = 4, 1 }, ErrOrdersWait},
+		"operation":                {5, func(s *Sale) { s.LastOperation = 1 }, ErrOrdersWait},
+		// It may be a change of stock that Redis had not decided about when it was asked.
+		"stock":      {4, func(s *Sale) { s.Stock = 4 }, ErrOrdersWait},
+		"retirement": {4, func(s *Sale) { s.Stock, s.Retired = 4, true }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f, s := archiving(func(f *fakeChanges) { f.units = tc.left })
+			alter, err := s.archive(t.Context(), f.voucher.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := f.voucher
+			changed := *v.Sale
+			tc.change(&changed)
+			v.Sale = &changed
+			if err := alter(&v); !errors.Is(err, tc.want) || v.IsArchived() != (tc.want == nil) {
+				t.Errorf("archived %v, %v, want %v", v.Archived, err, tc.want)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ type fakeChanges struct {
 	fails   error // of the ledger's next call
 	away    bool  // whether Redis is away
 	units   int64 // left in Redis
+	missing bool  // whether Redis does not hold the sale
 	voids   int   // how many changes that take units a rebuild voids
 	keys    map[string]*StockChange
 	by      Author
@@ -116,7 +117,7 @@ func (f *fakeChanges) Live(context.Context, []Voucher) ([]Live, time.Time, error
 	if f.away {
 		return nil, time.Time{}, errAway
 	}
-	return []Live{{State: StateOnSale, Stock: f.units}}, now, nil
+	return []Live{{State: StateOnSale, Stock: f.units, Missing: f.missing}}, now, nil
 }
 
 func (f *fakeChanges) Open(context.Context, int64) error { return nil }

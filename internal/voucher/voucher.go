@@ -145,6 +145,8 @@ type Live struct {
 	State SaleState
 	Stock int64 // units left to sell
 	Stale bool  // Redis did not answer just now; shown to admins
+	// Missing: Redis does not hold the sale, or it is being rebuilt. Orders may wait that Stock does not count.
+	Missing bool
 }
 
 // Shown is a voucher as it is shown: the ledger's texts and price, and the live state of its sale.

@@ -18,11 +18,22 @@ func inArchiving() []mutant.Mutant {
 				To: "if before.Sale.Ended(now.AddDate(-99, 0, 0)) {",
 			}),
 		packageMutant("a voucher is archived whose sale was given another window", vouchers,
-			"TestArchiveMeetsAnotherWindow$", "archived", mutant.Change{
+			"TestArchiveMeetsAnother$", "archived", mutant.Change{
 				File: archive, From: "!v.Sale.End.Equal(before.Sale.End)", To: "v.Sale.End.Before(before.Sale.End)",
 			}),
 		packageMutant("a voucher is archived while an order is queued", vouchers, "TestArchive$", "want orders are not",
-			mutant.Change{File: archive, From: "inRedis.Stock != v.Sale.Stock", To: "inRedis.Stock > v.Sale.Stock"}),
+			mutant.Change{File: archive, From: "inRedis.Stock != after.Stock", To: "inRedis.Stock > after.Stock"}),
+		packageMutant("a voucher is archived whose sale Redis has lost", vouchers, "TestArchive$", "want orders are not",
+			mutant.Change{File: archive, From: "case inRedis.Missing, ", To: "case "}),
+		packageMutant("a voucher is archived though a unit is taken meanwhile", vouchers, "TestArchiveMeetsAnother$",
+			"want orders are not", mutant.Change{
+				File: archive, From: "before.Stock == after.Stock &&", To: "before.Stock >= after.Stock &&",
+			}),
+		packageMutant("a lost sale passes for one that has ended", "./internal/redisstore", "Test.*/missing_sales",
+			"missing should be", mutant.Change{
+				File: "internal/redisstore/sales.go", From: "live.Missing = view.Mark.Epoch == 0 ||",
+				To: "live.Missing = false &&",
+			}),
 		packageMutant("a voucher is archived while an order is unpaid", ledger, "TestArchiveWaitsForOrders$",
 			"an unpaid order:", mutant.Change{
 				File: changes, From: `status = ?", v.ID, order.Unpaid)`, To: `status = ?", v.ID, -1)`,

@@ -72,8 +72,7 @@ func inPayments() []mutant.Mutant {
 		}),
 		packageMutant("a page of payments reads the ones before it", "./internal/sqlstore",
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
-				File: store + "payments.go", From: `hint := "tb_payment FORCE INDEX (%s)"`,
-				To: `hint := "tb_payment IGNORE INDEX (%s)"`,
+				File: store + "store.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
 			}),
 		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
 			"another shop", mutant.Change{

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS tb_voucher (
     visible_from DATETIME(3)   NULL COMMENT 'before then for admins only; NULL: always visible',
     archived     DATETIME(3)   NULL COMMENT 'when it was archived; NULL: it is not',
     PRIMARY KEY (id),
-    KEY idx_voucher_shop (shop_id, status),
+    KEY idx_voucher_shop (shop_id, status, archived),
     -- Which ids are still hidden is asked several times a second while somebody tries ids.
     KEY idx_voucher_visible (visible_from),
     CONSTRAINT ck_voucher_value CHECK (pay_value >= 0 AND actual_value >= 0),

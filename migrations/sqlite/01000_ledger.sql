@@ -35,7 +35,7 @@ CREATE TABLE tb_voucher (
     CONSTRAINT ck_voucher_type CHECK (type IN (0, 1)),
     CONSTRAINT ck_voucher_status CHECK (status IN (1, 2, 3))
 );
-CREATE INDEX idx_voucher_shop ON tb_voucher (shop_id, status);
+CREATE INDEX idx_voucher_shop ON tb_voucher (shop_id, status, archived);
 CREATE INDEX idx_voucher_visible ON tb_voucher (visible_from);
 
 CREATE TABLE tb_seckill_voucher (

@@ -126,7 +126,7 @@ func TestExtend(t *testing.T) {
 		if _, err := l.Extend(t.Context(), actOn(ever, "z"), day); !errors.Is(err, redemption.ErrNotLater) {
 			t.Errorf("one without a date: %v", err)
 		}
-		want := "\nlapsed by lapser: NOT_REDEEMED_IN_TIME\npaid by admin 7: EXTENDED 2026-06-02T21:00:00Z"
+		want := "\nlapsed by lapser: NOT_REDEEMED_IN_TIME\npaid by admin 7: EXTENDED 2026-06-02T21:00:00.123Z"
 		if got := l.ReadHistory(t, cs[1].OrderID); !strings.HasSuffix(got, want) {
 			t.Errorf("history\n%s", got)
 		}

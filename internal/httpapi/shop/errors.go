@@ -110,8 +110,8 @@ var coreRules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.Is(voucher.ErrOrdersWait), Failure: httpkit.Failure{
 		Code: "ORDERS_WAIT", Status: http.StatusConflict, Title: "Orders are not decided yet",
-		Detail: "Orders of the voucher are queued or unpaid, or a unit is on its way back. The voucher can be " +
-			"archived once each is paid or over: the voucher's payWithinSeconds after the last purchase at the latest.",
+		Detail: "Orders of the voucher are queued or unpaid, or a unit is on its way back; or the sale is just being " +
+			"restored in Redis, so that it is not known. The voucher can be archived once each is paid or over.",
 		English: "Orders are not decided yet: queued, or still to be paid. Archive it once they are.",
 		Chinese: "仍有订单排队中或待支付，处理完后才能归档",
 	}},

@@ -97,7 +97,7 @@ export const TEXTS = {
   window: { en: 'When', zh: '活动时间' },
   always: { en: 'at any time', zh: '长期' },
   'vouchers.no.match': { en: 'No voucher matches.', zh: '没有符合条件的优惠券。' },
-  'vouchers.no.match.yet': { en: 'None so far: a search looks at 10,000 titles at a time, newest first. Show older ones to search on.', zh: '尚未找到：每次查询从最新的开始比对 10,000 个标题，可继续查找更早的。' },
+  'vouchers.no.match.yet': { en: 'None so far: a search looks at 10,000 vouchers at a time, newest first. Show older ones to search on.', zh: '尚未找到：每次查询从最新的开始比对 10,000 张优惠券，可继续查找更早的。' },
   'vouchers.none': { en: 'There are no vouchers yet.', zh: '暂无优惠券。' },
   'state.on_sale': { en: 'On sale', zh: '抢购中' },
   'state.unknown': { en: 'Unknown', zh: '状态未知' },
