@@ -432,8 +432,17 @@ func TestConsoleCopy(t *testing.T) {
 	}
 }
 
-// TestConsoleTemplates saves a new voucher as a template and starts another one from it, with a future window. An
-// ordinary voucher gets a limit. The template is deleted in the form, which keeps what is in it.
+// chooseTemplate returns a script that chooses the nth template in the form of a voucher, 0 for none.
+func chooseTemplate(n int) string {
+	return fmt.Sprintf(`(() => {
+  const from = document.querySelector('#f-from');
+  from.value = from.options[%d].value;
+  return from.dispatchEvent(new Event('change', { bubbles: true })); })()`, n)
+}
+
+// TestConsoleTemplates saves a new voucher as a template and starts another one from it, with a future window; another
+// choice asks before what was typed is lost. An ordinary voucher gets a limit. The template is deleted in the form,
+// which says so and keeps what is in it.
 func TestConsoleTemplates(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -450,14 +459,24 @@ func TestConsoleTemplates(t *testing.T) {
 	w.click("[data-act=create]")
 	w.sees("#f-from", "Friday evening")
 	w.accessible()
-	evaluate[bool](w, `(() => {
-  const from = document.querySelector('#f-from');
-  from.value = from.options[1].value;
-  return from.dispatchEvent(new Event('change', { bubbles: true })); })()`)
+	evaluate[bool](w, chooseTemplate(1))
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten' && " +
 		"document.querySelector('#f-stock').value === '40'")
 	w.until("new Date(document.querySelector('#f-beginTime').value + 'T' + " +
 		"document.getElementsByName('beginTime.clock')[0].value) > Date.now()")
+	w.replaces("#f-title", "Noodles for six")
+	evaluate[bool](w, chooseTemplate(0))
+	w.sees("dialog", "Discard what you typed?")
+	w.accessible()
+	w.keys(kb.Escape)
+	w.until("document.querySelectorAll('dialog').length === 1")
+	w.until("document.querySelector('#f-from').selectedIndex === 1 && " +
+		"document.querySelector('#f-title').value === 'Noodles for six'")
+	evaluate[bool](w, chooseTemplate(0))
+	w.click("dialog [data-act=yes]")
+	w.until("document.querySelectorAll('dialog').length === 1 && document.querySelector('#f-title').value === ''")
+	evaluate[bool](w, chooseTemplate(1))
+	w.until("document.querySelector('#f-title').value === 'Noodles for ten'")
 	w.click("[data-act=delete-template]")
 	w.sees("dialog + dialog #template-title", "Delete the template “Friday evening”?")
 	w.accessible()
@@ -465,6 +484,9 @@ func TestConsoleTemplates(t *testing.T) {
 	w.click("dialog + dialog [data-act=yes]")
 	w.seesNo("dialog + dialog")
 	w.seesNo("#f-from")
+	w.sees("dialog [data-said]", "The template “Friday evening” is deleted.")
+	w.accessible()
+	w.picture("console-template-deleted-desktop", false)
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten'")
 	var templates []any
 	if s.must(http.MethodGet, "/admin/template", admin, nil, &templates); len(templates) != 0 {

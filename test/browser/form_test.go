@@ -244,3 +244,83 @@ func TestFormShowsEveryProblem(t *testing.T) {
 	w.until("document.activeElement.getAttribute('aria-invalid') === 'true' && " +
 		"document.activeElement.checkVisibility()")
 }
+
+// TestFormKeepsWhatIsHidden checks that what was typed into fields that a choice hides is there when they are shown
+// again, that a limit of a flash sale is none of an ordinary voucher, and that the page says that a template was not
+// saved until that is clicked away.
+func TestFormKeepsWhatIsHidden(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	d := s.asAdmin(phone().inDark())
+	d.script += `
+window.fetch = ((ask) => async (path, options) => {
+  if (options?.method !== 'POST' || !String(path).endsWith('/admin/template')) return ask(path, options);
+  const answer = { success: false, code: 'CONFLICT', errorMsg: 'There is no room.' };
+  return new Response(JSON.stringify(answer), { status: 409 });
+})(window.fetch);`
+	w := open(t, s.url("/admin#/vouchers"), d)
+	w.click("[data-act=create]")
+	for field, value := range map[string]string{"title": "Tea", "payValue": "10", "actualValue": "20", "stock": "7"} {
+		w.sets("#f-"+field, value)
+	}
+	w.unfold()
+	const requests = "guards.limits.perUser.requests"
+	field := func(name, want string) {
+		t.Helper()
+		w.until(fmt.Sprintf("document.getElementsByName('%s')[0]?.value === '%s'", name, want))
+	}
+	w.click(`[name="guards.limits"]`)
+	w.until("document.getElementsByName('" + requests + "')[0]?.value > 0")
+	w.types(requests, "5")
+	w.click(`[name="guards.limits"]`)
+	w.until("!document.getElementsByName('" + requests + "')[0]")
+	w.click(`[name="guards.limits"]`)
+	field(requests, "5")
+	w.click(".kinds label:nth-of-type(2) input")
+	field("perUser", "")
+	w.until("!document.querySelector('#f-stock')")
+	w.click(".kinds label:nth-of-type(1) input")
+	field("stock", "7")
+	field("perUser", "1")
+	field(requests, "5")
+	w.unfold()
+	w.click(`[name="guards.limits"]`)
+	w.until("!document.getElementsByName('" + requests + "')[0]")
+	w.enter("#f-crowd", "900")
+	w.click("[data-act=propose]")
+	w.sees("[data-guard=limits] .field-hint", "from a user")
+	w.until("[...document.querySelectorAll('.guards [role=status]')].some(p => p.innerText.includes('900'))")
+	w.click(`[name="guards.limits"]`)
+	w.until("document.getElementsByName('" + requests + "')[0]?.value > 5") // the proposal is of all guards
+	w.click(`[name="guards.limits"]`)
+
+	w.enter("#f-template", "Tea time")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees("#notice .notice.warn", "not saved as the template “Tea time”: There is no room.")
+	w.accessible()
+	w.picture("console-template-unsaved-phone", false)
+	w.click("#notice .notice")
+	w.seesNo("#notice .notice")
+}
+
+// TestFormSaysThatEndsFollows checks that the form of a sale to come says that Ends moves with Begins, at both fields
+// of the moment, and that of one which has begun does not.
+func TestFormSaysThatEndsFollows(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	coming := s.offer("Tonight", 10, time.Now().Add(time.Hour), time.Now().Add(2*time.Hour), "not_started")
+	begun := s.onSale("Now", 10)
+	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", coming)), s.asAdmin(desktop()))
+	w.sees("[role=timer][aria-label]", "")
+	w.acts("edit")
+	w.sees("#f-endTime-hint", "It moves along")
+	w.until("['#f-endTime', '[name=\"endTime.clock\"]'].every((field) => " +
+		"document.querySelector(field).getAttribute('aria-describedby') === 'f-endTime-hint')")
+	w.accessible()
+	w.escapes()
+	w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", begun)))
+	w.acts("edit")
+	w.until("document.querySelector('#f-title')?.value === 'Now'")
+	w.seesNo("#f-endTime-hint")
+}

@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 )
@@ -187,5 +188,35 @@ func TestBuyerWithoutAnOrder(t *testing.T) {
 		w.visit(s.url(fmt.Sprintf("/admin#/orders?userId=%d&status=paid", int64(refused))))
 		w.sees(".note", says.other)
 		w.seesNo("[data-no-order]")
+	}
+}
+
+// TestConsoleNoOrderUnanswered checks that what is not known of sales is not said: neither that none ran while the
+// service does not answer, nor that an ordinary voucher has refused no request.
+func TestConsoleNoOrderUnanswered(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	var voucher struct{ ID int64 }
+	s.must(http.MethodPost, "/voucher", admin,
+		map[string]any{"shopId": 1, "title": "Any day", "payValue": 1000, "actualValue": 2000}, &voucher)
+	for language, says := range map[string][2]string{
+		"": {"does not answer", "No sale ran"}, "zh-CN": {"服务无响应", "最近一天没有活动"},
+	} {
+		d := s.asAdmin(desktop().in(language))
+		d.script += `
+window.fetch = ((ask) => async (path, options) => {
+  if (String(path).startsWith('/admin/sale?')) throw new TypeError('no answer');
+  return ask(path, options);
+})(window.fetch);`
+		w := open(t, s.url("/admin#/orders?userId=77"), d)
+		w.sees("[data-no-order] [role=alert]", says[0])
+		w.accessible()
+		w.picture("console-no-order-unanswered-desktop"+language, false)
+		if text := w.text(); strings.Contains(text, says[1]) {
+			t.Errorf("without an answer the page says %q", says[1])
+		}
+		w.visit(s.url(fmt.Sprintf("/admin#/orders?userId=77&voucherId=%d", voucher.ID)))
+		w.sees("[data-no-order] [data-act=report]", "")
+		w.until("document.querySelectorAll('[data-no-order] p').length === 2") // what is known of all, and the report
 	}
 }

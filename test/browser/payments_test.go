@@ -76,12 +76,17 @@ func TestConsoleStuckRefunds(t *testing.T) {
 	for _, tt := range []struct {
 		device                                          device
 		stuck, why, hand, missing, closed, waits, trail string
+		asked, done, ofStuck, ofClosed                  string
 	}{
 		{
 			desktop(), "refund stuck", "refuses for good", "refuses for good: 3", "missing", "refund closed",
 			"does not go back by itself", "Stuck refund closed",
+			"The provider is being asked.", "The refund is closed.", "stuck refunds: ¥", "closed refunds: ¥20.26",
 		},
-		{small, "退款受阻", "最终拒绝", "最终拒绝的退款：", "必填", "退款已关闭", "不会自动退回", "关闭退款"},
+		{
+			small, "退款受阻", "最终拒绝", "最终拒绝的退款：", "必填", "退款已关闭", "不会自动退回", "关闭退款",
+			"正在请求渠道。", "退款已关闭。", "退款受阻：¥", "退款已关闭：¥",
+		},
 	} {
 		d := tt.device
 		var orders, payments []string
@@ -90,7 +95,7 @@ func TestConsoleStuckRefunds(t *testing.T) {
 			id := s.paid(voucher, user)
 			s.must(http.MethodPost, "/order/"+id+"/refund", user, nil, nil)
 			var o struct {
-				Payments []struct{ PaymentID, State string }
+				Payments []struct{ ID, State string }
 			}
 			box.Eventually(t, "the refund getting stuck", func() error {
 				if s.must(http.MethodGet, "/admin/order/"+id, admin, nil, &o); o.Payments[0].State != "stuck" {
@@ -98,11 +103,13 @@ func TestConsoleStuckRefunds(t *testing.T) {
 				}
 				return nil
 			})
-			orders, payments = append(orders, id), append(payments, o.Payments[0].PaymentID)
+			orders, payments = append(orders, id), append(payments, o.Payments[0].ID)
 		}
 		w := open(t, s.url("/admin"), s.asAdmin(d))
 		w.sees("[data-hand=stuck]", tt.hand)
 		w.picture("console-start-stuck-"+d.name+d.language, false)
+		w.until("(a => a.ariaLabel.startsWith(a.innerText) && a.ariaLabel.includes(" + quoted(tt.hand) + "))" +
+			"(document.querySelector('[data-hand=stuck] a'))")
 		w.click("[data-hand=stuck] a")
 		at := func(i int) string { return fmt.Sprintf("[data-payment=%s]", payments[i]) }
 		w.sees(at(0)+" .tag", tt.stuck)
@@ -115,6 +122,7 @@ func TestConsoleStuckRefunds(t *testing.T) {
 		w.enter("dialog [name=why]", "they say that it works now")
 		w.click("dialog [data-act=yes]")
 		w.seesNo("dialog")
+		w.sees("#notice .notice", tt.asked)
 		w.click(at(1) + " [data-act=stuck-close]")
 		w.accessible()
 		w.picture("console-payment-close-"+d.name+d.language, false)
@@ -132,8 +140,15 @@ func TestConsoleStuckRefunds(t *testing.T) {
 		w.click("dialog [data-act=stuck-close]")
 		w.enter("dialog [name=why]", "written off")
 		w.click("dialog [data-act=yes]")
+		w.sees("dialog [data-said]", tt.done)
 		w.seesNo("dialog [data-stuck]")
+		w.accessible()
+		w.picture("console-order-closed-"+d.name+d.language, false)
 		s.awaitOrder(orders[2], "refunded")
+		w.visit(s.url(fmt.Sprintf("/admin#/report/%d", voucher)))
+		w.sees("[data-tile=revenue]", tt.ofClosed)
+		w.sees("[data-tile=revenue]", tt.ofStuck)
+		w.picture("console-report-stuck-"+d.name+d.language, false)
 		w.visit(s.url("/admin#/audit"))
 		w.sees("main table", tt.trail)
 	}

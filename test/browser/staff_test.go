@@ -24,9 +24,15 @@ func (w *window) staffAct(act, why string) {
 func TestConsoleStaff(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	for language, says := range map[string]struct{ later, paid, refund, why, missing, suffix string }{
-		"en-GB": {"later than the coupon", "Paid", "Refunded", "the shop was closed", "missing", ""},
-		"zh-CN": {"晚于现有有效期", "已支付", "已退款", "店铺停业", "必填", "-zh"},
+	for language, says := range map[string]struct {
+		later, paid, refund, why, missing string
+		extended, refunded, suffix        string
+	}{
+		"en-GB": {
+			"later than the coupon", "Paid", "Refunded", "the shop was closed", "missing", "The coupon is extended.",
+			"The order is refunded.", "",
+		},
+		"zh-CN": {"晚于现有有效期", "已支付", "已退款", "店铺停业", "必填", "有效期已延长。", "订单已退款。", "-zh"},
 	} {
 		id, code := s.coupon("Noodles for two " + language)
 		w := open(t, s.url("/admin#/orders?orderId="+id), s.asAdmin(desktop().in(language)))
@@ -48,6 +54,10 @@ func TestConsoleStaff(t *testing.T) {
 			later.Format("2006-01-02T15:04:05")))
 		w.click("dialog [data-act=yes]")
 		w.sees("dialog .figures", fmt.Sprint(later.Year()))
+		w.sees("dialog [data-said]", says.extended)
+		w.sees("dialog:modal", fmt.Sprint(later.Year()))
+		w.accessible()
+		w.picture("console-extended-desktop"+says.suffix, false)
 
 		till := open(t, s.url("/till"), s.asTill(phone().in(language)))
 		till.enter("#code", code)
@@ -64,6 +74,7 @@ func TestConsoleStaff(t *testing.T) {
 		w.staffAct("refund", says.why)
 		w.sees("dialog .tag", says.refund)
 		w.seesNo("dialog [data-act=refund]")
+		w.sees("dialog [data-said]", says.refunded)
 		w.accessible()
 		w.picture("console-refunded-desktop"+says.suffix, false)
 		w.visit(s.url("/admin#/audit"))

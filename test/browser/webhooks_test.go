@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/feature/webhook/dispatch"
 )
 
 // hook is a receiver of webhooks that answers with a status.
@@ -86,8 +89,10 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.click("[data-act=edit]")
 	w.until("document.querySelector('dialog input[value=\"order.paid\"]').checked")
 	w.click("dialog input[value='order.paid']")
+	w.click("dialog input[value='payment.retried']")
 	w.click("dialog [data-act=yes]")
 	w.seesNo("dialog")
+	w.until("document.body.innerText.includes('Unpaid, Stuck refund tried again')")
 	w.until("[...document.querySelectorAll('.plain tr')].some(r => r.innerText.includes('Types of events') && " +
 		"!r.innerText.includes('Paid,'))")
 	w.click("[data-act=rotate]")
@@ -131,6 +136,27 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.visit(s.url("/admin#/audit"))
 	for _, action := range []string{"create", "change", "rotate", "replay", "delete"} {
 		w.sees("tr[data-action="+action+"]", "Admin 1")
+	}
+}
+
+// TestWebhookTypes checks that an endpoint's form has all types of events, in the order in which they are kept, with
+// texts, and those that an endpoint has of a newer service.
+func TestWebhookTypes(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	w := open(t, s.url("/admin"), desktop())
+	w.sees("h1", "Console")
+	want := append(dispatch.Types(), "order.newer")
+	got := evaluate[[]dispatch.Type](w, `import('/assets/admin/webhooks.js')
+  .then(({ typesFor }) => typesFor(['order.newer', 'order.paid']))`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("types of events (-the service's +the form's):\n%s", diff)
+	}
+	missing := evaluate[[]dispatch.Type](w, `import('/assets/admin/texts.js')
+  .then(({ TEXTS }) => import('/assets/admin/webhooks.js')
+    .then(({ typesFor }) => typesFor([]).filter((type) => !TEXTS['event.' + type] && !TEXTS[type])))`)
+	if len(missing) > 0 {
+		t.Errorf("types without a text: %v", missing)
 	}
 }
 

@@ -121,9 +121,14 @@ export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, class:
   const place = useRef(null);
   useEffect(() => {
     const dialog = /** @type {any} */ (place.current);
-    dialog.showModal();
     return () => dialog.close();
   }, []);
+  useEffect(() => { // also where the page was drawn anew and has moved it: a dialog that was moved is open, but no longer over the page
+    const dialog = /** @type {any} */ (place.current);
+    if (dialog.matches(':modal')) return;
+    dialog.removeAttribute('open');
+    dialog.showModal();
+  });
   useEffect(() => { // not as an attribute: the event of close() above comes late, and would close what was opened since
     const dialog = /** @type {any} */ (place.current);
     dialog.addEventListener('close', onClose);

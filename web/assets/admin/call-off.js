@@ -3,6 +3,7 @@
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
+import { notify } from './notice.js';
 import { Ask, Field, Table, announceChange, tied, trouble } from './parts.js';
 import { StaffAct } from './staff.js';
 import { refusal } from './wrong.js';
@@ -124,7 +125,7 @@ export function Unwinding({ voucher, client, words, version }) {
           : html`<a class="button small" href=${`#/orders?orderId=${o.id}`}>${t('look')}</a>`,
       ] })} />
     ${seen.next && html`<p><button type="button" class="button quiet small" data-act="more" onClick=${() => look(seen)}>${t('more')}</button></p>`}
-    ${act && html`<${StaffAct} key=${act.order.id} act=${act.what} order=${act.order} off=${true} client=${client} words=${words} onRefused=${() => look()} onDone=${() => look()} onClose=${() => setAct(null)} />`}
+    ${act && html`<${StaffAct} key=${act.order.id} act=${act.what} order=${act.order} off=${true} client=${client} words=${words} onRefused=${() => look()} onDone=${(/** @type {string} */ says) => (notify(says), look())} onClose=${() => setAct(null)} />`}
   </section>`;
 }
 

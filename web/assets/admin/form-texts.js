@@ -108,4 +108,6 @@ export const FORM_TEXTS = {
   'hint.why': { en: 'Kept in the log and in the audit trail.', zh: '将写入日志和操作审计。' },
 
   'wrong.whole': { en: 'This is not a whole number.', zh: '请输入整数。' },
+  'template.deleted': { en: 'The template “{name}” is deleted.', zh: '模板“{name}”已删除。' },
+  'template.unsaved': { en: 'The voucher was created, but not saved as the template “{name}”: {why}', zh: '优惠券已创建，但未能存为模板“{name}”：{why}' },
 };

@@ -7,7 +7,7 @@ import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { useDraft } from './drafts.js';
 import { GuardFields, readGuards } from './guard-fields.js';
-import { notify } from './notice.js';
+import { Said, notify } from './notice.js';
 import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Preview } from './preview.js';
 import { OPTIONAL, cents, instant, local, wrongIn } from './rules.js';
@@ -47,6 +47,7 @@ const redeems = (from) => REDEEMS && (from.shopId ? Boolean(from.redeemable) : t
 export function NewVoucher({ client, words, onClose, onDone }) {
   const [templates, setTemplates] = useState(/** @type {any[]} */ ([]));
   const [gone, setGone] = useState(/** @type {any} */ (null)); // the template that may be deleted
+  const [deleted, setDeleted] = useState(''); // what is said of it then
   const { t } = words;
   useEffect(() => {
     client.ask('GET', '/admin/template').then((/** @type {any} */ answer) => answer.success && setTemplates(answer.data));
@@ -55,10 +56,10 @@ export function NewVoucher({ client, words, onClose, onDone }) {
     const answer = await client.insist('DELETE', `/admin/template/${gone.id}`);
     if (!answer.success && answer.status !== 404) return trouble(answer, t); // 404: it was deleted before
     setTemplates(templates.filter((one) => one !== gone));
-    notify(t('done'));
+    setDeleted(t('template.deleted', { name: gone.name }));
     return '';
   };
-  return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
+  return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} deleted=${deleted} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
     ${gone && html`<${Ask} id="template-title" title=${t('template.ask', { name: gone.name })} says=${t('template.says')} yes=${t('template.yes')} danger=${true} t=${t} run=${remove} onClose=${() => setGone(null)} />`}`;
 }
 
@@ -76,7 +77,7 @@ function Pick({ name, checked, onInput, children }) {
  * @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first. draft names what is kept
  * of it while it is not sent
  */
-export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], draft: kind, onDelete, onClose, onDone }) {
+export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], deleted = '', draft: kind, onDelete, onClose, onDone }) {
   const { t, has } = words;
   const draft = useDraft(kind);
   const [from, setFrom] = useState(given);
@@ -87,6 +88,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const [sending, setSending] = useState(false);
   const [, typed] = useState(0);
   const [asking, setAsking] = useState(''); // what is asked before it is done: 'price' or 'discard'
+  const [other, setOther] = useState(/** @type {string | null} */ (null)); // the template to start with, if what was typed may be thrown away
   const agreed = useRef(''); // the price and the value that were asked about
   const lasts = useRef(/** @type {any} */ (NaN)); // milliseconds from Begins to Ends
   const problem = useProblems(t);
@@ -105,16 +107,25 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     say({});
   };
   const chosen = templates.find((/** @type {any} */ one) => one.id === from.template);
-  /** @param {string} id of a template */
+  /** @param {string} id of a template, "" for none */
   const startWith = (id) => start(id ? fromTemplate(templates.find((/** @type {any} */ one) => String(one.id) === id), client.clock.now()) : given);
+  /** @param {any} e the choice of a template, which stays as it was while it is asked about */
+  const choose = (e) => {
+    e.stopPropagation();
+    const id = e.target.value;
+    if (!draft.typed()) return startWith(id);
+    e.target.value = chosen?.id ?? '';
+    setOther(id);
+  };
   const now = client.clock.now();
+  const begun = voucher && Date.parse(voucher.beginTime) <= now;
   const hidden = !voucher || Date.parse(voucher.visibleFrom) > now; // once buyers have seen it, it stays visible
 
   /** What changes with a moment: Ends keeps its distance from Begins, unless the sale has begun. @param {string} moment */
   const follow = (moment) => {
     const begin = moment === 'beginTime' && typedTime(form.current, 'beginTime');
     if (moment === 'endTime') lasts.current = between(form.current, 'beginTime', 'endTime');
-    else if (begin && lasts.current > 0 && !(voucher && Date.parse(voucher.beginTime) <= now)) putTime(form.current, 'endTime', local(Date.parse(begin) + lasts.current));
+    else if (begin && lasts.current > 0 && !begun) putTime(form.current, 'endTime', local(Date.parse(begin) + lasts.current));
   };
   /** @param {any} e */
   const changed = (e) => {
@@ -170,17 +181,17 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   /** Saves the new voucher as a template. If that fails the voucher is there all the same. @param {number} voucherId @param {string} name */
   const saveTemplate = async (voucherId, name) => {
     const answer = await client.create('/admin/template', { voucherId, name });
-    if (!answer.success) notify(t('template.failed', { why: problems(answer, t).name ?? trouble(answer, t) }));
+    if (!answer.success) notify(t('template.unsaved', { name, why: problems(answer, t).name ?? trouble(answer, t) }), 'warn');
   };
   /** A field's label, which says if it may be left out. @param {string} name */
   const nameOf = (name) => {
     const label = t(has(`form.${name}`) ? `form.${name}` : `field.${name}`);
     return OPTIONAL.includes(name) || name === 'perUser' && !seckill ? t('form.optional', { label }) : label;
   };
-  /** A text field. @param {string} name @param {any} [props] */
-  const input = (name, { value = '', kind = '', ...props } = {}) => html`
+  /** A text field. kept is what the draft calls it. @param {string} name @param {any} [props] */
+  const input = (name, { value = '', kind = '', kept = name, ...props } = {}) => html`
     <${Field} name=${name} label=${nameOf(name)} wrong=${wrong[name]} class=${kind}>
-      <input ...${tied(name, wrong[name])} defaultValue=${draft.of(name, value)} autocomplete="off" ...${props} />
+      <input ...${tied(name, wrong[name])} data-draft=${kept} defaultValue=${draft.of(kept, value)} autocomplete="off" ...${props} />
     <//>`;
   const at = voucher ?? from;
   const begin = at.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
@@ -199,17 +210,19 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       yes=${t('form.dear.yes')} t=${t} onClose=${() => setAsking('')}
       run=${async () => ((agreed.current = `${text('payValue')}/${text('actualValue')}`), setTimeout(() => form.current.requestSubmit()), '')} />`}
   ${asking === 'discard' && html`<${Discard} t=${t} onClose=${() => setAsking('')} run=${() => (draft.drop(), onClose())} />`}
+  ${other !== null && html`<${Discard} t=${t} onClose=${() => setOther(null)} run=${() => startWith(other)} />`}
   <${Dialog} class="tall wide" title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
     <form key=${version} ref=${form} noValidate onInput=${changed} onSubmit=${submit}>
     <div class="scroller beside"><div class="grid">
       ${draft.kept && html`<p class="note row wide" role="status">${t('draft.kept')} <button type="button" class="button quiet small" data-act="anew" onClick=${() => start(given)}>${t('draft.anew')}</button></p>`}
       ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
-        <div class="row"><select id="f-from" onChange=${(/** @type {any} */ e) => (e.stopPropagation(), startWith(e.target.value))}>
+        <div class="row"><select id="f-from" onChange=${choose}>
           <option value="">${t('template.none')}</option>
           ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${t('shop')} ${one.voucher.shopId}</option>`)}
         </select>
         ${chosen && html`<button type="button" class="button danger small" data-act="delete-template" onClick=${() => onDelete(chosen)}>${t('template.delete')}</button>`}</div>
       <//>`}
+      <${Said} text=${deleted} class="wide" />
       <${Part} title=${t('part.what')}>
         ${!voucher && html`<div role="group" aria-label=${t('kind')} class="wide row kinds">
           ${[true, false].map((one) => html`<label class="pick"><input type="radio" name="kind" value=${one ? 'seckill' : 'ordinary'} checked=${seckill === one} onInput=${() => (setSeckill(one), say({}))} /> ${t(one ? 'kind.seckill' : 'kind.ordinary')}</label>`)}
@@ -228,10 +241,10 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         <//>
       <//>
       ${(!voucher || seckill) && html`<${Part} title=${t(seckill ? 'part.sale' : 'part.buyer')}>
-        ${seckill && html`${time('beginTime', begin)}${time('endTime', end, voucher ? '' : t('form.follows'))}`}
+        ${seckill && html`${time('beginTime', begin)}${time('endTime', end, begun ? '' : t('form.follows'))}`}
         ${!voucher && html`
           ${seckill && input('stock', { inputmode: 'numeric', value: from.stock ?? '' })}
-          ${input('perUser', { key: `perUser-${seckill}`, inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
+          ${input('perUser', { key: `perUser-${seckill}`, kept: seckill ? 'perUser' : 'perUser.ordinary', inputmode: 'numeric', value: from.perUser ?? (seckill ? '1' : ''), placeholder: seckill ? '' : t('form.perUser.any') })}
           ${seckill && html`<${Pick} name="waitlist" checked=${listed} onInput=${() => setListed(!listed)}>${t('form.waitlist')}<//>
             ${listed && input('inviteWindow', { inputmode: 'decimal', value: (from.waitlistWindowSeconds ?? 600) / 60 })}`}`}
       <//>`}

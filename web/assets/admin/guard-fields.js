@@ -135,7 +135,7 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
   const [said, setSaid] = useState('');
   const [on, setOn] = useState(() => Object.fromEntries(Object.keys(GUARDS).map((guard) => [guard, draft.of(`guards.${guard}`, stateOf(settings, guard) !== 'off')])));
   const crowd = useRef(/** @type {any} */ (null));
-  const [touched] = useState(() => new Set(draft.names)); // the fields that somebody has typed into, or emptied
+  const [touched] = useState(() => new Set(draft.names())); // the fields that somebody has typed into, or emptied
   /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. @param {boolean} all */
   const propose = async (all) => {
     const form = crowd.current.form;
@@ -150,6 +150,7 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
       for (const path of Object.keys(fields)) {
         const field = form.elements[`guards.${guard}.${path}`];
         const value = member(answer.data.guards[guard], path);
+        if (!field && all) draft.forget(`guards.${guard}.${path}`); // it is shown with what is proposed
         if (!field || value === undefined || (!all && (touched.has(field.name) || settings?.[guard]))) continue;
         field.value = String(value);
         field.dispatchEvent(new InputEvent('input', { bubbles: true, inputType: FILLED_IN }));

@@ -91,7 +91,7 @@ export function Live({ id, client, words }) {
 function Coming({ voucher, now, t }) {
   const { days, clock } = countdown(Date.parse(voucher.beginTime) - now);
   return html`<section class="panel flat coming" data-before>
-    <div><h2>${t('begins')}</h2><p class="big figures" role="timer">${days > 0 && `${t('days', { n: days })} `}${clock}</p></div>
+    <div><h2>${t('begins')}</h2><p class="big figures" role="timer" aria-label=${t('begins')}>${days > 0 && `${t('days', { n: days })} `}${clock}</p></div>
     <p class="soft">${t('before.says')}</p>
   </section>`;
 }

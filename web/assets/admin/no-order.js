@@ -40,24 +40,29 @@ function Refused({ report: r, words }) {
     ${why.length + guards.length > 0 ? html`<table class="plain figures facts"><caption>${t('noorder.refused', { time: time(r.at) })}</caption><tbody>
       ${why.map((w) => html`<tr key=${w.code}><th scope="row">${w[language]}</th><td class="n">${number(r.refused[w.code])}</td></tr>`)}
       ${guards.map(([guard, n]) => html`<tr key=${guard}><th scope="row">${t('noorder.guard', { guard: t(`guard.${guard}`) })}</th><td class="n">${number(n)}</td></tr>`)}
-    </tbody></table>` : html`<p>${t('noorder.refused.none', { time: time(r.at) })}</p>`}
+    </tbody></table>` : r.refused && html`<p>${t('noorder.refused.none', { time: time(r.at) })}</p>`}
     <p><a class="button small" data-act="report" href=${`#/report/${r.voucherId}`}>${t('act.report')}</a></p>`;
 }
 
 /** The sales of the last day, each of which says what it refused. @param {any} props */
 function Recent({ userId, client, words: { t, span } }) {
-  const [sales, setSales] = useState(/** @type {any} */ (null));
+  const [seen, setSeen] = useState(/** @type {any} */ (null));
   useEffect(() => {
     let open = true;
     const read = async () => {
-      const [running, ended] = await Promise.all(['running', 'ended'].map((phase) => client.list('/admin/sale', { phase, limit: MANY })));
-      const found = [running, ended].flatMap((a) => (a.success ? a.data.sales : []));
-      if (open) setSales(found.filter((s) => Date.parse(s.endTime) > client.clock.now() - RECENT).sort((a, b) => Date.parse(b.beginTime) - Date.parse(a.beginTime)));
+      const answers = await Promise.all(['running', 'ended'].map((phase) => client.list('/admin/sale', { phase, limit: MANY })));
+      const found = answers.flatMap((a) => (a.success ? a.data.sales : []));
+      if (open) setSeen({
+        failed: answers.find((a) => !a.success),
+        sales: found.filter((s) => Date.parse(s.endTime) > client.clock.now() - RECENT).sort((a, b) => Date.parse(b.beginTime) - Date.parse(a.beginTime)),
+      });
     };
     void read();
     return () => void (open = false);
   }, []);
-  if (!sales) return html`<p class="soft">${t('loading')}</p>`;
-  return html`<div><p>${t(sales.length > 0 ? 'noorder.which' : 'noorder.which.none')}</p>
+  if (!seen) return html`<p class="soft">${t('loading')}</p>`;
+  const { failed, sales } = seen;
+  return html`<div>${failed && html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`}
+    ${(sales.length > 0 || !failed) && html`<p>${t(sales.length > 0 ? 'noorder.which' : 'noorder.which.none')}</p>`}
     <ul class="changes">${sales.map((/** @type {any} */ s) => html`<li key=${s.voucherId}><a href=${`#/orders?userId=${userId}&voucherId=${s.voucherId}`}>${s.title}</a> <span class="soft">#${s.voucherId} · ${span(s.beginTime, s.endTime)}</span></li>`)}</ul></div>`;
 }

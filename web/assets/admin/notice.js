@@ -1,26 +1,39 @@
 // @ts-check
-// What was done, said where it is seen wherever the page is scrolled to. It goes by itself, or by a click.
+// What was done, said where it is seen wherever the page is scrolled to. It goes by itself, or by a click; what went wrong goes by a click only.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 
 /** Milliseconds for which it is shown. */
 const AWHILE = 10_000;
 
-/** The one notice of the page. @type {{say: (text: string) => void}} */
+/** The one notice of the page. @type {{say: (text: string, tone?: '' | 'warn') => void}} */
 const place = { say() {} };
 
-/** Shows a text, and has screen readers say it. @param {string} text */
-export const notify = (text) => place.say(text);
+/** Shows a text, and has screen readers say it. @param {string} text @param {'' | 'warn'} [tone] */
+export const notify = (text, tone) => place.say(text, tone);
 
 /** @param {any} props */
 export function Notice({ t }) {
-  const [{ text, n }, set] = useState({ text: '', n: 0 });
-  place.say = (/** @type {string} */ said) => set((before) => ({ text: said, n: before.n + 1 }));
+  const [{ text, tone, n }, set] = useState({ text: '', tone: '', n: 0 });
+  place.say = (said, how = '') => set((before) => ({ text: said, tone: how, n: before.n + 1 }));
   const clear = () => place.say('');
   useEffect(() => {
-    if (text === '') return undefined;
+    if (text === '' || tone === 'warn') return undefined;
     const timer = setTimeout(clear, AWHILE);
     return () => clearTimeout(timer);
   }, [n]);
-  return html`<div id="notice" role="status" onClick=${clear}>${text && html`<p key=${n} class="notice">${text} <button type="button" class="icon" aria-label=${t('close')}>✕</button></p>`}</div>`;
+  return html`<div id="notice" role="status" onClick=${clear}>${text && html`<p key=${n} class="notice ${tone}">${text} <button type="button" class="icon" aria-label=${t('close')}>✕</button></p>`}</div>`;
+}
+
+/** Milliseconds after which a text comes into its place: screen readers say what comes into one that they know. */
+const SOON = 50;
+
+/** What was done, said in a dialog: a notice behind one is neither seen nor heard. @param {any} props */
+export function Said({ text, class: kind = '' }) {
+  const [shown, show] = useState('');
+  useEffect(() => {
+    const timer = setTimeout(() => show(text), SOON);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return html`<p role="status" class="${kind} ${shown && 'note good'}" data-said>${shown}</p>`;
 }

@@ -1,8 +1,9 @@
 // @ts-check
 // One order: what it is, its payments and its history. Staff may act on it (staff.js).
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { Dialog, announce } from '../shell.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { Dialog } from '../shell.js';
+import { Said } from './notice.js';
 import { trouble } from './parts.js';
 import { Dispute } from './payments.js';
 import { StaffAct, actsOn } from './staff.js';
@@ -29,6 +30,7 @@ export function Order({ id, client, words, onClose, onChange }) {
   const { t } = words;
   const [o, setOrder] = useState(/** @type {any} */ (null));
   const [wrong, setWrong] = useState('');
+  const [said, setSaid] = useState(''); // of what was done
   const [act, setAct] = useState('');
   const [stuck, setStuck] = useState(/** @type {any} */ (null));
   const read = async () => {
@@ -46,8 +48,13 @@ export function Order({ id, client, words, onClose, onChange }) {
       onChange();
     };
   }, [status]);
-  useEffect(() => void (status === 'refunded' && announce(t('staff.refund.done'))), [status]);
-  const done = () => {
+  const before = useRef(/** @type {any} */ (''));
+  useEffect(() => {
+    if (before.current === 'refunding' && status === 'refunded') setSaid(t('staff.refund.done'));
+    before.current = status;
+  }, [status]);
+  const done = (/** @type {string} */ says) => {
+    setSaid(says);
     onChange();
     void read();
   };
@@ -57,7 +64,7 @@ export function Order({ id, client, words, onClose, onChange }) {
   return html`<${Dialog} key="order" title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
     ${!o && !wrong && html`<p class="soft">${t('loading')}</p>`}
     ${wrong && html`<p class="note warn" role="alert">${wrong}</p>`}
-    ${o && html`<div class="stack"><${Facts} order=${o} words=${words} onStuck=${setStuck} />
+    ${o && html`<div class="stack"><${Said} text=${status === 'refunding' ? '' : said} /><${Facts} order=${o} words=${words} onStuck=${setStuck} />
       ${status === 'refunding' && html`<p class="note ${waits ? 'warn' : ''}" role="status">${t(waits ? 'stuck.order' : 'staff.refund.coming')}</p>`}
       <div class="row actions">${actsOn(o).map((one) => html`<button type="button" class=${`button small ${one.danger ? 'danger' : ''}`} data-act=${one.act} onClick=${() => setAct(one.act)}>${t(`staff.${one.act}`)}</button>`)}</div></div>`}
   <//>`;

@@ -2,6 +2,7 @@
 // Payments: what was taken, what has gone back, and what is disputed; to find, and as a file.
 
 import { html, useState } from '../vendor/htm-preact.js';
+import { notify } from './notice.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
 import { Stuck, StuckAct } from './stuck.js';
@@ -66,6 +67,6 @@ export function Payments({ client, words }) {
         money(p.amount), p.returnedAmount ? money(p.returnedAmount) : '–', p.receiveTime ? money(p.keptAmount) : '–', time(p.createTime),
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t('payments.none')} />
-    ${act && html`<${StuckAct} key=${act.payment.id} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${pages.again} onClose=${() => setAct(null)} />`}
+    ${act && html`<${StuckAct} key=${act.payment.id} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${(/** @type {string} */ says) => (notify(says), pages.again())} onClose=${() => setAct(null)} />`}
   `;
 }

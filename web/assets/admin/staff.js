@@ -3,7 +3,6 @@
 // reason for the audit trail, and is done once, however often it is sent.
 
 import { html, useState } from '../vendor/htm-preact.js';
-import { announce } from '../shell.js';
 import { instant, local, skipped } from './rules.js';
 import { Ask, Field, incomplete, tied, trouble } from './parts.js';
 import { refusal } from './wrong.js';
@@ -25,8 +24,8 @@ const A_DAY = 86_400_000;
 export const actsOn = (o) => (ACTS[o.status] ?? []).filter((one) => (!one.dated || o.coupon?.validUntil) && (!one.coupon || o.coupon));
 
 /**
- * Asks before an act, and does it. @param {any} props off: of a sale that was called off, so the order's money goes back; onRefused is called when the
- * order may be other than it is shown
+ * Asks before an act, and does it. @param {any} props off: of a sale that was called off, so the order's money goes back; onDone is told what was done,
+ * to be said; onRefused is called when the order may be other than it is shown
  */
 export function StaffAct({ act, off = false, order: o, client, words, onClose, onDone, onRefused }) {
   const { t, money } = words;
@@ -50,8 +49,7 @@ export function StaffAct({ act, off = false, order: o, client, words, onClose, o
       if (answer.code === 'NOT_LATER') return [{ validUntil: trouble(answer, t) }];
       return refusal(answer, t, answer.code === 'ORDER_STATE' ? t('staff.state', { state: t(`order.${answer.data.status}`) }) : trouble(answer, t));
     }
-    announce(t(answer.status === 202 ? 'staff.refund.coming' : `${of}.done`));
-    onDone();
+    onDone(t(answer.status === 202 ? 'staff.refund.coming' : `${of}.done`));
     return '';
   };
   const says = t(act === 'refund' && !o.amount && !off ? 'staff.refund.free' : `${of}.says`, { user: String(o.userId), money: money(o.amount ?? 0) });

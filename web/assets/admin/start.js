@@ -21,6 +21,9 @@ const MANY = '100';
 /** Milliseconds after which a refund that is under way needs a hand. */
 const OVERDUE = 3_600_000;
 
+/** How many of a list there are, and whether there may be more, until it is read. */
+const NONE = { n: 0, more: false };
+
 /** Milliseconds of a day. */
 const DAY = 86_400_000;
 
@@ -29,7 +32,7 @@ const DAY = 86_400_000;
  * @param {any} client
  */
 function useLooks(client) {
-  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], refunds: 0, stuck: 0, disputes: 0, rates: {}, at: 0 }));
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], refunds: NONE, stuck: NONE, disputes: NONE, rates: {}, at: 0 }));
   useEffect(() => {
     let open = true, timer = 0, looks = 0;
     const look = async () => {
@@ -61,6 +64,7 @@ export function next(before, { failed, coming, running, ended, vouchers, letters
   const sales = known(running, (data) => data.sales, before.running);
   const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
   const seconds = (now - before.at) / 1000;
+  const count = (/** @type {any[]} */ data, /** @type {any[]} */ of = data) => ({ n: of.length, more: data.length >= Number(MANY) });
   return {
     failed, at: running?.success ? now : before.at, running: sales,
     rates: !running?.success ? before.rates : Object.fromEntries(sales.map((/** @type {any} */ s) => [s.voucherId, before.at && sold(before.running, s.voucherId) !== undefined
@@ -70,9 +74,9 @@ export function next(before, { failed, coming, running, ended, vouchers, letters
     vouchers: vouchers ? new Map([...before.vouchers, ...vouchers]) : before.vouchers,
     letters: known(letters, () => letters.total ?? letters.data.length, before.letters),
     hooks: known(hooks, (data) => data.filter((/** @type {any} */ e) => e.disabled || e.failures > 0), before.hooks),
-    refunds: known(refunds, (data) => data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE).length, before.refunds),
-    stuck: known(stuck, (data) => data.length, before.stuck),
-    disputes: known(disputes, (data) => data.length, before.disputes),
+    refunds: known(refunds, (data) => count(data, data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE)), before.refunds),
+    stuck: known(stuck, (data) => count(data), before.stuck),
+    disputes: known(disputes, (data) => count(data), before.disputes),
   };
 }
 
@@ -109,13 +113,13 @@ export function Start({ client, words }) {
       <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create.sale')}</button></header>
     ${seen.failed && html`<p class="note warn" role="status">${trouble(seen.failed, t)}</p>`}
     ${hands.length > 0 && html`<section class="panel flat" data-hands><h2>${t('start.hands')}</h2>
-      <ul class="hands">${hands.map((h) => html`<li key=${h.key} data-hand=${h.key}><span>${h.text}</span> <a class="button small" href=${h.to}>${h.act}</a></li>`)}</ul></section>`}
+      <ul class="hands">${hands.map((h) => html`<li key=${h.key} data-hand=${h.key}><span>${h.text}</span> <a class="button small" href=${h.to} aria-label=${`${h.act}${t('colon')}${h.text}`}>${h.act}</a></li>`)}</ul></section>`}
     ${seen.running && html`<section class="panel flat" data-running><h2>${t('start.running')}</h2>
       ${sales.running.length === 0 && html`<p class="soft">${t('start.running.none')}</p><p><a class="button small" href="#/sales">${t('place.sales')}</a></p>`}
-      <ul class="running">${sales.running.map((/** @type {any} */ s) => {
+      ${sales.running.length > 0 && html`<ul class="running">${sales.running.map((/** @type {any} */ s) => {
         const voucher = seen.vouchers.get(s.voucherId), rate = seen.rates[s.voucherId];
         return line(s, html`${rate != null && html` · <span data-rate>${t('rate', { n: number(rate) })}</span>`}${voucher && !voucher.stale && ` · ${t('start.left', { n: number(voucher.stock) })}`}`);
-      })}</ul></section>`}
+      })}</ul>`}</section>`}
     ${seen.coming && html`<section class="panel flat" data-next><h2>${t('start.next')}</h2>
       ${sales.next ? html`<${Next} key=${sales.next.voucherId} sale=${sales.next} now=${now} client=${client} words=${words} />`
         : html`<p class="soft">${t('start.next.none')}</p><p><button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create.sale')}</button></p>`}
@@ -136,7 +140,7 @@ function Line({ sale: s, voucher, words, children }) {
     <div class="grows"><p><a href=${`#/voucher/${s.voucherId}`}><b>${s.title}</b></a> <span class="soft">#${s.voucherId}</span> <${State} voucher=${s.phase === 'ended' && !s.callOffTime ? s : voucher ?? s} t=${t} /></p>
       <p class="figures"><b>${money(s.revenue)}</b> · ${unitsOf(s, words)}${children}</p>
       <div class="bar-line" aria-hidden="true"><div style=${{ width: `${Math.round((100 * s.sold) / Math.max(1, s.issued))}%` }}></div></div></div>
-    <a class="button small" data-act="report" href=${`#/report/${s.voucherId}`}>${t('act.report')}</a>
+    <a class="button small" data-act="report" href=${`#/report/${s.voucherId}`} aria-label=${`${t('act.report')}${t('colon')}${s.title}`}>${t('act.report')}</a>
   </li>`;
 }
 
@@ -165,6 +169,9 @@ function Today({ today, words: { t, number, money } }) {
   </section>`;
 }
 
+/** Where payments are that need a hand. @type {Record<string, string>} */
+const PAYMENTS = { refunds: 'state=refunding', stuck: 'state=stuck', disputes: 'dispute=open' };
+
 /** What needs a hand, each with where it is done. @param {any} seen @param {any[]} running @param {import('../words.js').Words} words */
 function handsOf(seen, running, { t, number }) {
   const paused = running.filter((s) => seen.vouchers.get(s.voucherId)?.saleState === 'paused');
@@ -172,9 +179,7 @@ function handsOf(seen, running, { t, number }) {
     ...paused.map((s) => ({ key: `paused-${s.voucherId}`, text: t('hand.paused', { title: s.title }), act: t('act.resume'), to: `#/voucher/${s.voucherId}` })),
     ...(seen.letters > 0 ? [{ key: 'letters', text: t('hand.letters', { n: number(seen.letters) }), act: t('look'), to: '#/deadletters' }] : []),
     ...seen.hooks.map((/** @type {any} */ e) => ({ key: `hook-${e.id}`, text: t(e.disabled ? 'hand.hook.disabled' : 'hand.hook', { url: e.url, n: number(e.failures ?? 0) }), act: t('look'), to: `#/webhook/${e.id}` })),
-    ...(seen.refunds > 0 ? [{ key: 'refunds', text: t('hand.refunds', { n: number(seen.refunds) }), act: t('look'), to: '#/payments?state=refunding' }] : []),
-    ...(seen.stuck > 0 ? [{ key: 'stuck', text: t('hand.stuck', { n: seen.stuck < Number(MANY) ? number(seen.stuck) : `${MANY}+` }), act: t('look'), to: '#/payments?state=stuck' }] : []),
-    ...(seen.disputes > 0 ? [{ key: 'disputes', text: t('hand.disputes', { n: seen.disputes < Number(MANY) ? number(seen.disputes) : `${MANY}+` }), act: t('look'), to: '#/payments?dispute=open' }] : []),
+    ...['refunds', 'stuck', 'disputes'].filter((key) => seen[key].n > 0).map((key) => ({ key, text: t(`hand.${key}`, { n: `${number(seen[key].n)}${seen[key].more ? '+' : ''}` }), act: t('look'), to: `#/payments?${PAYMENTS[key]}` })),
   ];
 }
 

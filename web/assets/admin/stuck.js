@@ -3,7 +3,6 @@
 // done once, however often it is sent.
 
 import { html } from '../vendor/htm-preact.js';
-import { announce } from '../shell.js';
 import { Ask, Field, tied, trouble } from './parts.js';
 import { refusal } from './wrong.js';
 
@@ -19,7 +18,7 @@ export function Stuck({ payment: p, words: { t, time }, onAct = null }) {
   </div>`;
 }
 
-/** Asks before an act, and does it. @param {any} props onRefused is called when the payment may be other than it is shown */
+/** Asks before an act, and does it. @param {any} props onDone is told what was done, to be said; onRefused is called when the payment may be other than it is shown */
 export function StuckAct({ act, payment: p, client, words: { t, money }, onClose, onDone, onRefused }) {
   /** @param {FormData} form */
   const run = async (form) => {
@@ -30,8 +29,7 @@ export function StuckAct({ act, payment: p, client, words: { t, money }, onClose
       onRefused();
       return refusal(answer, t, answer.code === 'PAYMENT_STATE' ? t('stuck.state', { state: t(`payment.${answer.data.state}`) }) : trouble(answer, t));
     }
-    announce(t(`stuck.${act}.done`));
-    onDone();
+    onDone(t(`stuck.${act}.done`));
     return '';
   };
   const rest = money(p.keptAmount);

@@ -48,7 +48,7 @@ export function TimeFields({ name, label, time, draft, wrong, hint = '', t }) {
     <div class="moment">
       <input type="date" max="9999-12-31" ...${tied(name, wrong, Boolean(hint))} defaultValue=${draft.of(name, time.slice(0, 10))} />
       <input name=${at} id=${`f-${at}`} class="clock" inputmode="numeric" autocomplete="off" maxlength="8" placeholder="20:00" aria-label=${t('form.clock', { label })}
-        aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? `f-${name}-wrong` : undefined} defaultValue=${draft.of(at, clock(time.slice(11)))}
+        aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${tied(name, wrong, Boolean(hint))['aria-describedby']} defaultValue=${draft.of(at, clock(time.slice(11)))}
         onChange=${(/** @type {any} */ e) => (e.target.value = clock(e.target.value) || e.target.value)} />
     </div>`;
 }

@@ -8,11 +8,19 @@ import { CODES } from './codes.js';
 import { Ask, Command, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
 import { refusal } from './wrong.js';
 
-/** The types of events that an endpoint may choose. */
-const TYPES = [
-  ...['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'].map((of) => `order.${of}`),
-  ...['invited', 'accepted', 'declined', 'missed', 'ended', 'released'].map((of) => `waitlist.${of}`),
-];
+/** The types of events that an endpoint may choose, in the service's order. */
+const TYPES = Object.entries({
+  order: ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed', 'extended', 'restored'],
+  waitlist: ['invited', 'accepted', 'declined', 'missed', 'ended', 'released'],
+  sale: ['called_off'],
+  payment: ['returned', 'disputed', 'dispute_won', 'dispute_lost', 'stuck', 'retried', 'closed'],
+}).flatMap(([what, all]) => all.map((of) => `${what}.${of}`));
+
+/** The types to choose from for an endpoint: also those among its own that are newer than this page. @param {string[]} chosen */
+export const typesFor = (chosen) => [...TYPES, ...chosen.filter((type) => !TYPES.includes(type))];
+
+/** A type of events. Those of payments have names of their own, which are not those of states. @param {string} type @param {import('../words.js').Words} words */
+const typeName = (type, { t, has }) => t(has(`event.${type}`) ? `event.${type}` : type);
 
 /** Why an event was not taken, or an endpoint is disabled; as the service says it for a code that is newer than this page. @param {any} failure @param {string} said @param {(key: string, values?: any) => string} t */
 const failed = (failure, said, t) => (CODES[`failure.${failure.code}`] ? t(`failure.${failure.code}`, failure) : said);
@@ -47,17 +55,17 @@ export function Webhooks({ client, words }) {
         html`<a href=${`#/webhook/${e.id}`}><code class="wrap">${e.url}</code></a>${e.description && html`<br /><span class="soft small-text">${e.description}</span>`}`,
         e.shopId === 0 ? t('shop.any') : e.shopId,
         html`<${Health} endpoint=${e} t=${t} time=${time} number=${number} />`,
-        e.successTime ? time(e.successTime) : '–', e.types ? named(e.types, t) : t('hook.all'),
+        e.successTime ? time(e.successTime) : '–', e.types ? named(e.types, words) : t('hook.all'),
       ] })} />
     <${Foot} pages=${{ ...pages, rows: pages.rows && shown }} t=${t} empty=${t(shop === '' ? 'hooks.none' : 'hooks.no.match')}
       action=${shop === '' ? html`<button type="button" class="button small" data-act="create-first" onClick=${() => setOpen(true)}>${t('hook.create')}</button>` : html`<a class="button small" href="#/webhooks">${t('all.show')}</a>`} />
-    ${open && html`<${EndpointForm} client=${client} t=${t} onClose=${() => setOpen(false)} onDone=${(/** @type {any} */ e) => (setSecret(e), pages.again())} />`}
+    ${open && html`<${EndpointForm} client=${client} words=${words} onClose=${() => setOpen(false)} onDone=${(/** @type {any} */ e) => (setSecret(e), pages.again())} />`}
     ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
   `;
 }
 
-/** The names of types of events. @param {string} types @param {(key: string) => string} t */
-const named = (types, t) => types.split(',').map((type) => t(type)).join(t('comma'));
+/** The names of types of events. @param {string} types @param {import('../words.js').Words} words */
+const named = (types, words) => types.split(',').map((type) => typeName(type, words)).join(words.t('comma'));
 
 /** The secret of an endpoint, which is shown this once. @param {any} props */
 function Secret({ endpoint, t, onClose }) {
@@ -71,7 +79,8 @@ function Secret({ endpoint, t, onClose }) {
 }
 
 /** What an admin decides about an endpoint: a new one, or one that there is. @param {any} props */
-function EndpointForm({ client, t, endpoint, onClose, onDone }) {
+function EndpointForm({ client, words, endpoint, onClose, onDone }) {
+  const { t } = words;
   const chosen = endpoint?.types ? endpoint.types.split(',') : [];
   /** @param {FormData} form */
   const run = async (form) => {
@@ -97,7 +106,7 @@ function EndpointForm({ client, t, endpoint, onClose, onDone }) {
     ${!endpoint && input(wrong, 'shopId', client.shop ? String(client.shop) : '', { hint: t('hint.shop'), mode: 'numeric' })}
     ${input(wrong, 'description', endpoint?.description ?? '')}
     <fieldset class="kinds row types"><legend>${t('field.types')} <span class="soft small-text">${t('hint.types')}</span></legend>
-      ${TYPES.map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${type} defaultChecked=${chosen.includes(type)} /> ${t(type)}</label>`)}
+      ${typesFor(chosen).map((type) => html`<label class="pick"><input type="checkbox" name="types" value=${type} defaultChecked=${chosen.includes(type)} /> ${typeName(type, words)}</label>`)}
       ${wrong.types && html`<p class="field-problem">${wrong.types}</p>`}
     </fieldset>`}
   <//>`;
@@ -142,7 +151,7 @@ export function Webhook({ id, client, words }) {
 function Facts({ endpoint: e, words }) {
   const { t, time } = words;
   const facts = [
-    ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, t) : t('hook.all')],
+    ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, words) : t('hook.all')],
     ['hook.success', e.successTime && time(e.successTime)], ['hook.since', e.failingSince && time(e.failingSince)], ['hook.next', e.retryTime && time(e.retryTime)],
     ['hook.error', e.lastError && failed(e.lastFailure, e.lastError, t)], ['hook.why', e.disabledWhy && failed({ code: e.disabledCode }, e.disabledWhy, t)], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
   ].filter(([, value]) => value);
@@ -161,7 +170,7 @@ function Events({ id, list, version, client, words, onReplay }) {
     <${Table} label=${t(`hook.${list}`)} rows=${pages.rows ?? []}
       columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('hook.subject'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
       row=${(/** @type {any} */ d) => ({ key: d.eventId, 'data-event': d.eventId, cells: [
-        time(d.at), t(d.type), `${t(`subject.${d.subject.kind}`)} ${d.subject.id}`,
+        time(d.at), typeName(d.type, words), `${t(`subject.${d.subject.kind}`)} ${d.subject.id}`,
         html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
         d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
@@ -184,7 +193,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
   const asks = { t, onClose, title: t(`hook.ask.${act}`), yes: t(`hook.act.${act}`), says: t(`hook.says.${act}`, { event }) };
   switch (act) {
     case 'test': return html`<${Tried} endpoint=${e} client=${client} words=${words} onClose=${onClose} />`;
-    case 'edit': return html`<${EndpointForm} client=${client} t=${t} endpoint=${e} onClose=${onClose} onDone=${onDone} />`;
+    case 'edit': return html`<${EndpointForm} client=${client} words=${words} endpoint=${e} onClose=${onClose} onDone=${onDone} />`;
     case 'enable': return html`<${Ask} ...${asks} run=${() => send('', { disabled: false }, 'PATCH')} />`;
     case 'disable': return html`<${Ask} ...${asks} danger=${true} run=${() => send('', { disabled: true }, 'PATCH')} />`;
     case 'again': return html`<${Ask} ...${asks} run=${() => send('/replay', { eventId: event })} />`;
