@@ -15,6 +15,21 @@ func inStuckRefunds() []mutant.Mutant {
 				File: service + "refunds.go", From: "err = p.getsStuck(ctx, payment, refused)",
 				To: "_ = refused",
 			}),
+		packageMutant("a refund that is over by its turn is asked for", "./internal/order/service",
+			"TestRefundsThatHaveWaited", "asked for", mutant.Change{
+				File: service + "refunds.go", From: "if err == nil && !payment.Due() {",
+				To: "if err == nil && payment.AllGone() {",
+			}),
+		packageMutant("a disputed payment is asked for", "./internal/order/service", "TestRefundsThatHaveWaited",
+			"disputed", mutant.Change{
+				File: "internal/order/payment_flow.go",
+				From: "return p.State == PaymentRefunding && p.Dispute != DisputeOpen",
+				To:   "return p.State == PaymentRefunding",
+			}),
+		packageMutant("what has gone back meanwhile is sent again", "./internal/order/service",
+			"TestRefundsThatHaveWaited", "cents", mutant.Change{
+				File: service + "refunds.go", From: "err = p.sendBack(ctx, payment)", To: "err = p.sendBack(ctx, listed)",
+			}),
 		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
 			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding,`,
 			To: `Where("state IN (?, 6) AND dispute <> ?", order.PaymentRefunding,`,

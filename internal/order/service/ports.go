@@ -76,6 +76,8 @@ type RefundLedger interface {
 	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are stuck or
 	// disputed: staff and the dispute decide.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
+	// Payment returns a payment. ErrNoPayment.
+	Payment(ctx context.Context, id string) (order.Payment, error)
 	// Refunded records that all of the money has gone back, also of a payment that is stuck or closed by now. An order
 	// that is refunding by this payment takes the step ConfirmRefund, with its operation. It returns the order after
 	// that. Repeating it is no error.
