@@ -89,7 +89,17 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a stuck refund keeps a sale from being unwound", ledger, "TestUnwoundButForStuckRefunds",
 			"unwinding", mutant.Change{
-				File: store + "call_off.go", From: `"WHEN " + stuck + " THEN 'stuck' " +`, To: `"" +`,
+				File: store + "call_off.go", From: `"WHEN o.status = @refunding AND " + stuck + " THEN 'stuck' " +`,
+				To: `"" +`,
+			}),
+		packageMutant("money that is stuck counts a unit twice", ledger, "TestStuckMoneyOfOrdersThatEnded", "units",
+			mutant.Change{
+				File: store + "call_off.go", From: `"WHEN o.status = @refunding AND " + stuck`,
+				To: `"WHEN " + stuck`,
+			}),
+		packageMutant("money that went back once its refund was closed is not told", ledger,
+			"TestLateNewsOfAStuckRefund", "told", mutant.Change{
+				File: store + "payment_refund.go", From: "if closed {", To: "if closed && p.Number < 0 {",
 			}),
 		packageMutant("a stuck refund is not left to staff", ledger, "TestUnwoundButForStuckRefunds", "left",
 			mutant.Change{

@@ -334,8 +334,8 @@ func (f *fakeLedger) actOnStuck(
 	return p, o, err
 }
 
-func (f *fakeLedger) AtHand(context.Context) (n order.AtHand, err error) {
-	err = f.Call("at hand", func() error {
+func (f *fakeLedger) NeedStaff(context.Context) (n order.NeedStaff, err error) {
+	err = f.Call("need staff", func() error {
 		for _, p := range f.payments {
 			if p.State == order.PaymentStuck {
 				n.Stuck++

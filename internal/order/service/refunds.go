@@ -21,7 +21,7 @@ const (
 	refundPause   = time.Second      // before a failed refund is retried; doubled each time
 	refundPauses  = 5 * time.Minute  // longest pause
 	refundTimeout = 10 * time.Second // most time of one transaction
-	countEvery    = 10 * time.Second // how often it counts what needs a hand
+	countEvery    = 10 * time.Second // how often it counts what needs staff
 )
 
 // refundBackOff is the back-off of a failed refund.

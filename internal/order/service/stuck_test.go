@@ -43,9 +43,9 @@ func TestFinalNo(t *testing.T) {
 			synctest.Wait()
 			p.observer.Count(func() {
 				if p.observer.RefusedRefunds != refused || p.observer.FailedRefunds != 0 ||
-					p.observer.AtHand.Stuck != 1 {
+					p.observer.NeedStaff.Stuck != 1 {
 					t.Errorf("refused %d times, failed %d times, %+v; want refused %d times", p.observer.RefusedRefunds,
-						p.observer.FailedRefunds, p.observer.AtHand, refused)
+						p.observer.FailedRefunds, p.observer.NeedStaff, refused)
 				}
 			})
 			if now := p.payment("pay_1"); now.State != order.PaymentStuck || now.Refusal != "the account is closed" {
