@@ -112,8 +112,8 @@ const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid
 	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
 	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
 
-// leftFate is fateOf for an order that is left to staff. Money of one that has ended may be stuck, too: it was paid late,
-// or twice. Such an order has no unit, so it is counted by its end.
+// leftFate is fateOf for an order that is left to staff. Money of one that has ended may be stuck, too: it was paid
+// late, or twice. Such an order has no unit, so it is counted by its end.
 const leftFate = "CASE WHEN o.status NOT IN (@unpaid, @paid, @redeemed, @lapsed) AND " + stuck +
 	" THEN 'stuck' ELSE " + fateOf + " END"
 

@@ -28,7 +28,8 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("what has gone back meanwhile is sent again", "./internal/order/service",
 			"TestRefundsThatHaveWaited", "cents", mutant.Change{
-				File: service + "refunds.go", From: "err = p.sendBack(ctx, payment)", To: "err = p.sendBack(ctx, listed)",
+				File: service + "refunds.go", From: "err = p.sendBack(ctx, payment)",
+				To: "err = p.sendBack(ctx, listed)",
 			}),
 		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
 			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding,`,

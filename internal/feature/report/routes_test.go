@@ -93,7 +93,8 @@ func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, err
 }
 
 func (f fakeReports) Taken(context.Context, int64) (Taken, error) {
-	return Taken{Since: apitest.Noon().Truncate(24 * time.Hour), Received: Flow{3, 3000}, Returned: Flow{1, 1000}}, f.err
+	since := apitest.Noon().Truncate(24 * time.Hour)
+	return Taken{Since: since, Received: Flow{3, 3000}, Returned: Flow{1, 1000}}, f.err
 }
 
 // fullReports are reports with something everywhere.

@@ -66,8 +66,8 @@ type Taken struct {
 	Received, Returned Flow
 }
 
-// Taken returns what a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The day is that
-// of the ledger, which notes what had gone back before it. order.ErrUnavailable.
+// Taken returns what a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The day
+// is that of the ledger, which notes what had gone back before it. order.ErrUnavailable.
 func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
