@@ -3759,11 +3759,11 @@ export interface components {
                 refunding: components["schemas"]["OrderTally"];
                 /** @description Since the sale was called off. */
                 cancelled: components["schemas"]["OrderTally"];
-                /** @description Since the sale was called off. */
+                /** @description Since the sale was called off: the money has gone back, or staff have closed the refund. */
                 refunded: components["schemas"]["OrderTally"];
                 redeemed: components["schemas"]["OrderTally"];
                 lapsed: components["schemas"]["OrderTally"];
-                /** @description The provider refuses for good to send their money back. */
+                /** @description Refunding, and the provider refuses for good to send the money back. */
                 stuck: components["schemas"]["OrderTally"];
                 /** @description Paid, and they cost nothing. */
                 free: components["schemas"]["OrderTally"];

@@ -89,6 +89,9 @@ func (p Payment) Rest() int64 { return max(0, p.Amount-p.Gone()) }
 // AllGone reports whether all of the money has gone back, so that nothing is left to send.
 func (p Payment) AllGone() bool { return p.Amount > 0 && p.Rest() == 0 }
 
+// Due reports whether the provider is to be asked to send the money back.
+func (p Payment) Due() bool { return p.State == PaymentRefunding && p.Dispute != DisputeOpen }
+
 // Received returns the cents that the provider has taken for the shop.
 func (p Payment) Received() int64 {
 	if p.ReceivedAt.IsZero() {

@@ -3,6 +3,7 @@ package order_test
 import (
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"seckill/internal/order"
@@ -113,5 +114,18 @@ func TestFlow(t *testing.T) {
 	}
 	if (order.Payment{}).AllGone() {
 		t.Error("all of nothing has gone back")
+	}
+}
+
+// What a provider says is one line of text that turns nothing around, in errors, too.
+func TestRefusalIsOneLine(t *testing.T) {
+	t.Parallel()
+	const strange, plain = "a\nb\u2028c\u202ed\x00", "a b c d"
+	if got := order.CheckedRefusal(strange); got != plain {
+		t.Errorf("%q", got)
+	}
+	long := &order.RefusedError{Reason: strange + strings.Repeat("x", 2*order.MaxRefusal)}
+	if got := long.Error(); !strings.Contains(got, `"`+plain) || len(got) > 100+order.MaxRefusal {
+		t.Errorf("%s", got)
 	}
 }

@@ -11,7 +11,7 @@ import (
 type RefusedError struct{ Reason string } // in the provider's words, for staff; may be empty
 
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("the provider refuses for good to send the money back: %q", e.Reason)
+	return fmt.Sprintf("the provider refuses for good to send the money back: %q", CheckedRefusal(e.Reason))
 }
 
 // MaxRefusal is how many characters of a provider's reason are kept: as wide as the column.
@@ -20,7 +20,7 @@ const MaxRefusal = 255
 // CheckedRefusal returns a provider's reason as it can be stored and shown on one line.
 func CheckedRefusal(reason string) string {
 	reason = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if !unicode.IsGraphic(r) { // such as a line separator, or what turns the direction of text
 			return ' '
 		}
 		return r
@@ -39,5 +39,5 @@ func (e *PaymentStateError) Error() string {
 	return fmt.Sprintf("payment %s is %s, not stuck", e.PaymentID, e.State)
 }
 
-// AtHand is how many payments need a hand: their refund is stuck, or their dispute is open.
-type AtHand struct{ Stuck, Disputed int64 }
+// NeedStaff is how many payments need staff: their refund is stuck, or their dispute is open.
+type NeedStaff struct{ Stuck, Disputed int64 }

@@ -14,9 +14,9 @@ const (
 	FateFree      Fate = "free"       // it cost nothing
 	FateDisputed  Fate = "disputed"   // its payment is disputed
 	FateNoPayment Fate = "no_payment" // it is paid, without a payment whose money could be sent back
-	FateStuck     Fate = "stuck"      // its provider refuses for good to send its money back
+	FateStuck     Fate = "stuck"      // it is refunding, and its provider refuses for good to send the money back
 	FateRefunding Fate = "refunding"  // its money is on its way back
-	FateRefunded  Fate = "refunded"   // its money has gone back
+	FateRefunded  Fate = "refunded"   // its money has gone back, or staff have closed the refund
 	FateCancelled Fate = "cancelled"  // it was cancelled, or expired
 	FateFailed    Fate = "failed"     // it could not be recorded
 )

@@ -108,9 +108,14 @@ const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid
 	"WHEN o.status = @paid AND " + refundable + " THEN 'paid' WHEN o.status = @paid AND " + disputed +
 	" THEN 'disputed' WHEN o.status = @paid THEN 'no_payment' " +
 	"WHEN o.status = @redeemed THEN 'redeemed' WHEN o.status = @lapsed THEN 'lapsed' " +
-	"WHEN " + stuck + " THEN 'stuck' " +
+	"WHEN o.status = @refunding AND " + stuck + " THEN 'stuck' " +
 	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
 	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
+
+// leftFate is fateOf for an order that is left to staff. Money of one that has ended may be stuck, too: it was paid
+// late, or twice. Such an order has no unit, so it is counted by its end.
+const leftFate = "CASE WHEN o.status NOT IN (@unpaid, @paid, @redeemed, @lapsed) AND " + stuck +
+	" THEN 'stuck' ELSE " + fateOf + " END"
 
 // fateNames are the names in the conditions above.
 func fateNames(voucherID int64) map[string]any {
@@ -280,7 +285,7 @@ func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int)
 		Order orderRow   `gorm:"embedded"`
 		Fate  order.Fate `gorm:"column:fate"`
 	}
-	err := s.db.Read(ctx).Raw("SELECT o.*, "+fateOf+" AS fate FROM tb_voucher_order o WHERE o.voucher_id = @voucher "+
+	err := s.db.Read(ctx).Raw("SELECT o.*, "+leftFate+" AS fate FROM tb_voucher_order o WHERE o.voucher_id = @voucher "+
 		"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR o.status = @paid AND (o.amount = 0 OR NOT "+
 		refundable+") OR o.status NOT IN (@unpaid, @paid) AND "+stuck+") ORDER BY o.id DESC LIMIT @n",
 		names).Find(&rows).Error

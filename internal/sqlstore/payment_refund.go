@@ -104,12 +104,18 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		if err != nil {
 			return err
 		}
+		closed := p.State == order.PaymentClosed
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = order.PaymentRefunded, &now, nil, ""
 		before := p.payment().Gone()
 		p.Returned += p.payment().Rest()
 		s.wentBack(&p, before, now)
 		if err := p.save(tx); err != nil {
 			return err
+		}
+		if closed { // the news was that the provider keeps the money
+			if err := s.paymentChanged(tx, &p, rows, order.NewsReturned, now); err != nil {
+				return err
+			}
 		}
 		return s.refundEnds(tx, &p, rows, cause{by: order.ByProvider, at: now, why: order.MoneyBack})
 	})
@@ -160,15 +166,15 @@ func (s *Store) Refused(ctx context.Context, paymentID, reason string) (order.Pa
 	return p.payment(), nil
 }
 
-// AtHand implements service.StuckLedger.
-func (s *Store) AtHand(ctx context.Context) (order.AtHand, error) {
-	var n order.AtHand
+// NeedStaff implements service.StuckLedger.
+func (s *Store) NeedStaff(ctx context.Context) (order.NeedStaff, error) {
+	var n order.NeedStaff
 	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", order.PaymentStuck).Count(&n.Stuck).Error
 	if err == nil {
 		err = s.db.Read(ctx).Model(&paymentRow{}).Where("dispute = ?", order.DisputeOpen).Count(&n.Disputed).Error
 	}
 	if err != nil {
-		return order.AtHand{}, sqlkit.ReadError("counting payments that need a hand", err)
+		return order.NeedStaff{}, sqlkit.ReadError("counting payments that need staff", err)
 	}
 	return n, nil
 }

@@ -90,8 +90,8 @@ func TestStuckRefund(t *testing.T) {
 		if due, err := l.Refunding(t.Context(), 9); err != nil || len(due) != 0 {
 			t.Errorf("due %+v, %v", due, err)
 		}
-		if n, err := l.AtHand(t.Context()); err != nil || n.Stuck < 1 {
-			t.Errorf("at hand %+v, %v", n, err)
+		if n, err := l.NeedStaff(t.Context()); err != nil || n.Stuck < 1 {
+			t.Errorf("need staff %+v, %v", n, err)
 		}
 		f := order.PaymentFilter{State: order.PaymentStuck, VoucherID: v}
 		if found, err := l.FindPayments(t.Context(), f, 1<<62, 9); err != nil || len(found) != 1 || found[0].ID != id {
@@ -189,6 +189,7 @@ func TestLateNewsOfAStuckRefund(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 10)
 		cs := l.Paid(t, v, 4)
+		told := l.news()
 		ids := make([]string, len(cs))
 		for i, c := range cs {
 			ids[i] = l.stuckOf(t, c)
@@ -216,6 +217,9 @@ func TestLateNewsOfAStuckRefund(t *testing.T) {
 		}
 		if o, err := l.Refunded(t.Context(), ids[3]); err != nil || o.Status != order.Refunded {
 			t.Errorf("taken once it is closed: %+v, %v", o, err)
+		}
+		if last := (*told)[len(*told)-1]; last != "7 returned: refunded" {
+			t.Errorf("told last: %q", last)
 		}
 		for i, id := range ids {
 			l.isAs(t, fmt.Sprint(i), id, order.PaymentRefunded, cs[i], order.Refunded)
@@ -364,6 +368,47 @@ func TestUnwoundButForStuckRefunds(t *testing.T) {
 		l.ApplyAll(t, v)
 		if u, err := l.Unwinding(t.Context(), v); err != nil || u.Orders[order.FateRefunded].Orders != 3 {
 			t.Errorf("closed: %+v, %v", u, err)
+		}
+		l.Conserved(t, v)
+	})
+}
+
+// Money that an order did not need is stuck after its sale was called off: it was paid twice, or once it was cancelled.
+// Staff are shown that; the order's units are counted once, as withdrawn.
+func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		cs := l.NewOrders(t, v, 3)
+		first, late := l.Pays(t, cs[0]), l.Pays(t, cs[1])
+		l.Exec(t, "UPDATE tb_payment SET provider = 'other' WHERE id = ?", first.ID)
+		second, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, "pay_second", []string{"bank"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Provider = "other"
+		l.Receives(t, first)
+		l.Receives(t, second)
+		l.callsOff(t, v, "k")
+		l.unwinds(t, v)
+		l.ApplyAll(t, v)
+		l.Receives(t, late)
+		l.ApplyAll(t, v)
+		l.refused(t, second.ID, "")
+		l.refused(t, late.ID, "")
+		l.isAs(t, "late", late.ID, order.PaymentStuck, cs[1], order.Cancelled)
+		if _, err := l.Refunded(t.Context(), first.ID); err != nil {
+			t.Fatal(err)
+		}
+		l.ApplyAll(t, v)
+		u, err := l.Unwinding(t.Context(), v)
+		one := order.Tally{Orders: 1, Units: 1, Cents: 1000}
+		if err != nil || u.Pending() || u.Withdrawn != u.Issued || u.Orders[order.FateStuck].Units != 0 ||
+			u.Orders[order.FateRefunded] != one || u.Orders[order.FateCancelled] != one.Plus(one) {
+			t.Errorf("units %+v, %v", u, err)
+		}
+		left, err := l.LeftToStaff(t.Context(), v, 1<<62, 9)
+		if err != nil || len(left) != 2 || left[0].Fate != order.FateStuck || left[1].Fate != order.FateStuck {
+			t.Errorf("left %+v, %v", left, err)
 		}
 		l.Conserved(t, v)
 	})

@@ -75,7 +75,7 @@ func (r *paymentRow) accept(tx *gorm.DB, now time.Time) error {
 	return r.save(tx)
 }
 
-// sendBack records that the money is to go back: since now, or since it was to before its refund got stuck.
+// sendBack records that the money is to go back. refunding_time keeps its first value.
 func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
 	r.State, r.StuckTime, r.Refusal = order.PaymentRefunding, nil, ""
 	if r.RefundingTime == nil {

@@ -123,13 +123,13 @@ func (m *model) fatesAddUp(t *rapid.T, v view, u order.Unwinding) {
 		if o.status == order.Paid && m.w.price == 0 {
 			fate = order.FateFree
 		}
-		if fate != order.FateRedeemed && fate != order.FateLapsed && v.hasStuck(o.id) {
+		if o.status == order.Refunding && v.hasStuck(o.id) {
 			fate = order.FateStuck
 		}
 		if o.status.Live() && !slices.Contains(forStaff, fate) {
 			t.Fatalf("the sale is unwound, and order %d is %s", o.id, o.status)
 		}
-		if o.status.Live() || fate == order.FateStuck {
+		if o.status.Live() || v.hasStuck(o.id) {
 			live = append(live, o.id)
 		}
 		want[fate] += o.units

@@ -115,7 +115,7 @@ func (m *model) stuckAddsUp(t *rapid.T, p paymentRow) {
 	}
 }
 
-// hasStuck reports whether a refund of the order's money is stuck, which makes its fate when its sale was called off.
+// hasStuck reports whether a refund of the order's money is stuck, which staff are shown when its sale was called off.
 func (v view) hasStuck(id int64) bool {
 	return slices.ContainsFunc(v.payments, func(p paymentRow) bool {
 		return p.order == id && p.state == order.PaymentStuck

@@ -15,6 +15,22 @@ func inStuckRefunds() []mutant.Mutant {
 				File: service + "refunds.go", From: "err = p.getsStuck(ctx, payment, refused)",
 				To: "_ = refused",
 			}),
+		packageMutant("a refund that is over by its turn is asked for", "./internal/order/service",
+			"TestRefundsThatHaveWaited", "asked for", mutant.Change{
+				File: service + "refunds.go", From: "if err == nil && !payment.Due() {",
+				To: "if err == nil && payment.AllGone() {",
+			}),
+		packageMutant("a disputed payment is asked for", "./internal/order/service", "TestRefundsThatHaveWaited",
+			"disputed", mutant.Change{
+				File: "internal/order/payment_flow.go",
+				From: "return p.State == PaymentRefunding && p.Dispute != DisputeOpen",
+				To:   "return p.State == PaymentRefunding",
+			}),
+		packageMutant("what has gone back meanwhile is sent again", "./internal/order/service",
+			"TestRefundsThatHaveWaited", "cents", mutant.Change{
+				File: service + "refunds.go", From: "err = p.sendBack(ctx, payment)",
+				To: "err = p.sendBack(ctx, listed)",
+			}),
 		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
 			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding,`,
 			To: `Where("state IN (?, 6) AND dispute <> ?", order.PaymentRefunding,`,
@@ -74,7 +90,17 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a stuck refund keeps a sale from being unwound", ledger, "TestUnwoundButForStuckRefunds",
 			"unwinding", mutant.Change{
-				File: store + "call_off.go", From: `"WHEN " + stuck + " THEN 'stuck' " +`, To: `"" +`,
+				File: store + "call_off.go", From: `"WHEN o.status = @refunding AND " + stuck + " THEN 'stuck' " +`,
+				To: `"" +`,
+			}),
+		packageMutant("money that is stuck counts a unit twice", ledger, "TestStuckMoneyOfOrdersThatEnded", "units",
+			mutant.Change{
+				File: store + "call_off.go", From: `"WHEN o.status = @refunding AND " + stuck`,
+				To: `"WHEN " + stuck`,
+			}),
+		packageMutant("money that went back once its refund was closed is not told", ledger,
+			"TestLateNewsOfAStuckRefund", "told", mutant.Change{
+				File: store + "payment_refund.go", From: "if closed {", To: "if closed && p.Number < 0 {",
 			}),
 		packageMutant("a stuck refund is not left to staff", ledger, "TestUnwoundButForStuckRefunds", "left",
 			mutant.Change{

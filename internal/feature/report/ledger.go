@@ -109,9 +109,8 @@ func (r tallyRow) of(sums *Sums) *Tally {
 }
 
 // salesTable is a table for FROM, with the parameters of salesParams and the parameter shop (0: all): all sales of a
-// shop, without rehearsals. However many sales
-// there are, it reads them and the orders that are unpaid or being refunded just now. It reads no other orders,
-// because every other live order has paid what its voucher costs.
+// shop, without rehearsals. However many sales there are, it reads them and the orders that are unpaid or being
+// refunded just now. It reads no other orders, because every other live order has paid what its voucher costs.
 const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.called_off, s.issued, " +
 	"s.issued - s.stock - s.kept AS sold, " +
 	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, COALESCE(p.unpaid, 0) AS unpaid, " +

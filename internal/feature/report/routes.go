@@ -25,8 +25,8 @@ type Service interface {
 	Sales(ctx context.Context, shopID int64, phase Phase, before int64, limit int) ([]Sale, error)
 	// SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase.
 	SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error)
-	// Taken returns the money that a shop, or with 0 all shops, took and gave back since a time.
-	Taken(ctx context.Context, shopID int64, since time.Time) (Taken, error)
+	// Taken returns the money that a shop, or with 0 all shops, took and gave back since midnight.
+	Taken(ctx context.Context, shopID int64) (Taken, error)
 	Exports
 }
 

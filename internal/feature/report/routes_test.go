@@ -92,8 +92,9 @@ func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, err
 	return map[Phase]SalesSums{Ended: {Sales: 2, Issued: 20, Sold: 9, Paid: 4, Unpaid: 3, Cents: 4000}}, f.err
 }
 
-func (f fakeReports) Taken(context.Context, int64, time.Time) (Taken, error) {
-	return Taken{Received: Flow{3, 3000}, Returned: Flow{1, 1000}}, f.err
+func (f fakeReports) Taken(context.Context, int64) (Taken, error) {
+	since := apitest.Noon().Truncate(24 * time.Hour)
+	return Taken{Since: since, Received: Flow{3, 3000}, Returned: Flow{1, 1000}}, f.err
 }
 
 // fullReports are reports with something everywhere.

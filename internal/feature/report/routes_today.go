@@ -7,7 +7,6 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/kit/day"
 	"seckill/internal/kit/invalid"
 )
 
@@ -31,13 +30,12 @@ func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	if err := invalid.Join(bad); err != nil {
 		return httpkit.Answer{}, err
 	}
-	since := day.Begin(h.core.Now(), h.core.Zone)
-	taken, err := h.reports.Taken(c.Request.Context(), who.Only(), since)
+	taken, err := h.reports.Taken(c.Request.Context(), who.Only())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: todayJSON{
-		Since: httpkit.ShownTime(since), Zone: h.core.Zone.String(), Currency: h.core.Currency,
+		Since: httpkit.ShownTime(taken.Since), Zone: h.core.Zone.String(), Currency: h.core.Currency,
 		Received: moneyJSON{taken.Received.Payments, taken.Received.Cents},
 		Returned: moneyJSON{taken.Returned.Payments, taken.Returned.Cents},
 	}}}, nil

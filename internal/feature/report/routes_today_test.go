@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"gorm.io/gorm"
+
 	"seckill/internal/kit/day"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
@@ -24,13 +26,14 @@ func TestTodayDocument(t *testing.T) {
 	}
 }
 
-// Money counts from the moment on, by the shop of its voucher; rehearsals have none.
+// Money counts from midnight on, by the shop of its voucher; rehearsals have none.
 func TestTaken(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		reports := reportsOn(l)
 		mine, other, rehearsal := l.Seckill(t, 9), l.Seckill(t, 9), l.Seckill(t, 9)
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = 2 WHERE id = ?", other)
-		since, later := ledgertest.RecordedAt, ledgertest.Stored(ledgertest.RecordedAt.Add(time.Millisecond))
+		since := midnight(t, l)
+		later := ledgertest.Stored(since.Add(time.Millisecond))
 		for _, v := range []int64{mine, other, rehearsal} {
 			for _, o := range l.Paid(t, v, 2) {
 				if v == mine {
@@ -47,14 +50,31 @@ func TestTaken(t *testing.T) {
 			0: {Received: Flow{4, 4000}, Returned: Flow{2, 2000}},
 			1: {Received: Flow{2, 2000}}, 2: {Received: Flow{2, 2000}, Returned: Flow{2, 2000}}, 3: {},
 		} {
-			if got, err := reports.Taken(t.Context(), shop, since); err != nil || got != want {
+			want.Since = since
+			if got, err := reports.Taken(t.Context(), shop); err != nil || got != want {
 				t.Errorf("shop %d: %+v, %v; want %+v", shop, got, err, want)
 			}
 		}
-		if got, err := reports.Taken(t.Context(), 0, since.Add(2*time.Millisecond)); err != nil || got != (Taken{}) {
-			t.Errorf("two milliseconds later: %+v, %v", got, err)
+		before := ledgertest.Stored(since.Add(-time.Millisecond))
+		l.Exec(t, "UPDATE tb_payment SET receive_time = ?, return_time = ?", before, before)
+		if got, err := reports.Taken(t.Context(), 0); err != nil || got != (Taken{Since: since}) {
+			t.Errorf("the day after: %+v, %v", got, err)
 		}
 	})
+}
+
+// midnight is the beginning of the day by the clock that writes the ledger's times.
+func midnight(t *testing.T, l ledgertest.Ledger) (at time.Time) {
+	t.Helper()
+	err := l.DB().Write(t.Context(), func(tx *gorm.DB) error {
+		now, err := l.DB().LedgerTime(tx)
+		at = day.Begin(now, time.UTC)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 // Money counts on the day when it goes back: as a part of a refund at the provider, as the rest of one, and by a
@@ -63,7 +83,7 @@ func TestTakenInParts(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		reports := reportsOn(l)
 		v := l.Seckill(t, 9)
-		since := day.Begin(ledgertest.RecordedAt, time.UTC)
+		since := midnight(t, l)
 		tell := func(c order.Claim, k order.NoticeKind, cents int64) {
 			t.Helper()
 			n := order.Notice{Kind: k, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: cents}
@@ -73,7 +93,7 @@ func TestTakenInParts(t *testing.T) {
 		}
 		returned := func(what string, want Flow) {
 			t.Helper()
-			if got, err := reports.Taken(t.Context(), 0, since); err != nil || got.Returned != want {
+			if got, err := reports.Taken(t.Context(), 0); err != nil || got.Returned != want {
 				t.Errorf("%s: %+v, %v; want %+v", what, got.Returned, err, want)
 			}
 		}

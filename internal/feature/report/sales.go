@@ -60,16 +60,22 @@ func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesS
 // Flow is a number of payments, with their amounts.
 type Flow struct{ Payments, Cents int64 }
 
-// Taken is the money that came in and the money that went back since a time, whatever became of its orders.
-type Taken struct{ Received, Returned Flow }
+// Taken is the money that came in and the money that went back since midnight, whatever became of its orders.
+type Taken struct {
+	Since              time.Time // midnight
+	Received, Returned Flow
+}
 
-// Taken returns what a shop, or with 0 all shops, took and gave back since the beginning of today, without rehearsals.
-// order.ErrUnavailable.
-func (r *Reports) Taken(ctx context.Context, shopID int64, since time.Time) (taken Taken, err error) {
+// Taken returns what a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The day
+// is that of the ledger, which notes what had gone back before it. order.ErrUnavailable.
+func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
-	if taken.Received, err = r.ledger.money(ctx, cameIn, shopID, since); err == nil {
-		taken.Returned, err = r.ledger.money(ctx, wentBack, shopID, since)
+	if taken.Since, err = r.ledger.db.Today(ctx); err == nil {
+		taken.Received, err = r.ledger.money(ctx, cameIn, shopID, taken.Since)
+	}
+	if err == nil {
+		taken.Returned, err = r.ledger.money(ctx, wentBack, shopID, taken.Since)
 	}
 	return taken, order.OrUnavailable(err)
 }

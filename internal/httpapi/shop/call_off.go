@@ -74,7 +74,7 @@ type unwindingJSON struct {
 	Paid      tallyJSON `json:"paid"`
 	Refunding tallyJSON `json:"refunding"`
 	Cancelled tallyJSON `json:"cancelled"` // since it was called off
-	Refunded  tallyJSON `json:"refunded"`  // likewise
+	Refunded  tallyJSON `json:"refunded"`  // likewise; their money has gone back, or staff have closed the refund
 	Redeemed  tallyJSON `json:"redeemed"`
 	Lapsed    tallyJSON `json:"lapsed"`
 	Stuck     tallyJSON `json:"stuck"`

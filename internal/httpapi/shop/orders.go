@@ -162,7 +162,7 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 // browsers keep queries.
 func couponCode(c *gin.Context) (string, *invalid.Problem) {
 	if len(c.Request.Header.Values("Coupon-Code")) > 1 {
-		return "", invalid.New("code", invalid.Repeated, invalid.Once, nil)
+		return "", invalid.New("Coupon-Code", invalid.Repeated, invalid.Once, nil)
 	}
 	return c.GetHeader("Coupon-Code"), nil
 }

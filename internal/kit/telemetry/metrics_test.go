@@ -238,7 +238,7 @@ func TestOrders(t *testing.T) {
 	m.PaymentRefunded(errors.New("away"))
 	m.PaymentRefunded(errors.New("away"))
 	m.PaymentRefunded(fmt.Errorf("declined: %w", &order.RefusedError{}))
-	m.PaymentsAtHand(order.AtHand{Stuck: 3, Disputed: 2}, nil)
+	m.PaymentsNeedStaff(order.NeedStaff{Stuck: 3, Disputed: 2}, nil)
 	compare(t, m, `
 # HELP seckill_payments_notices_total Payment notices, repeated ones included, by the payment's state after them.
 # TYPE seckill_payments_notices_total counter
@@ -277,7 +277,7 @@ seckill_outbox_pending_sales 3
 `, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_payments_stuck",
 		"seckill_payments_disputed", "seckill_expirer_orders_total",
 		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
-	m.PaymentsAtHand(order.AtHand{}, order.ErrUnavailable)
+	m.PaymentsNeedStaff(order.NeedStaff{}, order.ErrUnavailable)
 	for _, g := range []prometheus.Gauge{m.orders.stuck, m.orders.disputed} {
 		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
 			t.Errorf("what could not be counted is %v, want NaN", v)
@@ -297,6 +297,11 @@ func TestBacklogIsUnknownUntilSet(t *testing.T) {
 	m := newTestMetrics()
 	if v := testutil.ToFloat64(m.recorder.backlog); !math.IsNaN(v) {
 		t.Errorf("backlog of a new process is %v, want NaN", v)
+	}
+	for _, g := range []prometheus.Gauge{m.orders.stuck, m.orders.disputed} {
+		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
+			t.Errorf("before payments were counted, those that need staff are %v, want NaN", v)
+		}
 	}
 	m.SetBacklog(0, Backlog{3, time.Second, 1})
 	m.SetBacklogUnknown(0)

@@ -39,10 +39,12 @@ func newOrders() *orders {
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
 		})
 	}
-	atHand := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{
+	needStaff := func(name, help string) prometheus.Gauge {
+		g := prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: "payments", Name: name, Help: help,
 		})
+		g.Set(math.NaN()) // not counted yet
+		return g
 	}
 	o := &orders{
 		flushSeconds: metric.Histogram("outbox", "duration_seconds",
@@ -62,9 +64,9 @@ func newOrders() *orders {
 		payments: metric.Counters("payments", "notices_total",
 			"Payment notices, repeated ones included, by the payment's state after them.", "state"),
 		refunds: metric.Counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
-		stuck: atHand("stuck", "Payments whose provider refuses for good to send the money back, and which nobody has "+
+		stuck: needStaff("stuck", "Payments whose provider refuses for good to send the money back, and which nobody has "+
 			"retried or closed; NaN when it is not known."),
-		disputed: atHand("disputed", "Payments that a buyer disputes, undecided; NaN when it is not known."),
+		disputed: needStaff("disputed", "Payments that a buyer disputes, undecided; NaN when it is not known."),
 	}
 	o.applied, o.refused = o.operations.WithLabelValues("applied"), o.operations.WithLabelValues("refused")
 	o.refunded, o.failed = o.refunds.WithLabelValues("refunded"), o.refunds.WithLabelValues("failed")
@@ -124,8 +126,8 @@ func (m *Metrics) PaymentRefunded(err error) {
 	}
 }
 
-// PaymentsAtHand implements [service.Observer].
-func (m *Metrics) PaymentsAtHand(n order.AtHand, err error) {
+// PaymentsNeedStaff implements [service.Observer].
+func (m *Metrics) PaymentsNeedStaff(n order.NeedStaff, err error) {
 	stuck, disputed := float64(n.Stuck), float64(n.Disputed)
 	if err != nil {
 		stuck, disputed = math.NaN(), math.NaN()

@@ -35,4 +35,4 @@ func (NopObserver) PaymentReceived(order.PaymentState) {}
 
 func (NopObserver) PaymentRefunded(error) {}
 
-func (NopObserver) PaymentsAtHand(order.AtHand, error) {}
+func (NopObserver) PaymentsNeedStaff(order.NeedStaff, error) {}

@@ -182,7 +182,7 @@ type CountingObserver struct {
 	Applied, Refused, Failed, SalesBehind, Expired, Refunds, FailedRefunds int
 	RefusedRefunds                                                         int // for good
 	Payments                                                               []order.PaymentState
-	AtHand                                                                 order.AtHand
+	NeedStaff                                                              order.NeedStaff
 }
 
 func (c *CountingObserver) Count(f func()) {
@@ -224,4 +224,6 @@ func (c *CountingObserver) PaymentRefunded(err error) {
 	})
 }
 
-func (c *CountingObserver) PaymentsAtHand(n order.AtHand, _ error) { c.Count(func() { c.AtHand = n }) }
+func (c *CountingObserver) PaymentsNeedStaff(n order.NeedStaff, _ error) {
+	c.Count(func() { c.NeedStaff = n })
+}

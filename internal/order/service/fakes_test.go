@@ -259,13 +259,18 @@ func (f *fakeLedger) AskRefund(_ context.Context, owner, orderID int64) (o order
 func (f *fakeLedger) Refunding(_ context.Context, n int) (payments []order.Payment, err error) {
 	err = f.Call("refunding", func() error {
 		for _, id := range f.oldest {
-			if p := f.payments[id]; p.State == order.PaymentRefunding && len(payments) < n {
+			if p := f.payments[id]; p.Due() && len(payments) < n {
 				payments = append(payments, p)
 			}
 		}
 		return nil
 	})
 	return payments, err
+}
+
+func (f *fakeLedger) Payment(_ context.Context, id string) (p order.Payment, err error) {
+	err = f.Call("payment", func() error { p = f.payments[id]; return nil })
+	return p, err
 }
 
 func (f *fakeLedger) Refunded(_ context.Context, id string) (o order.Order, err error) {
@@ -329,8 +334,8 @@ func (f *fakeLedger) actOnStuck(
 	return p, o, err
 }
 
-func (f *fakeLedger) AtHand(context.Context) (n order.AtHand, err error) {
-	err = f.Call("at hand", func() error {
+func (f *fakeLedger) NeedStaff(context.Context) (n order.NeedStaff, err error) {
+	err = f.Call("need staff", func() error {
 		for _, p := range f.payments {
 			if p.State == order.PaymentStuck {
 				n.Stuck++
@@ -463,6 +468,7 @@ type fakeProvider struct {
 	finalNo  map[string]int // how many refunds of a payment are refused for good
 	away     bool
 	silent   bool                       // it answers no refund
+	asked    chan string                // gets the id of each payment whose refund is asked for, and waits for a reader
 	refer    func(order.Payment) string // the reference of a payment; nil: there is none
 }
 
@@ -484,6 +490,13 @@ func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {
 	if f.silent {
 		<-ctx.Done()
 		return ctx.Err()
+	}
+	if f.asked != nil {
+		select {
+		case f.asked <- p.ID:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

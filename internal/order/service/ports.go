@@ -76,6 +76,8 @@ type RefundLedger interface {
 	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are stuck or
 	// disputed: staff and the dispute decide.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
+	// Payment returns a payment. ErrNoPayment.
+	Payment(ctx context.Context, id string) (order.Payment, error)
 	// Refunded records that all of the money has gone back, also of a payment that is stuck or closed by now. An order
 	// that is refunding by this payment takes the step ConfirmRefund, with its operation. It returns the order after
 	// that. Repeating it is no error.
@@ -96,8 +98,8 @@ type StuckLedger interface {
 	// CloseRefund closes a stuck payment in the same way. An order that is refunding by it takes the step
 	// ConfirmRefund, with its operation.
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
-	// AtHand counts the payments that need a hand.
-	AtHand(ctx context.Context) (order.AtHand, error)
+	// NeedStaff counts the payments that need staff.
+	NeedStaff(ctx context.Context) (order.NeedStaff, error)
 }
 
 // LateLedger is the part of PaymentLedger for late payments.
@@ -137,6 +139,6 @@ type Observer interface {
 	// PaymentRefunded: a payment's money went back, or the attempt failed with err; *order.RefusedError is the
 	// provider's final no.
 	PaymentRefunded(err error)
-	// PaymentsAtHand: so many payments need a hand, unless they could not be counted.
-	PaymentsAtHand(n order.AtHand, err error)
+	// PaymentsNeedStaff: so many payments need staff, unless they could not be counted.
+	PaymentsNeedStaff(n order.NeedStaff, err error)
 }

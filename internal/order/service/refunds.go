@@ -21,7 +21,7 @@ const (
 	refundPause   = time.Second      // before a failed refund is retried; doubled each time
 	refundPauses  = 5 * time.Minute  // longest pause
 	refundTimeout = 10 * time.Second // most time of one transaction
-	countEvery    = 10 * time.Second // how often it counts what needs a hand
+	countEvery    = 10 * time.Second // how often it counts what needs staff
 )
 
 // refundBackOff is the back-off of a failed refund.
@@ -88,9 +88,17 @@ func (b *refundBackOff) longer() *refundBackOff {
 	return &refundBackOff{pause: pause, until: time.Now().Add(pause)}
 }
 
-// refund gives one payment's money back, or notes that its provider will never do so.
-func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
-	err := p.sendBack(ctx, payment)
+// refund gives one payment's money back, or notes that its provider will never do so. Where providers are slow, it
+// comes long after the payment was listed: if another instance has ended the refund, staff have closed it, or the buyer
+// disputes the payment by then, it does nothing.
+func (p *Payments) refund(ctx context.Context, listed order.Payment) error {
+	payment, err := p.asItIs(ctx, listed)
+	if err == nil && !payment.Due() {
+		return nil
+	}
+	if err == nil {
+		err = p.sendBack(ctx, payment)
+	}
 	p.observer.PaymentRefunded(err)
 	if refused, is := errors.AsType[*order.RefusedError](err); is {
 		err = p.getsStuck(ctx, payment, refused)
@@ -100,6 +108,17 @@ func (p *Payments) refund(ctx context.Context, payment order.Payment) error {
 			payment.ID, payment.OrderID, err))
 	}
 	return err
+}
+
+// asItIs returns the payment as the ledger has it now.
+func (p *Payments) asItIs(ctx context.Context, payment order.Payment) (order.Payment, error) {
+	call, cancel := context.WithTimeout(ctx, refundTimeout)
+	defer cancel()
+	now, err := p.ledger.Payment(call, payment.ID)
+	if err != nil {
+		return payment, err
+	}
+	return now, nil
 }
 
 // sendBack lets the payment's provider send the money back, and records that. Where nothing is left to send, it asks

@@ -46,13 +46,13 @@ func (p *Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (order
 	return payment, nil
 }
 
-// count counts the payments that need a hand, for metrics.
+// count counts the payments that need staff, for metrics.
 func (p *Payments) count(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
-	n, err := p.ledger.AtHand(call)
-	p.observer.PaymentsAtHand(n, err)
+	n, err := p.ledger.NeedStaff(call)
+	p.observer.PaymentsNeedStaff(n, err)
 	if err != nil {
-		p.logFailure(ctx, "counting payments that need a hand failed; retrying", err)
+		p.logFailure(ctx, "counting payments that need staff failed; retrying", err)
 	}
 }

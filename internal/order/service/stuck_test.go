@@ -3,6 +3,7 @@ package service
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -42,9 +43,9 @@ func TestFinalNo(t *testing.T) {
 			synctest.Wait()
 			p.observer.Count(func() {
 				if p.observer.RefusedRefunds != refused || p.observer.FailedRefunds != 0 ||
-					p.observer.AtHand.Stuck != 1 {
+					p.observer.NeedStaff.Stuck != 1 {
 					t.Errorf("refused %d times, failed %d times, %+v; want refused %d times", p.observer.RefusedRefunds,
-						p.observer.FailedRefunds, p.observer.AtHand, refused)
+						p.observer.FailedRefunds, p.observer.NeedStaff, refused)
 				}
 			})
 			if now := p.payment("pay_1"); now.State != order.PaymentStuck || now.Refusal != "the account is closed" {
@@ -106,5 +107,60 @@ func TestCloseRefund(t *testing.T) {
 		if !slices.Contains(p.outbox.flushRequests, ordertest.VoucherA) || len(p.provider.back) != 0 {
 			t.Errorf("flushes %v, sent back %v", p.outbox.flushRequests, p.provider.back)
 		}
+	})
+}
+
+// Slow refunds hold up others that were listed with them. The provider is asked for those that are due still when their
+// turn comes, and for what is left of them then.
+func TestRefundsThatHaveWaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		p.provider.asked = make(chan string)
+		names := []string{"closed", "disputed", "in part"}
+		for range refundWorkers {
+			names = slices.Insert(names, 0, "slow "+strconv.Itoa(len(names)))
+		}
+		for i, name := range names {
+			paidBy(p, int64(66+i), name, 500)
+			if _, err := p.ledger.AskRefund(t.Context(), 2, int64(66+i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		defer runPayments(t, p)()
+		time.Sleep(refundEvery)
+		synctest.Wait()
+		for name, change := range map[string]func(*order.Payment){
+			"closed":   func(p *order.Payment) { p.State = order.PaymentClosed },
+			"disputed": func(p *order.Payment) { p.Dispute, p.Disputed = order.DisputeOpen, 500 },
+			"in part":  func(p *order.Payment) { p.Returned = 200 },
+		} {
+			payment := p.payment(name)
+			change(&payment)
+			p.ledger.Mu.Lock()
+			p.ledger.put(payment)
+			p.ledger.Mu.Unlock()
+		}
+		var asked []string
+		for waits := true; waits; {
+			synctest.Wait()
+			select {
+			case name := <-p.provider.asked:
+				asked = append(asked, name)
+			default:
+				waits = false
+			}
+		}
+		slices.Sort(asked)
+		want := slices.DeleteFunc(names, func(name string) bool { return name == "closed" || name == "disputed" })
+		slices.Sort(want)
+		if !slices.Equal(asked, want) || p.provider.cents != refundWorkers*500+300 {
+			t.Errorf("asked for %q, sent back %d cents", asked, p.provider.cents)
+		}
+		p.observer.Count(func() {
+			if p.observer.Refunds != refundWorkers+1 || p.observer.FailedRefunds != 0 {
+				t.Errorf("observed %d refunds and %d failures", p.observer.Refunds, p.observer.FailedRefunds)
+			}
+		})
 	})
 }

@@ -253,6 +253,18 @@ func (d *DB) LedgerTime(tx *gorm.DB) (time.Time, error) {
 	return now, nil
 }
 
+// Today returns the beginning of the day by LedgerTime's clock, for statements outside transactions.
+func (d *DB) Today(ctx context.Context) (time.Time, error) {
+	if d.dialect == SQLite {
+		return d.Midnight(d.Clock()), nil
+	}
+	var now []time.Time
+	if err := d.Read(ctx).Raw("SELECT UTC_TIMESTAMP(3)").Find(&now).Error; err != nil {
+		return time.Time{}, ReadError("reading the clock", err)
+	}
+	return d.Midnight(now[0]), nil
+}
+
 // LedgerClock is the time by the same clock as an argument of a statement outside transactions.
 func (d *DB) LedgerClock() any {
 	if d.dialect == SQLite {
