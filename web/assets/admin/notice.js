@@ -18,7 +18,7 @@ export const notify = (text) => place.say(text);
 /** @param {any} props */
 export function Notice({ t }) {
   const [{ text, n }, set] = useState({ text: '', n: 0 });
-  const said = useRef(0); // when
+  const said = useRef(/** @type {any} */ (0)); // when
   place.say = (/** @type {string} */ what) => ((said.current = Date.now()), set((before) => ({ text: what, n: before.n + 1 })));
   const clear = () => place.say('');
   useEffect(() => {

@@ -141,6 +141,7 @@ export const SALE_TEXTS = {
   'units.unpaid': { en: '{n} unpaid', zh: '待支付 {n} 份' },
   'units.back': { en: '{n} being refunded', zh: '退款中 {n} 份' },
   'units.of': { en: 'of {n} units', zh: '共 {n} 份' },
+  'units.of.one': { en: 'of 1 unit', zh: '共 1 份' },
   'units.comma': { en: ', ', zh: '，' },
   'money.each': { en: '{price} each, worth {worth}', zh: '售价 {price}，面值 {worth}' },
   revenue: { en: 'Revenue', zh: '收入' },

@@ -182,6 +182,8 @@ export const TEXTS = {
   'noorder.refused': { en: 'Refused requests, as of {time}', zh: '被拒绝的请求（截至 {time}）' },
   'noorder.refused.none': { en: 'It has refused no request, as of {time}.', zh: '截至 {time}，没有请求被拒绝。' },
   'noorder.guard': { en: 'Guard: {guard}', zh: '防刷：{guard}' },
+  'noorder.other': { en: 'Looking for a sale that is not here?', zh: '没有找到某场活动的订单？' },
+  'orders.user.hint': { en: 'Buyers read their user number at the top of the shop’s page.', zh: '买家可在店铺页面顶部查看自己的用户编号。' },
   'noorder.which': { en: 'Which sale is it about? Sales of the last day:', zh: '是哪场活动？最近一天的活动：' },
   'noorder.which.none': { en: 'No sale ran in the last day. Enter a sale’s voucher number above to see what it refused.', zh: '最近一天没有活动。请在上方填写优惠券编号，查看该活动的拒绝情况。' },
   'order.queued': { en: 'Queued', zh: '排队中' },
