@@ -166,10 +166,10 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
   const recommend = async () => {
     const values = await propose(true);
     if (!values) return;
-    const form = crowd.current.form, over = begun && overAt(settings?.tickets ? settings : values, begin) <= client.clock.now();
-    const chosen = Object.keys(GUARDS).filter((guard) => can(guard) && !(over && SIGNING.includes(guard)));
+    const { form } = crowd.current;
+    const chosen = Object.keys(GUARDS).filter((guard) => can(guard) && !(begun && SIGNING.includes(guard)));
     for (const guard of chosen) if (!form.elements[`guards.${guard}`].checked) form.elements[`guards.${guard}`].click(); // as a person does: it is kept in the draft
-    setSaid(t(over ? 'guard.recommended.late' : 'guard.recommended', { names: chosen.map((guard) => t(`guard.${guard}`)).join(t('comma')), days: values.conditions.minAgeDays }));
+    setSaid(t(begun ? 'guard.recommended.late' : 'guard.recommended', { names: chosen.map((guard) => t(`guard.${guard}`)).join(t('comma')), days: values.conditions.minAgeDays }));
   };
   useEffect(() => { propose(false); }, []);
   /** Turns a guard on or off. Work is done for a ticket: it goes with tickets. @param {string} guard @param {boolean} to */
