@@ -121,7 +121,7 @@ func demoDrafts(now time.Time, redeemable bool) []demoDraft {
 			ActualValue: 100_00, PerUser: 1, Redemption: voucher.Redemption{ByCode: redeemable},
 		}, &voucher.SaleDraft{Stock: demoStock, Begin: now, End: now.AddDate(1, 0, 0)}},
 		{voucher.Draft{
-			ShopID: demoShop, Title: "50 for 1", SubTitle: "Starts two minutes after the first start",
+			ShopID: demoShop, Title: "50 for 1", SubTitle: "Demonstration of a countdown",
 			Rules: "One to a person. The button opens by the service's clock.", PayValue: 1_00,
 			ActualValue: 50_00, PerUser: 1,
 		}, &voucher.SaleDraft{Stock: demoStock, Begin: now.Add(demoLead), End: now.AddDate(1, 0, 0)}},

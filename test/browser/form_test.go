@@ -188,6 +188,15 @@ func TestSaleSaysWhatWillHappen(t *testing.T) {
 	voucher := s.onSale("Noodles for two", 40)
 	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop()))
 	w.sees("[data-guard-line]", "No guard against bots is on.")
+	w.click("[data-act=guard-line]")
+	w.click("[data-act=recommend]")
+	w.sees(".guards", "what still helps while the sale runs: Limits, Conditions, Cool-down, Shares.")
+	w.until(`[...document.querySelectorAll('[role=switch]')].filter((e) => e.checked).length === 4`)
+	w.accessible()
+	w.picture("console-guards-recommended-desktop", false)
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	w.sees("[data-guard-line]", "Guards against bots: Limits, Conditions, Cool-down, Shares.")
 	got := evaluate[string](w, `import('/assets/admin/actions.js').then(({ phaseOf }) => {
   const at = (minutes) => new Date(minutes * 6e4).toISOString();
   const sale = (fields) => phaseOf({ status: 1, saleState: 'on_sale', beginTime: at(10), endTime: at(20), ...fields }, 15 * 6e4);

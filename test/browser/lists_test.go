@@ -188,6 +188,10 @@ func TestBuyerWithoutAnOrder(t *testing.T) {
 		w.visit(s.url(fmt.Sprintf("/admin#/orders?userId=%d&status=paid", int64(refused))))
 		w.sees(".note", says.other)
 		w.seesNo("[data-no-order]")
+		w.visit(s.url("/admin#/orders?userId=7")) // who has an order, and may ask about another sale
+		w.click("[data-other-sale] summary")
+		w.sees("[data-other-sale] li", "Noodles for ten")
+		w.accessible()
 	}
 }
 

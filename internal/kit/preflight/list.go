@@ -59,10 +59,14 @@ func (f *Facts) ofInstances() []Line {
 	return []Line{f.instances(), f.versions()}
 }
 
+// stamp writes a time as the console does in each language.
+func stamp(t time.Time) text {
+	return text{t.Format("2 Jan 2006, 15:04:05 MST"), t.Format("2006年1月2日 MST 15:04:05")}
+}
+
 // window checks the sale's times by this machine's clock, which other lines compare with the stores' clocks.
 func (s *Sale) window(now time.Time) Line {
 	const name = "sale.window"
-	stamp := func(t time.Time) string { return t.Format("2006-01-02 15:04:05 MST") }
 	switch {
 	case s.Retired || !now.Before(s.End):
 		return NewLine(name, No, Say("it ended at %s", "已于 %s 结束", stamp(s.End)),
@@ -148,15 +152,34 @@ func (c Change) says() text {
 	if !known {
 		did = text{c.Action, c.Action}
 	}
-	fields := ""
+	var fields text
 	if c.Action == "change" && len(c.Fields) > 0 {
-		fields = " " + strings.Join(c.Fields, ", ")
+		var names [languages][]string
+		for _, field := range c.Fields {
+			name, known := fieldNames[field]
+			if !known {
+				name = text{field, field}
+			}
+			for language, one := range name {
+				names[language] = append(names[language], one)
+			}
+		}
+		fields = text{" " + strings.Join(names[English], ", "), strings.Join(names[Chinese], "、")}
 	}
 	who := text{"the service", "服务"}
 	if c.By != 0 {
 		who = Say("admin %s", "管理员 %s", strconv.FormatInt(c.By, 10))
 	}
-	return Say("%s: %s %s%s", "%s：%s %s%s", c.At.Format("2006-01-02 15:04 MST"), who, did, fields)
+	return Say("%s: %s %s%s", "%s：%s %s%s", stamp(c.At), who, did, fields)
+}
+
+// fieldNames are the fields of a voucher that can be changed, as the console names them.
+var fieldNames = map[string]text{
+	"title": {"the title", "标题"}, "subTitle": {"the subtitle", "副标题"}, "rules": {"the rules", "使用规则"},
+	"status": {"whether it is on the shelf", "上下架"}, "visibleFrom": {"from when it is visible", "可见时间"},
+	"beginTime": {"when it begins", "开始时间"}, "endTime": {"when it ends", "结束时间"},
+	"guards": {"the guards against bots", "防刷设置"}, "validUntil": {"how long coupons are valid", "券有效期"},
+	"archiveTime": {"whether it is archived", "归档"}, "stock": {"the stock", "库存"}, "paused": {"whether it is paused", "暂停"},
 }
 
 // id returns the voucher's id as text.

@@ -92,7 +92,7 @@ func TestList(t *testing.T) {
 		"free, no provider": {func(f *Facts) { f.HasProvider, f.Sale.Price = false, 0 }, "", OK, ""},
 		"changed today": {
 			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "change", []string{"endTime"}, 3}} },
-			"sale.changes", Warning, "endTime",
+			"sale.changes", Warning, "changed when it ends",
 		},
 		"paused by the service": {
 			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-time.Hour), "pause", nil, 0}} }, "sale.changes",

@@ -8,6 +8,7 @@ import { preferred } from '../words.js';
 import { Audit } from './audit.js';
 import { AdminClient } from './admin-client.js';
 import { Before } from './before.js';
+import { Guarded } from './broken.js';
 import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
 import { dropDrafts } from './drafts.js';
@@ -81,6 +82,7 @@ function Console({ words }) {
     };
     return () => window.removeEventListener('hashchange', moved);
   }, []);
+  useEffect(() => document.querySelector('.places [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [at.name, signedIn]); // in a narrow window
   bar.signOut = () => (end(client, session.ofProvider), session.forget(), dropDrafts(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
     return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), go(section()), bar.changed(), announce(t('signed.in')))} />`;
@@ -90,9 +92,9 @@ function Console({ words }) {
     <nav class="places" aria-label=${t('places')}>
       ${places().map((name) => html`<a href="#/${name}" aria-current=${name === at.name || name === Page?.of ? 'page' : undefined}>${t(`place.${name}`)}</a>`)}
     </nav>
-    ${Page
-      ? html`<${Page.page} key=${`${at.name}/${at.id}`} id=${at.id} client=${client} words=${words} />`
-      : Section ? html`<${Section} client=${client} words=${words} />` : html`<${Nowhere} t=${t} />`}
+    <${Guarded} key=${`${at.name}/${at.id}`} t=${t}>${Page
+      ? html`<${Page.page} id=${at.id} client=${client} words=${words} />`
+      : Section ? html`<${Section} client=${client} words=${words} />` : html`<${Nowhere} t=${t} />`}<//>
     <${Notice} t=${t} />
     <${SignInAgain} words=${words} again=${client.again} purpose="console" onToken=${(/** @type {string} */ token) => session.keep(token)} onOut=${() => bar.signOut()} />
   `;

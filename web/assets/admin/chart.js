@@ -37,7 +37,7 @@ export function Chart({ points, marks = [], words, names }) {
     const values = (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((n) => words.number(n));
     const room = () => ({ width: place.current.clientWidth, height: place.current.clientHeight });
     plot.current = new /** @type {any} */ (window).uPlot({
-      ...room(), legend: { show: false }, cursor: { show: false },
+      ...room(), padding: [20, null, null, null], legend: { show: false }, cursor: { show: false },
       scales: { x: { time: true, range: (/** @type {any} */ _, /** @type {number} */ first, /** @type {number} */ last) => (last == null ? [Date.now() / 1000 - LEAST, Date.now() / 1000] : [Math.min(first, last - LEAST), last]) }, rate: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number} */ most) => [0, Math.max(5, most * 1.15)] }, p99: { range: (/** @type {any} */ _, /** @type {number} */ __, /** @type {number | null} */ most) => (most == null ? [null, null] : [0, Math.max(1, most * 1.15)]) } },
       axes: [
         { ...axis, values: (/** @type {any} */ _, /** @type {number[]} */ splits) => splits.map((s) => new Date(s * 1000).toLocaleTimeString(words.locale)), space: 90, size: 34 },
@@ -66,29 +66,28 @@ export function Chart({ points, marks = [], words, names }) {
     <figcaption class="row"><span class="key">${names.refused}</span><span class="key rate">${names.accepted}</span>${points[3].some((ms) => ms != null) && html`<span class="key p99">${names.p99}</span>`}</figcaption>
     <span ref=${probe} hidden></span>
     <div ref=${place} role="img" aria-label=${names.describe}></div>
-    ${marks.length > 0 && html`<ol class="marks figures">${marks.map((m) => html`<li key=${`${m.at}${m.text}`}><time>${new Date(m.at * 1000).toLocaleTimeString(words.locale)}</time> ${m.text}</li>`)}</ol>`}
+    ${marks.length > 0 && html`<ol class="marks figures">${marks.map((m, i) => html`<li key=${`${m.at}${m.text}`}><b>${i + 1}</b> <time>${new Date(m.at * 1000).toLocaleTimeString(words.locale)}</time> ${m.text}</li>`)}</ol>`}
   </figure>`;
 }
 
-/** Draws marks as dashed lines with their texts, each below the one before where they are near. @param {any} u the plot @param {{at: number, text: string}[]} marks @param {string} ink */
+/** Draws marks as dashed lines. Above each is its number in the list below, which has the texts: so none lies across another, or across points. @param {any} u the plot @param {{at: number, text: string}[]} marks @param {string} ink */
 function drawMarks(u, marks, ink) {
   const { ctx, bbox } = u, scale = devicePixelRatio;
   ctx.save();
   Object.assign(ctx, { strokeStyle: ink, fillStyle: ink, lineWidth: scale, font: `${12 * scale}px system-ui, sans-serif` });
   ctx.setLineDash([4 * scale, 4 * scale]);
-  let row = 0, last = -Infinity;
-  for (const { at, text } of marks) {
-    const x = u.valToPos(at, 'x', true);
-    if (x < bbox.left || x > bbox.left + bbox.width) continue;
-    row = x - last < 90 * scale ? row + 1 : 0;
-    last = x;
+  ctx.textAlign = 'center';
+  let right = -Infinity; // of the number before
+  marks.forEach(({ at }, i) => {
+    const x = u.valToPos(at, 'x', true), half = (ctx.measureText(String(i + 1)).width + 6 * scale) / 2;
+    if (x < bbox.left || x > bbox.left + bbox.width) return;
     ctx.beginPath();
     ctx.moveTo(x, bbox.top);
     ctx.lineTo(x, bbox.top + bbox.height);
     ctx.stroke();
-    const right = x + 4 * scale + ctx.measureText(text).width > bbox.left + bbox.width;
-    ctx.textAlign = right ? 'right' : 'left';
-    ctx.fillText(text, x + (right ? -4 : 4) * scale, bbox.top + (14 + 15 * (row % 5)) * scale);
-  }
+    const middle = Math.max(x, right + half);
+    ctx.fillText(String(i + 1), middle, bbox.top - 5 * scale);
+    right = middle + half;
+  });
   ctx.restore();
 }

@@ -135,16 +135,21 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
   const [said, setSaid] = useState('');
   const [on, setOn] = useState(() => Object.fromEntries(Object.keys(GUARDS).map((guard) => [guard, draft.of(`guards.${guard}`, stateOf(settings, guard) !== 'off')])));
   const crowd = useRef(/** @type {any} */ (null));
+<<<<<<< HEAD
   const [touched] = useState(() => new Set(draft.names())); // the fields that somebody has typed into, or emptied
   /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. @param {boolean} all */
+=======
+  const [touched] = useState(() => new Set(draft.names)); // the fields that somebody has typed into, or emptied
+  /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. It returns the proposal. @param {boolean} all */
+>>>>>>> after2
   const propose = async (all) => {
     const form = crowd.current.form;
     const sold = whole(form.elements.stock?.value ?? String(units)) || (all ? 0 : 100);
-    const expected = crowd.current.value.trim() === '' && !all ? CROWD * sold : whole(crowd.current.value);
-    if (!(expected > 0) || !(sold > 0)) return all && setSaid(t('guard.proposal.none'));
+    const expected = crowd.current.value.trim() === '' ? CROWD * sold : whole(crowd.current.value);
+    if (!(expected > 0) || !(sold > 0)) return void (all && setSaid(t('guard.proposal.none')));
     const most = Math.min(MOST, whole(form.elements.perUser?.value ?? String(perUser ?? 1)) || 1);
     const answer = await client.ask('GET', `/admin/guards/proposal?units=${sold}&crowd=${expected}&perUser=${most}`);
-    if (!answer.success) return all && setSaid(trouble(answer, t));
+    if (!answer.success) return void (all && setSaid(trouble(answer, t)));
     setProposed(answer.data.guards);
     for (const [guard, fields] of Object.entries(GUARDS)) {
       for (const path of Object.keys(fields)) {
@@ -161,19 +166,30 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
       n: number(tickets.delayMs / 1000), crowd: number(expected), units: number(sold), share: number(shares.perAddress),
       instances: number(answer.data.instances), people: number(answer.data.addressPeople),
     }));
+    return answer.data.guards;
+  };
+  /** Turns on what is proposed, with its values: all guards of a sale to come, of one that runs those that still help. It is saved with the form. */
+  const recommend = async () => {
+    const values = await propose(true);
+    if (!values) return;
+    const { form } = crowd.current;
+    const chosen = Object.keys(GUARDS).filter((guard) => can(guard) && !(begun && SIGNING.includes(guard)));
+    for (const guard of chosen) if (!form.elements[`guards.${guard}`].checked) form.elements[`guards.${guard}`].click(); // as a person does: it is kept in the draft
+    setSaid(t(begun ? 'guard.recommended.late' : 'guard.recommended', { names: chosen.map((guard) => t(`guard.${guard}`)).join(t('comma')), days: values.conditions.minAgeDays }));
   };
   useEffect(() => { propose(false); }, []);
   /** Turns a guard on or off. Work is done for a ticket: it goes with tickets. @param {string} guard @param {boolean} to */
-  const turn = (guard, to) => setOn({ ...on, [guard]: to, ...(guard === 'challenge' && to && { tickets: true }), ...(guard === 'tickets' && !to && { challenge: false }) });
+  const turn = (guard, to) => setOn((/** @type {any} */ now) => ({ ...now, [guard]: to, ...(guard === 'challenge' && to && { tickets: true }), ...(guard === 'tickets' && !to && { challenge: false }) }));
   const now = client.clock.now();
   const begun = begin && Date.parse(begin) <= now;
   const can = (/** @type {string} */ guard) => SIGNS || !SIGNING.includes(guard) || settings?.[guard];
   return html`<div class="guards wide" onInput=${(/** @type {any} */ e) => touched.add(e.target.name)}>
     <p class="soft">${t('guards.says')}</p>
+    <p><button type="button" class="button small" data-act="recommend" onClick=${recommend}>${t('guard.recommend')}</button></p>
     <div class="field wide">
       <label for="f-crowd">${t('guard.proposal')}</label>
       <span class="row"><input id="f-crowd" class="small-input" aria-describedby="f-crowd-hint" ref=${crowd} inputmode="numeric" autocomplete="off" />
-        <button type="button" class="button small" data-act="propose" onClick=${() => propose(true)}>${t('guard.propose')}</button></span>
+        <button type="button" class="button quiet small" data-act="propose" onClick=${() => propose(true)}>${t('guard.propose')}</button></span>
       <p class="field-hint" id="f-crowd-hint">${t('guard.propose.says')}</p>
       <p class="field-hint" role="status">${said}</p>
     </div>
@@ -190,7 +206,7 @@ function Guard({ guard, on, turn, late, settings, proposed, draft, wrong, words 
   const dryRun = `${name}.dryRun`;
   const values = inWords(guard, proposed, words);
   return html`<div class="guard" data-guard=${guard}>
-    <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${() => turn(guard, !on)} /> <span><b>${t(`guard.${guard}`)}</b>${t('colon')}${t(`guard.${guard}.switch`)}</span></label>
+    <label class="pick switch"><input type="checkbox" role="switch" ...${tied(name, wrong[name], true)} checked=${on} onInput=${(/** @type {any} */ e) => turn(guard, e.target.checked)} /> <span><b>${t(`guard.${guard}`)}</b>${t('colon')}${t(`guard.${guard}.switch`)}</span></label>
     <div class="field-hint" id=${`f-${name}-hint`}>
       ${late && guard === 'tickets' && html`<p class="note warn" data-late>${settings ? t('guard.tickets.over') : t('guard.tickets.late', { n: Math.ceil(proposed.delayMs / 1000) })}</p>`}
       ${late && guard === 'units' && !settings && html`<p data-late>${t('guard.units.late')}</p>`}

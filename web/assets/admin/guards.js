@@ -80,11 +80,11 @@ export function GuardFigures({ figures, begin, now, words }) {
   const units = AGES.filter((a) => figures?.unitsByAge[a]);
   return html`<section class="panel flat" data-guards><h2>${t('guards')}</h2>
     ${settings?.unreadable && html`<p class="note warn">${t('guards.unreadable')}</p>`}
-    ${on.length > 0 && html`<table class="plain figures">
+    ${on.length > 0 && html`<div class="scrolls" tabindex="0" role="region" aria-label=${t('guards')}><table class="plain figures">
       <thead><tr><th scope="col">${t('guard')}</th><th scope="col">${t('state')}</th><th scope="col" class="n">${t('guard.stopped')}</th><th scope="col" class="n">${t('guard.wouldStop')}</th></tr></thead>
       <tbody>${on.map((g) => html`<tr key=${g} data-guard=${g}><th scope="row">${t(`guard.${g}`)}</th><td>${t(`guard.state.${stateOf(settings, g)}`)}${g === 'tickets' && begin && overAt(settings, begin) <= now && html`<p class="soft small-text">${t('guard.tickets.over')}</p>`}</td>
         <td class="n">${number(figures?.stopped[g] ?? 0)}</td><td class="n">${number(figures?.wouldStop[g] ?? 0)}</td></tr>`)}</tbody>
-    </table>`}
+    </table></div>`}
     <div class="guard-tables">
       <${Networks} title=${t('guard.stopped.networks')} rows=${figures?.stoppedNetworks} words=${words} />
       <${Networks} title=${t('guard.unit.networks')} rows=${figures?.unitNetworks} words=${words} />

@@ -9,7 +9,7 @@ import { Trail } from './audit.js';
 import { Balance } from './balance.js';
 import { Unwinding } from './call-off.js';
 import { Chart } from './chart.js';
-import { GuardFigures, guardLine } from './guards.js';
+import { GuardFigures, GuardsDialog, guardLine } from './guards.js';
 import { State, lag, took, trouble } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
@@ -25,6 +25,7 @@ export function Live({ id, client, words }) {
   const [voucher, setVoucher] = useState(/** @type {any} */ (null));
   const [failed, setFailed] = useState(/** @type {any} */ (null));
   const [version, setVersion] = useState(0); // raised by each action here
+  const [guarding, setGuarding] = useState(false); // whether their dialog is open
   const sale = useSale(id, client, voucher?.type === 1, words);
   const past = usePast(id, client, voucher?.type === 1, version);
   const line = useLine(id, client, voucher?.type === 1);
@@ -41,6 +42,7 @@ export function Live({ id, client, words }) {
   const units = f && unitsAt(f, line);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
   const shown = voucher.callOffTime ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
+  const changeable = !voucher.archiveTime && client.clock.now() < Date.parse(voucher.endTime);
   return html`
     <header class="head">
       <div>
@@ -48,8 +50,9 @@ export function Live({ id, client, words }) {
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
         <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
         <p class="figures" data-money>${line && html`<b>${t('revenue')} ${money(line.revenue)}</b> · `}${t('money.each', { price: money(voucher.payValue), worth: money(voucher.actualValue) })}${(voucher.perUser || voucher.type === 1) && ` · ${t('per.user', { n: voucher.perUser ?? 1 })}`}</p>
-        ${f && !voucher.callOffTime && html`<p class="soft" data-guard-line>${guardLine(f.guards?.settings, words)}</p>`}
+        ${f && !voucher.callOffTime && html`<p class="soft" data-guard-line>${changeable ? html`<button type="button" class="link" data-act="guard-line" onClick=${() => setGuarding(true)}>${guardLine(f.guards?.settings, words)}</button>` : guardLine(f.guards?.settings, words)}</p>`}
       </div>
+      ${guarding && html`<${GuardsDialog} voucher=${shown} guards=${f?.guards?.settings ?? null} client=${client} words=${words} onClose=${() => setGuarding(false)} onDone=${() => setVersion(version + 1)} />`}
       <${Actions} voucher=${shown} client=${client} words=${words} left=${f?.stock ?? voucher.stock} guards=${f && (f.guards?.settings ?? null)} onDone=${() => setVersion(version + 1)} />
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}

@@ -66,3 +66,12 @@ function Recent({ userId, client, words: { t, span } }) {
     ${(sales.length > 0 || !failed) && html`<p>${t(sales.length > 0 ? 'noorder.which' : 'noorder.which.none')}</p>`}
     <ul class="changes">${sales.map((/** @type {any} */ s) => html`<li key=${s.voucherId}><a href=${`#/orders?userId=${userId}&voucherId=${s.voucherId}`}>${s.title}</a> <span class="soft">#${s.voucherId} · ${span(s.beginTime, s.endTime)}</span></li>`)}</ul></div>`;
 }
+
+/** Below the orders of a buyer: what can be said of a sale that is not among them. @param {any} props */
+export function OtherSale({ userId, client, words }) {
+  const { t } = words;
+  const [open, setOpen] = useState(false);
+  return html`<details class="panel flat" data-other-sale onToggle=${(/** @type {any} */ e) => setOpen(e.currentTarget.open)}><summary>${t('noorder.other')}</summary>
+    ${open && html`<div class="stack"><p>${t('noorder.says')}</p><${Recent} userId=${userId} client=${client} words=${words} /></div>`}
+  </details>`;
+}

@@ -2,7 +2,7 @@
 // Every user's orders, by user, voucher and state, or one by its number.
 
 import { html, useState } from '../vendor/htm-preact.js';
-import { NoOrder } from './no-order.js';
+import { NoOrder, OtherSale } from './no-order.js';
 import { Order, TONES, late } from './order.js';
 import { Foot, Search, Table, usePages, useFilter } from './parts.js';
 
@@ -29,6 +29,7 @@ export function Orders({ client, words }) {
         <label class="unseen" for="status">${t('state')}</label>
         <select id="status" name="status" class="small-input"><option value="">${t('any.state')}</option>${STATES.map((s) => html`<option value=${s} selected=${s === filter.status}>${t(`order.${s}`)}</option>`)}</select>
       <//>
+      <p class="soft small-text">${t('orders.user.hint')}</p>
     </header>
     <${Table} label=${t('place.orders')} rows=${pages.rows ?? []}
       columns=${[{ label: t('order'), head: true }, { label: t('state') }, { label: t('user'), n: true }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
@@ -38,6 +39,7 @@ export function Orders({ client, words }) {
         o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a>`,
         o.amount === undefined ? '–' : money(o.amount), o.createTime ? time(o.createTime) : '–',
       ] })} />
+    ${ofBuyer && pages.answer?.success && pages.rows?.length > 0 && html`<${OtherSale} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} client=${client} words=${words} />`}
     ${ofBuyer && pages.answer?.success && pages.rows?.length === 0 ? html`<${NoOrder} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} voucherId=${filter.voucherId} client=${client} words=${words} />`
       : html`<${Foot} pages=${pages} t=${t} names=${names} empty=${t(some ? 'orders.none' : 'orders.none.yet')}
       action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'} onClick=${() => setCode('')}>${t(some ? 'all.show' : 'place.sales')}</a>`} />`}

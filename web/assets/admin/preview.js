@@ -31,10 +31,13 @@ export function Preview({ form, voucher, words, now }) {
   const sale = Boolean(form?.elements.beginTime);
   const units = known(text('stock'), voucher?.stock ?? 0);
   const shown = /** @type {any} */ ({
-    id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('field.title'), subTitle: text('subTitle'), rules: text('rules'), type: sale ? 1 : 0, status: 1,
+    id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('preview.title'), subTitle: text('subTitle'), rules: text('rules'), type: sale ? 1 : 0, status: 1,
     payValue: money('payValue'), actualValue: money('actualValue'), perUser: known(text('perUser'), voucher?.perUser ?? (sale ? 1 : 0)),
     ...(sale && { beginTime: time('beginTime'), endTime: time('endTime'), saleState: 'on_sale', stock: units, issued: voucher?.issued ?? units }),
   });
+  if (!voucher && !text('title') && !text('payValue') && !text('actualValue')) { // nothing to be seen yet
+    return html`<aside class="preview"><h3 class="soft">${words.t('preview')}</h3><p class="note">${words.t('preview.none')}</p></aside>`;
+  }
   return html`<aside class="preview"><h3 class="soft">${words.t('preview')}</h3>
     <div inert><${Card} voucher=${shown} shop=${EMPTY} words=${buyers} now=${now} onPress=${() => {}} onJoin=${() => {}} onPay=${() => {}} /></div>
   </aside>`;

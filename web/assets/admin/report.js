@@ -24,7 +24,7 @@ export function Report({ id, client, words }) {
   const last = useLast(report, client);
   if (!report) return problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<p class="soft">${t('loading')}</p>`;
   const r = report;
-  const sale = r.timeline !== undefined;
+  const sale = r.timeline !== undefined, coming = sale && Date.parse(r.beginTime) > Date.parse(r.at);
   const points = wholeOf(timelineOf(r), r), peak = peakOf(points), fast = r.p99Ms ? t('p99', { n: took(r.p99Ms, words) }) : '', marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
   /** @param {string} name */
   const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?bom=true`, `${name}-${id}.csv`, t));
@@ -51,20 +51,26 @@ export function Report({ id, client, words }) {
     ${r.callOffTime && html`<p class="note warn" data-called-off>${t('report.called.off', { time: time(r.callOffTime), n: number(r.withdrawn) })} <a href=${`#/voucher/${id}`}>${t('report.called.off.see')}</a></p>`}
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
+<<<<<<< HEAD
       ${tile('revenue', t('revenue'), money(r.revenue), [r.receivedAmount === r.revenue ? t('revenue.of') : t('revenue.other', { n: money(r.receivedAmount) }), r.returnedAmount > 0 && t('returned', { n: money(r.returnedAmount), kept: money(r.keptAmount) }), r.stuckAmount > 0 && t('report.stuck', { n: money(r.stuckAmount) }), r.closedAmount > 0 && t('report.closed', { n: money(r.closedAmount) }), than((l) => money(l.revenue))])}
       ${tile('paid', t('order.paid'), number(paidOf(r)), [[t('units.unpaid', { n: number(r.orders.unpaid.units) }), back > 0 && t('units.back', { n: number(back) }), sale && t('units.of', { n: number(r.issued) })].filter(Boolean).join(t('units.comma')), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(paidOf(l)))])}
+=======
+      ${tile('revenue', t('revenue'), money(r.revenue), [r.receivedAmount === r.revenue ? t('revenue.of') : t('revenue.other', { n: money(r.receivedAmount) }), r.returnedAmount > 0 && t('returned', { n: money(r.returnedAmount), kept: money(r.keptAmount) }), than((l) => money(l.revenue))])}
+      ${tile('paid', t('order.paid'), number(paidOf(r)), [[t('units.unpaid', { n: number(r.orders.unpaid.units) }), back > 0 && t('units.back', { n: number(back) }), sale && t(r.issued === 1 ? 'units.of.one' : 'units.of', { n: number(r.issued) })].filter(Boolean).join(t('units.comma')), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(paidOf(l)))])}
+>>>>>>> after2
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
-      ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t('sold.out.never'), r.soldOutTime && than(soldOut)])}
+      ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t(coming ? 'sold.out.coming' : 'sold.out.never'), r.soldOutTime && than(soldOut)])}
       ${sale && tile('asked', t('asked'), number(r.asked), [than((l) => number(l.asked))])}
-      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t('of', { n: number(r.asked) }), than((l) => number(l.accepted))])}
+      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t('of.requests', { n: number(r.asked) }), than((l) => number(l.accepted))])}
     </div>
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadableMinutes && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadableMinutes) })}</p>`}
+    ${coming && html`<p class="note" data-coming>${t('report.coming', { time: time(r.beginTime) })}</p>`}
     <div class="columns">
       <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>· ${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}${fast && html` <span class="soft small-text" data-p99>· ${fast}</span>`}</h2>
         ${points[0].length > 0
           ? html`<${Chart} points=${points} marks=${marks} words=${words} names=${{ refused: t('refused.rate'), accepted: t('accepted.rate'), p99: t('p99.rate'), describe: `${t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) })} ${fast}` }} />`
-          : html`<p class="note">${t('report.quiet')}</p>`}
+          : html`<p class="soft">${t(coming ? 'chart.coming' : 'report.quiet')}</p>`}
       </section>
       <div class="stack">
         <section class="panel flat"><h2>${t('place.orders')}</h2>
@@ -73,7 +79,7 @@ export function Report({ id, client, words }) {
               const { orders, amount } = s === 'cancelled' ? plus(r.orders.cancelled, r.orders.expired) : r.orders[s], part = s === 'expired';
               return html`<tr key=${s} data-state=${s} class=${part ? 'of-it' : orders ? '' : 'soft'}><th scope="row">${orders && !part ? html`<a href=${`#/orders?voucherId=${id}&status=${s}`}>${t(`order.${s}`)}</a>` : t(`order.${s}`)}</th><td class="n">${number(orders)}</td><td class="n">${money(amount)}</td></tr>`;
             })}
-            <tr data-state="all"><th scope="row"><b>${t('all')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
+            <tr data-state="all"><th scope="row"><b>${t('all.ordered')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
           </tbody></table>
         </section>
         <${GuardFigures} figures=${r.guards} words=${words} />
@@ -111,7 +117,7 @@ function useLast(report, client) {
     let open = true;
     const find = async () => {
       const list = await client.list('/admin/sale', { limit: '100' });
-      const before = list.success && list.data.sales.filter((/** @type {any} */ s) => s.shopId === report.shopId && s.voucherId !== report.voucherId && Date.parse(s.beginTime) < Date.parse(report.beginTime))
+      const before = list.success && list.data.sales.filter((/** @type {any} */ s) => s.shopId === report.shopId && s.voucherId !== report.voucherId && Date.parse(s.beginTime) < Date.parse(report.beginTime) && (s.phase === 'ended' || s.callOffTime))
         .sort((/** @type {any} */ a, /** @type {any} */ b) => Date.parse(b.beginTime) - Date.parse(a.beginTime))[0];
       const answer = before && await client.ask('GET', `/admin/voucher/${before.voucherId}/report`);
       if (open && answer?.success) setLast(answer.data);

@@ -53,6 +53,6 @@ export function Sales({ client, words }) {
       ] })} />
     <${Foot} pages=${{ ...page, more: () => load(page.rows, page.next) }} t=${t} empty=${t(phase ? 'sales.none.phase' : 'sales.none')}
       action=${phase ? html`<a class="button small" href="#/sales">${t('all.show')}</a>` : html`<button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create.sale')}</button>`} />
-    ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
+    ${creating && html`<${NewVoucher} title=${t('create.sale')} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;
 }

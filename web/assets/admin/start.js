@@ -129,7 +129,7 @@ export function Start({ client, words }) {
     ${sales.ended.length > 0 && html`<section class="panel flat" data-ended><h2>${t('start.ended')}</h2>
       <ul class="running">${sales.ended.map((/** @type {any} */ s) => line({ ...s, phase: 'ended' }, ` · ${t('ended.at', { time: words.moment(s.endTime) })}`))}</ul></section>`}
     <${Today} today=${today} words=${words} />
-    ${creating && html`<${NewVoucher} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
+    ${creating && html`<${NewVoucher} title=${t('create.sale')} client=${client} words=${words} onClose=${() => setCreating(false)} onDone=${(/** @type {any} */ v) => (location.hash = `#/voucher/${v.id}`)} />`}
   `;
 }
 

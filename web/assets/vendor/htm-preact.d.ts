@@ -6,3 +6,4 @@ export function useState<T>(initial: T | (() => T)): [T, (next: T | ((now: T) =>
 export function useEffect(effect: () => void | (() => void), inputs?: any[]): void;
 export function useMemo<T>(make: () => T, inputs: any[]): T;
 export function useRef<T>(initial: T | null): { current: T | null };
+export function useErrorBoundary(caught?: (error: any) => void): [any, () => void];
