@@ -59,11 +59,7 @@ export function NewVoucher({ client, words, title = '', onClose, onDone }) {
     setDeleted(t('template.deleted', { name: gone.name }));
     return '';
   };
-<<<<<<< HEAD
-  return html`<${VoucherForm} draft="new" client=${client} words=${words} templates=${templates} deleted=${deleted} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
-=======
-  return html`<${VoucherForm} draft="new" title=${title} client=${client} words=${words} templates=${templates} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
->>>>>>> after2
+  return html`<${VoucherForm} draft="new" title=${title} client=${client} words=${words} templates=${templates} deleted=${deleted} onDelete=${setGone} onClose=${onClose} onDone=${onDone} />
     ${gone && html`<${Ask} id="template-title" title=${t('template.ask', { name: gone.name })} says=${t('template.says')} yes=${t('template.yes')} danger=${true} t=${t} run=${remove} onClose=${() => setGone(null)} />`}`;
 }
 
@@ -81,11 +77,7 @@ function Pick({ name, checked, onInput, children }) {
  * @param {any} props voucher is the one to be changed; without one, a new one is made, with the values of from at first. draft names what is kept
  * of it while it is not sent
  */
-<<<<<<< HEAD
-export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], deleted = '', draft: kind, onDelete, onClose, onDone }) {
-=======
-export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], draft: kind, title = '', onDelete, onClose, onDone }) {
->>>>>>> after2
+export function VoucherForm({ client, words, voucher, from: given = {}, templates = [], deleted = '', draft: kind, title = '', onDelete, onClose, onDone }) {
   const { t, has } = words;
   const draft = useDraft(kind);
   const [from, setFrom] = useState(given);
@@ -218,12 +210,8 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       yes=${t('form.dear.yes')} t=${t} onClose=${() => setAsking('')}
       run=${async () => ((agreed.current = `${text('payValue')}/${text('actualValue')}`), setTimeout(() => form.current.requestSubmit()), '')} />`}
   ${asking === 'discard' && html`<${Discard} t=${t} onClose=${() => setAsking('')} run=${() => (draft.drop(), onClose())} />`}
-<<<<<<< HEAD
   ${other !== null && html`<${Discard} t=${t} onClose=${() => setOther(null)} run=${() => startWith(other)} />`}
-  <${Dialog} class="tall wide" title=${t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
-=======
   <${Dialog} class="tall wide" title=${title || t(voucher ? 'edit.title' : 'create.title')} closeLabel=${t('close')} onClose=${onClose}>
->>>>>>> after2
     <form key=${version} ref=${form} noValidate onInput=${changed} onSubmit=${submit}>
     <div class="scroller beside"><div class="grid">
       ${draft.kept && html`<p class="note row wide" role="status">${t('draft.kept')} <button type="button" class="button quiet small" data-act="anew" onClick=${() => start(given)}>${t('draft.anew')}</button></p>`}

@@ -135,13 +135,8 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
   const [said, setSaid] = useState('');
   const [on, setOn] = useState(() => Object.fromEntries(Object.keys(GUARDS).map((guard) => [guard, draft.of(`guards.${guard}`, stateOf(settings, guard) !== 'off')])));
   const crowd = useRef(/** @type {any} */ (null));
-<<<<<<< HEAD
   const [touched] = useState(() => new Set(draft.names())); // the fields that somebody has typed into, or emptied
-  /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. @param {boolean} all */
-=======
-  const [touched] = useState(() => new Set(draft.names)); // the fields that somebody has typed into, or emptied
   /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. It returns the proposal. @param {boolean} all */
->>>>>>> after2
   const propose = async (all) => {
     const form = crowd.current.form;
     const sold = whole(form.elements.stock?.value ?? String(units)) || (all ? 0 : 100);

@@ -6,14 +6,10 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 /** Milliseconds for which it is shown. */
 const AWHILE = 10_000;
 
-<<<<<<< HEAD
-/** The one notice of the page. @type {{say: (text: string, tone?: '' | 'warn') => void}} */
-=======
 /** Milliseconds within which what was done also leads to another page, as creating a voucher does. */
 const SAME = 1000;
 
-/** The one notice of the page. @type {{say: (text: string) => void}} */
->>>>>>> after2
+/** The one notice of the page. @type {{say: (text: string, tone?: '' | 'warn') => void}} */
 const place = { say() {} };
 
 /** Shows a text, and has screen readers say it. @param {string} text @param {'' | 'warn'} [tone] */
@@ -21,21 +17,20 @@ export const notify = (text, tone) => place.say(text, tone);
 
 /** @param {any} props */
 export function Notice({ t }) {
-<<<<<<< HEAD
   const [{ text, tone, n }, set] = useState({ text: '', tone: '', n: 0 });
-  place.say = (said, how = '') => set((before) => ({ text: said, tone: how, n: before.n + 1 }));
-=======
-  const [{ text, n }, set] = useState({ text: '', n: 0 });
   const said = useRef(/** @type {any} */ (0)); // when
-  place.say = (/** @type {string} */ what) => ((said.current = Date.now()), set((before) => ({ text: what, n: before.n + 1 })));
->>>>>>> after2
+  place.say = (/** @type {string} */ what, /** @type {'' | 'warn'} */ how = '') => ((said.current = Date.now()), set((before) => ({ text: what, tone: how, n: before.n + 1 })));
   const clear = () => place.say('');
   useEffect(() => {
     if (text === '' || tone === 'warn') return undefined;
     const timer = setTimeout(clear, AWHILE);
     return () => clearTimeout(timer);
   }, [n]);
-<<<<<<< HEAD
+  useEffect(() => {
+    const moved = () => Date.now() - said.current > SAME && clear(); // of the page that was left
+    window.addEventListener('hashchange', moved);
+    return () => window.removeEventListener('hashchange', moved);
+  }, []);
   return html`<div id="notice" role="status" onClick=${clear}>${text && html`<p key=${n} class="notice ${tone}">${text} <button type="button" class="icon" aria-label=${t('close')}>✕</button></p>`}</div>`;
 }
 
@@ -50,12 +45,4 @@ export function Said({ text, class: kind = '' }) {
     return () => clearTimeout(timer);
   }, [text]);
   return html`<p role="status" class="${kind} ${shown && 'note good'}" data-said>${shown}</p>`;
-=======
-  useEffect(() => {
-    const moved = () => Date.now() - said.current > SAME && clear(); // of the page that was left
-    window.addEventListener('hashchange', moved);
-    return () => window.removeEventListener('hashchange', moved);
-  }, []);
-  return html`<div id="notice" role="status" onClick=${clear}>${text && html`<p key=${n} class="notice">${text} <button type="button" class="icon" aria-label=${t('close')}>✕</button></p>`}</div>`;
->>>>>>> after2
 }
