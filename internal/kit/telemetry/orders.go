@@ -64,8 +64,8 @@ func newOrders() *orders {
 		payments: metric.Counters("payments", "notices_total",
 			"Payment notices, repeated ones included, by the payment's state after them.", "state"),
 		refunds: metric.Counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
-		stuck: needStaff("stuck", "Payments whose provider refuses for good to send the money back, and which nobody has "+
-			"retried or closed; NaN when it is not known."),
+		stuck: needStaff("stuck", "Payments whose provider refuses for good to send the money back, and which nobody "+
+			"has retried or closed; NaN when it is not known."),
 		disputed: needStaff("disputed", "Payments that a buyer disputes, undecided; NaN when it is not known."),
 	}
 	o.applied, o.refused = o.operations.WithLabelValues("applied"), o.operations.WithLabelValues("refused")
