@@ -179,7 +179,8 @@ var fieldNames = map[string]text{
 	"status": {"whether it is on the shelf", "上下架"}, "visibleFrom": {"from when it is visible", "可见时间"},
 	"beginTime": {"when it begins", "开始时间"}, "endTime": {"when it ends", "结束时间"},
 	"guards": {"the guards against bots", "防刷设置"}, "validUntil": {"how long coupons are valid", "券有效期"},
-	"archiveTime": {"whether it is archived", "归档"}, "stock": {"the stock", "库存"}, "paused": {"whether it is paused", "暂停"},
+	"archiveTime": {"whether it is archived", "归档"}, "stock": {"the stock", "库存"},
+	"paused": {"whether it is paused", "暂停"},
 }
 
 // id returns the voucher's id as text.
