@@ -220,7 +220,7 @@ func TestConsoleSale(t *testing.T) {
 	w.acts("restock")
 	w.until("document.activeElement.id === 'f-delta'")
 	w.enter("#f-delta", "-500")
-	w.sees("dialog", "500 units are taken")
+	w.sees("dialog", "500 units are removed")
 	w.click("[data-act=yes]")
 	w.sees("dialog", "only 100 are left")
 	evaluate[bool](w, "document.querySelector('#f-delta').select(), true")

@@ -37,7 +37,7 @@ func TestFirstHour(t *testing.T) {
 	console.sees("h1", "Start")
 	step("the console is open")
 	console.click("[data-act=create]")
-	console.sees("dialog", "New voucher")
+	console.sees("dialog", "New sale")
 	for field, value := range map[string]string{
 		"title": "Noodles for two", "payValue": "10", "actualValue": "100", "stock": "50",
 	} {

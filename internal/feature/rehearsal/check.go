@@ -17,7 +17,7 @@ func lineOf(r *Run, changes []preflight.Change) preflight.Line {
 			preflight.Say("rehearse it, up to an hour before a sale", "请演练一次（任何活动开始一小时前）"))
 	}
 	at := r.Begin
-	stamp := at.Format("2006-01-02 15:04 MST")
+	stamp := preflight.Stamp(at)
 	changed := slices.ContainsFunc(changes, func(c preflight.Change) bool { return c.At.After(at) })
 	switch {
 	case !preflight.Go(Forecast(r.Figures)):

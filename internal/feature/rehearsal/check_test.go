@@ -24,7 +24,7 @@ func TestLastRehearsalInTheList(t *testing.T) {
 		says    string
 	}{
 		"none":           {nil, stock(begin), preflight.Warning, "was not rehearsed"},
-		"go":             {&Run{Begin: begin, Figures: good}, nil, preflight.OK, "go, at 2026-01-02 20:00 UTC"},
+		"go":             {&Run{Begin: begin, Figures: good}, nil, preflight.OK, "go, at 2 Jan 2026, 20:00:00 UTC"},
 		"changed before": {&Run{Begin: begin, Figures: good}, stock(begin.Add(-time.Hour)), preflight.OK, "go, at"},
 		"changed since": {
 			&Run{Begin: begin, Figures: good}, stock(begin.Add(time.Hour)), preflight.Warning, "changed since",

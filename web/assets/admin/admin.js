@@ -82,7 +82,7 @@ function Console({ words }) {
     };
     return () => window.removeEventListener('hashchange', moved);
   }, []);
-  useEffect(() => document.querySelector('.places [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [at.name, signedIn]); // in a narrow window
+  useEffect(() => document.querySelector('.places [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' }), [at.name, signedIn]); // in a narrow window
   bar.signOut = () => (end(client, session.ofProvider), session.forget(), dropDrafts(), setWhy(''), setSignedIn(false), bar.changed());
   if (!signedIn) {
     return html`<${SignIn} client=${client} session=${session} words=${words} why=${why} code=${code} onTried=${() => setCode('')} onSignedIn=${() => (setSignedIn(true), go(section()), bar.changed(), announce(t('signed.in')))} />`;

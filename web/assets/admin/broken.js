@@ -18,7 +18,7 @@ export function Guarded({ t, children }) {
     return () => events.forEach((name) => window.removeEventListener(name, failure));
   }, []);
   return html`${(error || failed) && html`<div class="note warn broken" role="alert" data-broken>
-    <p>${t(error ? 'broken' : 'broken.partly')}</p>
+    ${error ? html`<h1>${t('broken')}</h1>` : html`<p>${t('broken.partly')}</p>`}
     <p class="row"><button type="button" class="button small" data-act="reload-page" onClick=${() => location.reload()}>${t('broken.reload')}</button>
       <a class="button quiet small" href="#/start">${t('place.start')}</a></p>
   </div>`}${!error && children}`;

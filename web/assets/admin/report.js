@@ -56,13 +56,13 @@ export function Report({ id, client, words }) {
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
       ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t(coming ? 'sold.out.coming' : 'sold.out.never'), r.soldOutTime && than(soldOut)])}
       ${sale && tile('asked', t('asked'), number(r.asked), [than((l) => number(l.asked))])}
-      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t('of.requests', { n: number(r.asked) }), than((l) => number(l.accepted))])}
+      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t(r.asked === 1 ? 'of.requests.one' : 'of.requests', { n: number(r.asked) }), than((l) => number(l.accepted))])}
     </div>
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadableMinutes && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadableMinutes) })}</p>`}
     ${coming && html`<p class="note" data-coming>${t('report.coming', { time: time(r.beginTime) })}</p>`}
     <div class="columns">
-      <section class="panel flat over-time"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>· ${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}${fast && html` <span class="soft small-text" data-p99>· ${fast}</span>`}</h2>
+      <section class="panel flat ${points[0].length > 0 ? 'over-time' : ''}"><h2>${t('over.time')} <span class="soft small-text">${words.zone()}</span>${peak && html` <span class="soft small-text" data-peak>· ${t('peak', { rate: number(peak.rate), time: time(peak.at * 1000) })}</span>`}${fast && html` <span class="soft small-text" data-p99>· ${fast}</span>`}</h2>
         ${points[0].length > 0
           ? html`<${Chart} points=${points} marks=${marks} words=${words} names=${{ refused: t('refused.rate'), accepted: t('accepted.rate'), p99: t('p99.rate'), describe: `${t('report.chart', { asked: number(r.asked), accepted: number(r.accepted) })} ${fast}` }} />`
           : html`<p class="soft">${t(coming ? 'chart.coming' : 'report.quiet')}</p>`}

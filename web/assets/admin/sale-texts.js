@@ -149,6 +149,7 @@ export const SALE_TEXTS = {
   'revenue.other': { en: '{n} came in, with late and refunded payments', zh: '共到账 {n}，含逾期及已退款的付款' },
   returned: { en: '{n} gone back, {kept} kept', zh: '已退回 {n}，余 {kept}' },
   'all.ordered': { en: 'Ordered in all', zh: '下单合计' },
+  'of.requests.one': { en: 'of 1 request', zh: '共 1 次请求' },
   'of.requests': { en: 'of {n} requests', zh: '共 {n} 次请求' },
   asked: { en: 'Requests', zh: '请求数' },
   'refused.rate': { en: 'Refused a second', zh: '每秒拒绝' },
