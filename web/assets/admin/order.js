@@ -48,9 +48,9 @@ export function Order({ id, client, words, onClose, onChange }) {
       onChange();
     };
   }, [status]);
-  const before = useRef(/** @type {any} */ (''));
+  const before = useRef(/** @type {any} */ ('')), coming = t('staff.refund.coming');
   useEffect(() => {
-    if (before.current === 'refunding' && status === 'refunded') setSaid(t('staff.refund.done'));
+    if (before.current === 'refunding' && status === 'refunded') setSaid((text) => [text !== coming && text, t('staff.refund.done')].filter(Boolean).join(' '));
     before.current = status;
   }, [status]);
   const done = (/** @type {string} */ says) => {
@@ -64,7 +64,7 @@ export function Order({ id, client, words, onClose, onChange }) {
   return html`<${Dialog} key="order" title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
     ${!o && !wrong && html`<p class="soft">${t('loading')}</p>`}
     ${wrong && html`<p class="note warn" role="alert">${wrong}</p>`}
-    ${o && html`<div class="stack"><${Said} text=${status === 'refunding' ? '' : said} /><${Facts} order=${o} words=${words} onStuck=${setStuck} />
+    ${o && html`<div class="stack"><${Said} text=${said === coming ? '' : said} /><${Facts} order=${o} words=${words} onStuck=${setStuck} />
       ${status === 'refunding' && html`<p class="note ${waits ? 'warn' : ''}" role="status">${t(waits ? 'stuck.order' : 'staff.refund.coming')}</p>`}
       <div class="row actions">${actsOn(o).map((one) => html`<button type="button" class=${`button small ${one.danger ? 'danger' : ''}`} data-act=${one.act} onClick=${() => setAct(one.act)}>${t(`staff.${one.act}`)}</button>`)}</div></div>`}
   <//>`;
