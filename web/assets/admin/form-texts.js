@@ -93,7 +93,6 @@ export const FORM_TEXTS = {
   'template.ask': { en: 'Delete the template “{name}”?', zh: '删除模板“{name}”？' },
   'template.says': { en: 'It is gone for everybody. Vouchers that were made from it stay as they are.', zh: '删除后所有人都无法再使用，已由它创建的优惠券不受影响。' },
   'template.yes': { en: 'Delete the template', zh: '删除模板' },
-  'template.failed': { en: 'The voucher was created. It was not saved as a template: {why}', zh: '优惠券已创建，但未能存为模板：{why}' },
   'field.partition': { en: 'Partition', zh: '分区' },
   'form.partition.any': { en: 'the one with the fewest sales', zh: '自动选择活动最少的分区' },
   'form.perUser.any': { en: 'any number', zh: '不限' },
