@@ -76,7 +76,8 @@ func testSpoiltSales(t *testing.T, r *rig) {
 	})
 	r.must(err)
 	equal(t, []voucher.Live{
-		{State: voucher.StatePreparing, Missing: true}, {State: voucher.StateOnSale, Stock: 2},
+		{State: voucher.StatePreparing, Missing: true},
+		{State: voucher.StateOnSale, Stock: 2},
 		{State: voucher.StatePreparing, Missing: true},
 	}, live)
 }
@@ -94,7 +95,8 @@ func testLists(t *testing.T, r *rig) {
 	got, err := r.ListState(r.ctx(), vs, []int64{1, 2})
 	r.must(err)
 	equal(t, []voucher.Live{
-		{State: voucher.StatePreparing, Missing: true}, {State: voucher.StateOnSale, Stock: 2},
+		{State: voucher.StatePreparing, Missing: true},
+		{State: voucher.StateOnSale, Stock: 2},
 		{State: voucher.StateEnded, Stock: 9, Missing: true},
 	}, got.Live[:3])
 	equal(t, 303, len(got.Live))

@@ -23,7 +23,8 @@ func inArchiving() []mutant.Mutant {
 			}),
 		packageMutant("a voucher is archived while an order is queued", vouchers, "TestArchive$", "want orders are not",
 			mutant.Change{File: archive, From: "inRedis.Stock != after.Stock", To: "inRedis.Stock > after.Stock"}),
-		packageMutant("a voucher is archived whose sale Redis has lost", vouchers, "TestArchive$", "want orders are not",
+		packageMutant("a voucher is archived whose sale Redis has lost", vouchers, "TestArchive$",
+			"want orders are not",
 			mutant.Change{File: archive, From: "case inRedis.Missing, ", To: "case "}),
 		packageMutant("a voucher is archived though a unit is taken meanwhile", vouchers, "TestArchiveMeetsAnother$",
 			"want orders are not", mutant.Change{
