@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"seckill/internal/kit/words"
 )
 
 // Limits between ok, warning and no.
@@ -59,8 +61,8 @@ func (f *Facts) ofInstances() []Line {
 	return []Line{f.instances(), f.versions()}
 }
 
-// stamp writes a time as the console does in each language.
-func stamp(t time.Time) text {
+// Stamp writes a time as the console does in each language.
+func Stamp(t time.Time) words.Text {
 	return text{t.Format("2 Jan 2006, 15:04:05 MST"), t.Format("2006年1月2日 MST 15:04:05")}
 }
 
@@ -69,7 +71,7 @@ func (s *Sale) window(now time.Time) Line {
 	const name = "sale.window"
 	switch {
 	case s.Retired || !now.Before(s.End):
-		return NewLine(name, No, Say("it ended at %s", "已于 %s 结束", stamp(s.End)),
+		return NewLine(name, No, Say("it ended at %s", "已于 %s 结束", Stamp(s.End)),
 			Say("copy it to a new voucher, or set another endTime", "复制为新优惠券，或修改 endTime"))
 	case s.OffShelf:
 		return NewLine(name, No, Say("the voucher is off the shelf", "优惠券已下架"),
@@ -78,10 +80,10 @@ func (s *Sale) window(now time.Time) Line {
 		return NewLine(name, No, Say("the sale is paused", "活动已暂停"), Say("resume it", "恢复活动"))
 	case !now.Before(s.Begin):
 		return NewLine(name, OK, Say("it runs since %s, until %s", "自 %s 起进行中，至 %s",
-			stamp(s.Begin), stamp(s.End)), text{})
+			Stamp(s.Begin), Stamp(s.End)), text{})
 	}
 	return NewLine(name, OK, Say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s后），%s 结束",
-		s.Issued, stamp(s.Begin), Span(s.Begin.Sub(now)), stamp(s.End)), text{})
+		s.Issued, Stamp(s.Begin), Span(s.Begin.Sub(now)), Stamp(s.End)), text{})
 }
 
 // units checks that both stores account for all units.
@@ -170,7 +172,7 @@ func (c Change) says() text {
 	if c.By != 0 {
 		who = Say("admin %s", "管理员 %s", strconv.FormatInt(c.By, 10))
 	}
-	return Say("%s: %s %s%s", "%s：%s %s%s", stamp(c.At), who, did, fields)
+	return Say("%s: %s %s%s", "%s：%s %s%s", Stamp(c.At), who, did, fields)
 }
 
 // fieldNames are the fields of a voucher that can be changed, as the console names them.
