@@ -72,8 +72,8 @@ func TestTillsChangeTheLedger(t *testing.T) {
 		}
 		for i, want := range []string{
 			"redeemed by till 70: ",
-			"paid by till 70: RESERVED 2026-06-01T20:02:00.000Z\npaid by till 70: RELEASED",
-			"", "paid by till 70: RESERVED 2026-06-01T20:02:00.000Z",
+			"paid by till 70: RESERVED 2026-06-01T20:02:00.123Z\npaid by till 70: RELEASED",
+			"", "paid by till 70: RESERVED 2026-06-01T20:02:00.123Z",
 		} {
 			_, since, _ := strings.Cut(l.ReadHistory(t, cs[i].OrderID)+"\n", "\n")
 			if strings.TrimSuffix(since, "\n") != want {
