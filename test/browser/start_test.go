@@ -21,7 +21,7 @@ func TestConsoleStart(t *testing.T) {
 	w.sees("[data-today] h2", "UTC")
 	w.accessible()
 	w.click("[data-next] button")
-	w.sees("dialog", "新建优惠券")
+	w.sees("dialog", "新建活动")
 
 	running := s.onSale("Noodles for ten", 40)
 	paused := s.onSale("Cinema, two seats", 10)

@@ -167,7 +167,7 @@ const bare = `(() => {
   for (let node; (node = walk.nextNode());) {
     if (!node.parentElement.checkVisibility() || node.parentElement.closest(ids)) continue;
     const before = (node.previousSibling?.textContent ?? '').trim();
-    const text = node.data.replace(/\b(19|20)\d\d(?=年|[-,./ ]|$)/g, '').replace(/\d{15,}/g, '').replace(/(#|User |用户 |[Tt]ill |设备 |收银 |RFC |-voucher |:)\d+/g, '');
+    const text = node.data.replace(/\b(19|20)\d\d(?=年|[-,./ ]|$)/g, '').replace(/\d{15,}/g, '').replace(/(#|User |用户 |[Tt]ill |设备 |收银台 |RFC |-voucher |:)\d+/g, '');
     const n = /(?<![\d.,:\w-])\d{4,}(?![\d\w:-])/.exec(text);
     if (n && !/(#|User|用户)$/.test(before)) found.push(node.data.trim());
   }
