@@ -8,7 +8,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// While Redis does not answer, admins are told which stock and state may be out of date.
+// While Redis does not answer, admins see the last known stock and state, marked as stale.
 func TestStaleForAdmins(t *testing.T) {
 	t.Parallel()
 	for _, stale := range []bool{true, false} {

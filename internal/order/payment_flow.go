@@ -2,7 +2,9 @@ package order
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Dispute is how a buyer's dispute of a payment stands. Its numbers are the ones stored, and it only goes up: notices
@@ -41,8 +43,8 @@ type Flow struct {
 	DisputedAt time.Time // when the dispute came to its state; zero: there is none
 }
 
-// After returns the flow after a notice about a payment of so many cents. The order of notices and their repetition
-// change nothing in the end: of sums the highest counts, of disputes the one that has got furthest. ErrWrongAmount.
+// After returns the flow of a payment of amount cents after a notice. Notices may come repeatedly and in any order, and
+// the flow ends up the same: the highest sum counts, and the furthest state of a dispute. ErrWrongAmount.
 func (f Flow) After(n Notice, amount int64) (Flow, error) {
 	if n.Amount < 1 || n.Amount > amount {
 		return f, fmt.Errorf("%w: %d cents of %d", ErrWrongAmount, n.Amount, amount)
@@ -172,3 +174,39 @@ type PaymentFilter struct {
 	Dispute   *Dispute
 	From, To  time.Time // of the payment's CreatedAt; To is exclusive
 }
+
+// RefusedError is a provider's final no: it will never send this payment's money back, however often it is asked. Any
+// other error of a provider is a temporary one.
+type RefusedError struct{ Reason string } // in the provider's words, for staff; may be empty
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the provider refuses for good to send the money back: %q", CheckedRefusal(e.Reason))
+}
+
+// MaxRefusal is how many characters of a provider's reason are kept: as wide as the column.
+const MaxRefusal = 255
+
+// CheckedRefusal returns a provider's reason as it can be stored and shown on one line.
+func CheckedRefusal(reason string) string {
+	reason = strings.Map(func(r rune) rune {
+		if !unicode.IsGraphic(r) { // such as a line separator, or what turns the direction of text
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(reason, "\uFFFD"))
+	runes := []rune(strings.TrimSpace(reason))
+	return string(runes[:min(len(runes), MaxRefusal)])
+}
+
+// PaymentStateError says that staff cannot do this with a payment in its state: only a stuck one is retried or closed.
+type PaymentStateError struct {
+	PaymentID string
+	State     PaymentState
+}
+
+func (e *PaymentStateError) Error() string {
+	return fmt.Sprintf("payment %s is %s, not stuck", e.PaymentID, e.State)
+}
+
+// NeedStaff is how many payments need staff: their refund is stuck, or their dispute is open.
+type NeedStaff struct{ Stuck, Disputed int64 }

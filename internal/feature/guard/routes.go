@@ -37,7 +37,7 @@ type ticketJSON struct {
 	Ticket     string       `json:"ticket"`
 	UsableFrom httpkit.Time `json:"usableFrom"`
 	ValidUntil httpkit.Time `json:"validUntil"`
-	BeginTime  httpkit.Time `json:"beginTime"` // of which the moment was calculated
+	BeginTime  httpkit.Time `json:"beginTime"` // the start that the moment is reckoned from
 	ServerTime httpkit.Time `json:"serverTime"`
 }
 

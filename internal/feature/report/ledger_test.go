@@ -24,8 +24,8 @@ func reportsOn(l ledgertest.Ledger) *Reports {
 	return NewReports(l.DB(), Core{Find: l.Voucher, Orders: l.OrdersAfter}, feature.Members{})
 }
 
-// counted is a minute of one process with so many requests in its first second. Its run is odd if it says how long they
-// took.
+// counted is a minute of one process with n requests in its first second. A minute of an odd run also says how long the
+// requests took.
 func counted(voucherID, run, n int64) timeline.Minute {
 	m := timeline.Minute{
 		VoucherID: voucherID, Start: ledgertest.RecordedAt.Truncate(time.Minute), Run: run,

@@ -64,7 +64,7 @@ type Report struct {
 // Timeline is how the requests for a sale were answered, by all instances. It is empty for an ordinary voucher.
 type Timeline struct {
 	Answers order.Counts     // of all requests
-	Took    histogram.Counts // how long those answers took of which that is known
+	Took    histogram.Counts // how long those took whose minutes say it
 	Spoilt  int64            // minutes that cannot be read and are left out
 
 	// FirstAccepted and LastAccepted are the seconds of the first and the last accepted request. SoldOut is the second
