@@ -103,12 +103,15 @@ const disputed = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND
 // stuck is the condition that a provider refuses for good to send money of an order o back.
 const stuck = "o.id IN (SELECT p.order_id FROM tb_payment p WHERE p.voucher_id = @voucher AND p.state = @stuck)"
 
+// onItsWay is the condition that money of an order o is going back.
+const onItsWay = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @back)"
+
 // fateOf is what calling a sale off means for an order o: one of order's fates.
 const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid AND o.amount = 0 THEN 'free' " +
 	"WHEN o.status = @paid AND " + refundable + " THEN 'paid' WHEN o.status = @paid AND " + disputed +
 	" THEN 'disputed' WHEN o.status = @paid THEN 'no_payment' " +
 	"WHEN o.status = @redeemed THEN 'redeemed' WHEN o.status = @lapsed THEN 'lapsed' " +
-	"WHEN o.status = @refunding AND " + stuck + " THEN 'stuck' " +
+	"WHEN o.status = @refunding AND " + stuck + " AND NOT " + onItsWay + " THEN 'stuck' " +
 	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
 	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
 
@@ -123,6 +126,7 @@ func fateNames(voucherID int64) map[string]any {
 		"voucher": voucherID, "received": order.PaymentReceived, "unpaid": order.Unpaid, "paid": order.Paid,
 		"redeemed": order.Redeemed, "lapsed": order.Lapsed, "refunding": order.Refunding, "refunded": order.Refunded,
 		"cancelled": order.Cancelled, "disputed": order.DisputeOpen, "stuck": order.PaymentStuck,
+		"back": order.PaymentRefunding,
 	}
 }
 

@@ -396,12 +396,16 @@ func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
 		l.refused(t, second.ID, "")
 		l.refused(t, late.ID, "")
 		l.isAs(t, "late", late.ID, order.PaymentStuck, cs[1], order.Cancelled)
+		one := order.Tally{Orders: 1, Units: 1, Cents: 1000}
+		u, err := l.Unwinding(t.Context(), v)
+		if err != nil || !u.Pending() || u.Orders[order.FateRefunding] != one {
+			t.Errorf("the order's own money is on its way: %+v, %v", u, err)
+		}
 		if _, err := l.Refunded(t.Context(), first.ID); err != nil {
 			t.Fatal(err)
 		}
 		l.ApplyAll(t, v)
-		u, err := l.Unwinding(t.Context(), v)
-		one := order.Tally{Orders: 1, Units: 1, Cents: 1000}
+		u, err = l.Unwinding(t.Context(), v)
 		if err != nil || u.Pending() || u.Withdrawn != u.Issued || u.Orders[order.FateStuck].Units != 0 ||
 			u.Orders[order.FateRefunded] != one || u.Orders[order.FateCancelled] != one.Plus(one) {
 			t.Errorf("units %+v, %v", u, err)

@@ -90,8 +90,13 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a stuck refund keeps a sale from being unwound", ledger, "TestUnwoundButForStuckRefunds",
 			"unwinding", mutant.Change{
-				File: store + "call_off.go", From: `"WHEN o.status = @refunding AND " + stuck + " THEN 'stuck' " +`,
-				To: `"" +`,
+				File: store + "call_off.go",
+				From: `"WHEN o.status = @refunding AND " + stuck + " AND NOT " + onItsWay + " THEN 'stuck' " +`,
+				To:   `"" +`,
+			}),
+		packageMutant("a second payment that is stuck hides that money is on its way", ledger,
+			"TestStuckMoneyOfOrdersThatEnded", "is on its way", mutant.Change{
+				File: store + "call_off.go", From: ` + " AND NOT " + onItsWay + " THEN`, To: ` + " THEN`,
 			}),
 		packageMutant("money that is stuck counts a unit twice", ledger, "TestStuckMoneyOfOrdersThatEnded", "units",
 			mutant.Change{
