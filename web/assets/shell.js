@@ -102,14 +102,17 @@ export function announce(text) {
 }
 
 /**
- * Renders again every so many milliseconds while the page is visible.
- * @param {number} every
+ * Renders again every so many milliseconds while the page is visible, and sooner where until returns less.
+ * @param {number} every @param {() => number} [until] milliseconds until something changes; the first render's is kept
  */
-export function useTick(every) {
+export function useTick(every, until = () => Infinity) {
   const [, set] = useState(0);
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || set((/** @type {number} */ n) => n + 1), every);
-    return () => clearInterval(timer);
+    let timer = 0;
+    const next = () => (timer = window.setTimeout(tick, Math.min(every, until())));
+    const tick = () => (document.hidden || set((/** @type {number} */ n) => n + 1), next());
+    next();
+    return () => clearTimeout(timer);
   }, [every]);
 }
 

@@ -12,7 +12,7 @@ func (c comparison) targets() []result.Target {
 	sales, buyers := figure(float64(c.plan.Sales)), figure(float64(c.plan.Buyers))
 	return []result.Target{
 		atLeast(0.85, c.ratio("P1", "sold-out refusals / plain Gin", result.Rate, candidate.SoldOut, candidate.Gin)),
-		atLeast(0.45, c.ratio("P2", "accepted, recorders on / plain Gin", result.Rate,
+		atLeast(0.5, c.ratio("P2", "accepted, recorders on / plain Gin", result.Rate,
 			candidate.Service, candidate.Gin)),
 		atMost(1.35, c.overFloor()),
 		atLeast(1.9, c.ratio("P3", "accepted / as the tutorials do, recorders on in both", result.Rate,
@@ -25,7 +25,7 @@ func (c comparison) targets() []result.Target {
 			candidate.ServiceHeld, candidate.RawInsert)),
 		atLeast(100, c.ratio("P6", "recorded, draining a backlog / as the tutorials do", result.RecordedDraining,
 			candidate.ServiceHeld, candidate.StreamHeld)),
-		atMost(25, c.figure("P7", "from request to row, p99 at half load", "ms", candidate.ServiceHalf, result.RowP99)),
+		atMost(15, c.figure("P7", "from request to row, p99 at half load", "ms", candidate.ServiceHalf, result.RowP99)),
 		atMost(1.2, c.drainOf(100_000)),
 		atLeast(0.85, c.ratio("P9", "accepted, "+sales+" sales in turn / one sale", result.Rate,
 			candidate.ManySales, candidate.OneSale)),
@@ -39,7 +39,7 @@ func (c comparison) targets() []result.Target {
 			candidate.ServiceHeld, result.RecordedBytes)),
 		atMost(85, c.figure("P11", "Redis memory per waiting order", "bytes",
 			candidate.ServiceHeld, result.WaitingBytes)),
-		atLeast(0.7, c.ratio("P14", "lists of 50 vouchers / plain Gin with as long a body", result.Rate,
+		atLeast(0.8, c.ratio("P14", "lists of 50 vouchers / plain Gin with as long a body", result.Rate,
 			candidate.ServiceList, candidate.GinList)),
 		atMost(0.001, c.figure("P14", "store calls per list", "", candidate.ServiceList, result.StoreCalls)),
 		atMost(1.5, c.ratio("P15", "p99 of purchases with 200 readers of a list of 1 MB / without", result.P99,

@@ -14,7 +14,7 @@ import { Own, Urgent } from './own.js';
 import { Session } from './session.js';
 import { Shop } from './shop.js';
 import { SignIn } from './signin.js';
-import { stateOf } from './state.js';
+import { stateOf, untilChange } from './state.js';
 import { TEXTS } from './texts.js';
 
 const shopId = Number(new URLSearchParams(location.search).get('shop')) || 1;
@@ -36,7 +36,7 @@ function Page({ words }) {
     signedOut: (then) => (account.changed(), setSigning({ why: 'signed.out', again: true, then })),
     another: () => (account.changed(), setSigning(null)),
   }), []);
-  useTick(500);
+  useTick(500, () => untilChange(shop.vouchers ?? [], client.clock.now()));
   useEffect(() => {
     shop.watch();
     shop.readOrders();

@@ -58,6 +58,12 @@ export function stateOf(voucher, now, order, press, place) {
   return voucher.waitlistWindowSeconds ? 'waitable' : 'sold_out';
 }
 
+/** Milliseconds until time alone changes a sale's state: it begins or ends, or its tickets do. @param {Voucher[]} vouchers @param {number} now */
+export function untilChange(vouchers, now) {
+  const moments = vouchers.flatMap((v) => [v.ticketsFrom, v.beginTime, v.endTime]).map((moment) => Date.parse(moment ?? ''));
+  return Math.ceil(Math.min(...moments.filter((moment) => moment > now)) - now);
+}
+
 /** Which cards come first: what can be bought, what begins soonest, ordinary vouchers, what is sold out, and what is over. */
 const RANKS = { grab: 0, preparing: 0, paused: 0, early: 1, not_started: 1, sold_out: 3, waitable: 3, ended: 4, off_shelf: 4, called_off: 4 };
 
