@@ -1712,17 +1712,13 @@ type Order struct {
 	// Amount For all units.
 	Amount *Cents `json:"amount,omitempty"`
 
-	// CancelTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// CancelTime When it was cancelled, or expired.
 	CancelTime *Time `json:"cancelTime,omitempty"`
 
 	// Coupon Where an order that has a code is asked for alone.
 	Coupon *Coupon `json:"coupon,omitempty"`
 
-	// CreateTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// CreateTime When it was recorded.
 	CreateTime *Time `json:"createTime,omitempty"`
 
 	// Currency Of all amounts of the service: a code of ISO 4217.
@@ -1730,9 +1726,7 @@ type Order struct {
 	// Example: CNY
 	Currency Currency `json:"currency"`
 
-	// FailTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// FailTime When it turned out that it cannot be recorded.
 	FailTime *Time `json:"failTime,omitempty"`
 
 	// History Oldest first, where the order is asked for alone.
@@ -1741,17 +1735,13 @@ type Order struct {
 	// Id A number below 2^63, as a string.
 	Id OrderId `json:"id"`
 
-	// LapseTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// LapseTime When its code was past its date, unused.
 	LapseTime *Time `json:"lapseTime,omitempty"`
 
 	// PayBefore An order that is unpaid then expires.
 	PayBefore *Time `json:"payBefore,omitempty"`
 
-	// PayTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// PayTime When the money came.
 	PayTime *Time `json:"payTime,omitempty"`
 
 	// Payments Oldest first, for admins who ask for the order alone.
@@ -1763,19 +1753,13 @@ type Order struct {
 	// Reason Why an accepted order could not be recorded.
 	Reason *FailReason `json:"reason,omitempty"`
 
-	// RedeemTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// RedeemTime When a till took its code.
 	RedeemTime *Time `json:"redeemTime,omitempty"`
 
-	// RefundTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// RefundTime When the money had gone back.
 	RefundTime *Time `json:"refundTime,omitempty"`
 
-	// RefundingTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// RefundingTime When the money was asked back.
 	RefundingTime *Time `json:"refundingTime,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
@@ -1843,9 +1827,7 @@ type Payment struct {
 	// CloseTime When staff closed the refund.
 	CloseTime *Time `json:"closeTime,omitempty"`
 
-	// CreateTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// CreateTime When the buyer began to pay.
 	CreateTime Time `json:"createTime"`
 
 	// Currency Of all amounts of the service: a code of ISO 4217.
@@ -1874,9 +1856,7 @@ type Payment struct {
 	// Provider Who moves the money; absent where nothing is to be paid, and for payments of versions that knew one provider only.
 	Provider *string `json:"provider,omitempty"`
 
-	// ReceiveTime RFC 3339 in UTC, with milliseconds.
-	//
-	// Example: 2026-11-11T20:00:00.000Z
+	// ReceiveTime When the provider had the money.
 	ReceiveTime *Time `json:"receiveTime,omitempty"`
 
 	// ReceivedAmount What the provider has taken.

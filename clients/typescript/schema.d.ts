@@ -868,7 +868,7 @@ export interface paths {
         };
         /**
          * Payments, as CSV
-         * @description Oldest first, each as it was when it was read; a merchant's own shop's. The audit trail says who exported which. docs/coupons.md#reports says what each column has; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         * @description Oldest first, each as it was when it was read; a merchant's own shop's. The audit trail says who exported which. A column has the member of `Payment` that its head names; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
          */
         get: operations["downloadPayments"];
         put?: never;
@@ -1228,7 +1228,7 @@ export interface paths {
         };
         /**
          * All recorded orders of a voucher, as CSV
-         * @description In the order of their ids, each as it was when it was read. The audit trail says who exported them, and whether with whole codes. docs/coupons.md#reports says what each column has; new ones come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
+         * @description In the order of their ids, each as it was when it was read. The audit trail says who exported them, and whether with whole codes. A column has the member of `Order` that its head names; `whyCode` is `NOT_PAID_IN_TIME` for an order that was cancelled at its payment deadline or later. New columns come at the end. The last line begins with `#end` and says how many lines are between it and the head: a file without it was cut off. Text is escaped so that no spreadsheet takes it for a formula.
          */
         get: operations["downloadOrders"];
         put?: never;
@@ -3581,15 +3581,23 @@ export interface components {
             amount?: components["schemas"]["Cents"];
             currency: components["schemas"]["Currency"];
             reason?: components["schemas"]["FailReason"];
+            /** @description When it was recorded. */
             createTime?: components["schemas"]["Time"];
             /** @description An order that is unpaid then expires. */
             payBefore?: components["schemas"]["Time"];
+            /** @description When the money came. */
             payTime?: components["schemas"]["Time"];
+            /** @description When a till took its code. */
             redeemTime?: components["schemas"]["Time"];
+            /** @description When it was cancelled, or expired. */
             cancelTime?: components["schemas"]["Time"];
+            /** @description When the money was asked back. */
             refundingTime?: components["schemas"]["Time"];
+            /** @description When the money had gone back. */
             refundTime?: components["schemas"]["Time"];
+            /** @description When it turned out that it cannot be recorded. */
             failTime?: components["schemas"]["Time"];
+            /** @description When its code was past its date, unused. */
             lapseTime?: components["schemas"]["Time"];
             /** @description Where an order that has a code is asked for alone. */
             coupon?: components["schemas"]["Coupon"];
@@ -3624,7 +3632,9 @@ export interface components {
             dispute: components["schemas"]["Dispute"];
             /** @description What the dispute is about; it has gone back once the dispute is lost. Absent without one. */
             disputedAmount?: components["schemas"]["Cents"];
+            /** @description When the buyer began to pay. */
             createTime: components["schemas"]["Time"];
+            /** @description When the provider had the money. */
             receiveTime?: components["schemas"]["Time"];
             /** @description Since when the money is to go back. */
             refundingTime?: components["schemas"]["Time"];

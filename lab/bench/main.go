@@ -38,7 +38,7 @@ func commands() []command {
 			smoke,
 		},
 		{
-			"overlaps", "how often two hold one lock of those that tutorials teach; writes docs/benchmarks.md",
+			"overlaps", "how often two hold one lock of those that tutorials teach; writes lab/notes/locks.md",
 			overlaps,
 		},
 		{"render", "report a stored result of compare or limits again", render},

@@ -202,7 +202,7 @@ func overlaps(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	})
 }
 
-// showOverlaps prints their table and writes it into the page of the reports.
+// showOverlaps prints their table and writes it into the notes on the locks.
 func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout io.Writer) error {
 	found, err := bench.Overlaps(ctx)
 	if err != nil {
@@ -213,7 +213,7 @@ func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout 
 	if o.out == "" {
 		return nil
 	}
-	_, err = report.UpdatePage(report.Page(o.out), map[string]string{"overlaps": table})
+	_, err = report.UpdatePage(report.LocksPage(o.out), map[string]string{"overlaps": table})
 	return err
 }
 

@@ -16,7 +16,6 @@ import (
 // paymentColumn is a column of an export of payments.
 type paymentColumn struct {
 	head string
-	what string // for the documents
 	cell func(p order.Payment, currency string) string
 }
 
@@ -32,46 +31,29 @@ func paymentColumns() []paymentColumn {
 		return func(p order.Payment, _ string) string { return cell(of(p)) }
 	}
 	return []paymentColumn{
-		{"id", "the provider knows it by this", text(func(p order.Payment) string { return p.ID })},
-		{"orderId", "18 digits", number(func(p order.Payment) int64 { return p.OrderID })},
-		{"voucherId", "what was bought", number(func(p order.Payment) int64 { return p.VoucherID })},
-		{"shopId", "whose voucher that is", number(func(p order.Payment) int64 { return p.ShopID })},
-		{"userId", "who bought", number(func(p order.Payment) int64 { return p.UserID })},
-		{"provider", "who moves the money", text(func(p order.Payment) string { return p.Provider })},
-		{"reference", "the provider's own id of it", text(func(p order.Payment) string { return p.Reference })},
-		{
-			"state", "`open`, `received`, `late`, `refunding`, `refunded`, `stuck` or `closed`",
-			text(func(p order.Payment) string { return p.State.String() }),
-		},
-		{"amount", "what was asked for, in cents", number(func(p order.Payment) int64 { return p.Amount })},
-		{"currency", "of all its amounts, as ISO 4217 has it", func(_ order.Payment, currency string) string {
-			return cell(currency)
-		}},
-		{"receivedAmount", "what the provider has taken", number(order.Payment.Received)},
-		{"returnedAmount", "what has gone back as refunds", number(func(p order.Payment) int64 { return p.Returned })},
-		{
-			"dispute", "`none`, `open`, `won` or `lost`",
-			text(func(p order.Payment) string { return p.Dispute.String() }),
-		},
-		{
-			"disputedAmount", "what the dispute is about; it has gone back once the dispute is lost",
-			number(func(p order.Payment) int64 { return p.Disputed }),
-		},
-		{"keptAmount", "what was received and has not gone back", number(order.Payment.Kept)},
-		{"createTime", "when the buyer began to pay", at(func(p order.Payment) time.Time { return p.CreatedAt })},
-		{"receiveTime", "when the provider had the money", at(func(p order.Payment) time.Time { return p.ReceivedAt })},
-		{"refundingTime", "since when it was to go back", at(func(p order.Payment) time.Time { return p.RefundingAt })},
-		{"refundTime", "when all of it had gone back", at(func(p order.Payment) time.Time { return p.RefundedAt })},
-		{
-			"disputeTime", "when the dispute came to its state",
-			at(func(p order.Payment) time.Time { return p.DisputedAt }),
-		},
-		{
-			"stuckTime", "since when its provider refuses for good to send the money back",
-			at(func(p order.Payment) time.Time { return p.StuckAt }),
-		},
-		{"refusal", "why, in the provider's words", text(func(p order.Payment) string { return p.Refusal })},
-		{"closeTime", "when staff closed its refund", at(func(p order.Payment) time.Time { return p.ClosedAt })},
+		{"id", text(func(p order.Payment) string { return p.ID })},
+		{"orderId", number(func(p order.Payment) int64 { return p.OrderID })},
+		{"voucherId", number(func(p order.Payment) int64 { return p.VoucherID })},
+		{"shopId", number(func(p order.Payment) int64 { return p.ShopID })},
+		{"userId", number(func(p order.Payment) int64 { return p.UserID })},
+		{"provider", text(func(p order.Payment) string { return p.Provider })},
+		{"reference", text(func(p order.Payment) string { return p.Reference })},
+		{"state", text(func(p order.Payment) string { return p.State.String() })},
+		{"amount", number(func(p order.Payment) int64 { return p.Amount })},
+		{"currency", func(_ order.Payment, currency string) string { return cell(currency) }},
+		{"receivedAmount", number(order.Payment.Received)},
+		{"returnedAmount", number(func(p order.Payment) int64 { return p.Returned })},
+		{"dispute", text(func(p order.Payment) string { return p.Dispute.String() })},
+		{"disputedAmount", number(func(p order.Payment) int64 { return p.Disputed })},
+		{"keptAmount", number(order.Payment.Kept)},
+		{"createTime", at(func(p order.Payment) time.Time { return p.CreatedAt })},
+		{"receiveTime", at(func(p order.Payment) time.Time { return p.ReceivedAt })},
+		{"refundingTime", at(func(p order.Payment) time.Time { return p.RefundingAt })},
+		{"refundTime", at(func(p order.Payment) time.Time { return p.RefundedAt })},
+		{"disputeTime", at(func(p order.Payment) time.Time { return p.DisputedAt })},
+		{"stuckTime", at(func(p order.Payment) time.Time { return p.StuckAt })},
+		{"refusal", text(func(p order.Payment) string { return p.Refusal })},
+		{"closeTime", at(func(p order.Payment) time.Time { return p.ClosedAt })},
 	}
 }
 

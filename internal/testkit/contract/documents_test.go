@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"regexp"
@@ -45,5 +46,36 @@ func TestNamedRoutesAndCodes(t *testing.T) {
 	}
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(c.Failures())), first("Codes", "`([A-Z_]+)`")); diff != "" {
 		t.Errorf("codes of openapi.yaml (-) and docs/http.md (+):\n%s", diff)
+	}
+}
+
+// TestNamedColumns: web/openapi.yaml explains a column of orders.csv and payments.csv by the member of an order or
+// a payment that it has. Only an order's whyCode is explained there itself.
+func TestNamedColumns(t *testing.T) {
+	t.Parallel()
+	c, err := Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, schema := range map[string]string{
+		"/admin/voucher/{id}/orders.csv": "Order", "/admin/payments.csv": "Payment",
+	} {
+		file := c.doc.Paths.Value(path).Get.Responses.Value("200").Value.Content.Get("text/csv")
+		columns, _ := columnsOf(fmt.Sprint(file.Example))
+		if len(columns) < 10 {
+			t.Errorf("%s has only the columns %v: is its example right?", path, columns)
+		}
+		for _, column := range columns {
+			within := c.doc.Components.Schemas[schema]
+			for member := range strings.SplitSeq(column, ".") {
+				if within != nil {
+					s, _ := whole(within)
+					within = s.Properties[member]
+				}
+			}
+			if within == nil && column != "whyCode" {
+				t.Errorf("%s has the column %s, which is no member of %s", path, column, schema)
+			}
+		}
 	}
 }

@@ -51,15 +51,13 @@ func (c comparison) markdown() string {
 	return b.String()
 }
 
-// sections returns the comparison's parts of the reports' page. The section "rushes" has the contention.
+// sections returns the comparison's parts of the reports' page.
 func (c comparison) sections(name string) map[string]string {
 	return map[string]string{
 		"run": fmt.Sprintf("The figures are of %s: median of %d rounds, lowest and highest in brackets. %s "+
 			"%s\n[The whole report](%s%s.md), [every single figure](%s%s.json).\n", c.machine.Date, c.plan.Rounds,
 			machineText(c.machine), durabilityText(c.machine), folder, name, folder, name),
 		"stages":  c.stageTable(),
-		"rushes":  c.contentionTable(),
-		"crashes": c.crashTable(),
 		"costs":   c.bounds(),
 		"targets": targetTable(c.Targets),
 	}

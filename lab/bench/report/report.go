@@ -120,6 +120,9 @@ func writeLimits(run result.Run, dir string, progress io.Writer) error {
 // Page is the path of the page that explains the figures of the reports in dir.
 func Page(dir string) string { return filepath.Join(dir, "..", "..", "docs", "benchmarks.md") }
 
+// LocksPage is the path of the notes that have the table of overlaps, for reports in dir.
+func LocksPage(dir string) string { return filepath.Join(dir, "..", "notes", "locks.md") }
+
 func marshal(run result.Run) (string, error) {
 	raw, err := json.MarshalIndent(run, "", "  ")
 	return string(raw) + "\n", err

@@ -173,6 +173,26 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestLocksPage: the notes on the locks have a place for the table of overlaps.
+func TestLocksPage(t *testing.T) {
+	t.Parallel()
+	notes, err := os.ReadFile(LocksPage("../../results"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := filepath.Join(t.TempDir(), "locks.md")
+	if err = os.WriteFile(page, notes, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	table := OverlapTable([]result.Overlap{{Candidate: candidate.Ownerless, Turns: 12345}})
+	if _, err = UpdatePage(page, map[string]string{"overlaps": table}); err != nil {
+		t.Fatal(err)
+	}
+	if written, err := os.ReadFile(page); err != nil || !strings.Contains(string(written), "12345") {
+		t.Errorf("the notes have no overlaps: %v", err)
+	}
+}
+
 // TestRead: a file that is no result, or has an earlier format, is an error.
 func TestRead(t *testing.T) {
 	t.Parallel()
