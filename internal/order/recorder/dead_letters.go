@@ -56,8 +56,9 @@ func parseLetterName(name string) (partition int, id string, err error) {
 }
 
 // List returns up to n dead letters after the one named after ("" for the first), with what is known of their orders,
-// and the number of all. It goes partition by partition, the oldest first in each. ErrNoDeadLetter: there is none named
-// after. ErrUnavailable: one of the partitions cannot be read; an incomplete list would be taken for a complete one.
+// and the number of all. It goes partition by partition, the oldest first in each. ErrNoDeadLetter: no dead letter has
+// the name after. ErrUnavailable: one of the partitions cannot be read; an incomplete list would be taken for a
+// complete one.
 func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
 	from, id, err := parseLetterName(after)
 	if err != nil {
@@ -99,7 +100,7 @@ func (d *DeadLetters) Find(ctx context.Context, name string) (DeadLetter, error)
 	return l, err
 }
 
-// Replay requeues the dead letter's order, once however often it is called, and returns it. ErrNoDeadLetter, or
+// Replay requeues the dead letter's order, once, however often it is called, and returns the order. ErrNoDeadLetter, or
 // ErrNotReplayable for a dead letter whose order is not known to wait. by and why go into the log.
 func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.Claim, error) {
 	in, id, err := d.find(name)
