@@ -1,7 +1,7 @@
 // Command server is the flash-sale coupon service and the commands that go with it. `server --help` lists them.
 //
-// This package is the process that serves: run.go lists what is opened, in order. What it shares with operators'
-// commands, the stores and the domain wired to them, is in package wiring; the commands are in package operate.
+// This package is the process that serves: run.go lists what is opened, in order. Package wiring opens the stores and
+// wires the domain to them, for this process and for operators' commands, which are in package operate.
 package main
 
 import (

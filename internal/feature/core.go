@@ -113,7 +113,7 @@ type Sales interface {
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
 	Now(voucherID int64) time.Time
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
-	// order, order.ErrBarred if there is none, or another error if that is unknown.
+	// order, order.ErrBarred if they have none, or another error if Redis does not say.
 	OwnOrder(ctx context.Context, userID, voucherID int64) error
 }
 

@@ -47,8 +47,8 @@ type panicError struct {
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
 // declaresTooMuch reports whether a request declares a body beyond the limit. Nothing of such a body is read, and the
-// connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never
-// come. A body of undeclared length is cut off while it is read (readBody), or by net/http where nobody reads it.
+// connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never come.
+// A body of undeclared length is cut off while it is read (httpkit.Bodies.Read), or by net/http where nobody reads it.
 func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
 
 // run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large and names that
@@ -152,7 +152,7 @@ func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpki
 	return who, nil
 }
 
-// refusalOf returns what callers of a wrong role hear.
+// refusalOf returns the error for a caller whose role has no access.
 func refusalOf(access httpkit.Access) error {
 	switch access {
 	case httpkit.ForTills:

@@ -46,8 +46,8 @@ func newTopic(l *Lock) *topic {
 	}
 }
 
-// queued reports whether waiters have places in a queue in Redis. Then a refused acquire of a claim that listens leaves
-// a place, and a release must remove it when the wait is given up.
+// queued reports whether waiters have places in a queue in Redis. Then Redis gives a place to a claim that it refuses,
+// if the claim waits (claim.listens). A release removes the place when the wait is given up.
 func (t *topic) queued() bool { return t.lock.kind.stay != nil }
 
 // signal puts an event into the channel, where it stays until somebody reads it.

@@ -19,11 +19,11 @@ const (
 
 // Correct applies corrections, each only while the order that it names makes the user a holder, so repeating it is
 // harmless. Corrections of one sale share a call, and a sale whose call fails does not keep the others from being
-// corrected. The error wraps order.ErrOutdated when a correction was decided before operations that the sale contains,
-// and order.ErrRejected when a retry cannot help any of those that failed.
+// corrected. The error wraps order.ErrOutdated when a correction was decided without knowing operations that the sale
+// contains, and order.ErrRejected when a retry cannot help any of those that failed.
 //
-// It returns, by sale, the epoch of a rebuild during which a unit was given back, for as long as that epoch is the
-// sale's last: also together with an error, and in every later call for that sale.
+// It returns, by sale, the epoch of the rebuild during which a unit was given back, because that rebuild may have
+// counted the unit as taken. Every call for the sale returns it, even with an error, until the sale has a higher epoch.
 func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
 	var failed, rejected []error
 	for sale, all := range bySale(corrections) {
@@ -72,7 +72,7 @@ const (
 // correctResult is the answer of scripts/correct.lua.
 type correctResult struct {
 	acted      []bool // for each correction, in order
-	outdated   int    // how many were decided before operations that the sale contains
+	outdated   int    // how many were decided without knowing operations that the sale contains
 	rebuilding int64  // epoch of the rebuild during which a unit was given back, 0 for none
 }
 

@@ -12,7 +12,7 @@ import (
 // Replicas says how many replicas must have an accepted order before its buyer gets an answer.
 type Replicas struct {
 	Count   int           // 0: no replica is asked
-	Timeout time.Duration // how long to wait for them; less than ClientConfig.Timeout
+	Timeout time.Duration // how long to wait for them; less than rediskit.Config.Timeout
 }
 
 // errUnconfirmed: too few replicas have confirmed in time what Redis did. It does not wrap order.ErrUnavailable,

@@ -87,9 +87,9 @@ func newSharedCalls(client redis.UniversalClient, s rediskit.Script, k keys, r R
 	return c
 }
 
-// run lets the script decide the batch, and returns its answer. Errors are those of script.run; if too few replicas
-// have confirmed the answer, it returns the answer together with an error that wraps errUnconfirmed. The batch is read
-// until the answer is there, even if ctx ends sooner, so it must not change.
+// run lets the script decide the batch, and returns its answer. Errors are those of rediskit.Script.Run; if too few
+// replicas have confirmed the answer, it returns the answer together with an error that wraps errUnconfirmed. The batch
+// is read until the answer is there, even if ctx ends sooner, so it must not change.
 func (c *sharedCalls) run(ctx context.Context, b order.Batch) (any, error) {
 	p := &pendingBatch{batch: b, quantities: quantitiesOf(b.Requests)}
 	p.deadline, _ = ctx.Deadline()
@@ -192,7 +192,7 @@ func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
 }
 
 // pipeline makes calls in one round trip. It returns an error that wraps errUnconfirmed when too few replicas have
-// confirmed them; key is written for that confirmation.
+// confirmed them; question is the key that the confirmation writes.
 func (c *sharedCalls) pipeline(
 	ctx context.Context, client redis.UniversalClient, question string, calls []*sharedCall,
 ) error {

@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// RecordDirectSale implements service.DirectSaleLedger. Repeating it with the same order id is harmless too. It returns
+// RecordDirectSale implements service.OrderLedger. Repeating it with the same order id is harmless too. It returns
 // order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
 func (s *Store) RecordDirectSale(
 	ctx context.Context, orderID, userID, voucherID int64, key idempotency.Key,

@@ -239,8 +239,8 @@ func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 	return err
 }
 
-// payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs a look at its
-// terms.
+// payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs one map lookup
+// for each order.
 func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
 	var ids []int64
 	for _, c := range claims {

@@ -223,7 +223,7 @@ func (s *Store) Transition(
 	return rows[0].order(), nil
 }
 
-// ExpireDue implements service.ExpiryLedger. An order that another transaction has locked is left for the next call.
+// ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
 func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error) {
 	var rows []orderRow
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {

@@ -42,7 +42,7 @@ func inPartitions() []mutant.Mutant {
 		),
 		packageMutant("dead letters of the first partition only are counted", recorder, "TestDeadLettersOfPartitions$",
 			"in all", mutant.Change{
-				File: "internal/order/recorder/dead_letter_list.go", From: `total+there`, To: `max(total, there)`,
+				File: "internal/order/recorder/dead_letters.go", From: `total+there`, To: `max(total, there)`,
 			},
 		),
 		packageMutant("a partition that does not answer stops the sweep", recovery, "TestSweepOfPartitions$",

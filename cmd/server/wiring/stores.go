@@ -173,7 +173,8 @@ func (s *Stores) askPartitions(ctx context.Context, ask func(ctx context.Context
 	return answers
 }
 
-// ledgerOptions returns the ledger's options in every mode: the embedded mode has the default limits.
+// ledgerOptions returns the options of the ledger. In the embedded mode, SQLite gets the defaults of the MySQL
+// settings.
 func ledgerOptions(cfg config.Config, log *slog.Logger) sqlkit.Options {
 	return sqlkit.Options{
 		Log: log, MaxConns: cfg.MySQL.PoolSize, Timeout: cfg.MySQL.Timeout, CAs: cfg.MySQL.CAs,

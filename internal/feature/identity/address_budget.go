@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	addressesKnown = 100_000         // beyond it those that asked least are forgotten
+	addressesKnown = 100_000         // above it, those that asked least often are forgotten
 	addressIdle    = 5 * time.Minute // in which any budget is full again
 	addressBurst   = 10              // seconds' worth
-	network6       = 64              // bits: one customer has that many addresses
+	network6       = 64              // bits: one customer has a whole network of this size
 )
 
 // ErrOften says that too many sign-ins come from an address.
@@ -26,7 +26,7 @@ type Budget struct {
 	known     *otter.Cache[netip.Prefix, *rate.Limiter]
 }
 
-// NewBudget returns a budget of requests a second for each address; 0: they may ask as often as they like.
+// NewBudget returns a budget of requests a second for each address; 0: no limit.
 func NewBudget(perSecond int, now func() time.Time) *Budget {
 	return &Budget{perSecond, now, otter.Must(&otter.Options[netip.Prefix, *rate.Limiter]{
 		MaximumSize:      addressesKnown,
@@ -51,7 +51,7 @@ func (b *Budget) Take(address netip.Addr) error {
 	return nil
 }
 
-// customer returns the addresses that one customer has.
+// customer returns the network of the customer who has the address.
 func customer(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	bits := address.BitLen()

@@ -81,8 +81,8 @@ type auditor interface {
 // revoked is whose tokens become void.
 type revoked struct {
 	user    int64
-	issuer  string // its users', instead of one user's
-	numeric bool   // whether these keep their numbers
+	issuer  string // all its users, instead of one
+	numeric bool   // whether its users keep their numbers
 }
 
 // of returns the users, in ranges.
@@ -106,7 +106,7 @@ func (r revoked) of(ctx context.Context, ledger *Ledger) (ranges [][2]int64, err
 	return ranges, nil
 }
 
-// revoke makes tokens void. The audit trail has it before it is done.
+// revoke makes tokens void. It writes into the audit trail first.
 func revoke(
 	ctx context.Context, ledger *Ledger, audit auditor, whom revoked, trail cmdline.Trail,
 ) (users Users, err error) {

@@ -1,10 +1,10 @@
 // Package identity lets users of identity providers buy, and staff work. POST /session exchanges a provider's token,
 // an ID token or an access token of RFC 9068, for one that this service signs; purchases know only the latter.
 //
-// The file of issuers says which providers are believed and what their claims mean. It also names who is staff; these
+// The file of issuers says which providers are believed and what their claims mean. It also names who is staff; staff
 // get their role only when they sign in for something that needs it. The rows of tb_account say which user a subject
 // is, and those of tb_session_void whose tokens are void: both are authoritative. A session's iat is the iat of the
-// provider's token, so that what voids the one voids the other, however late an instance hears of it.
+// provider's token, so that a revocation voids both, however late an instance reads it.
 //
 //	provider ──JWKS──► keys (last good set for 24 h)        tb_account (issuer, subject) → user
 //	token ───────────► Verifier ──► Sessions.Exchange ─────────────┴──► the service's token

@@ -23,7 +23,7 @@ func New() feature.Feature {
 	}
 }
 
-// open reads the file of issuers. Without one nobody signs in; who did once is still known.
+// open reads the file of issuers. Without one nobody can sign in, but the accounts of earlier sign-ins are still known.
 func open(core feature.Core) (feature.Parts, error) {
 	ledger := NewLedger(core.DB)
 	members := feature.Members{Accounts: ledger.Accounts}

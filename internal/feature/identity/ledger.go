@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	// perIssuer is how many ids an issuer's accounts have. Which issuer an account is of shows in its id, so that an
-	// issuer's tokens can be made void without a look at its accounts.
+	// perIssuer is how many ids an issuer's accounts have. An account's id shows its issuer, so that an issuer's tokens
+	// can be made void without reading its accounts.
 	perIssuer = 1 << 40
 	// mostIssuers is how many issuers there may ever be.
 	mostIssuers = (voucher.LastAccount - voucher.FirstAccount + 1) / perIssuer
@@ -58,8 +58,8 @@ type Ledger struct {
 // NewLedger returns a ledger of accounts.
 func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db: db, numbers: map[string]int64{}} }
 
-// Account implements Accounts. Ids are drawn at random from those of the issuer: they do not tell how many accounts
-// there are. Racing instances find the row of the one that was first.
+// Account implements Accounts. Ids are drawn at random from those of the issuer, so that they do not show how many
+// accounts there are. If instances race, the others find the row of the first.
 func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, error) {
 	number, err := l.issuerNumber(ctx, issuer)
 	if err != nil {
@@ -118,13 +118,14 @@ func (l *Ledger) Accounts(ctx context.Context, userIDs []int64) (map[int64]vouch
 	return all, nil
 }
 
-// accountsOf returns the ids of an issuer's accounts. The first is no account: an issuer's range is never one user's.
+// accountsOf returns the ids of an issuer's accounts. The first is no account's id: an issuer's range and a user's
+// never begin with the same one.
 func accountsOf(number int64) (first, last int64) {
 	first = voucher.FirstAccount + number*perIssuer
 	return first, first + perIssuer - 1
 }
 
-// Issuer returns the ids of an issuer's accounts; false if nobody has ever signed in by it.
+// Issuer returns the first and the last id of an issuer's accounts; false if nobody has ever signed in by it.
 func (l *Ledger) Issuer(ctx context.Context, issuer string) (first, last int64, known bool, err error) {
 	var r issuerRow
 	err = l.db.Read(ctx).Where("issuer = ?", []byte(issuer)).Take(&r).Error

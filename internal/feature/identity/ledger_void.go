@@ -57,7 +57,7 @@ func (l *Ledger) Revoke(ctx context.Context, first, last int64) (u Users, err er
 	return u, nil
 }
 
-// ForgetVoid implements VoidLedger. Its rows are in no other transaction: what is older is not written again.
+// ForgetVoid implements VoidLedger. A row that is written again meanwhile stays.
 func (l *Ledger) ForgetVoid(ctx context.Context, age time.Duration, limit int) error {
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := l.db.LedgerTime(tx)

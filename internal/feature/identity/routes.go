@@ -19,16 +19,16 @@ type Service struct {
 	// Exchange returns a session for a provider's token. issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill,
 	// order.ErrUnavailable.
 	Exchange func(ctx context.Context, token string, purpose Purpose) (Session, error)
-	// End makes the user's tokens void that were signed in before now, this one with them. order.ErrUnavailable.
+	// End makes the user's tokens that were signed in before now void, the caller's own too. order.ErrUnavailable.
 	End func(ctx context.Context, userID int64) error
-	// Address returns the caller's, the zero one if it cannot be read, and Take counts a sign-in from it. ErrOften.
+	// Address returns the caller's address, the zero one if it cannot be read. Take counts a sign-in from it. ErrOften.
 	Address func(r *http.Request) netip.Addr
 	Take    func(address netip.Addr) error
-	// Observe is told what became of a sign-in.
+	// Observe counts the outcome of a sign-in, for metrics.
 	Observe func(err error)
 }
 
-// Routes are those of sessions.
+// Routes returns the routes of sessions.
 func Routes(s Service, bodies httpkit.Bodies) []httpkit.Route {
 	h := handlers{s, bodies}
 	return []httpkit.Route{

@@ -16,10 +16,10 @@ import (
 )
 
 const (
-	atOnce     = 256     // exchanges that an instance works on
+	atOnce     = 256     // exchanges under way at an instance
 	remembered = 200_000 // accounts, some 200 bytes each
 
-	// staffLife is for how long staff are signed in: from their sign-in at the provider, so that one token of it does
+	// staffLife is how long staff stay signed in, counted from their sign-in at the provider: one of its tokens must
 	// not make them staff for a day.
 	staffLife = time.Hour
 )
@@ -33,7 +33,7 @@ var (
 	ErrNotOfTill    = errors.New("the user is no till")
 )
 
-// Purpose is what somebody signs in for. They get no role that this does not need.
+// Purpose is what a user signs in for. Their session has only the role that the purpose needs.
 type Purpose string
 
 // The purposes.
@@ -70,7 +70,7 @@ type Accounts interface {
 	Account(ctx context.Context, issuer, subject string) (int64, error)
 }
 
-// Session is a token of this service, whose it is, and as what.
+// Session is a token of this service, with its user and their role.
 type Session struct {
 	Token   string
 	UserID  int64
@@ -103,7 +103,7 @@ func NewSessions(
 ) *Sessions {
 	return &Sessions{
 		verify: v.Verify, accounts: accounts, void: void, rules: rules, life: life, now: now, log: log,
-		// Of their own: while a provider hangs, sign-ins wait for it, and nobody else does.
+		// Sign-ins have permits of their own: while a provider hangs, only they wait for it.
 		room:  bulkhead.New(atOnce, 0, bulkhead.Purchase),
 		users: otter.Must(&otter.Options[account, int64]{MaximumSize: remembered}),
 	}
@@ -143,14 +143,14 @@ func (s *Sessions) Exchange(ctx context.Context, token string, purpose Purpose) 
 	if err != nil {
 		return Session{}, err
 	}
-	if role != authtoken.RoleBuyer { // an audit trail has the number alone
+	if role != authtoken.RoleBuyer { // the audit trail has only their number
 		s.log.InfoContext(ctx, "staff signed in", "user", user, "role", role, "shop", shop,
 			"issuer", who.Issuer, "subject", who.Subject, "until", until)
 	}
 	return Session{Token: signed, UserID: user, Role: role, Shop: shop, Expires: until}, nil
 }
 
-// end returns until when a session lasts.
+// end returns when a session ends.
 func (s *Sessions) end(role string, signedIn, now time.Time) time.Time {
 	until := now.Add(s.life)
 	longest := s.rules.Life(role)

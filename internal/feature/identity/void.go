@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// KeepVoid is for how long it is kept which accounts' tokens are void. What is exchanged is a day old at most, and
-	// what it is exchanged for is valid for a day at most.
+	// KeepVoid is how long a revocation of accounts is kept. A provider's token is at most a day old when it is
+	// exchanged, and the session is valid for at most a day.
 	KeepVoid = 72 * time.Hour
 
-	maxVoid     = 1_000_000 // users whom an instance knows; beyond it any others make room
+	maxVoid     = 1_000_000 // users whom an instance remembers; above it, arbitrary ones are forgotten
 	voidEvery   = time.Second
 	voidTimeout = 2 * time.Second // one page
 	voidPage    = 1000
-	voidOverlap = time.Minute // for which rows are read again: they may be committed later than others of their time
+	voidOverlap = time.Minute // how far back rows are read again: a row may be committed after later ones
 	sweepEvery  = 3600        // rounds
 )
 
-// Users are the users whose tokens are void that were signed in up to a time: those from First to Last.
+// Users are a range of users, from First to Last, whose tokens are void if they were signed in up to Before.
 type Users struct {
 	First, Last int64
 	Before      time.Time // to the second
@@ -33,11 +33,12 @@ type Users struct {
 
 // VoidLedger keeps whose tokens are void.
 type VoidLedger interface {
-	// VoidAfter returns those that were written at or after a time, and behind a row of that time, in their order.
+	// VoidAfter returns what was written after a time, and at that time for users above first, ordered by time and
+	// first user.
 	VoidAfter(ctx context.Context, at time.Time, first int64, limit int) ([]Users, error)
-	// Revoke makes the tokens of users void that were signed in before now, and returns that time.
+	// Revoke makes the users' tokens that were signed in before now void, and returns what it has written.
 	Revoke(ctx context.Context, first, last int64) (Users, error)
-	// ForgetVoid removes up to limit rows of accounts that are older than an age. Those of other users stay: their
+	// ForgetVoid removes up to limit rows of accounts that are older than an age. Rows of other users stay: their
 	// tokens are valid for as long as their issuer likes.
 	ForgetVoid(ctx context.Context, age time.Duration, limit int) error
 }
@@ -50,7 +51,7 @@ type Void struct {
 	ranges map[[2]int64]int64 // an issuer's
 }
 
-// Covers reports whether a user's token is void that was signed in at a time; the zero time is older than any.
+// Covers reports whether a user's token that was signed in at a time is void; the zero time is earlier than any.
 func (v *Void) Covers(user int64, signedIn time.Time) bool {
 	if !v.any.Load() {
 		return false
@@ -72,7 +73,7 @@ func (v *Void) Covers(user int64, signedIn time.Time) bool {
 	return false
 }
 
-// Tell has it know of users.
+// Tell adds users.
 func (v *Void) Tell(all ...Users) {
 	if len(all) == 0 {
 		return
@@ -103,7 +104,7 @@ func (v *Void) dropAny() {
 	}
 }
 
-// forget drops what is older than KeepVoid, but for users who are no accounts.
+// forget drops what is older than KeepVoid, except for users who are no accounts.
 func (v *Void) forget(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -133,7 +134,7 @@ type VoidLoader struct {
 	ledger  VoidLedger
 	now     func() time.Time
 	log     *slog.Logger
-	at      time.Time // the newest row that was read
+	at      time.Time // when the newest row that was read was written
 	rounds  int
 	failing bool
 }

@@ -184,7 +184,7 @@ type templateJSON struct {
 	CreateTime *httpkit.Time `json:"createTime"`
 }
 
-// draftJSON is the body that creates such a voucher, without its times.
+// draftJSON is the body of a request that creates a voucher from the template, without its times.
 type draftJSON struct {
 	Type         voucher.Kind     `json:"type"`
 	ShopID       int64            `json:"shopId"`

@@ -8,7 +8,7 @@
 //	waiting ──its turn, with a standing yes──► ACCEPTED
 //
 // The core keeps the units: those that come back while the list is open are in the sale's column kept, neither on sale
-// nor of an order, and Redis knows nothing of them. The list's job invites one person for each of them. Every instance
+// nor in an order, and Redis knows nothing of them. The list's job invites one person for each of them. Every instance
 // runs the job; it works under the sale's lock, then the list's, then the places'. When the sale ends, so do all places
 // but the accepted ones. docs/adr/0042-waiting-list-keeps-units.md says why.
 //
@@ -19,6 +19,6 @@
 //	the process dies after an accept  its operation is pending: any outbox has Redis asked, and completes it
 //	a rebuild comes between           the operation is void; the job asks again with the same order id
 //	the ledger is away                nobody joins or is invited; deadlines go by the ledger's clock
-//	Redis is away                     invitations go on and end; who accepted waits
+//	Redis is away                     invitations go on and end; users who accepted wait
 //	the process dies in the job       another instance's job, or the next one here, finds what is due
 package waitlist

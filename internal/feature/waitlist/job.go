@@ -14,7 +14,7 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// lookTimeout bounds one look.
 	lookTimeout = 5 * time.Second
-	// spared is the pause after a failed turn or look.
+	// spared is how long a list rests after a failed turn, and the job after a failed look.
 	spared = time.Second
 )
 

@@ -11,8 +11,8 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// invite invites heads, or accepts for those with a standing yes, while there are more kept units than invitations and
-// undecided acceptances.
+// invite invites the places at the head of the list, or accepts for those with a standing yes, while there are more
+// kept units than invitations and undecided acceptances.
 func (k *locked) invite(pass *Pass, ids []int64) error {
 	sale := k.sale.Sale()
 	free := sale.Kept - sale.Accepted - k.list.Invited
@@ -51,8 +51,9 @@ func (k *locked) invite(pass *Pass, ids []int64) error {
 	return k.ask(accepted, false)
 }
 
-// heads locks and returns up to n places that are invited next. It refuses places before them whose users have bought
-// in the meantime, but only about refusedPlaces in one transaction: refusing thousands would keep the sale locked.
+// heads locks and returns up to n places at the head of the list, which are invited next. It refuses places before them
+// whose users have bought in the meantime, but only about refusedPlaces in one transaction: refusing thousands would
+// keep the sale locked.
 func (k *locked) heads(n int) (heads []placeRow, refused int, err error) {
 	size := n
 	for after := (turnOf{}); len(heads) < n && refused < refusedPlaces; size = turnPlaces {

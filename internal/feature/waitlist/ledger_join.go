@@ -16,10 +16,10 @@ import (
 // Joining is a user who joins a list.
 type Joining struct {
 	UserID   int64
-	Standing *bool // whether they say yes for whenever it is their turn; nil: as before
+	Standing *bool // a standing yes: their turn, when it comes, is accepted at once; nil: as before
 }
 
-// yes reports whether the user says yes.
+// yes reports whether the user gives a standing yes.
 func (j Joining) yes() bool { return j.Standing != nil && *j.Standing }
 
 // errClosed: the list has to be opened first, under the sale's lock.
@@ -172,8 +172,8 @@ func firstWaiting(tx *gorm.DB, voucherID int64) ([]turnOf, error) {
 	return first, nil
 }
 
-// withoutOpen returns the open places of the users who have one, after writing their yes or no, and the other users,
-// each once. first comes from firstWaiting.
+// withoutOpen returns the open places of the users who have one, after writing their standing yes or no, and, each
+// once, the users who have none. first comes from firstWaiting.
 func withoutOpen(
 	tx *gorm.DB, voucherID int64, joining []Joining, first []turnOf,
 ) (places map[int64]Place, others []Joining, err error) {

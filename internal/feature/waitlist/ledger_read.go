@@ -144,7 +144,7 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 	err := l.db.Read(ctx).Raw("SELECT l.voucher_id FROM tb_waiting_list l "+
 		"JOIN tb_seckill_voucher s ON s.voucher_id = l.voucher_id JOIN tb_voucher v ON v.id = l.voucher_id "+
 		"WHERE l.open = @true AND ("+
-		// the sale has ended, was paused, or goes on, which it no longer does once it was called off
+		// the sale has ended, or was paused or resumed; a sale that was called off is neither
 		"s.end_time <= @now AND (l.invited > 0 OR "+waiting+") "+
 		"OR s.called_off IS NULL AND "+stands+" <> (l.paused_at IS NOT NULL) "+
 		// a unit for somebody who waits; a window that has passed

@@ -83,8 +83,8 @@ func (k *locked) catchUp() error {
 	return nil
 }
 
-// moveDeadlines moves all deadlines, the latest first so that none is moved twice. Places invited in one turn share
-// theirs.
+// moveDeadlines moves all deadlines, the latest first so that none is moved twice. Places invited in one turn share a
+// deadline.
 func (k *locked) moveDeadlines(by time.Duration) error {
 	if by <= 0 {
 		return nil
@@ -256,9 +256,9 @@ func (k *locked) end(pass *Pass) error {
 	return k.endAs(invited, as, order.TurnEnded)
 }
 
-// release puts on sale what is kept for nobody and closes the list, once nobody waits or is invited and every
-// acceptance is decided. Both happen in one transaction: whoever joins while a unit is on its way to the public has to
-// open the list, which Redis's last operation bars.
+// release closes the list and puts its kept units on sale, once nobody waits or is invited and every acceptance is
+// decided. Both happen in one transaction: a user who joins while those units are on their way to the public has to
+// open the list, and cannot before Redis has applied the operation (ErrBehind).
 func (k *locked) release(pass *Pass) error {
 	sale := k.sale.Sale()
 	if k.list.Invited > 0 || sale.Accepted > 0 {
@@ -285,13 +285,13 @@ func (k *locked) release(pass *Pass) error {
 	return k.sale.SetOpen(false)
 }
 
-// endAs gives places their final state. With a kind, the hooks hear of it.
+// endAs gives places their final state. With a kind, the hooks are called.
 func (k *locked) endAs(places []placeRow, state State, kind order.TurnKind) error {
 	return k.update(places, kind, map[string]any{"state": state, "end_time": k.now},
 		func(r *placeRow) { r.State, r.EndTime = state, &k.now })
 }
 
-// update writes columns of places, and sets the same fields in the rows. With a kind, the hooks hear of it.
+// update writes columns of places, and sets the same fields in the rows. With a kind, the hooks are called.
 func (k *locked) update(
 	places []placeRow, kind order.TurnKind, columns map[string]any, after func(r *placeRow),
 ) error {

@@ -63,8 +63,8 @@ type Place struct {
 	Position  int64 // in the order of joining; two users never have the same one
 	State     State
 	Standing  bool  // it is accepted as soon as its turn comes
-	Claimed   bool  // its unit was claimed before guards: it was accepted, or its user has once said yes beforehand
-	Claims    bool  // the call that returned it claimed its unit: of all calls about a place, one does
+	Claimed   bool  // the guards have counted its unit: it was accepted, or once had a standing yes
+	Claims    bool  // the call that returned it claimed its unit: only one call about a place does
 	Missed    int64 // how many invitations it has missed
 	// Ahead is how many wait before it, up to MaxCounted; set for places that wait. Those who are invited are not
 	// among them.
@@ -73,7 +73,7 @@ type Place struct {
 	InvitedAt time.Time // the last time; zero: never
 	Deadline  time.Time // until when that invitation may be accepted, exclusive
 	Paused    bool      // the sale stands still, and so does the time until the deadline
-	OrderID   int64     // that accepting it makes; 0 before
+	OrderID   int64     // the order that accepting it makes; 0 before
 	EndedAt   time.Time
 }
 

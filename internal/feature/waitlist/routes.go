@@ -112,7 +112,7 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		if settle, err = h.claim(c, who, v, State.Open); err != nil {
 			return httpkit.Answer{}, err
 		}
-		ctx = context.WithoutCancel(ctx) // whoever hangs up claims a unit all the same; a join ends in time
+		ctx = context.WithoutCancel(ctx) // a caller who hangs up claims the unit all the same, and a join is short
 	}
 	p, err := h.lists.Join(ctx, who.UserID, v, says)
 	settle(p.Claims, err)
@@ -137,9 +137,9 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return acceptedAnswer(p)
 }
 
-// claim reserves a unit in the guards' shares. Call settle with the call's error, and whether it has claimed the unit:
-// of calls that come at once, each has reserved one. claim reserves nothing if the place's unit is claimed already and
-// the call goes on with a place in that state.
+// claim reserves one of the units that the guards allow the caller's address. Call settle with whether the request has
+// claimed the unit, and with its error: simultaneous requests each reserve a unit, and only one of them claims it.
+// claim reserves nothing if the place's unit is claimed already and goesOn is true of the place's state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
 ) (settle func(claimed bool, err error), err error) {

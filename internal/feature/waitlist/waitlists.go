@@ -20,8 +20,8 @@ const (
 	joinWait    = 3 * time.Second // a join that would wait for longer is refused at once
 	// stepTimeout bounds one transaction of a user's call.
 	stepTimeout = 5 * time.Second
-	// decideTimeout is how long an accept waits for its order: a little longer than Redis has it wait in a sold-out
-	// sale.
+	// decideTimeout is how long an accept waits for its order: a little longer than it waits in Redis while the sale is
+	// sold out (scripts/apply.lua).
 	decideTimeout = 2500 * time.Millisecond
 	// readTimeout bounds the reading of places.
 	readTimeout = 700 * time.Millisecond
@@ -31,8 +31,8 @@ const (
 
 // Lists is the part of the ledger that Waitlists need: *Ledger. Each method may return order.ErrUnavailable.
 type Lists interface {
-	// Join gives the users places in the order given, those who have an open place that one. A user with a live order
-	// of the sale gets none, and is missing in the answer. ErrBehind, order.ErrEnded.
+	// Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of
+	// the sale gets none, and is missing in the answer. ErrBehind, order.ErrEnded.
 	Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error)
 	// Accept accepts the user's invitation. Repeated, it returns the place with the order id of the first time.
 	// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
@@ -158,7 +158,7 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 		switch {
 		case refused != nil:
 			it.Answer.err = refused
-		case has: // of a user's calls that share the transaction, one claims the unit: a yes
+		case has: // of a user's calls in one transaction, one that says yes claims the unit
 			p.Claims = p.Claims && it.Request.yes() && !claimed[user]
 			claimed[user] = claimed[user] || p.Claims
 			it.Answer.place = p
@@ -283,7 +283,7 @@ func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher)
 	if p.OrderID == id {
 		w.metrics.Answered(true)
 	}
-	w.stores.Outbox.RequestFlush(v.ID) // it is decided also if this caller goes away
+	w.stores.Outbox.RequestFlush(v.ID) // Redis decides it even if this caller goes away
 	deciding, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	if err := w.stores.Outbox.Flush(deciding, v.ID); err != nil {
@@ -311,7 +311,7 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 	if p.State == Declined {
 		w.metrics.Answered(false)
 	}
-	w.stores.Wake(voucherID) // the unit is the next one's
+	w.stores.Wake(voucherID) // a unit kept for this user is for the next one now
 	return p, nil
 }
 

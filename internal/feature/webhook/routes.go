@@ -344,7 +344,7 @@ func pageOf(c *gin.Context) (id, before int64, n int, err error) {
 	return id, before, n, invalid.Join(badID, badQuery, badLimit, badBefore)
 }
 
-// replay answers POST /admin/webhook/:id/replay: one event, or those of a time.
+// replay answers POST /admin/webhook/:id/replay: it has one event sent again, or all of a period.
 func (h handlers) replay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := endpointID(c)
 	if err != nil {

@@ -25,9 +25,9 @@ type Gate interface {
 
 // HolderLister reads the holders of a sale: redisstore.Store.
 type HolderLister interface {
-	// Holders yields the holders: at least every user who is a holder from the call's begin to its end, some of them
-	// twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any other error is
-	// the last thing it yields.
+	// Holders yields the holders: at least every user who is a holder from the beginning of the call to its end, some
+	// of them twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any other
+	// error is the last thing it yields.
 	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
@@ -131,12 +131,12 @@ func checkQuantity(v voucher.Voucher, q order.Quantity) error {
 }
 
 // wrongClock is how far this instance's clock may lag behind Redis's. A sale that is still hidden here may then be
-// selling, so ErrUnknownOutcome, which may stand for an order, is passed on that long before visibleFrom.
+// selling, so ErrUnknownOutcome, which may stand for an order, is passed on from that long before visibleFrom.
 const wrongClock = time.Hour
 
-// unlessHidden replaces refusals of a sale that the public cannot see yet by voucher.ErrNotFound: that it has not
-// begun, and that nothing was bought because Redis is away, which a request for an unknown id would never be told. A
-// sale becomes visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+// unlessHidden turns refusals that would give away a hidden sale into voucher.ErrNotFound: a request for an unknown id
+// never learns that a sale has not begun, or that nothing was bought because Redis is away. A sale becomes visible
+// before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 	if errors.Is(err, order.ErrUnknownOutcome) {
 		now = now.Add(wrongClock)
@@ -225,8 +225,8 @@ func (a *Admission) Close() {
 	a.running.Wait()
 }
 
-// release frees the memory of a retired sale, above all its winners: perhaps nobody ever asks for the sale again. It
-// keeps a sale that the catalog does not know yet.
+// release frees the memory of a retired sale, above all its winners: perhaps no request ever comes for it again. It
+// frees no sale that the catalog has not known yet.
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
 	if b.kept && !kept {
@@ -279,7 +279,7 @@ func (a *Admission) result(b *batcher, r order.Result) error {
 	return r.Err()
 }
 
-// afterRetirement answers for a sale that Redis no longer holds: a buyer who has an order is still told so.
+// afterRetirement answers for a sale that Redis no longer holds: a buyer who has an order still gets it.
 func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey, sale *voucher.Sale) error {
 	o, err := a.stores.Rows.LiveOrder(ctx, key)
 	switch {

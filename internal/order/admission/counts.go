@@ -31,7 +31,7 @@ type answered struct {
 	took   histogram.Counts
 }
 
-// minus returns what was answered between o and a.
+// minus returns what was answered after o and up to a.
 func (a answered) minus(o answered) answered {
 	return answered{a.counts.Minus(o.counts), a.took.Minus(o.took)}
 }
@@ -63,7 +63,7 @@ func outcomeOf(err error) order.Outcome {
 }
 
 // counts returns all counts, and how many of the requests the cache answered. The cache takes less than a microsecond,
-// so its answers are in the lowest bucket, and nobody reads a clock for them.
+// so its answers count in the lowest bucket without reading a clock.
 func (c *outcomeCounts) counts() (all answered, soldOut, notStarted int64) {
 	soldOut, notStarted = c.soldOutFromCache.Load(), c.notStartedFromCache.Load()
 	all = answered{order.Counts{}, c.took.Counts()}

@@ -8,9 +8,9 @@
 //	                │
 //	                └──► outcome for each request; recentAccepts; outcomeCounts ──► StatsFlusher
 //
-// Redis is authoritative for who is accepted from the call on, the ledger for everything after. This package's memory
-// expires: an observation after a second, the winners of a sold-out sale when its mark changes, recent accepts after a
-// minute. The rules are numbered in docs/architecture.md.
+// Redis is authoritative for who is accepted, the ledger for everything after that. This package's memory expires: an
+// observation after a second, the winners of a sold-out sale when its mark changes, recent accepts after a minute. The
+// rules are numbered in docs/architecture.md.
 //
 // What can go wrong, and what then happens:
 //

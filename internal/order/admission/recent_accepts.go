@@ -40,8 +40,8 @@ func newRecentAccepts() *recentAccepts {
 	return &recentAccepts{start: time.Now(), ring: make([]accept, recentStart)}
 }
 
-// write remembers the accepted orders of a batch. Of a batch that was sent twice, nobody knows which call accepted
-// which order, so Sequence stays 0.
+// write remembers the accepted orders of a batch. If the batch was sent twice, nobody knows which call accepted which
+// order, so Sequence stays 0.
 func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 	accepted := int64(0)
 	for _, o := range v.Results {
@@ -89,7 +89,7 @@ func (r *recentAccepts) add(a accept) {
 }
 
 // of returns the remembered orders of the sales, oldest first. It drops none for its age: the process may have been
-// suspended. It scans the ring once for all sales, as admissions wait meanwhile.
+// suspended. It scans the ring once for all sales, because admissions wait meanwhile.
 func (r *recentAccepts) of(sales ...int64) map[int64][]order.Claim {
 	claims := make(map[int64][]order.Claim, len(sales))
 	for _, id := range sales {

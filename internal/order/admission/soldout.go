@@ -17,7 +17,7 @@ import (
 
 const (
 	loadTimeout = 30 * time.Second // how long loading the winners of one sale may take
-	loadPause   = 5                // a pause after a load is this many times as long as the load
+	loadPause   = 5                // the pause after loading is this many times as long as the loading took
 )
 
 // soldOutCache is what an instance remembers of a sold-out sale, so that it can refuse most latecomers without asking

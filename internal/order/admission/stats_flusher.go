@@ -19,14 +19,14 @@ const (
 
 // StatsStore keeps the sum of all instances' counts: Redis.
 type StatsStore interface {
-	// Add adds to the sale's counts of answers, and of how long they took. ErrUnavailable says that certainly nothing
-	// was added.
+	// Add adds to the sale's counts of answers, and to its counts of how long answers took. ErrUnavailable says that
+	// certainly nothing was added.
 	Add(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error
 }
 
 // Timeline stores how this process answers requests, second by second and for good: *timeline.Timeline.
 type Timeline interface {
-	// Add adds what was answered at about the time at, and how long that took. It does not wait for a store.
+	// Add adds the answers given at about the time at, and how long they took. It does not wait for a store.
 	Add(voucherID int64, at time.Time, since order.Counts, took histogram.Counts)
 }
 

@@ -15,7 +15,7 @@ type batch struct {
 	// The committer fills these in for the finisher.
 	settled     []order.Entry      // the ledger has their outcome
 	corrections []order.Correction // where Redis differs from the ledger
-	freed       []order.Claim      // of cancelled and refunded orders (Decision.freed)
+	freed       []order.Claim      // of cancelled and refunded orders (order.Decision.Freed)
 
 	committed chan struct{} // closed once the ledger has the batch, or the committer has given up on it
 	finished  chan struct{} // closed once no stage has the batch
@@ -35,8 +35,8 @@ func newBatch(entries []order.Entry) *batch {
 	return b
 }
 
-// split divides the entries into parts of at most that many orders. Entries with the same key stay together, even if a
-// part then has more.
+// split divides the entries into parts that have at most the given number of orders. Entries with the same key stay
+// together, even if a part then has more.
 func split(entries []order.Entry, most int) [][]order.Entry {
 	var parts [][]order.Entry
 	for len(entries) > most {

@@ -160,7 +160,7 @@ func (c *committer) report(
 	c.observer.Recorded(orders, failed, took)
 }
 
-// busySince is the time since when the ledger has not answered for the committer's present batch.
+// busySince measures how long the ledger has given no answer about the committer's present batch.
 type busySince struct {
 	mu    sync.Mutex
 	since time.Time // zero: the committer waits for a batch
@@ -175,7 +175,7 @@ func (b *busySince) set(t time.Time) {
 	b.since = t
 }
 
-// longer reports whether the ledger has not answered for longer than that.
+// longer reports whether the ledger has given no answer for longer than the given time.
 func (b *busySince) longer(than time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 type conflictResolver struct{ ledger Ledger }
 
 // settle returns the decision that was written for each claim, and the sales as the ledger had them. If rejected is not
-// nil, it is why the ledger refuses the only claim for good: that becomes a failed order.
+// nil, it is why the ledger refuses the only claim for good, and the claim becomes a failed order.
 func (r conflictResolver) settle(
 	ctx context.Context, claims []order.Claim, rejected error,
 ) (decisions []order.Decision, sales map[int64]order.LedgerSale, err error) {

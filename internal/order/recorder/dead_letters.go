@@ -4,204 +4,148 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"time"
+	"slices"
+	"strconv"
+	"strings"
 
 	"seckill/internal/order"
 )
 
-// DeadLetterStore keeps the dead letters of a partition: Redis.
-type DeadLetterStore interface {
-	// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and
-	// the number of all. ErrNoDeadLetter: there is none with the id after.
-	DeadLetters(ctx context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error)
-	// DeadLetter returns one dead letter, or ErrNoDeadLetter.
-	DeadLetter(ctx context.Context, partition int, id string) (DeadLetter, error)
-	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither. It does
-	// so only while the order makes its user a holder, and reports whether it did. ErrNoDeadLetter: the dead letter is
-	// gone.
-	Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error)
-	// Remove deletes the dead letter for good, and reports whether it was there.
-	Remove(ctx context.Context, partition int, id string) (bool, error)
-}
-
-// discardTimeout is how long discarding tries to settle the order.
-const discardTimeout = 10 * time.Second
-
-// partitionLetters are the dead letters of one partition, under their ids there.
+// DeadLetters lets operators list, replay and discard the entries of all partitions that could not be decoded (rule 8).
+// The log has what they did, with their name and reason.
 //
-// A dead letter whose order was accepted and has no row stands for a unit: Redis has taken the unit, and the buyer has
-// an order id and is a holder. So it must not simply vanish. Replaying requeues the order, and the recorder settles it
-// like any other. Discarding writes a failed row, removes the holder and puts the unit back on sale, and only then
-// removes the dead letter: if the process dies in between, the dead letter is still there and can be discarded again,
-// with the same outcome. A replay at the same time does no harm either, because the order's id decides.
-type partitionLetters struct {
-	stores    DeadLetterStores
-	partition int
-	resolver  conflictResolver
-	finisher  finisher
-	notifier  order.StatusNotifier
-	log       *slog.Logger
+// A dead letter's name is its id in its partition's stream of dead letters, after the partition unless that is 0:
+// 1764000000000-0, p2:1764000000000-0.
+type DeadLetters struct {
+	stores     DeadLetterStores
+	partitions order.Partitions
+	repairs    order.RepairRequester
+	notifier   order.StatusNotifier
+	observer   Observer
+	log        *slog.Logger
 }
 
-// DeadLetterStores are the stores of DeadLetters.
-type DeadLetterStores struct {
-	DeadLetters DeadLetterStore
-	Holders     order.HolderReader
-	Rows        order.Reader
-	Ledger      Ledger
-	Corrections HolderCorrector
-	Outbox      SaleFlusher
-}
-
-// list returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the number of
-// all.
-func (d *partitionLetters) list(
-	ctx context.Context, after string, n int,
-) (letters []DeadLetter, total int64, err error) {
-	letters, total, err = d.stores.DeadLetters.DeadLetters(ctx, d.partition, after, max(n, 1))
-	letters = letters[:min(len(letters), n)]
-	if err != nil {
-		return nil, 0, order.OrUnavailable(err)
+// NewDeadLetters returns the dead letters of the partitions.
+func NewDeadLetters(
+	stores DeadLetterStores, partitions order.Partitions, repairs order.RepairRequester, notifier order.StatusNotifier,
+	observer Observer, log *slog.Logger,
+) *DeadLetters {
+	return &DeadLetters{
+		stores: stores, partitions: partitions, repairs: repairs, notifier: notifier, observer: observer, log: log,
 	}
-	for i := range letters {
-		if err := d.classify(ctx, &letters[i]); err != nil {
-			return nil, 0, err
+}
+
+// letterName returns the name of a dead letter in a partition.
+func letterName(partition int, id string) string {
+	if partition == 0 {
+		return id
+	}
+	return fmt.Sprintf("p%d:%s", partition, id)
+}
+
+// parseLetterName splits a name, or returns ErrNoDeadLetter for one that letterName does not make.
+func parseLetterName(name string) (partition int, id string, err error) {
+	text, id, found := strings.Cut(name, ":")
+	if !found {
+		return 0, name, nil
+	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(text, "p")); err == nil && n > 0 && letterName(n, id) == name {
+		return n, id, nil
+	}
+	return 0, "", fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
+}
+
+// List returns up to n dead letters after the one named after ("" for the first), with what is known of their orders,
+// and the number of all. It goes partition by partition, the oldest first in each. ErrNoDeadLetter: no dead letter has
+// the name after. ErrUnavailable: one of the partitions cannot be read; an incomplete list would be taken for a
+// complete one.
+func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
+	from, id, err := parseLetterName(after)
+	if err != nil {
+		return nil, 0, err
+	}
+	partitions := d.partitions.All()
+	if !slices.Contains(partitions, from) {
+		return nil, 0, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, after)
+	}
+	for _, p := range partitions {
+		behind := ""
+		if p == from {
+			behind = id
 		}
+		wanted := n - len(letters)
+		if p < from {
+			wanted = 0
+		}
+		some, there, err := d.in(p).list(ctx, behind, wanted)
+		if err != nil {
+			return nil, 0, fmt.Errorf("partition %d: %w", p, err)
+		}
+		for i := range some {
+			some[i].ID = letterName(p, some[i].ID)
+		}
+		letters, total = append(letters, some...), total+there
 	}
 	return letters, total, nil
 }
 
-// classify sets the state of the dead letter's order. It reads the holder first, which is removed only after the ledger
-// has decided.
-func (d *partitionLetters) classify(ctx context.Context, l *DeadLetter) error {
-	if !l.named() {
-		return nil
-	}
-	held, err := d.holds(ctx, l.Claim)
-	if err != nil {
-		return err
-	}
-	rows, err := d.stores.Rows.OrdersByID(ctx, []int64{l.Claim.OrderID})
-	if err != nil {
-		return order.OrUnavailable(err)
-	}
-	row, recorded := rows[l.Claim.OrderID]
-	switch {
-	case recorded && row.UserID == l.Claim.UserID && row.VoucherID == l.Claim.VoucherID:
-		l.State, l.Status = DeadLetterRecorded, row.Status
-	case held:
-		l.State = DeadLetterWaiting
-	default:
-		l.State = DeadLetterUnknown
-	}
-	return nil
-}
-
-// holds reports whether the claim's order makes its user a holder.
-func (d *partitionLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
-	ids, err := d.stores.Holders.OrdersOf(ctx, d.sale(c), []int64{c.UserID})
-	if err != nil {
-		return false, order.OrUnavailable(err)
-	}
-	return ids[0] == c.OrderID, nil
-}
-
-func (d *partitionLetters) sale(c order.Claim) order.SaleRef {
-	return order.SaleRef{VoucherID: c.VoucherID, Partition: d.partition}
-}
-
-// replay requeues the dead letter's order.
-func (d *partitionLetters) replay(ctx context.Context, id, by, why string) (order.Claim, error) {
-	l, err := d.find(ctx, id)
-	if err != nil {
-		return order.Claim{}, err
-	}
-	if l.State != DeadLetterWaiting {
-		return order.Claim{}, notReplayable(l)
-	}
-	done, err := d.stores.DeadLetters.Replay(ctx, d.partition, id, l.Claim)
-	switch {
-	case err != nil:
-		return order.Claim{}, order.OrUnavailable(err)
-	case !done: // the order was settled meanwhile
-		if err := d.classify(ctx, &l); err != nil {
-			return order.Claim{}, err
-		}
-		return order.Claim{}, notReplayable(l)
-	}
-	d.log.InfoContext(ctx, "a dead letter was replayed", "letter", id, "order", l.Claim.OrderID, "user", l.Claim.UserID,
-		"voucher", l.Claim.VoucherID, "by", by, "why", why)
-	return l.Claim, nil
-}
-
-// find returns one dead letter with what is known of its order.
-func (d *partitionLetters) find(ctx context.Context, id string) (DeadLetter, error) {
-	l, err := d.stores.DeadLetters.DeadLetter(ctx, d.partition, id)
-	if err != nil {
-		return DeadLetter{}, order.OrUnavailable(err)
-	}
-	err = d.classify(ctx, &l)
-	return l, err
-}
-
-func notReplayable(l DeadLetter) error {
-	switch l.State {
-	case DeadLetterRecorded:
-		return fmt.Errorf("%w: order %d is recorded already, as %s", ErrNotReplayable, l.Claim.OrderID, l.Status)
-	case DeadLetterUnreadable:
-		return fmt.Errorf("%w: it does not say whose order it was", ErrNotReplayable)
-	default:
-		return fmt.Errorf("%w: user %d is no holder by order %d", ErrNotReplayable, l.Claim.UserID, l.Claim.OrderID)
-	}
-}
-
-// discard settles the dead letter's order and then removes the dead letter for good.
-func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (DeadLetter, error) {
-	l, err := d.find(ctx, id)
+// Find returns one dead letter with what is known of its order, or ErrNoDeadLetter.
+func (d *DeadLetters) Find(ctx context.Context, name string) (DeadLetter, error) {
+	in, id, err := d.find(name)
 	if err != nil {
 		return DeadLetter{}, err
 	}
-	held := false
-	if l.named() {
-		if held, err = d.holds(ctx, l.Claim); err != nil {
-			return DeadLetter{}, err
-		}
-	}
-	if held { // even if the order has a row: an earlier discard may have died before it removed the holder
-		if err := d.settle(ctx, &l, fmt.Errorf("%w by %s: %s", errDiscarded, by, why)); err != nil {
-			return DeadLetter{}, err
-		}
-	}
-	if _, err := d.stores.DeadLetters.Remove(ctx, d.partition, id); err != nil {
-		return DeadLetter{}, order.OrUnavailable(err)
-	}
-	d.log.WarnContext(ctx, "a dead letter was discarded", "letter", id, "order", l.Claim.OrderID, "user",
-		l.Claim.UserID,
-		"voucher", l.Claim.VoucherID, "standing", l.State, "status", l.Status, "fields", l.Fields, "by", by, "why", why)
-	return l, nil
+	l, err := in.find(ctx, id)
+	l.ID = name
+	return l, err
 }
 
-// settle makes the order fail, unless it has a row, and corrects Redis.
-func (d *partitionLetters) settle(ctx context.Context, l *DeadLetter, cause error) error {
-	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
-	defer cancel()
-	decisions, _, err := d.resolver.settle(ctx, []order.Claim{l.Claim}, cause)
+// Replay requeues the dead letter's order, once, however often it is called, and returns the order. ErrNoDeadLetter, or
+// ErrNotReplayable for a dead letter whose order is not known to wait. by and why go into the log.
+func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.Claim, error) {
+	in, id, err := d.find(name)
 	if err != nil {
-		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+		return order.Claim{}, err
 	}
-	decision := decisions[0]
-	switch {
-	case decision.Freed() && len(d.finisher.free(ctx, []order.Claim{l.Claim})) > 0:
-		return fmt.Errorf("%w: the operations of voucher %d are not applied yet",
-			order.ErrUnavailable, l.Claim.VoucherID)
-	case !decision.Freed() && decision.Correction != nil &&
-		len(d.finisher.correct(ctx, []order.Correction{*decision.Correction})) > 0:
-		return fmt.Errorf("%w: order %d has failed, but its holder could not be removed yet",
-			order.ErrUnavailable, l.Claim.OrderID)
+	return in.replay(ctx, id, by, why)
+}
+
+// Discard removes the dead letter for good. If its order was accepted and has no row, the order gets a failed row, and
+// its unit goes back on sale. It returns the dead letter with its order's status. ErrNoDeadLetter, or ErrUnavailable,
+// after which the dead letter is still there. by and why go into the log, and why also into the failed row.
+func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLetter, error) {
+	in, id, err := d.find(name)
+	if err != nil {
+		return DeadLetter{}, err
 	}
-	if decision.Verb == order.Fail {
-		l.State, l.Status = DeadLetterRecorded, order.Failed
-		d.notifier.Notify(map[int64]order.Status{l.Claim.OrderID: order.Failed})
+	l, err := in.discard(ctx, id, by, why)
+	l.ID = name
+	return l, err
+}
+
+// find returns the dead letters of the partition in the name, and the id in the name.
+func (d *DeadLetters) find(name string) (*partitionLetters, string, error) {
+	p, id, err := parseLetterName(name)
+	if err == nil && !slices.Contains(d.partitions.All(), p) {
+		err = fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
 	}
-	return nil
+	return d.in(p), id, err
+}
+
+// in returns the dead letters of one partition.
+func (d *DeadLetters) in(partition int) *partitionLetters {
+	resolver := conflictResolver{ledger: d.stores.Ledger}
+	log := d.log
+	if partition != 0 {
+		log = log.With("partition", partition)
+	}
+	return &partitionLetters{
+		stores: d.stores, partition: partition, resolver: resolver, notifier: d.notifier, log: log,
+		finisher: finisher{
+			rejected:  new(rejections),
+			stores:    Stores{Holders: d.stores.Corrections, Outbox: d.stores.Outbox},
+			partition: partition, resolver: resolver,
+			retrier: retrier{observer: d.observer, log: log}, repairs: d.repairs, observer: d.observer, log: log,
+		},
+	}
 }

@@ -33,8 +33,8 @@ func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 	}
 }
 
-// loop reads until ctx ends. It reads its own pending entries first after a failed read, whose answer may have carried
-// entries, when the finisher asks for it, and once a minute.
+// loop reads until ctx ends. It reads the consumer's pending entries at the start, after a failed read (the lost answer
+// may have had entries), when the finisher asks for them, and once a minute.
 func (f *fetcher) loop(ctx context.Context) {
 	backOff := order.NewBackOff()
 	var ownAt, orphansAt time.Time

@@ -130,8 +130,8 @@ func (f *finisher) correct(ctx context.Context, corrections []order.Correction) 
 	return left
 }
 
-// each runs the step for every sale, retries a failed one for correctGrace in all, and returns the sales for which it
-// failed. It begins no step after that time.
+// each runs the step for every sale and returns the sales for which it failed. It retries failed steps, and begins none
+// once correctGrace has passed.
 func (f *finisher) each(
 	ctx context.Context, sales []int64, step func(ctx context.Context, sale int64) error,
 ) (failed []int64) {
@@ -198,7 +198,8 @@ func (f *finisher) acknowledge(ctx context.Context, keys []string) {
 	f.retrier.retry(ctx, func(ctx context.Context) error {
 		n, err := f.stores.Queue.Acknowledge(ctx, keys)
 		if err == nil && n < len(keys) {
-			// Or Redis has lost their delivery to this consumer. It may then also have lost other acknowledgements.
+			// Another consumer was faster, or Redis has lost their delivery to this one. It may then also have lost
+			// other acknowledgements.
 			f.log.WarnContext(ctx, "entries were acknowledged by another consumer", "entries", len(keys), "mine", n)
 			f.again.in(0)
 		}

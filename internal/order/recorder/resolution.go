@@ -70,7 +70,7 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
 }
 
-// lacking says how many units the ledger has left, for an order that it has too few for.
+// lacking says how many units the ledger has left for an order that asks for more.
 func lacking(left int64, q order.Quantity) string {
 	if left <= 0 {
 		return "the ledger has no unit left"
@@ -79,14 +79,14 @@ func lacking(left int64, q order.Quantity) string {
 }
 
 // replayed decides a claim whose order the ledger already has. A live order needs nothing. For one that has ended,
-// Redis is corrected again, which does nothing if it happened before.
+// Redis is corrected again, which does nothing if that was done before.
 func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	d := order.Decision{Claim: c, Verb: order.Keep, RowID: row.ID}
 	if row.Status.Live() {
 		return d
 	}
 	// The ledger has the unit of a cancelled or refunded order back. If the order still makes its user a holder in
-	// Redis, it took another unit (Decision.Freed).
+	// Redis, it took another unit (order.Decision.Freed).
 	giveBack := true
 	if row.Status == order.Failed {
 		d.Reason = row.Reason
@@ -99,8 +99,8 @@ func (s *resolution) replayed(c order.Claim, row order.Order) order.Decision {
 	return d
 }
 
-// collided decides a claim whose id another order has. It becomes a failed row under the first of its other row ids
-// that no other order has. When the claim is settled again, that row is found there.
+// collided decides a claim whose id another order has. It becomes a failed row under another id, the first of
+// order.Claim.RowID that no order has. When the claim is settled again, that row is found there.
 func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 	for try := 1; ; try++ {
 		row, taken := s.rows[c.RowID(try)]

@@ -65,7 +65,7 @@ func (t *Tables) connected(ctx context.Context) (int, error) {
 	return rows[0].Value, nil
 }
 
-// ahead returns how far the database's clock is ahead of this machine't.
+// ahead returns how far the database's clock is ahead of this machine's.
 func (t *Tables) ahead(ctx context.Context) (time.Duration, error) {
 	var millis []int64
 	asked := time.Now()

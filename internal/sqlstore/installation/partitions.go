@@ -88,7 +88,7 @@ func (t *Tables) addPartition(ctx context.Context, number int) error {
 	})
 }
 
-// ChangePartition implements partition.AdminLedger. Times are the ledger't. The rows of all partitions are locked
+// ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked
 // meanwhile, so that changes come one after the other, and none while a voucher is created in one of them
 // (LockPartition).
 func (t *Tables) ChangePartition(ctx context.Context, number int, from, to partition.State) error {

@@ -5,8 +5,8 @@ package installation
 
 import "seckill/internal/sqlstore/sqlkit"
 
-// Tables is that part of the ledger. It is safe for concurrent use.
+// Tables is the part of the ledger that this package has. It is safe for concurrent use.
 type Tables struct{ db *sqlkit.DB }
 
-// New returns it for a database.
+// New returns the tables of a database.
 func New(db *sqlkit.DB) *Tables { return &Tables{db: db} }

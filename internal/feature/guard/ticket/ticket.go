@@ -52,7 +52,7 @@ const (
 
 	// Length is how many characters a ticket has.
 	Length = ticketSize / 3 * 4
-	// MaxExpiry is the latest time at which a ticket may expire.
+	// maxExpiry is the latest time at which a ticket may expire.
 	maxExpiry = 1<<40 - 1
 )
 

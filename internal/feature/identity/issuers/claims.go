@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	lastSecond = 253402300799 // the end of the year 9999 since 1970
-	mostWhole  = 1<<53 - 1    // that JSON's readers agree on
+	lastSecond = 253402300799 // the end of the year 9999, in seconds since 1970
+	mostWhole  = 1<<53 - 1    // the largest on which readers of JSON agree
 )
 
 // tokenClaims are the claims of a provider's token, read strictly: each name once, and times as numbers.
@@ -84,7 +84,8 @@ func (c *tokenClaims) date(name string) (*jwt.NumericDate, error) {
 	return jwt.NewNumericDate(time.Unix(int64(f), 0)), nil
 }
 
-// whole reads a claim of the file of issuers as a whole number up to most; all else is 0, as in the service's tokens.
+// whole returns a claim, whose name comes from the file of issuers, as a whole number from 0 to most. Any other value
+// counts as 0, as in the service's own tokens.
 func (c *tokenClaims) whole(name string, most int64) int64 {
 	if name == "" {
 		return 0

@@ -1,8 +1,8 @@
-// Package issuers checks the tokens of identity providers: ID tokens, and access tokens of RFC 9068. What the file of
-// issuers says of a provider is authoritative; a token's header decides nothing, and its keys come from where the file
+// Package issuers checks the tokens of identity providers: ID tokens, and access tokens of RFC 9068. The file of
+// issuers is authoritative for each provider; a token's header decides nothing, and its keys come from where the file
 // says.
 //
 // golang-jwt checks signatures and times. keyfunc, its companion for key sets, is not used: each token with an unknown
 // kid waits there for a turn and fetches again, an answer is read without a bound, a constructor starts goroutines, and
-// the last good set is used for ever. What is needed here of key sets is jwks.go and keys.go.
+// the last good set is used for ever. What this package needs of key sets is in jwks.go and keys.go.
 package issuers

@@ -19,7 +19,7 @@ const (
 	fetchHeader  = 16 << 10 // bytes
 )
 
-// SourceOf returns what reads an issuer's keys.
+// SourceOf returns the function that reads an issuer's keys.
 func SourceOf(i Issuer) Source {
 	if i.File != "" {
 		return func(context.Context) ([]byte, error) { return readFile(i.File) }
@@ -32,8 +32,8 @@ func SourceOf(i Issuer) Source {
 	}
 }
 
-// newClient follows no redirect, uses no proxy of the environment, keeps no connection, and dials what dialguard lets
-// it.
+// newClient returns a client that follows no redirect, uses no proxy from the environment, keeps no connection, and
+// dials only what dialguard allows.
 func newClient(i Issuer) *http.Client {
 	guard := dialguard.New(i.Networks)
 	dialer := &net.Dialer{Timeout: fetchTimeout, Control: guard.Control(strings.HasPrefix(i.JWKS, "https:"))}

@@ -12,7 +12,7 @@ import (
 
 // Limits of the file of issuers.
 const (
-	maxFile    = 1 << 20 // bytes, of it and of a key set
+	maxFile    = 1 << 20 // bytes, of the file and of a key set
 	maxIssuers = 20
 	maxName    = 255 // bytes of an issuer, a subject, an audience
 )
@@ -60,7 +60,7 @@ func Read(file string) ([]Issuer, error) {
 	return issuers, nil
 }
 
-// parse reads a file of issuers. Its error names every mistake. Files that it names are relative to a folder.
+// parse reads a file of issuers. Its error names every mistake. Names of files in it are relative to the folder.
 func parse(b []byte, folder string) ([]Issuer, error) {
 	const shape = `{"issuers": [...]}, from 1 to 20 of them`
 	var wrong fileError
@@ -157,7 +157,7 @@ func (e entry) text(name string, required bool, allowed string) string {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// choice reads a member that is one of some texts; one that is missing is the first argument, unless that is "".
+// choice reads a member that must be one of the choices. A missing one is without, or a mistake if that is "".
 func (e entry) choice(name, without string, choices ...string) string {
 	raw, given := e.members[name]
 	if !given && without != "" {

@@ -18,7 +18,8 @@ const (
 // Kind is what an issuer's tokens are.
 type Kind string
 
-// The kinds. An issuer has one: an ID token says who somebody is and is no permission, and the other way round.
+// The kinds. An issuer has one kind: an ID token says who somebody is and permits nothing, an access token the
+// opposite.
 const (
 	IDToken     Kind = "id"
 	AccessToken Kind = "access" // RFC 9068
@@ -28,8 +29,8 @@ const (
 type Issuer struct {
 	Name       string         // its iss, exactly
 	JWKS       string         // where its keys are; "" where File has them
-	File       string         // that has its keys
-	Networks   []netip.Prefix // that JWKS may lead to besides the public Internet, also without TLS
+	File       string         // the file that has its keys, or ""
+	Networks   []netip.Prefix // to which JWKS may lead besides the public Internet, also without TLS
 	Audience   string
 	AudienceIn string // the claim that has the audience: aud, client_id or azp
 	Kind       Kind
@@ -44,7 +45,7 @@ type Issuer struct {
 
 // Claims are the names of the claims that are read; "": none.
 type Claims struct {
-	User         string // a text that is the same each time the user signs in; of a numeric issuer their number
+	User         string // a text that is the same each time the user signs in; for a numeric issuer, their number
 	Level, Since string // whole numbers, for the conditions of a sale
 }
 

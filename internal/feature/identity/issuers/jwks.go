@@ -40,8 +40,8 @@ type jwk struct {
 	Y          string   `json:"y"`
 }
 
-// parseKeys reads a key set. Keys for other uses or of other kinds are left out, secret ones (HMAC) with them: a set
-// is public. One that is too weak or malformed makes the whole set an error, as does a set without a usable key.
+// parseKeys reads a key set. Keys for other uses or of other kinds are left out, secret ones (HMAC) with them: a set is
+// public. A key that is too weak or malformed makes the whole set an error, and so does a set without a usable key.
 func parseKeys(b []byte) (map[keyID]crypto.PublicKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -78,7 +78,7 @@ func parseKeys(b []byte) (map[keyID]crypto.PublicKey, error) {
 	return keys, nil
 }
 
-// algorithm returns what the key signs, by its own type; false if that is nothing here.
+// algorithm returns the algorithm of the key, by the key's own type; false if this package does not use it.
 func (k jwk) algorithm() (Algorithm, bool) {
 	var a Algorithm
 	switch {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	keysEvery = 5 * time.Minute  // after which keys are fetched again, so that one that was withdrawn is not believed
+	keysEvery = 5 * time.Minute  // until keys are fetched again, so that a withdrawn key is not trusted for longer
 	keysPause = 30 * time.Second // between two attempts, whatever the reason
-	keysLook  = time.Second      // how often it is looked whether keys are due
-	keysLast  = 24 * time.Hour   // for which the last good set is used while there is no other
+	keysLook  = time.Second      // how often to check whether keys are due
+	keysLast  = 24 * time.Hour   // how long the last good set is used if none can be read
 )
 
 var errNoKey = errors.New("the token's key is not among the issuer's")
@@ -34,13 +34,13 @@ type keySet struct {
 	mu      sync.Mutex
 	keys    map[keyID]crypto.PublicKey
 	readAt  time.Time     // when keys were read last; zero: never
-	tried   time.Time     // when reading them began last
-	failed  error         // what became of it
-	running chan struct{} // closed when the attempt that runs has ended; nil: none runs
+	tried   time.Time     // when the last attempt to read them began
+	failed  error         // why it failed; nil if it succeeded
+	running chan struct{} // closed when the attempt under way has ended; nil: there is none
 }
 
-// find returns the key of a token. Where it is not known it waits for an attempt to read the keys, of which one begins
-// at most every keysPause. errNoKey; order.ErrUnavailable if the issuer's keys cannot be read.
+// find returns the key of a token. If the key is not known, find waits for an attempt to read the keys; attempts begin
+// at least keysPause apart. errNoKey; order.ErrUnavailable if the issuer's keys cannot be read.
 func (s *keySet) find(ctx context.Context, kid string, a Algorithm) (crypto.PublicKey, error) {
 	for {
 		key, attempt, wait, err := s.look(kid, a)
@@ -80,7 +80,7 @@ func (s *keySet) look(kid string, a Algorithm) (key crypto.PublicKey, attempt bo
 	}
 }
 
-// named returns a key by its kid; by none if there is only one of the algorithm. The caller has locked.
+// named returns the key of a kid; without a kid, the algorithm's key if it has only one. The caller holds mu.
 func (s *keySet) named(kid string, a Algorithm) crypto.PublicKey {
 	if kid != "" {
 		return s.keys[keyID{kid, a}]
@@ -98,7 +98,7 @@ func (s *keySet) named(kid string, a Algorithm) crypto.PublicKey {
 	return only
 }
 
-// begin reports whether an attempt may begin now, and notes that it has. The caller has locked.
+// begin reports whether an attempt may begin now, and if so notes that it has begun. The caller holds mu.
 func (s *keySet) begin() bool {
 	now := s.now()
 	if s.running != nil || !s.tried.IsZero() && now.Sub(s.tried) < keysPause {

@@ -13,7 +13,7 @@ const maxLabel = 60 // bytes of a button's name
 // without a secret. The zero value says that they do not.
 type Pages struct {
 	Authorize, Token string // the addresses where they send their user, and where they fetch the token
-	Client           string // what they are called there
+	Client           string // the client id of the pages there
 	Scope            string
 	Label            string // what the issuer is called on a button
 }
@@ -61,7 +61,7 @@ func (e entry) address(name string, private bool) string {
 		return ""
 	}
 	u, err := url.Parse(address)
-	// The host stands in the pages' policy.
+	// The host becomes part of the pages' Content-Security-Policy.
 	if err != nil || u.Hostname() == "" || u.User != nil || u.Fragment != "" ||
 		strings.ContainsAny(u.Host, "*;, '\"") || u.Scheme != "https" && (u.Scheme != "http" || !private) {
 		e.wrong.add(e.where, `"`+name+`"`, fmt.Sprintf("is %.60q", address), allowed)

@@ -7,18 +7,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Staff says which users of an issuer may be more than buyers: by which values of which claim. The zero value is
-// nobody: a provider that nobody named for staff makes none.
+// Staff says which values of which claim make an issuer's users more than buyers. With the zero value, nobody is.
 type Staff struct {
 	Claim string            // a text, or a list of texts
 	Roles map[Role][]string // the values of the claim that give a role
 
-	ShopClaim string           // which shop a merchant or a till is of: a number, a text, or a list of these
+	ShopClaim string           // names the shop of a merchant or a till: a number, a text, or a list of these
 	Shops     map[string]int64 // by the value of ShopClaim
 	AnyShop   bool             // the value is the shop's number, and may be any
 }
 
-// Role is what somebody may be besides a buyer, as the service's own tokens say it.
+// Role is what a user may be besides a buyer, as it is written in the service's own tokens.
 type Role string
 
 // The roles that an issuer can give.
@@ -34,8 +33,8 @@ func (r Role) inShop() bool { return r == Merchant || r == Till }
 // Names reports whether the issuer names anybody.
 func (s Staff) Names() bool { return len(s.Roles) > 0 }
 
-// roles returns what the claims make of their user besides a buyer: each role with its shop, 0 for an admin. A role of
-// a shop needs a claim that names exactly one shop of those for which the issuer may speak.
+// roles returns the roles that the claims give their user besides a buyer's, each with its shop; 0 for an admin. A role
+// of a shop needs a claim that names exactly one shop of those for which the issuer may speak.
 func (s Staff) roles(c *tokenClaims) map[Role]int64 {
 	if !s.Names() {
 		return nil

@@ -20,7 +20,7 @@ import (
 
 const (
 	maxToken = 16 << 10       // bytes
-	leeway   = time.Minute    // that a provider's clock may be off
+	leeway   = time.Minute    // how far a provider's clock may be off
 	oldest   = 24 * time.Hour // since the sign-in
 )
 
@@ -30,7 +30,7 @@ var ErrRefused = errors.New("the provider's token is not valid")
 // Person is whom a provider's token speaks for.
 type Person struct {
 	Issuer, Subject string
-	Number          int64     // that a buyer of a numeric issuer keeps; else 0
+	Number          int64     // the number that a buyer of a numeric issuer keeps; else 0
 	SignedIn        time.Time // the token's iat
 	Level           int64
 	Since           time.Time
@@ -75,7 +75,7 @@ func (v *Verifier) Run(ctx context.Context) error {
 	return nil
 }
 
-// KeyAges returns how old the keys of each issuer are that has any.
+// KeyAges returns the age of the keys of each issuer that has any.
 func (v *Verifier) KeyAges() map[string]time.Duration {
 	ages := map[string]time.Duration{}
 	for name, p := range v.providers {
@@ -88,8 +88,8 @@ func (v *Verifier) KeyAges() map[string]time.Duration {
 
 // Verify returns whom a token speaks for. ErrRefused; order.ErrUnavailable while the keys of its issuer cannot be read.
 //
-// The token itself names its issuer, the issuer's entry says which algorithms may be, and the key's own type decides.
-// The header's alg only has to agree. Keys and addresses in a header mean nothing.
+// The token itself names its issuer, the issuer's entry says which algorithms are allowed, and the key's own type
+// decides. The header's alg only has to agree. Keys and addresses in a header mean nothing.
 func (v *Verifier) Verify(ctx context.Context, token string) (Person, error) {
 	header, body, err := segments(token)
 	if err != nil {
@@ -152,7 +152,7 @@ func segments(token string) (header, payload []byte, err error) {
 	return header, payload, nil
 }
 
-// readHeader returns how the token says that it is signed, and with which key.
+// readHeader returns the algorithm and the id of the key with which the token says that it is signed.
 func (p *provider) readHeader(b []byte) (a Algorithm, kid string, err error) {
 	members, err := object(b)
 	if err != nil {
@@ -199,7 +199,7 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	switch {
 	case err != nil:
 		return Person{}, err
-	case issued == nil: // both specifications require it, and what is void is told by it
+	case issued == nil: // both specifications require it, and revocation goes by it
 		return Person{}, errors.New("it has no iat")
 	case now.Sub(issued.Time) > oldest:
 		return Person{}, fmt.Errorf("it was issued more than %v ago", oldest)
@@ -208,7 +208,7 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	return who, nil
 }
 
-// numberOf reads a user's number as there is one way to write it, below those of accounts.
+// numberOf reads a user's number, below those of accounts, in the only form in which it may be written.
 func numberOf(subject string) (int64, error) {
 	n, err := strconv.ParseInt(subject, 10, 64)
 	if err != nil || n < 1 || n >= voucher.FirstAccount || strconv.FormatInt(n, 10) != subject {
@@ -218,7 +218,7 @@ func numberOf(subject string) (int64, error) {
 	return n, nil
 }
 
-// checkAudience: an ID token that is for several is used by its azp alone (OpenID Connect Core, section 3.1.3.7).
+// checkAudience: an ID token for several audiences is used only by its azp (OpenID Connect Core, section 3.1.3.7).
 func (p *provider) checkAudience(c *tokenClaims) error {
 	if p.AudienceIn != "aud" {
 		if got, err := c.text(p.AudienceIn); err != nil || got != p.Audience {

@@ -46,8 +46,8 @@ type Log interface {
 	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
 	// ReplayEvent has an event sent again, and those of its subject after it. ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
-	// ReplayTime has all events of a time sent again, to exclusive, and returns how many numbers that are: for an
-	// endpoint of one shop, of its events. ErrNoEvent.
+	// ReplayTime has all events from one time to another (exclusive) sent again, and returns how many event numbers
+	// that covers; for an endpoint of one shop, how many events of the shop. ErrNoEvent.
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 

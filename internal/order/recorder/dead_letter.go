@@ -46,7 +46,8 @@ const (
 	DeadLetterWaiting
 	// DeadLetterRecorded: the order has its row. The dead letter can only be discarded.
 	DeadLetterRecorded
-	// DeadLetterUnknown: the order has neither a holder nor a row, so no buyer knows it. It can only be discarded.
+	// DeadLetterUnknown: the order has neither a holder nor a row, so no buyer knows of it. The dead letter can only be
+	// discarded.
 	DeadLetterUnknown
 )
 
