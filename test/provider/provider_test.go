@@ -369,8 +369,3 @@ func (noOutbox) Flush(context.Context, int64) error { return nil }
 
 // RequestFlush implements service.Outbox.
 func (noOutbox) RequestFlush(int64) {}
-
-// GatherIn implements service.Outbox.
-func (noOutbox) GatherIn(context.Context, int64, int64) (int64, error) {
-	return 0, order.ErrUnavailable
-}
