@@ -50,7 +50,7 @@ export const EVENT_TEXTS = {
   'hook.taking': { en: 'Working', zh: '正常' },
   'hook.new': { en: 'Nothing sent yet', zh: '尚未推送' },
   'hook.again': { en: 'retry at {at}', zh: '{at} 重试' },
-  'hook.attempts': { en: '{n} attempts failed', zh: '失败 {n} 次' },
+  'hook.attempts': { en: '{n} {n:attempt|attempts} failed', zh: '失败 {n} 次' },
   'hook.gone': { en: 'There is no such endpoint. It may have been deleted.', zh: '该推送地址不存在，可能已被删除。' },
   'hook.lists': { en: 'Which events', zh: '事件范围' },
   'hook.delivery': { en: 'Deliveries', zh: '推送记录' },

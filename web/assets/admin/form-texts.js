@@ -12,6 +12,7 @@ export const FORM_TEXTS = {
   'draft.anew': { en: 'Start over', zh: '重新填写' },
   preview: { en: 'What buyers see', zh: '买家看到的样子' },
   'preview.title': { en: 'No title yet', zh: '未填写标题' },
+  'preview.units': { en: 'No number of units yet', zh: '未填写库存数量' },
   'preview.none': { en: 'The card appears here once there is a title or a price.', zh: '填写标题或价格后，此处显示卡片。' },
   'part.what': { en: 'What is sold', zh: '售卖内容' },
   'part.sale': { en: 'When, and how many', zh: '时间与数量' },

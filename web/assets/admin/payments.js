@@ -3,8 +3,9 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { notify } from './notice.js';
-import { Foot, Search, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
+import { Search } from './search.js';
 import { Stuck, StuckAct } from './stuck.js';
 
 const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'];
