@@ -64,6 +64,7 @@ window.fetch = ((ask) => async (path, options) => {
 	title("")
 	w.enter("#f-title", "Noodles for two")
 	w.sees(".preview", "Noodles for two") // as buyers will see it
+	w.sees(".preview .price", "No price yet")
 	w.sees(".preview .stock", "No number of units yet")
 	w.replaces("#f-payValue", "10")
 	w.sees(".preview .price", "¥10")

@@ -13,6 +13,7 @@ export const FORM_TEXTS = {
   preview: { en: 'What buyers see', zh: '买家看到的样子' },
   'preview.title': { en: 'No title yet', zh: '未填写标题' },
   'preview.units': { en: 'No number of units yet', zh: '未填写库存数量' },
+  'preview.price': { en: 'No price yet', zh: '未填写售价' },
   'preview.none': { en: 'The card appears here once there is a title or a price.', zh: '填写标题或价格后，此处显示卡片。' },
   'part.what': { en: 'What is sold', zh: '售卖内容' },
   'part.sale': { en: 'When, and how many', zh: '时间与数量' },

@@ -32,8 +32,16 @@ export function Preview({ form, voucher, words, now }) {
   const money = (/** @type {string} */ name) => Math.max(0, known(text(name), NaN) >= 0 ? Math.round(cents(text(name))) : voucher?.[name] ?? 0);
   const sale = Boolean(form?.elements.beginTime);
   const units = known(text('stock'), voucher?.stock ?? 0) || (voucher ? 0 : UNKNOWN);
+  const priced = voucher || text('payValue'), valued = voucher || text('actualValue');
+  /** What the card says where nothing is typed yet. @type {Record<string, string>} */
+  const missing = {
+    ...(units === UNKNOWN && { left: words.t('preview.units') }), ...(!priced && { 'price.free': words.t('preview.price') }), ...(!valued && { worth: '' }),
+  };
   const spoken = speak(words.language, TEXTS);
-  const buyers = { ...spoken, t: (/** @type {string} */ key, /** @type {any} */ values) => (key === 'left' && units === UNKNOWN ? words.t('preview.units') : spoken.t(key, values)) };
+  const buyers = {
+    ...spoken, t: (/** @type {string} */ key, /** @type {any} */ values) => missing[key] ?? spoken.t(key, values),
+    money: (/** @type {number} */ n) => (n === 0 && !valued ? '' : spoken.money(n)), // of the value: a price of 0 is said to be free
+  };
   const shown = /** @type {any} */ ({
     id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('preview.title'), subTitle: text('subTitle'), rules: text('rules'), type: sale ? 1 : 0, status: 1,
     payValue: money('payValue'), actualValue: money('actualValue'), perUser: known(text('perUser'), voucher?.perUser ?? (sale ? 1 : 0)),
