@@ -124,6 +124,7 @@ export const TEXTS = {
   'dispute.open': { en: 'disputed', zh: '争议中' },
   'dispute.won': { en: 'dispute won', zh: '争议胜诉' },
   'dispute.lost': { en: 'dispute lost', zh: '争议败诉' },
+  'payments.none.yet': { en: 'There are no payments yet.', zh: '暂无支付。' },
   'payments.none': { en: 'No payments like that.', zh: '没有符合条件的支付。' },
   'payment.stuck': { en: 'refund stuck', zh: '退款受阻' },
   'payment.closed': { en: 'refund closed', zh: '退款已关闭' },
