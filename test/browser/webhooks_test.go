@@ -119,6 +119,10 @@ func TestConsoleWebhooks(t *testing.T) {
 	w.sees("[data-day=to]", "Fri, 2 January 2026")
 	w.picture("console-webhook-period-desktop", false)
 	w.click("dialog [data-act=yes]")
+	w.sees("dialog [role=alert]", "no events of this period")
+	w.setsTime("from", w.inHours(-1))
+	w.setsTime("to", "")
+	w.click("dialog [data-act=yes]")
 	w.seesNo("dialog")
 
 	status.Store(http.StatusGone)

@@ -82,6 +82,7 @@ export const EVENT_TEXTS = {
   'hook.ask.again': { en: 'Send this event again?', zh: '重发该事件？' },
   'hook.says.again': { en: '{event} and everything after it for its order or place are sent again, so that the receiver ends up with the latest state.', zh: '{event} 及该订单（或候补位置）之后的事件将重发，接收方最终得到最新状态。' },
   'hook.ask.replay': { en: 'Send the events of a period again?', zh: '重发某段时间的事件？' },
+  'hook.period.none': { en: 'There are no events of this period.', zh: '该时段没有事件。' },
   'hook.says.replay': { en: 'They are sent alongside new ones, with the same ids. Without an end: up to now.', zh: '与新事件并行推送，webhook-id 不变；不填结束时间表示到现在。' },
   'hook.secret': { en: 'The secret', zh: '密钥' },
   'hook.secret.says': { en: 'It verifies the signatures, and is shown only this once.', zh: '用于校验签名，仅显示这一次。' },

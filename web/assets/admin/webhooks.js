@@ -187,7 +187,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
   /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
   const send = async (path, body, method = 'POST') => {
     const answer = await client.ask(method, `/admin/webhook/${e.id}${path}`, { body });
-    if (!answer.success) return refusal(answer, t, trouble(answer, t));
+    if (!answer.success) return refusal(answer, t, act === 'replay' && answer.status === 404 ? t('hook.period.none') : trouble(answer, t));
     notify(t('done'));
     onDone();
     return '';
