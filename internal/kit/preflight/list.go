@@ -93,7 +93,7 @@ func (s *Sale) units() Line {
 			Say("check again in a moment; server reconcile -voucher %s shows the sums",
 				"稍后再检查一次；server reconcile -voucher %s 可查看明细", s.id()))
 	}
-	what := Say("every unit is accounted for, of %d", "%d 份均已核对无误", s.Issued)
+	what := Say("%s, all accounted for", "%s 份均已核对无误", Counted(s.Issued, "unit", "units"))
 	if s.Unbalanced != "" {
 		what = Say("%s", "%s", s.Unbalanced)
 	}
