@@ -96,7 +96,7 @@ export const FORM_TEXTS = {
   'template.says': { en: 'It is gone for everybody. Vouchers that were made from it stay as they are.', zh: '删除后所有人都无法再使用，已由它创建的优惠券不受影响。' },
   'template.yes': { en: 'Delete the template', zh: '删除模板' },
   'field.partition': { en: 'Partition', zh: '分区' },
-  'form.partition.any': { en: 'the one with the fewest sales', zh: '自动选择活动最少的分区' },
+  'form.partition.any': { en: 'with the fewest sales', zh: '自动选择活动最少的分区' },
   'form.perUser.any': { en: 'any number', zh: '不限' },
   'per.user': { en: 'up to {n} per buyer', zh: '每人限购 {n} 张' },
   'field.beginTime': { en: 'Begins', zh: '开始时间' },
