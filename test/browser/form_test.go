@@ -64,6 +64,8 @@ window.fetch = ((ask) => async (path, options) => {
 	title("")
 	w.enter("#f-title", "Noodles for two")
 	w.sees(".preview", "Noodles for two") // as buyers will see it
+	w.sees(".preview .price", "No price yet")
+	w.sees(".preview .stock", "No number of units yet")
 	w.replaces("#f-payValue", "10")
 	w.sees(".preview .price", "¥10")
 	w.click("[name=waitlist]")
@@ -158,6 +160,7 @@ func TestFormOfMoments(t *testing.T) {
 	w.sees("#f-beginTime-wrong", "a time of day such as 20:00")
 	w.replaces("[name='beginTime.clock']", "2000")
 	w.isRight("beginTime")
+	w.sees("[data-day=endTime]", "Thu, 3 January 2036")
 
 	w.keys(kb.Enter)
 	w.sees("dialog", "Sell it for more than it is worth?")

@@ -26,13 +26,15 @@ func TestConsoleStaff(t *testing.T) {
 	s := realShop(t)
 	for language, says := range map[string]struct {
 		later, paid, refund, why, missing string
-		extended, refunded, suffix        string
+		extended, refunded, suffix, day   string
 	}{
 		"en-GB": {
 			"later than the coupon", "Paid", "Refunded", "the shop was closed", "missing", "The coupon is extended.",
-			"The order is refunded.", "",
+			"The order is refunded.", "", "Thu, 1 January 2026",
 		},
-		"zh-CN": {"晚于现有有效期", "已支付", "已退款", "店铺停业", "必填", "有效期已延长。", "订单已退款。", "-zh"},
+		"zh-CN": {
+			"晚于现有有效期", "已支付", "已退款", "店铺停业", "必填", "有效期已延长。", "订单已退款。", "-zh", "2026年1月1日周四",
+		},
 	} {
 		id, code := s.coupon("Noodles for two " + language)
 		w := open(t, s.url("/admin#/orders?orderId="+id), s.asAdmin(desktop().in(language)))
@@ -44,14 +46,14 @@ func TestConsoleStaff(t *testing.T) {
 		w.click("dialog [data-act=yes]")
 		w.sees("#f-why-wrong", says.missing)
 		w.enter("#f-why", says.why)
-		evaluate[bool](w, "document.querySelector('#f-validUntil').value = '2026-01-01T00:00:00', true")
+		w.setsTime("validUntil", "2026-01-01T00:00:00")
+		w.sees("[data-day=validUntil]", says.day)
 		w.click("dialog [data-act=yes]")
 		w.sees("#f-validUntil-wrong", says.later)
 		w.accessible()
 		w.picture("console-extend-refused-desktop"+says.suffix, false)
 		later := time.Now().AddDate(1, 0, 0)
-		evaluate[bool](w, fmt.Sprintf("document.querySelector('#f-validUntil').value = '%s', true",
-			later.Format("2006-01-02T15:04:05")))
+		w.setsTime("validUntil", later.Format("2006-01-02T15:04:05"))
 		w.click("dialog [data-act=yes]")
 		w.sees("dialog .figures", fmt.Sprint(later.Year()))
 		w.sees("dialog [data-said]", says.extended)

@@ -49,6 +49,26 @@ func TestStalePages(t *testing.T) {
 	console.sees("h1 .tag", "Sold out")
 }
 
+// TestSaleOfASilentService: a network that goes without closing connections makes the figures of a sale out of date, and
+// the page says so until they come again.
+func TestSaleOfASilentService(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := realShop(t)
+	voucher := s.onSale("Noodles for two", 2)
+	p := testkit.NewProxy(t, s.server.Addr)
+	w := open(t, s.through(p)+fmt.Sprintf("admin#/voucher/%d", voucher), s.asAdmin(desktop()))
+	w.sees("h1 .tag", "On sale")
+	w.sees(tile("unpaid"), "0")
+	p.Blackhole()
+	w.sees(".note.warn", "The service does not answer, so these figures are out of date")
+	w.sees("h1 .tag", "Unknown")
+	w.accessible()
+	w.picture("console-sale-silent-desktop", false)
+	p.Heal()
+	w.sees("h1 .tag", "On sale")
+	w.seesNo("main > .note.warn")
+}
+
 // TestRatesOverTheSameTime: the tiles of a sale average over the same five seconds, so that they can be compared.
 func TestRatesOverTheSameTime(t *testing.T) {
 	t.Parallel()

@@ -113,13 +113,14 @@ func TestSalesInNumbers(t *testing.T) {
   const line = { paid: 3, unpaid: 2, sold: 6, issued: 10, phase: 'running' }, at = (n) => new Date(n * 1000).toISOString();
   const units = (l, held) => Object.values(unitsAt({ held }, l)).join();
   const whole = (begin, end, now) => wholeOf([[20, 30], [1, 2], [3, 4], [5, 6]], { beginTime: at(begin), endTime: at(end), at: at(now) }).join('/');
-  return [unitsOf(line, speak('en', TEXTS)), unitsOf({ ...line, sold: 5 }, speak('zh', TEXTS)),
+  return [unitsOf(line, speak('en', TEXTS)), unitsOf({ ...line, issued: 1 }, speak('en', TEXTS)), unitsOf({ ...line, sold: 5 }, speak('zh', TEXTS)),
     units(line, 9), units({ ...line, phase: 'ended' }, 0), units(null, 4), unitsAt({ held: 4 }, undefined),
     whole(10, 90, 50), whole(25, 90, 30),
     [5, 4].map((n) => late({ status: 'cancelled', payBefore: at(5), cancelTime: at(n) })).join(), late({ status: 'paid', payBefore: at(5) }),
   ].join('\n');
 })`)
 	if want := `3 paid, 2 unpaid, 1 being refunded, of 10 units
+3 paid, 2 unpaid, 1 being refunded, of 1 unit
 已支付 3 份，待支付 2 份，共 10 份
 3,1,5
 3,1,2

@@ -48,6 +48,7 @@ export function speak(language, table) {
   const moment = new Intl.DateTimeFormat(locale, /** @type {any} */ (minutes));
   const dated = new Intl.DateTimeFormat(locale, /** @type {any} */ ({ ...minutes, year: 'numeric' }));
   const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+  const weekday = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'long', year: 'numeric' });
   /** From when to when. The browser writes ranges in Chinese with slashes, unlike every other date. @param {Date} from @param {Date} to */
   const ranged = (from, to) => {
     const form = formOf(from, to);
@@ -59,7 +60,11 @@ export function speak(language, table) {
   return {
     language,
     locale,
-    /** Numbers among the values are written as number does, dates as time does; an id is given as a text. @param {string} key @param {Record<string, any>} [values] */
+    /**
+     * Numbers among the values are written as number does, dates as time does; an id is given as a text. {n:unit|units} in a text is the first
+     * word where n is 1, else the second.
+     * @param {string} key @param {Record<string, any>} [values]
+     */
     t(key, values = {}) {
       const text = table[key]?.[language];
       if (text === undefined) { // of an instance that is newer than this page: better a bare word than no page
@@ -67,7 +72,7 @@ export function speak(language, table) {
         return key;
       }
       const write = (/** @type {any} */ v) => (typeof v === 'number' ? whole.format(v) : v instanceof Date ? at.format(v) : Array.isArray(v) ? v.join(', ') : String(v));
-      return text.replace(/\{(\w+)\}/g, (_, name) => write(values[name]));
+      return text.replace(/\{(\w+)(?::([^|{}]*)\|([^|{}]*))?\}/g, (_, name, one, many) => (one === undefined ? write(values[name]) : String(values[name]) === '1' ? one : many));
     },
     /** Why something happened to an order, from its history; as the service says it for a code that is newer than this page. @param {{why?: string, whyCode?: string, until?: string}} event */
     why(event) {
@@ -85,6 +90,8 @@ export function speak(language, table) {
     time: (time) => at.format(new Date(time)),
     /** A time to the minute, with its zone. @param {string | number} time */
     moment: (time) => formOf(new Date(time)).format(new Date(time)),
+    /** The day of a time, with its month in words. @param {string | number} time */
+    day: (time) => weekday.format(new Date(time)),
     /** From when to when, to the minute, with the zone. @param {string | number} from @param {string | number} to */
     span: (from, to) => ranged(new Date(from), new Date(to)),
     /** The browser's zone, as times have it. */

@@ -48,13 +48,16 @@ func (f *Figures) soldOut() preflight.Line {
 			do = preflight.Say("more -buyers: the rush on the last units was not rehearsed", "增加 -buyers：未演练最后若干份的抢购")
 		}
 		return preflight.NewLine(name, preflight.Worse(f.Buyers >= f.Stock && !f.Early, f.Buyers < f.Stock),
-			preflight.Say("%d of %d units went to %d buyers, so it was not sold out", "%d / %d 份由 %d 位买家购得，未售罄",
-				f.Accepted, f.Stock, f.Arrived), do)
+			preflight.Say("%d of %s went to %s, so it was not sold out", "%d / %s 份由 %s 位买家购得，未售罄",
+				f.Accepted, units(f.Stock), buyers(f.Arrived)), do)
 	}
-	return preflight.NewLine(name, preflight.OK, preflight.Say("%d units within %s of the first press, by %d buyers",
-		"%d 份在首次点击后 %s内售罄，共 %d 位买家",
-		f.Stock, preflight.Span(f.SoldOut.Round(time.Millisecond)), f.Arrived), words.Text{})
+	return preflight.NewLine(name, preflight.OK, preflight.Say("%s within %s of the first press, by %s",
+		"%s 份在首次点击后 %s内售罄，共 %s 位买家",
+		units(f.Stock), preflight.Span(f.SoldOut.Round(time.Millisecond)), buyers(f.Arrived)), words.Text{})
 }
+
+func units(n int64) words.Text  { return preflight.Counted(n, "unit", "units") }
+func buyers(n int64) words.Text { return preflight.Counted(n, "buyer", "buyers") }
 
 func (f *Figures) answers() preflight.Line {
 	if f.Requests == 0 {
@@ -74,7 +77,8 @@ func (f *Figures) clear() preflight.Line {
 	}
 	percent := 100 * float64(f.Unclear) / float64(max(1, f.Requests))
 	return preflight.NewLine("rehearsal.clear", preflight.Worse(percent > 100*maxUnclear, false),
-		preflight.Say("%.1f %% of %d requests had no clear answer", "%.1f %% 的请求（共 %d 个）未得到明确应答", percent, f.Requests),
+		preflight.Say("%.1f %% of %s had no clear answer", "%.1f %% 的请求（共 %s 个）未得到明确应答",
+			percent, preflight.Counted(f.Requests, "request", "requests")),
 		preflight.Say("see why, in the crowd's output: 429 are limits, 503 too much at once, none a lost connection",
 			"查看模拟买家的输出：429 为限流，503 为过载，无应答为连接中断"))
 }
@@ -105,8 +109,8 @@ func (f *Figures) orders() preflight.Line {
 	switch {
 	case f.Findings > 0:
 		return preflight.NewLine(name, preflight.No,
-			preflight.Say("%d findings: orders and answers contradict each other",
-				"%d 项不一致：订单与应答相矛盾", f.Findings),
+			preflight.Say("%s: orders and answers contradict each other",
+				"%s 项不一致：订单与应答相矛盾", preflight.Counted(f.Findings, "finding", "findings")),
 			preflight.Say("do not hold the sale; the crowd's output has each, with its history",
 				"请勿开始活动；模拟买家的输出列出各项及其经过"))
 	case f.Early:

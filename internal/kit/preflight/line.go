@@ -72,6 +72,14 @@ func Say(en, zh string, values ...any) words.Text {
 	}
 }
 
+// Counted is a number with its noun, one or many, in English; the Chinese text has the number alone.
+func Counted(n int64, one, many string) words.Text {
+	if n == 1 {
+		many = one
+	}
+	return Say("%d "+many, "%d", n)
+}
+
 // valuesIn returns the values for a language.
 func valuesIn(language words.Language, values []any) []any {
 	own := slices.Clone(values)

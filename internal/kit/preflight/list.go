@@ -82,8 +82,8 @@ func (s *Sale) window(now time.Time) Line {
 		return NewLine(name, OK, Say("it runs since %s, until %s", "自 %s 起进行中，至 %s",
 			Stamp(s.Begin), Stamp(s.End)), text{})
 	}
-	return NewLine(name, OK, Say("%d units from %s, in %s, until %s", "共 %d 份，%s 开始（%s后），%s 结束",
-		s.Issued, Stamp(s.Begin), Span(s.Begin.Sub(now)), Stamp(s.End)), text{})
+	return NewLine(name, OK, Say("%s from %s, in %s, until %s", "共 %s 份，%s 开始（%s后），%s 结束",
+		Counted(s.Issued, "unit", "units"), Stamp(s.Begin), Span(s.Begin.Sub(now)), Stamp(s.End)), text{})
 }
 
 // units checks that both stores account for all units.
@@ -93,7 +93,7 @@ func (s *Sale) units() Line {
 			Say("check again in a moment; server reconcile -voucher %s shows the sums",
 				"稍后再检查一次；server reconcile -voucher %s 可查看明细", s.id()))
 	}
-	what := Say("each of the %d is accounted for", "%d 份均已核对无误", s.Issued)
+	what := Say("%s, all accounted for", "%s 份均已核对无误", Counted(s.Issued, "unit", "units"))
 	if s.Unbalanced != "" {
 		what = Say("%s", "%s", s.Unbalanced)
 	}
@@ -294,7 +294,7 @@ func (f *Facts) backlog() Line {
 		return Unknown(name, Warning, f.BacklogErr)
 	}
 	return NewLine(name, Worse(f.Waiting > manyWaiting, f.DeadLetters > 0),
-		Say("%d entries of orders wait for their rows; dead letters: %d", "%d 条订单消息等待入库，%d 条死信",
+		Say("entries of orders that wait for their rows: %d; dead letters: %d", "%d 条订单消息等待入库，%d 条死信",
 			f.Waiting, f.DeadLetters),
 		Say("see why recording is slow; server deadletter list shows what could not be read",
 			"检查入库缓慢的原因；server deadletter list 列出无法解析的消息"))

@@ -75,7 +75,7 @@ func TestList(t *testing.T) {
 		"it is retired":      {func(f *Facts) { f.Sale.Retired = true }, "sale.window", No, "ended"},
 		"off the shelf":      {func(f *Facts) { f.Sale.OffShelf = true }, "sale.window", No, "shelf"},
 		"paused":             {func(f *Facts) { f.Sale.Paused = true }, "sale.window", No, "resume"},
-		"no unit is missing": {func(*Facts) {}, "sale.units", OK, "is accounted for"},
+		"no unit is missing": {func(*Facts) {}, "sale.units", OK, "all accounted for"},
 		"units not known": {
 			func(f *Facts) { f.Sale.Undecided = "Redis is rebuilding it" }, "sale.units", Warning,
 			"not found out: Redis is rebuilding it",
@@ -217,7 +217,7 @@ func TestList(t *testing.T) {
 		"an unnamed one": {
 			func(f *Facts) { f.Instances[0].Version = "" }, "instances.versions", Warning, "?: a; v1.2.3: b",
 		},
-		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "2,000 entries"},
+		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", No, "rows: 2,000"},
 		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", Warning, "dead letters: 1"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", Warning, "connection refused"},
 		"what a feature says": {func(f *Facts) {

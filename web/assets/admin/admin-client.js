@@ -24,6 +24,9 @@ const CREATING = 'seckill.creating ';
 /** Seconds between two attempts to watch again. */
 const AGAIN = 2;
 
+/** Seconds of a stream that brings nothing, though figures come every second, after which it is taken for dead: a network may go without a word. */
+const SILENT = 15;
+
 export class AdminClient extends Client {
   #session;
   /** The shop to which the signed-in user is restricted; 0: none. */
@@ -97,10 +100,14 @@ export class AdminClient extends Client {
   async #watch(id, view, signal) {
     while (!signal.aborted) {
       const asked = this.#session.token;
+      const silence = new AbortController();
+      let timer = 0;
+      const heard = () => (clearTimeout(timer), (timer = window.setTimeout(() => silence.abort(), SILENT * 1000)));
+      heard();
       try {
         // Not an EventSource: that cannot send the token in a header, and an admin's token must not be in an address.
         const response = await fetch(`/admin/voucher/${id}/live`, {
-          headers: { Authorization: `Bearer ${asked}`, Accept: 'text/event-stream' }, cache: 'no-store', signal,
+          headers: { Authorization: `Bearer ${asked}`, Accept: 'text/event-stream' }, cache: 'no-store', signal: AbortSignal.any([signal, silence.signal]),
         });
         if (response.status === 401 && (await this.again.renewed(asked))) continue;
         if (response.status === 401 || response.status === 403) {
@@ -108,21 +115,24 @@ export class AdminClient extends Client {
           return;
         }
         if (!response.ok || !response.body) view.away(response.status === 503 ? 'stores' : 'service');
-        else await this.#read(response.body, view);
+        else await this.#read(response.body, view, heard);
       } catch {
         if (!signal.aborted) view.away('service');
+      } finally {
+        clearTimeout(timer);
       }
       await new Promise((done) => setTimeout(done, AGAIN * 1000));
     }
   }
 
-  /** @param {ReadableStream<Uint8Array>} body @param {{figures: (f: Figures) => void, away: (why: string) => void}} view */
-  async #read(body, view) {
+  /** @param {ReadableStream<Uint8Array>} body @param {{figures: (f: Figures) => void, away: (why: string) => void}} view @param {() => void} heard is called with each piece */
+  async #read(body, view, heard) {
     const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
     let text = '';
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
+      heard();
       text += value;
       const events = text.split('\n\n');
       text = events.pop() ?? '';

@@ -4,8 +4,9 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { guardChanges } from './guard-fields.js';
 import { actor } from './order.js';
-import { Foot, Search, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
+import { Search } from './search.js';
 
 /** @param {any} props */
 export function Audit({ client, words }) {

@@ -201,7 +201,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const time = (name, value = at[name], hint = '') => {
     const label = t('form.zone', { label: nameOf(name), zone: words.zone() });
     return html`<${Field} name=${name} label=${label} wrong=${wrong[name]} hint=${hint} class=${name === 'beginTime' ? 'from' : ''}>
-      <${TimeFields} name=${name} label=${label} time=${value ? local(value) : ''} draft=${draft} wrong=${wrong[name]} hint=${hint} t=${t} /><//>`;
+      <${TimeFields} name=${name} label=${label} time=${value ? local(value) : ''} draft=${draft} wrong=${wrong[name]} hint=${hint} words=${words} /><//>`;
   };
   /** Closes the form for good, and asks first if something was typed. */
   const cancel = () => (draft.typed() ? setAsking('discard') : onClose());

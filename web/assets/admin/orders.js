@@ -4,7 +4,8 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { NoOrder, OtherSale } from './no-order.js';
 import { Order, TONES, late } from './order.js';
-import { Foot, Search, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, usePages, useFilter } from './parts.js';
+import { Search } from './search.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
 

@@ -35,9 +35,6 @@ export function numberOf(text) {
   return /^[+-]?\d+([.,]\d+)?$/.test(typed) ? Number(typed.replace(',', '.')) : NaN;
 }
 
-/** Whether a time is half typed: its value is "" then, as if nothing were. @param {any} field */
-export const incomplete = (field) => field.validity.badInput;
-
 /** A labelled control with its hint and what is wrong with it. @param {any} props */
 export function Field({ name, label, hint, wrong, children, class: kind = '' }) {
   return html`<div class="field ${kind}">
@@ -112,33 +109,6 @@ export function useFilter(names) {
 function filterOf(names) {
   const given = new URLSearchParams(location.hash.split('?')[1] ?? '');
   return /** @type {any} */ (Object.fromEntries(names.map((name) => [name, given.get(name) ?? ''])));
-}
-
-/**
- * The form of the filter of a list's pages. fields are those that are typed: {name, label, numeric}.
- * @param {any} props
- */
-export function Search({ fields, filter, pages, t, onSearch, children }) {
-  const [draft, setDraft] = useState(filter);
-  const { wrong } = pages;
-  useEffect(() => setDraft(filter), [JSON.stringify(filter)]);
-  /** @param {any} e */
-  const submit = (e) => {
-    e.preventDefault();
-    const given = new FormData(e.target);
-    onSearch(Object.fromEntries(Object.keys(filter).map((name) => [name, String(given.get(name) ?? '').trim()])));
-  };
-  return html`<form class="row" role="search" onSubmit=${submit}>
-    ${fields.map((/** @type {any} */ f) => {
-      const field = html`<label class=${f.time ? 'soft small-text' : 'unseen'} for=${`q-${f.name}`}>${f.label}</label>
-        <input id=${`q-${f.name}`} name=${f.name} class="small-input" type=${f.time ? 'datetime-local' : 'text'} inputmode=${f.numeric ? 'numeric' : 'search'} placeholder=${f.label} autocomplete="off"
-          value=${draft[f.name]} onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: e.target.value }), pages.changed(f.name))}
-          aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} />`;
-      return f.time ? html`<span class="labelled">${field}</span>` : field;
-    })}
-    ${children}
-    <button class="button quiet small">${t('search')}</button>
-  </form>`;
 }
 
 /**

@@ -3,8 +3,9 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { notify } from './notice.js';
-import { Foot, Search, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
+import { Search } from './search.js';
 import { Stuck, StuckAct } from './stuck.js';
 
 const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'];
@@ -37,7 +38,7 @@ export function Payments({ client, words }) {
   const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'from', 'to']));
   const [problem, setProblem] = useState('');
   const [act, setAct] = useState(/** @type {any} */ (null));
-  const asked = askedBy(filter);
+  const asked = askedBy(filter), some = Object.values(filter).some((value) => value !== '');
   const pages = usePages(client, '/admin/payment', { ...asked, limit: '50' });
   const names = { payment: t('filter.reference'), orderId: t('filter.orderId'), voucherId: t('filter.voucherId') };
   const days = { from: t('filter.from'), to: t('filter.to') };
@@ -66,7 +67,8 @@ export function Payments({ client, words }) {
         html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
         money(p.amount), p.returnedAmount ? money(p.returnedAmount) : '–', p.receiveTime ? money(p.keptAmount) : '–', time(p.createTime),
       ] })} />
-    <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t('payments.none')} />
+    <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t(some ? 'payments.none' : 'payments.none.yet')}
+      action=${some && html`<a class="button small" href="#/payments">${t('all.show')}</a>`} />
     ${act && html`<${StuckAct} key=${act.payment.id} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${(/** @type {string} */ says) => (notify(says), pages.again())} onClose=${() => setAct(null)} />`}
   `;
 }

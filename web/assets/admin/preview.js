@@ -15,12 +15,14 @@ const EMPTY = {
   places: { of() {}, doing: new Map(), refusals: new Map() }, tickets: { of() {} },
 };
 
+/** The units of a sale of which none are typed yet: it is not shown as sold out. */
+const UNKNOWN = 1e9;
+
 /** A number, or another where none is typed yet. @param {string | undefined} text @param {number} otherwise */
 const known = (text, otherwise) => (text && !Number.isNaN(numberOf(text)) ? numberOf(text) : otherwise);
 
 /** The card of what is in a form. @param {{form: any, voucher: any, words: import('../words.js').Words, now: number}} props voucher is the one that is changed, if any */
 export function Preview({ form, voucher, words, now }) {
-  const buyers = speak(words.language, TEXTS);
   const text = (/** @type {string} */ name) => form?.elements[name]?.value.trim();
   /** @param {string} name */
   const time = (name) => {
@@ -29,7 +31,17 @@ export function Preview({ form, voucher, words, now }) {
   };
   const money = (/** @type {string} */ name) => Math.max(0, known(text(name), NaN) >= 0 ? Math.round(cents(text(name))) : voucher?.[name] ?? 0);
   const sale = Boolean(form?.elements.beginTime);
-  const units = known(text('stock'), voucher?.stock ?? 0);
+  const units = known(text('stock'), voucher?.stock ?? 0) || (voucher ? 0 : UNKNOWN);
+  const priced = voucher || text('payValue'), valued = voucher || text('actualValue');
+  /** What the card says where nothing is typed yet. @type {Record<string, string>} */
+  const missing = {
+    ...(units === UNKNOWN && { left: words.t('preview.units') }), ...(!priced && { 'price.free': words.t('preview.price') }), ...(!valued && { worth: '' }),
+  };
+  const spoken = speak(words.language, TEXTS);
+  const buyers = {
+    ...spoken, t: (/** @type {string} */ key, /** @type {any} */ values) => missing[key] ?? spoken.t(key, values),
+    money: (/** @type {number} */ n) => (n === 0 && !valued ? '' : spoken.money(n)), // of the value: a price of 0 is said to be free
+  };
   const shown = /** @type {any} */ ({
     id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('preview.title'), subTitle: text('subTitle'), rules: text('rules'), type: sale ? 1 : 0, status: 1,
     payValue: money('payValue'), actualValue: money('actualValue'), perUser: known(text('perUser'), voucher?.perUser ?? (sale ? 1 : 0)),

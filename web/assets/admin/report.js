@@ -52,11 +52,11 @@ export function Report({ id, client, words }) {
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
       ${tile('revenue', t('revenue'), money(r.revenue), [r.receivedAmount === r.revenue ? t('revenue.of') : t('revenue.other', { n: money(r.receivedAmount) }), r.returnedAmount > 0 && t('returned', { n: money(r.returnedAmount), kept: money(r.keptAmount) }), r.stuckAmount > 0 && t('report.stuck', { n: money(r.stuckAmount) }), r.closedAmount > 0 && t('report.closed', { n: money(r.closedAmount) }), than((l) => money(l.revenue))])}
-      ${tile('paid', t('order.paid'), number(paidOf(r)), [[t('units.unpaid', { n: number(r.orders.unpaid.units) }), back > 0 && t('units.back', { n: number(back) }), sale && t(r.issued === 1 ? 'units.of.one' : 'units.of', { n: number(r.issued) })].filter(Boolean).join(t('units.comma')), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(paidOf(l)))])}
+      ${tile('paid', t('order.paid'), number(paidOf(r)), [[t('units.unpaid', { n: number(r.orders.unpaid.units) }), back > 0 && t('units.back', { n: number(back) }), sale && t('units.of', { n: number(r.issued) })].filter(Boolean).join(t('units.comma')), r.callOffTime && t('report.withdrawn', { n: number(r.withdrawn) }), than((l) => number(paidOf(l)))])}
       ${sale && tile('conversion', t('conversion'), shareOf(r), [t('conversion.of', { n: number(paidOf(r)), all: number(r.accepted) }), than(shareOf)])}
       ${sale && tile('soldout', t('sold.out.after'), soldOut(r), [r.soldOutTime ? time(r.soldOutTime) : t(coming ? 'sold.out.coming' : 'sold.out.never'), r.soldOutTime && than(soldOut)])}
       ${sale && tile('asked', t('asked'), number(r.asked), [than((l) => number(l.asked))])}
-      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t(r.asked === 1 ? 'of.requests.one' : 'of.requests', { n: number(r.asked) }), than((l) => number(l.accepted))])}
+      ${sale && tile('accepted', t('accepted'), number(r.accepted), [t('of.requests', { n: number(r.asked) }), than((l) => number(l.accepted))])}
     </div>
     ${r.guardsUnread && html`<p class="note warn">${t('report.guards.unread')}</p>`}
     ${r.unreadableMinutes && html`<p class="note warn">${t('report.spoilt', { n: number(r.unreadableMinutes) })}</p>`}

@@ -9,17 +9,25 @@ import { worded } from './wrong.js';
 /** Money as it is typed, in cents. @param {string} text */
 export const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
 
-/** A local time as it is typed, with the browser's zone. @param {string} text */
-export const instant = (text) => new Date(text).toISOString();
+/** A local time as it is typed, with the browser's zone, or a time in milliseconds. @param {string | number} at */
+export const instant = (at) => new Date(at).toISOString();
 
-/** A time for <input type=datetime-local>. @param {string | number} time */
+/** A time as the local one, 2026-01-02T20:00:00. @param {string | number} time */
 export function local(time) {
   const at = new Date(time);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 }
 
 /** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
-export const skipped = (text) => local(text).slice(0, text.length) !== text;
+const skipped = (text) => local(text).slice(0, text.length) !== text;
+
+/** What is wrong with a moment in a form, "" if nothing is. @param {any} form @param {string} name @param {(key: string) => string} t @param {boolean} [needed] */
+export function wrongTime(form, name, t, needed = true) {
+  const typed = typedTime(form, name);
+  if (typed === undefined) return t('wrong.time');
+  if (typed === '') return needed ? t('wrong.missing') : '';
+  return skipped(typed) ? t('wrong.skipped') : '';
+}
 
 /** Fields that may be left out. */
 export const OPTIONAL = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
@@ -75,16 +83,17 @@ export function wrongIn(form, t, now, made) {
   const sale = Boolean(form.elements.beginTime);
   for (const field of form.elements) {
     const { name, value = '' } = field; // a fieldset has none
-    const dated = field.type === 'date';
-    const typed = dated ? typedTime(form, name) : value.trim();
+    if (field.type === 'date') {
+      const problem = wrongTime(form, name, t, !OPTIONAL.includes(name));
+      if (problem) found[name] = problem;
+      else times[name] = Date.parse(typedTime(form, name) ?? '');
+      continue;
+    }
+    const typed = value.trim();
     if (name in LONGEST && [...typed].length > LONGEST[name]) found[name] = worded({ code: 'CHARACTERS', allowedCode: 'LENGTH', data: { length: [...typed].length, min: name === 'title' ? 1 : 0, max: LONGEST[name] } }, t);
-    if (!(name in NUMBERS) && !dated && !['title', 'partition'].includes(name)) continue;
-    if (typed === undefined) found[name] = t('wrong.time');
-    else if (typed === '') {
+    if (!(name in NUMBERS) && !['title', 'partition'].includes(name)) continue;
+    if (typed === '') {
       if (!OPTIONAL.includes(name) && (name !== 'perUser' || sale)) found[name] = t('wrong.missing');
-    } else if (dated) {
-      if (skipped(typed)) found[name] = t('wrong.skipped');
-      else times[name] = Date.parse(typed);
     } else if (field.inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');
     else if (name in NUMBERS) {
       const problem = ofNumber(name, numberOf(typed), sale);

@@ -11,7 +11,7 @@ import { useEffect, useState } from '../vendor/htm-preact.js';
 export function unitsOf({ paid, unpaid, sold, issued }, { t, number }) {
   const back = sold - paid - unpaid;
   return [
-    t('units.paid', { n: number(paid) }), t('units.unpaid', { n: number(unpaid) }), back > 0 && t('units.back', { n: number(back) }), issued !== undefined && t(issued === 1 ? 'units.of.one' : 'units.of', { n: number(issued) }),
+    t('units.paid', { n: number(paid) }), t('units.unpaid', { n: number(unpaid) }), back > 0 && t('units.back', { n: number(back) }), issued !== undefined && t('units.of', { n: number(issued) }),
   ].filter(Boolean).join(t('units.comma'));
 }
 

@@ -3,8 +3,9 @@
 // reason for the audit trail, and is done once, however often it is sent.
 
 import { html, useState } from '../vendor/htm-preact.js';
-import { instant, local, skipped } from './rules.js';
-import { Ask, Field, incomplete, tied, trouble } from './parts.js';
+import { instant, local, wrongTime } from './rules.js';
+import { Ask, Field, tied, trouble } from './parts.js';
+import { TimeFields, typedTime } from './times.js';
 import { refusal } from './wrong.js';
 
 /** @typedef {{act: string, danger?: boolean, dated?: boolean, coupon?: boolean}} Act coupon: it needs one; dated: one with a date */
@@ -30,33 +31,30 @@ export const actsOn = (o) => (ACTS[o.status] ?? []).filter((one) => (!one.dated 
 export function StaffAct({ act, off = false, order: o, client, words, onClose, onDone, onRefused }) {
   const { t, money } = words;
   const [busy, setBusy] = useState(false);
-  const dated = act === 'extend', of = `${off ? 'off' : 'staff'}.${act}`;
+  const dated = act === 'extend', asks = dated && !off, of = `${off ? 'off' : 'staff'}.${act}`;
+  const [soon] = useState(() => (dated && off ? instant(Math.max(client.clock.now(), Date.parse(o.coupon.validUntil)) + A_DAY) : '')); // the same when it is sent again
   /** @param {FormData} form @param {any} element */
   const run = async (form, element) => {
-    const typed = { why: String(form.get('why')).trim(), ...(dated && { validUntil: String(form.get('validUntil')) }) };
-    /** @type {Record<string, string>} */
-    const found = {};
-    if (!typed.why) found.why = t('wrong.missing');
-    if (dated && incomplete(element.elements.validUntil)) found.validUntil = t('wrong.time');
-    else if (typed.validUntil === '') found.validUntil = t('wrong.missing');
-    else if (typed.validUntil && skipped(typed.validUntil)) found.validUntil = t('wrong.skipped');
+    const why = String(form.get('why')).trim();
+    const late = asks ? wrongTime(element, 'validUntil', t) : '';
+    const found = { ...(late && { validUntil: late }), ...(!why && { why: t('wrong.missing') }) };
     if (Object.keys(found).length > 0) return [found];
     setBusy(true);
-    const answer = await client.create(`/admin/order/${o.id}/${act}`, { ...typed, ...(typed.validUntil && { validUntil: instant(typed.validUntil) }) });
+    const answer = await client.create(`/admin/order/${o.id}/${act}`, { why, ...(dated && { validUntil: asks ? instant(typedTime(element, 'validUntil') ?? '') : soon }) });
     setBusy(false);
     if (!answer.success) {
       onRefused();
-      if (answer.code === 'NOT_LATER') return [{ validUntil: trouble(answer, t) }];
+      if (asks && answer.code === 'NOT_LATER') return [{ validUntil: trouble(answer, t) }];
       return refusal(answer, t, answer.code === 'ORDER_STATE' ? t('staff.state', { state: t(`order.${answer.data.status}`) }) : trouble(answer, t));
     }
     onDone(t(answer.status === 202 ? 'staff.refund.coming' : `${of}.done`));
     return '';
   };
+  const until = t('form.zone', { label: t('staff.until'), zone: words.zone() });
   const says = t(act === 'refund' && !o.amount && !off ? 'staff.refund.free' : `${of}.says`, { user: String(o.userId), money: money(o.amount ?? 0) });
   return html`<${Ask} title=${t(`${of}.ask`, { id: o.id })} says=${says} yes=${t(`${of}.yes`)} danger=${off || !dated} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
-    ${dated && off && html`<input type="hidden" name="validUntil" value=${local(Math.max(client.clock.now(), Date.parse(o.coupon.validUntil)) + A_DAY)} />`}
-    ${dated && !off && html`<${Field} name="validUntil" label=${t('form.zone', { label: t('staff.until'), zone: words.zone() })} wrong=${wrong.validUntil}>
-      <input ...${tied('validUntil', wrong.validUntil)} type="datetime-local" step="1" defaultValue=${local(o.coupon.validUntil)} />
+    ${asks && html`<${Field} name="validUntil" label=${until} wrong=${wrong.validUntil}>
+      <${TimeFields} name="validUntil" label=${until} time=${local(o.coupon.validUntil)} wrong=${wrong.validUntil} words=${words} />
     <//>`}
     <${Field} name="why" label=${t('field.why')} hint=${t('staff.why')} wrong=${wrong.why}>
       <input ...${tied('why', wrong.why, true)} autocomplete="off" />

@@ -3,7 +3,8 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { NewVoucher } from './form.js';
-import { Foot, Search, State, Table, Window, usePages, useFilter } from './parts.js';
+import { Foot, State, Table, Window, usePages, useFilter } from './parts.js';
+import { Search } from './search.js';
 
 /** Milliseconds between two reads of the list while it is visible. */
 const EVERY = 10_000;

@@ -5,7 +5,9 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { notify } from './notice.js';
 import { CODES } from './codes.js';
-import { Ask, Command, Field, Foot, Table, incomplete, tied, trouble, usePages, useFilter } from './parts.js';
+import { Ask, Command, Field, Foot, Table, tied, trouble, usePages, useFilter } from './parts.js';
+import { instant, wrongTime } from './rules.js';
+import { TimeFields, typedTime } from './times.js';
 import { refusal } from './wrong.js';
 
 /** The types of events that an endpoint may choose, in the service's order. */
@@ -185,7 +187,7 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
   /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
   const send = async (path, body, method = 'POST') => {
     const answer = await client.ask(method, `/admin/webhook/${e.id}${path}`, { body });
-    if (!answer.success) return refusal(answer, t, trouble(answer, t));
+    if (!answer.success) return refusal(answer, t, act === 'replay' && answer.status === 404 ? t('hook.period.none') : trouble(answer, t));
     notify(t('done'));
     onDone();
     return '';
@@ -209,14 +211,16 @@ function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret
       onSecret(answer.data);
       return '';
     }}><label class="pick"><input type="checkbox" name="atOnce" /> ${t('hook.at.once')}</label><//>`;
-    default: return html`<${Ask} ...${asks} run=${(/** @type {FormData} */ form, /** @type {any} */ { elements }) => {
-      const half = ['from', 'to'].filter((name) => incomplete(elements[name]));
-      if (half.length > 0) return [Object.fromEntries(half.map((name) => [name, t('wrong.time')]))];
+    default: return html`<${Ask} ...${asks} run=${(/** @type {FormData} */ _, /** @type {any} */ form) => {
+      const wrong = ['from', 'to'].map((name) => [name, wrongTime(form, name, t, name === 'from')]).filter(([, says]) => says);
+      if (wrong.length > 0) return [Object.fromEntries(wrong)];
       /** @param {string} name */
-      const moment = (name) => (form.get(name) ? { [name]: new Date(String(form.get(name))).toISOString() } : {});
-      return form.get('from') ? send('/replay', { ...moment('from'), ...moment('to') }) : [{ from: t('wrong.missing') }];
-    }}>${(/** @type {Record<string, string>} */ wrong) => ['from', 'to'].map((name) => html`<${Field} name=${name} label=${t('form.zone', { label: t(`field.${name}`), zone: words.zone() })} wrong=${wrong[name]}>
-      <input ...${tied(name, wrong[name])} type="datetime-local" step="1" /><//>`)}<//>`;
+      const moment = (name) => (typedTime(form, name) ? { [name]: instant(typedTime(form, name) ?? '') } : {});
+      return send('/replay', { ...moment('from'), ...moment('to') });
+    }}>${(/** @type {Record<string, string>} */ wrong) => ['from', 'to'].map((name) => {
+      const label = t('form.zone', { label: t(`field.${name}`), zone: words.zone() });
+      return html`<${Field} name=${name} label=${label} wrong=${wrong[name]}><${TimeFields} name=${name} label=${label} time="" wrong=${wrong[name]} words=${words} /><//>`;
+    })}<//>`;
   }
 }
 

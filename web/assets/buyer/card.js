@@ -43,6 +43,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   const id = `voucher-${voucher.id}`;
   const doing = (order !== undefined && shop.doing.get(order.id) === 'pay') || shop.places.doing.has(voucher.id);
   const unpayable = !PAYABLE && voucher.payValue > 0;
+  const back = state === 'yours' && order?.status === 'refunding'; // what is given back is not theirs any more
   const pressable = PRESSABLE.has(state) && !doing && !(unpayable && state === 'unpaid');
   const act = () => {
     if (!pressable) return;
@@ -75,11 +76,11 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
       <div class="card-act">
         ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
-        <button type="button" class="button wide ${pressable && state !== 'try' ? 'primary' : ''} ${state === 'yours' ? 'good' : ''}" data-state=${state}
+        <button type="button" class="button wide ${pressable && state !== 'try' ? 'primary' : ''} ${state === 'yours' && !back ? 'good' : ''}" data-state=${state}
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
           ${(SPINS.has(state) || doing) && html`<span class="spinner" aria-hidden="true"></span>`}
-          ${state === 'yours' && html`<span aria-hidden="true">✓</span>`}
-          ${t(mine.length > 0 && state === 'grab' ? 'state.buy.another' : label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
+          ${state === 'yours' && !back && html`<span aria-hidden="true">✓</span>`}
+          ${t(back ? 'order.refunding' : mine.length > 0 && state === 'grab' ? 'state.buy.another' : label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
         </button>
         ${ticket?.phase === 'solving' && html`<${Work} ticket=${ticket} t=${t} />`}
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${(order ?? mine[0]) && html` <a href=${`#order-${(order ?? mine[0]).id}`}>${t('see.order')}</a>`}</p>

@@ -165,7 +165,7 @@ export const TEXTS = {
   orders: { en: 'Your orders', zh: '我的订单' },
   'orders.ended': { en: 'Earlier orders', zh: '历史订单' },
   'more': { en: 'Show more', zh: '显示更多' },
-  'more.shown': { en: '{n} vouchers are shown', zh: '已显示 {n} 张优惠券' },
+  'more.shown': { en: '{n} {n:voucher is|vouchers are} shown', zh: '已显示 {n} 张优惠券' },
   'another.ask': { en: 'Buy another one?', zh: '再买一张？' },
   'another.says': { en: 'You have one of these already. Another one costs {price}.', zh: '您已购买过一张，再买一张需支付 {price}。' },
   'another.says.several': { en: 'You have {n} of these already. Another one costs {price}.', zh: '您已购买过 {n} 张，再买一张需支付 {price}。' },
