@@ -49,8 +49,8 @@ func TestStalePages(t *testing.T) {
 	console.sees("h1 .tag", "Sold out")
 }
 
-// TestSaleOfASilentService: a network that goes without closing connections makes the figures of a sale out of date, and
-// the page says so until they come again.
+// TestSaleOfASilentService: a network that goes without closing connections makes the figures of a sale out of date,
+// and the page says so until they come again.
 func TestSaleOfASilentService(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)

@@ -86,17 +86,34 @@ func TestSlowNetwork(t *testing.T) {
 	if got.Bytes < 10_000 || got.Bytes > most {
 		t.Errorf("%.0f bytes were received; want at most %d", got.Bytes, most)
 	}
-	// Imports of a module must be requested at once, not after the module has arrived.
+	w.loadedAtOnce()
+	w.click(button("grab"))
+	w.sees(button("unpaid"), "Pay")
+	if got := w.purchases(); got != 1 {
+		t.Errorf("%d orders were sent, want 1", got)
+	}
+}
+
+// TestSlowConsole checks that the console loads in one wave of requests as well, and logs how long that takes.
+func TestSlowConsole(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	d := desktop()
+	d.slow = true
+	w := open(t, s.url("/admin"), s.asAdmin(d))
+	w.sees("h1", "")
+	t.Logf("usable after %.1f s", evaluate[float64](w, "performance.now()")/1000)
+	w.loadedAtOnce()
+}
+
+// loadedAtOnce checks that the page asked for its modules at once, and not after one that imports them had arrived.
+func (w *window) loadedAtOnce() {
+	w.tb.Helper()
 	late := evaluate[string](w, `(() => {
   const preloaded = new Set([...document.querySelectorAll('link[rel=modulepreload], script[type=module], link[rel=stylesheet]')].map((e) => e.href || e.src));
   return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => /\.js$/.test(name) && !preloaded.has(name)).join(' ');
 })()`)
 	if late != "" {
-		t.Errorf("%s is no modulepreload of the page", late)
-	}
-	w.click(button("grab"))
-	w.sees(button("unpaid"), "Pay")
-	if got := w.purchases(); got != 1 {
-		t.Errorf("%d orders were sent, want 1", got)
+		w.tb.Errorf("%s is no modulepreload of the page", late)
 	}
 }

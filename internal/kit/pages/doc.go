@@ -14,6 +14,11 @@
 // each other by relative paths are always of the same version. While instances are being replaced, one may be asked for
 // the other's version: it answers with its own and forbids caching. Text is compressed once, at the first request.
 //
+// # Modules
+//
+// A page preloads every module that its own needs ({{range modules "buyer/buyer.js"}}), so that a browser fetches all
+// of them at once. Otherwise it would learn of each only from one that imports it, a round trip later.
+//
 // # Comments
 //
 // Lines of scripts that are comments are left out, a fifth of what buyers load; other lines keep their numbers.

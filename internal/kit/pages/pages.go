@@ -100,7 +100,7 @@ func (p *Pages) readAll(files fs.FS, site Site) (sources map[string][]byte, err 
 
 // render adds a page, made from its template.
 func (p *Pages) render(name string, source []byte, site Site) error {
-	page, err := template.New(name).Parse(string(source))
+	page, err := template.New(name).Funcs(template.FuncMap{"modules": p.modules}).Parse(string(source))
 	if err != nil {
 		return err
 	}
