@@ -110,7 +110,7 @@ func TestSlowConsole(t *testing.T) {
 func (w *window) loadedAtOnce() {
 	w.tb.Helper()
 	late := evaluate[string](w, `(() => {
-  const preloaded = new Set([...document.querySelectorAll('link[rel=modulepreload], script[type=module], link[rel=stylesheet]')].map((e) => e.href || e.src));
+  const preloaded = new Set([...document.querySelectorAll('link[rel=modulepreload], script[src]')].map((e) => e.href || e.src));
   return performance.getEntriesByType('resource').map((e) => e.name).filter((name) => /\.js$/.test(name) && !preloaded.has(name)).join(' ');
 })()`)
 	if late != "" {
