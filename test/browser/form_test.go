@@ -110,6 +110,7 @@ window.fetch = ((ask) => async (path, options) => {
 	title("") // it was created
 	w.enter("#f-title", "Another")
 	w.keys(kb.Escape)
+	w.seesNo("dialog")
 	w.click("[data-act=create]")
 	title("Another")
 	w.click("[data-act=anew]")
@@ -128,6 +129,7 @@ window.fetch = ((ask) => async (path, options) => {
 	title("")
 	w.enter("#f-title", "Somebody else's")
 	w.keys(kb.Escape)
+	w.seesNo("dialog")
 	w.click("[data-act=sign-out]")
 	w.until("!Object.keys(sessionStorage).some(key => key.startsWith('seckill.draft'))")
 }
@@ -153,6 +155,7 @@ func TestFormOfMoments(t *testing.T) {
 	w.until("document.querySelector(\"[name='beginTime.clock']\").value === '23:00'")
 	w.until("document.querySelector('#f-endTime').value === '2036-01-03' && " +
 		"document.querySelector(\"[name='endTime.clock']\").value === '01:30'")
+	w.sees("[data-day=endTime]", "Thu, 3 January 2036")
 	evaluate[bool](w, "document.querySelector('#f-beginTime').scrollIntoView(), true")
 	w.picture("console-form-times-narrow-dark", false)
 	w.replaces("[name='beginTime.clock']", "25:00")
@@ -160,7 +163,7 @@ func TestFormOfMoments(t *testing.T) {
 	w.sees("#f-beginTime-wrong", "a time of day such as 20:00")
 	w.replaces("[name='beginTime.clock']", "2000")
 	w.isRight("beginTime")
-	w.sees("[data-day=endTime]", "Thu, 3 January 2036")
+	w.sees("[data-day=endTime]", "Wed, 2 January 2036")
 
 	w.keys(kb.Enter)
 	w.sees("dialog", "Sell it for more than it is worth?")

@@ -26,9 +26,10 @@ export function typedTime(form, name) {
   return day.value && at ? `${day.value}T${at}` : undefined;
 }
 
-/** Puts a local time, 2026-01-02T20:00:00, into a form. @param {any} form @param {string} name @param {string} time */
+/** Puts a local time, 2026-01-02T20:00:00, into a form, and has its day said in words. @param {any} form @param {string} name @param {string} time */
 export function putTime(form, name, time) {
   form.elements[name].value = time.slice(0, 10);
+  form.elements[name].dispatchEvent(new Event('input')); // it does not bubble: nobody typed
   form.elements[clockName(name)].value = clock(time.slice(11));
 }
 
