@@ -74,7 +74,8 @@ func TestEveryReport(t *testing.T) {
 		"challenge": map[string]any{"difficulty": 2, "maxDifficulty": 4, "dryRun": true},
 		"tickets":   map[string]any{"delayMs": 1000, "leadMinutes": 5, "expiryMinutes": 5},
 	}}, nil)
-	ended := s.offer("Noodles for ten", 5, now.Add(-time.Hour), now.Add(2*time.Second), "on_sale")
+	soon := time.Now().Add(8 * time.Second) // time enough for a busy machine to see it on sale
+	ended := s.offer("Noodles for ten", 5, now.Add(-time.Hour), soon, "on_sale")
 	s.awaitState(ended, "ended")
 	var ordinary struct {
 		ID int64 `json:"id"`
