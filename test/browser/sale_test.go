@@ -33,6 +33,16 @@ func TestCountdown(t *testing.T) {
 	}
 	w.sees(".clock", "Ends in")
 	w.until("document.getElementById('announcer').textContent.includes('the sale has started')")
+
+	// When the page looks again: at the next moment at which time alone changes a sale.
+	got := evaluate[string](w, `import('/assets/buyer/state.js').then(({ untilChange }) => {
+  const at = (seconds) => new Date(seconds * 1000).toISOString();
+  const sale = { ticketsFrom: at(60), beginTime: at(120), endTime: at(180) };
+  return [59.5, 60, 119.9, 150, 180].map((now) => untilChange([{}, sale], now * 1000)).join(' ');
+})`)
+	if want := "500 60000 100 30000 Infinity"; got != want {
+		t.Errorf("the page looks again after %s ms, want %s", got, want)
+	}
 }
 
 // TestStates checks that a card shows its sale's state and follows its changes.

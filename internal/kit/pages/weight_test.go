@@ -13,7 +13,7 @@ import (
 func TestWeight(t *testing.T) {
 	t.Parallel()
 	// Bytes, compressed. What signs in by identity providers is loaded only where there are any.
-	const mostOfBuyers, mostOfSignIn, most, mostOfDocs = 60_000, 8_000, 220_000, 1_500_000
+	const mostOfBuyers, mostOfSignIn, most, mostOfDocs = 60_000, 8_000, 210_000, 1_500_000
 	p, err := New(web.FS, Site{})
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestLetterNames(t *testing.T) {
 	}
 }
 
-// manyLetters has three dead letters in each partition, none of which names its order.
+// manyLetters is a store with three dead letters in each partition. No letter names an order.
 type manyLetters struct {
 	*fakeDeadLetters
 

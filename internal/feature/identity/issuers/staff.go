@@ -7,7 +7,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Staff says which values of which claim make an issuer's users more than buyers. With the zero value, nobody is.
+// Staff says which values of which claim give an issuer's users a role of staff. The zero value gives nobody one: all
+// users of the issuer are buyers.
 type Staff struct {
 	Claim string            // a text, or a list of texts
 	Roles map[Role][]string // the values of the claim that give a role
