@@ -47,7 +47,8 @@ func (c unreadConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// CloseWrite ends what is sent; net/http does so before it closes a connection with unread bytes.
+// CloseWrite closes the sending half of the connection. net/http calls it before it closes a connection with unread
+// bytes.
 func (c unreadConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

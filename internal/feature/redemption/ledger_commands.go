@@ -129,8 +129,8 @@ func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (map[int64]bool, 
 	return calledOff, nil
 }
 
-// disputedOrders returns those of the locked orders that were paid with a payment whose dispute bars tills. A dispute
-// is written under the lock of its order, so it stays as it is until the transaction ends.
+// disputedOrders returns the locked orders whose payment has an open or lost dispute, so that tills must refuse them. A
+// dispute is written under the lock of its order, so it stays as it is until the transaction ends.
 func disputedOrders(tx *gorm.DB, ids []int64) (map[int64]bool, error) {
 	disputed := make(map[int64]bool)
 	for part := range sqlkit.Chunks(ids) {

@@ -75,8 +75,8 @@ type Runs interface {
 	List(ctx context.Context, of int64, limit int) ([]Run, error)
 	// Find returns a rehearsal. ErrNone.
 	Find(ctx context.Context, voucherID int64) (Run, error)
-	// Change changes the end, reports and figures of a rehearsal under its lock; now is the ledger's time. ErrNone, and
-	// what change returns.
+	// Change lets change update a rehearsal's end, reports and figures under its lock; now is the ledger's time. It
+	// returns ErrNone or the error that change returns.
 	Change(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
 }
 

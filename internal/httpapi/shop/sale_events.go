@@ -107,7 +107,7 @@ type saleStatsJSON struct {
 	Balance *balanceJSON `json:"balance,omitempty"` // absent when it is not known
 }
 
-// balanceJSON says whether all units are accounted for. Its numbers are of the time at.
+// balanceJSON says whether all units were accounted for at the time At.
 type balanceJSON struct {
 	At httpkit.Time `json:"at"`
 	// balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess.

@@ -38,8 +38,8 @@ type Hook struct {
 	// Kept is called after a transaction has kept units of a voucher's sale, or completed acceptances. It must not
 	// block.
 	Kept func(voucherID int64)
-	// Promised returns how many kept units of a sale are promised to somebody, besides those of acceptances. The sale's
-	// row is locked, and nobody promises more until the transaction ends.
+	// Promised returns how many kept units of a sale the feature has promised to users who have not accepted them yet.
+	// The sale's row is locked, so that nobody promises more until the transaction ends.
 	Promised func(tx *gorm.DB, voucherID int64) (int64, error)
 	// Created runs in the transaction that creates a voucher, after its rows.
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
