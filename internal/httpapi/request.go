@@ -18,8 +18,8 @@ import (
 const (
 	// maxRequestID is how long a caller's request id may be.
 	maxRequestID = 64
-	// failureLogsPerSecond bounds the log lines about failing requests: when a store is away, every one of tens of
-	// thousands of requests per second fails, for the same reason. The metrics count them all.
+	// failureLogsPerSecond bounds the log lines about failing requests: when a store is away, tens of thousands of
+	// requests per second may fail for the same reason. The metrics count them all.
 	failureLogsPerSecond = 20
 )
 

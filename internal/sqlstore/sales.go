@@ -219,8 +219,8 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	err := s.db.Read(ctx).Raw("SELECT s.stock, s.kept, s.issued, s.epoch, s.sequence, "+
 		"s.last_operation, l.live, l.extra, (SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending "+
 		"AND p.voucher_id = s.voucher_id) AS pending, "+
-		// An operation above applied: the ledger counts units that it gives once it is committed, and units that it takes
-		// once it is completed. Kept units of an order are in neither store's sum until they are put on sale or accepted.
+		// Operations above applied: the ledger counts units that one gives once it is committed, and units that one
+		// takes once it is completed. Kept units are in neither store's sum until they are put on sale or accepted.
 		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done "+
 		"THEN p.delta ELSE 0 END WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.kept END), 0) "+
 		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+

@@ -18,10 +18,10 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service redeems coupons: *Tills. What tills ask for ends in errors of this package or order.ErrUnavailable, after
-// which the same request, repeated, tells what happened.
+// Service redeems coupons: *Tills. Methods for tills return errors of this package or order.ErrUnavailable; after the
+// latter, repeating the same request shows what happened.
 type Service interface {
-	// Validate tells whether the till could redeem the code now.
+	// Validate checks whether the till could redeem the code now.
 	Validate(ctx context.Context, till Till, code string) (Outcome, error)
 	// Reserve reserves the code for two minutes, once for each key.
 	Reserve(ctx context.Context, till Till, code, key string) (Outcome, error)
@@ -113,8 +113,8 @@ func (h handlers) release(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	return h.answer(c, who)(h.service.Release(c.Request.Context(), tillOf(who), code, reservation))
 }
 
-// answer answers what became of a till's request. What the voucher is comes from memory as a rule; a redeemed coupon is
-// redeemed whether that can be read or not.
+// answer returns a function that answers with the outcome of a till's request. It adds the voucher, usually from
+// memory, if that can be read.
 func (h handlers) answer(c *gin.Context, who httpkit.Identity) func(Outcome, error) (httpkit.Answer, error) {
 	return func(o Outcome, err error) (httpkit.Answer, error) {
 		if errors.Is(err, ErrMalformed) {

@@ -29,7 +29,7 @@ type Payments struct {
 	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
 }
 
-// PaymentParts are what Payments reads orders from, and notifies of changes.
+// PaymentParts are the parts from which Payments reads orders, and which it notifies of changes.
 type PaymentParts struct {
 	Lookup   *Lookup
 	Notifier *Notifier
