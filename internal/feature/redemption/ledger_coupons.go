@@ -130,7 +130,7 @@ func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupo
 	return coupons, nil
 }
 
-// OrderOfCode returns the order of a code; 0 if there is none. order.ErrUnavailable.
+// OrderOfCode returns the order of a code; 0 if there is none. Error: order.ErrUnavailable.
 func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err error) {
 	var ids []int64
 	if err := l.db.Read(ctx).Model(&couponRow{}).Where("code = ?", code).Pluck("order_id", &ids).Error; err != nil {

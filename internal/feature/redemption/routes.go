@@ -29,19 +29,19 @@ type Service interface {
 	Redeem(ctx context.Context, till Till, code, reservation, key string) (Outcome, error)
 	// Release ends a reservation.
 	Release(ctx context.Context, till Till, code, reservation string) (Outcome, error)
-	// CouponOf returns the coupon of an order, or ErrNotFound if it has none. order.ErrUnavailable.
+	// CouponOf returns the coupon of an order, or ErrNotFound if it has none. Error: order.ErrUnavailable.
 	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
 }
 
 // Vouchers finds vouchers: feature.Sales.
 type Vouchers interface {
-	// Find returns a voucher, from memory as a rule. voucher.ErrNotFound, order.ErrUnavailable.
+	// Find returns a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	Find(ctx context.Context, id int64) (voucher.Voucher, error)
 }
 
 // Purchases are the orders of users: feature.Purchases.
 type Purchases interface {
-	// Order returns a user's own order, waiting at most wait for it to be no longer queued. order.ErrNotFound,
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
 	// order.ErrUnavailable.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }

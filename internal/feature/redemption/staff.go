@@ -46,7 +46,7 @@ func (c *Coupon) Extend(until, now time.Time) (action order.Action, done bool, e
 // act's author. It may return *idempotency.RepeatedError, idempotency.ErrReused, order.ErrNotFound for an unknown
 // order, ErrNotFound for one without a coupon, *order.StateError and order.ErrUnavailable.
 type StaffLedger interface {
-	// Extend gives the coupon of an order a later date, and returns it. ErrNotLater.
+	// Extend gives the coupon of an order a later date, and returns it. Error: ErrNotLater.
 	Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error)
 	// Unredeem undoes the redemption of an order's coupon, and returns it.
 	Unredeem(ctx context.Context, act order.StaffAct) (Coupon, error)

@@ -34,7 +34,7 @@ type tallyRow struct {
 const gone = "(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
 
 // sums returns what became of the voucher's orders and payments, at one moment: it is one statement. It walks them
-// by the indexes of their voucher, without locks; a million orders take seconds. voucher.ErrNotFound.
+// by the indexes of their voucher, without locks; a million orders take seconds. Error: voucher.ErrNotFound.
 func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow

@@ -106,7 +106,7 @@ type Reports struct {
 }
 
 // Of returns the report of a voucher. It reads the voucher's orders by one statement, and its timeline page by page;
-// its memory does not grow with them. voucher.ErrNotFound, order.ErrUnavailable.
+// its memory does not grow with them. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -18,19 +18,19 @@ import (
 
 // Service does what users and admins ask of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
 type Service interface {
-	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList,
-	// ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
+	// Join gives the user a place, or the one that they have. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
+	// ErrNoList, ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
-	// Accept accepts the user's invitation. voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
-	// Leave gives up the user's place and its invitation. voucher.ErrNotFound, voucher.ErrNotSeckill, ErrNoPlace,
-	// ErrAccepted.
+	// Leave gives up the user's place and its invitation. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// ErrNoPlace, ErrAccepted.
 	Leave(ctx context.Context, userID, voucherID int64) (Place, error)
-	// Place returns the user's open place, or their latest. ErrNoPlace.
+	// Place returns the user's open place, or their latest. Error: ErrNoPlace.
 	Place(ctx context.Context, userID, voucherID int64) (Place, error)
 	// Places returns the user's open places.
 	Places(ctx context.Context, userID int64) ([]Place, error)
-	// Counts returns how many places a voucher's list has in each state. voucher.ErrNotSeckill, ErrNoList.
+	// Counts returns how many places a voucher's list has in each state. Errors: voucher.ErrNotSeckill, ErrNoList.
 	Counts(ctx context.Context, v voucher.Voucher) (Counts, error)
 }
 

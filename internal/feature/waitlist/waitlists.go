@@ -32,14 +32,14 @@ const (
 // Lists is the part of the ledger that Waitlists need: *Ledger. Each method may return order.ErrUnavailable.
 type Lists interface {
 	// Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of
-	// the sale gets none, and is missing in the answer. ErrBehind, order.ErrEnded.
+	// the sale gets none, and is missing in the answer. Errors: ErrBehind, order.ErrEnded.
 	Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error)
 	// Accept accepts the user's invitation. A repeated call returns the place with the order id of the first.
-	// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
 	Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error)
-	// Leave gives up the user's place. ErrNoPlace, ErrAccepted.
+	// Leave gives up the user's place. Errors: ErrNoPlace, ErrAccepted.
 	Leave(ctx context.Context, voucherID, userID int64) (Place, error)
-	// Place returns the user's open place, or their latest. ErrNoPlace.
+	// Place returns the user's open place, or their latest. Error: ErrNoPlace.
 	Place(ctx context.Context, voucherID, userID int64) (Place, error)
 	// Places returns the user's open places, those of the newest vouchers first, at most limit.
 	Places(ctx context.Context, userID int64, limit int) ([]Place, error)

@@ -40,7 +40,7 @@ type EndpointAdmin interface {
 	// Change lets change edit the endpoint's terms. *invalid.Error.
 	Change(ctx context.Context, id int64, change func(*dispatch.Terms), by voucher.Author) (dispatch.Endpoint, error)
 	// Rotate gives the endpoint a new secret. For another day the old one signs, too, unless atOnce is set.
-	// dispatch.ErrRotating.
+	// Error: dispatch.ErrRotating.
 	Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (dispatch.Endpoint, error)
 	// Delete deletes an endpoint.
 	Delete(ctx context.Context, id int64, by voucher.Author) error

@@ -19,13 +19,13 @@ import (
 // DeadLetters lists, replays and discards entries that cannot be decoded: *recorder.DeadLetters. by and why are logged.
 type DeadLetters interface {
 	// List returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how
-	// many there are in all. order.ErrNoDeadLetter, order.ErrUnavailable.
+	// many there are in all. Errors: order.ErrNoDeadLetter, order.ErrUnavailable.
 	List(ctx context.Context, after string, n int) (deadLetters []recorder.DeadLetter, total int64, err error)
-	// Replay queues a dead letter's order again. order.ErrNoDeadLetter, recorder.ErrNotReplayable,
+	// Replay queues a dead letter's order again. Errors: order.ErrNoDeadLetter, recorder.ErrNotReplayable,
 	// order.ErrUnavailable.
 	Replay(ctx context.Context, id, by, why string) (order.Claim, error)
 	// Discard removes a dead letter for good; its order, if it still waits to be recorded, fails.
-	// order.ErrNoDeadLetter, order.ErrUnavailable.
+	// Errors: order.ErrNoDeadLetter, order.ErrUnavailable.
 	Discard(ctx context.Context, id, by, why string) (recorder.DeadLetter, error)
 }
 

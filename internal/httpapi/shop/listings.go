@@ -26,7 +26,7 @@ type Listings interface {
 	// Voucher returns one voucher: voucher.ErrNotFound, listing.ErrUnavailable.
 	Voucher(ctx context.Context, id int64) (listing.Snapshot, error)
 	// List returns the part of a shop's list that begins with the newest voucher below before; the part may also have
-	// newer ones. listing.ErrUnavailable.
+	// newer ones. Error: listing.ErrUnavailable.
 	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
 }
 

@@ -23,18 +23,18 @@ import (
 // Orders keeps the recorded orders: *service.Orders.
 type Orders interface {
 	// Cancel cancels the user's unpaid order; it first waits for the row of a queued one. A cancelled order stays as it
-	// is. order.ErrNotFound, *order.StateError, order.ErrUnavailable.
+	// is. Errors: order.ErrNotFound, *order.StateError, order.ErrUnavailable.
 	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
 	// CancelForStaff cancels anybody's recorded order, once for each key of the act's author; a cancelled one stays as
-	// it is. order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable,
+	// it is. Errors: order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable,
 	// *idempotency.RepeatedError, idempotency.ErrReused.
 	CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// History returns what happened to the order, oldest first. order.ErrUnavailable.
+	// History returns what happened to the order, oldest first. Error: order.ErrUnavailable.
 	History(ctx context.Context, o order.Order) ([]order.Event, error)
-	// Order returns any user's recorded order. order.ErrNotFound, order.ErrUnavailable.
+	// Order returns any user's recorded order. Errors: order.ErrNotFound, order.ErrUnavailable.
 	Order(ctx context.Context, orderID int64) (order.Order, error)
 	// Find returns recorded orders that the filter selects, with an id below before, newest first, at most limit.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
 }
 

@@ -14,7 +14,7 @@ import (
 // Partitions lists partitions and their contents: *partition.Admin.
 type Partitions interface {
 	// List returns all partitions, including removed ones. Away is set if a partition's Redis does not answer.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	List(ctx context.Context) ([]partition.Contents, error)
 }
 

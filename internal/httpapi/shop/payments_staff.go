@@ -19,7 +19,7 @@ import (
 type PaymentList interface {
 	// FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit.
 	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
-	// Payment returns one payment. order.ErrNoPayment.
+	// Payment returns one payment. Error: order.ErrNoPayment.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 }
 

@@ -29,7 +29,7 @@ type Purchases interface {
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	// Orders returns the orders of f.UserID that the filter selects, with an id below before, newest first, at most
-	// limit, and how many there are in all. It returns as much as can be read soon. order.ErrUnavailable.
+	// limit, and how many there are in all. It returns as much as can be read soon. Error: order.ErrUnavailable.
 	Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error)
 	// Watch yields the user's order at once and after each change, and with changed false every 15 seconds. It
 	// returns nil after a final state. Otherwise it returns the error of yield or ctx, order.ErrNotFound,

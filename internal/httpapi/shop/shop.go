@@ -34,33 +34,33 @@ type Config struct {
 	Audit          Audit
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions
-	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. voucher.ErrNotFound,
-	// voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone, order.ErrUnavailable.
-	// After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.
+	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
+	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
+	// order.ErrUnavailable. After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error)
-	// FindVoucher returns a voucher, usually from memory, without its live state. voucher.ErrNotFound,
+	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Gatekeeper runs the guards of sales; nil: no sale can have guards.
 	Gatekeeper httpkit.Gatekeeper
 	// GuardFigures returns what a sale's guards did, as JSON; nil for nothing. Nil shows none.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
-	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
+	// code that is missing. Error: order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// Accounts returns the accounts of the users who sign in by an identity provider; nil: nobody does.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
 	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
-	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// SaleStats returns how a sale goes now, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
 	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
-	// at most, even while stores hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
 	// Callbacks read the payment providers' callbacks, only together with Payments. The key is the provider's name in
 	// POST /payment/callback/:provider, or "" for POST /payment/callback, which is the default provider's.

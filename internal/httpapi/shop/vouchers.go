@@ -27,7 +27,7 @@ type Vouchers interface {
 	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
 	// CreateSeckill returns *invalid.Error for a draft that breaks a rule.
 	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
-	// Find returns a voucher, on or off the shelf. voucher.ErrNotFound.
+	// Find returns a voucher, on or off the shelf. Error: voucher.ErrNotFound.
 	Find(ctx context.Context, id int64) (voucher.Shown, error)
 	// All returns a page of vouchers on and off the shelf, newest first.
 	All(ctx context.Context, q voucher.Search) (voucher.Found, error)
@@ -44,14 +44,14 @@ type VoucherChanges interface {
 	// idempotency.ErrReused, voucher.ErrUndecided.
 	AddStock(ctx context.Context, by voucher.Author, id, delta int64,
 		key string) (v voucher.Shown, applied bool, err error)
-	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff.
+	// Pause stops a sale until Resume. Errors: voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff.
 	Pause(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
 	// Resume continues a paused sale. Its errors are Pause's.
 	Resume(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
-	// CallOff calls a sale off for good, once for each key of the author. voucher.ErrNotSeckill, voucher.ErrRetired,
-	// *idempotency.RepeatedError, idempotency.ErrReused.
+	// CallOff calls a sale off for good, once for each key of the author. Errors: voucher.ErrNotSeckill,
+	// voucher.ErrRetired, *idempotency.RepeatedError, idempotency.ErrReused.
 	CallOff(ctx context.Context, by voucher.Author, id int64, why string) (v voucher.Shown, applied bool, err error)
-	// SetArchived archives a voucher, or restores it. voucher.ErrSaleNotOver, voucher.ErrOrdersWait,
+	// SetArchived archives a voucher, or restores it. Errors: voucher.ErrSaleNotOver, voucher.ErrOrdersWait,
 	// order.ErrUnavailable.
 	SetArchived(ctx context.Context, by voucher.Author, id int64, archived bool) (voucher.Shown, error)
 }

@@ -61,7 +61,7 @@ type NoticeLedger interface {
 	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
 	// TakeNotice records any other kind of notice, about returned money or a dispute (order.Flow). When all of a
 	// received payment's money has gone back, the payment and its paid order become refunding. It returns both as they
-	// are then; repeating it returns the same. ErrNoPayment, ErrWrongAmount.
+	// are then; repeating it returns the same. Errors: ErrNoPayment, ErrWrongAmount.
 	TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
 }
 
@@ -76,7 +76,7 @@ type RefundLedger interface {
 	// Refunding returns up to n payments whose money must go back, oldest first. It leaves out stuck payments, about
 	// which staff decide, and disputed ones.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
-	// Payment returns a payment. ErrNoPayment.
+	// Payment returns a payment. Error: ErrNoPayment.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 	// Refunded records that all of the payment's money has gone back, even if the payment is now stuck or closed. If
 	// its order is being refunded by this payment, the order takes the action ConfirmRefund, with its operation. It
@@ -88,7 +88,7 @@ type RefundLedger interface {
 // StuckLedger is the part of RefundLedger for refunds that a provider has finally refused.
 type StuckLedger interface {
 	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. A payment in any other state
-	// stays as it is, and so does one that is disputed or whose money has all gone back. ErrNoPayment.
+	// stays as it is, and so does one that is disputed or whose money has all gone back. Error: ErrNoPayment.
 	Refused(ctx context.Context, paymentID, reason string) (order.Payment, error)
 	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
 	// audit trail; a refunding payment stays as it is. It returns the payment and its order, or ErrNoPayment,

@@ -11,7 +11,7 @@ import (
 
 // KeptUnits are the units of sales that are kept for those who wait, to the feature that has the list of these.
 type KeptUnits interface {
-	// Lock locks a sale's row until the transaction ends. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	// Lock locks a sale's row until the transaction ends. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Lock(tx *gorm.DB, voucherID int64) (KeptSale, error)
 }
 

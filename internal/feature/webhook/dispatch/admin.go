@@ -28,12 +28,12 @@ type Endpoints interface {
 	CreateEndpoint(ctx context.Context, t Terms, secret Secret, by voucher.Author) (Endpoint, error)
 	// Endpoints returns all, oldest first.
 	Endpoints(ctx context.Context) ([]Endpoint, error)
-	// Endpoint returns one. ErrNoEndpoint.
+	// Endpoint returns one. Error: ErrNoEndpoint.
 	Endpoint(ctx context.Context, id int64) (Endpoint, error)
-	// ChangeEndpoint changes one as change does, unless that fails; now is the ledger's time. ErrNoEndpoint.
+	// ChangeEndpoint changes one as change does, unless that fails; now is the ledger's time. Error: ErrNoEndpoint.
 	ChangeEndpoint(ctx context.Context, id int64, a voucher.Action, by voucher.Author,
 		change func(e *Endpoint, now time.Time) error) (Endpoint, error)
-	// DeleteEndpoint deletes one, with all that waits for it. ErrNoEndpoint.
+	// DeleteEndpoint deletes one, with all that waits for it. Error: ErrNoEndpoint.
 	DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error
 }
 
@@ -44,10 +44,10 @@ type Log interface {
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
 	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
-	// ReplayEvent has an event sent again, and those of its subject after it. ErrNoEvent.
+	// ReplayEvent has an event sent again, and those of its subject after it. Error: ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
 	// ReplayTime has all events from one time to another (exclusive) sent again, and returns how many event numbers
-	// that covers; for an endpoint of one shop, how many events of the shop. ErrNoEvent.
+	// that covers; for an endpoint of one shop, how many events of the shop. Error: ErrNoEvent.
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
@@ -145,10 +145,10 @@ func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoin
 	return a.endpoints.CreateEndpoint(ctx, t, NewSecret(), by)
 }
 
-// List returns all endpoints. order.ErrUnavailable.
+// List returns all endpoints. Error: order.ErrUnavailable.
 func (a *Admin) List(ctx context.Context) ([]Endpoint, error) { return a.endpoints.Endpoints(ctx) }
 
-// Find returns an endpoint. ErrNoEndpoint, order.ErrUnavailable.
+// Find returns an endpoint. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
 	return a.endpoints.Endpoint(ctx, id)
 }
@@ -181,7 +181,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 
 // Rotate gives the endpoint a new secret. The one before signs too for OldSecretFor, so that its owner has time to
 // change it; until then there is no further rotation, unless at once is true, which ends the old one now: for a
-// secret that was disclosed. ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
+// secret that was disclosed. Errors: ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
 func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
 	fresh := NewSecret()
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
@@ -198,7 +198,7 @@ func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Au
 	})
 }
 
-// Delete deletes an endpoint. ErrNoEndpoint, order.ErrUnavailable.
+// Delete deletes an endpoint. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
 	return a.endpoints.DeleteEndpoint(ctx, id, by)
 }
@@ -240,12 +240,12 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	return result, nil
 }
 
-// Deliveries returns events for the endpoint, newest first. ErrNoEndpoint, order.ErrUnavailable.
+// Deliveries returns events for the endpoint, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
 	return a.log.Deliveries(ctx, id, before, n)
 }
 
-// DeadLetters returns the endpoint's dead letters, newest first. ErrNoEndpoint, order.ErrUnavailable.
+// DeadLetters returns the endpoint's dead letters, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]DeadLetter, error) {
 	return a.log.WebhookDeadLetters(ctx, id, before, n)
 }
