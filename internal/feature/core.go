@@ -159,7 +159,7 @@ type Members struct {
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
 	// Accounts returns which of the users sign in by an identity provider, and as whom. Error: order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
-	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. *invalid.Error,
+	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 }

@@ -170,7 +170,7 @@ func (t *Templates) Find(ctx context.Context, id int64) (Template, error) {
 	return rows[0].template(), nil
 }
 
-// Rename renames a template. *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.
+// Rename renames a template. Errors: *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.
 func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error) {
 	name, err := checkedName(name)
 	if err != nil {

@@ -34,10 +34,10 @@ type EndpointReader interface {
 // EndpointAdmin changes endpoints for admins: *dispatch.Admin. Methods with an endpoint's id may return
 // dispatch.ErrNoEndpoint; all may return order.ErrUnavailable.
 type EndpointAdmin interface {
-	// Create makes an endpoint, with its secret, once for each key of the author. *invalid.Error,
+	// Create makes an endpoint, with its secret, once for each key of the author. Errors: *invalid.Error,
 	// dispatch.ErrEndpoints, *idempotency.RepeatedError, idempotency.ErrReused.
 	Create(ctx context.Context, t dispatch.Terms, by voucher.Author) (dispatch.Endpoint, error)
-	// Change lets change edit the endpoint's terms. *invalid.Error.
+	// Change lets change edit the endpoint's terms. Error: *invalid.Error.
 	Change(ctx context.Context, id int64, change func(*dispatch.Terms), by voucher.Author) (dispatch.Endpoint, error)
 	// Rotate gives the endpoint a new secret. For another day the old one signs, too, unless atOnce is set.
 	// Error: dispatch.ErrRotating.
@@ -55,10 +55,10 @@ type LogAdmin interface {
 	Deliveries(ctx context.Context, id, before int64, n int) ([]dispatch.Delivery, error)
 	// DeadLetters returns dead letters with numbers below before, newest first.
 	DeadLetters(ctx context.Context, id, before int64, n int) ([]dispatch.DeadLetter, error)
-	// ReplayEvent requests that one event is sent again. *invalid.Error, dispatch.ErrNoEvent.
+	// ReplayEvent requests that one event is sent again. Errors: *invalid.Error, dispatch.ErrNoEvent.
 	ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error
 	// ReplayTime requests that the events of a period are sent again; if to is zero, the period ends now.
-	// *invalid.Error, dispatch.ErrNoEvent.
+	// Errors: *invalid.Error, dispatch.ErrNoEvent.
 	ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 

@@ -53,7 +53,7 @@ type Config struct {
 	// Accounts returns the accounts of the users who sign in by an identity provider; nil: nobody does.
 	// Error: order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
-	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. *invalid.Error,
+	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 	// SaleStats returns how a sale goes now, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,

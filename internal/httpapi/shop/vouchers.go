@@ -36,10 +36,10 @@ type Vouchers interface {
 // VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false if Redis has not applied the
 // change yet. All methods may return voucher.ErrNotFound, and all except SetArchived voucher.ErrArchived.
 type VoucherChanges interface {
-	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired, voucher.ErrCalledOff.
+	// Change changes texts, window and shelf status. Errors: *invalid.Error, voucher.ErrRetired, voucher.ErrCalledOff.
 	Change(ctx context.Context, by voucher.Author, id int64,
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
-	// AddStock adds (delta > 0) or removes (delta < 0) units of a sale, once for each key. *invalid.Error,
+	// AddStock adds (delta > 0) or removes (delta < 0) units of a sale, once for each key. Errors: *invalid.Error,
 	// voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff, *voucher.InsufficientStockError,
 	// idempotency.ErrReused, voucher.ErrUndecided.
 	AddStock(ctx context.Context, by voucher.Author, id, delta int64,

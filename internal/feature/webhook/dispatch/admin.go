@@ -60,7 +60,7 @@ type EventID struct {
 // String returns the id as endpoints get it, as webhook-id: order-660000000123456789-2.
 func (id EventID) String() string { return string(id.Subject) + "-" + strconv.FormatInt(id.Number, 10) }
 
-// ParseEventID reads a webhook-id. *invalid.Error.
+// ParseEventID reads a webhook-id. Error: *invalid.Error.
 func ParseEventID(text string) (EventID, error) {
 	i := max(strings.LastIndexByte(text, '-'), 0)
 	subject, ok := order.ParseSubject(text[:i])
@@ -133,7 +133,7 @@ func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() ti
 	return &Admin{endpoints: endpoints, log: log, sender: sender, now: now}
 }
 
-// Create makes an endpoint with a new secret. *invalid.Error, ErrEndpoints, order.ErrUnavailable.
+// Create makes an endpoint with a new secret. Errors: *invalid.Error, ErrEndpoints, order.ErrUnavailable.
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
 	err := t.Check()
 	if err == nil {
@@ -154,7 +154,7 @@ func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
 }
 
 // Change changes what change does in the endpoint's terms. One that is enabled again is tried at once, from where it
-// was. *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
+// was. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by voucher.Author) (Endpoint, error) {
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
@@ -251,7 +251,7 @@ func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Dea
 }
 
 // ReplayEvent has one event sent again, and those of the same subject after it, so that the endpoint ends with the
-// subject's last state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// subject's last state. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
 	event, err := ParseEventID(eventID)
 	if err != nil {
@@ -261,7 +261,7 @@ func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by vo
 }
 
 // ReplayTime has all events of a time sent again, beside new ones; a zero to is now. It returns how many numbers that
-// are. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// are. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error) {
 	if to.IsZero() {
 		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything
