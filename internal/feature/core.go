@@ -150,7 +150,7 @@ type Members struct {
 	// Guards returns what a sale's guards did, as JSON; nil for nothing. With an error, it has what can be shown
 	// without the counts.
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Waitlist returns what has become of the places of a sale's waiting list, likewise.
+	// Waitlist returns the results of the places on a sale's waiting list, likewise.
 	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
 	// code that is missing. Error: order.ErrUnavailable.

@@ -60,6 +60,6 @@ type Orders interface {
 	Advance(tx *gorm.DB, a order.Action, at time.Time, steps []order.Step) ([]order.Order, error)
 	// Note adds lines to the histories of locked orders.
 	Note(tx *gorm.DB, lines []order.Line) error
-	// Terms returns the terms of those of the vouchers that exist, mostly from memory.
+	// Terms returns the terms of the vouchers that exist, mostly from memory.
 	Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error)
 }
