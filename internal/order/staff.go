@@ -15,7 +15,7 @@ type StaffAct struct {
 	Why     string // for people; it is in the audit trail, but not in the order's history, which its owner reads
 }
 
-// PaymentAct is what staff do with a payment whose refund is stuck; like a StaffAct, once for each key.
+// PaymentAct is what staff do with a payment whose refund is stuck. Like a StaffAct, it takes effect once for each key.
 type PaymentAct struct {
 	PaymentID string
 	By        voucher.Author

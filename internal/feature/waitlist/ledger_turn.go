@@ -274,7 +274,7 @@ func (k *locked) release(pass *Pass) error {
 		if err := k.sale.Release(pass.Released, k.now); err != nil {
 			return err
 		}
-		if s := k.sale.Sale(); !s.IsCalledOff() { // units of a sale that was called off are not for sale
+		if s := k.sale.Sale(); !s.IsCalledOff() { // else they are not for sale
 			k.turns = append(k.turns, order.Turn{
 				ID: order.PlaceID{VoucherID: k.list.VoucherID}, Kind: order.TurnReleased,
 				Number: s.LastOperation, Units: pass.Released, At: k.now,

@@ -63,7 +63,7 @@ func (c *subscribedShops) refresh(db *gorm.DB) error {
 	return nil
 }
 
-// learn stores the shops. They were read after the time from.
+// learn notes the shops, which were read after the time from.
 func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	shops := make(map[int64]bool, len(ids))
 	for _, id := range ids {

@@ -27,8 +27,8 @@ type Hook struct {
 	// by order, each wanted. An order that costs nothing is paid by the transaction that records it: its first change
 	// is that it is paid.
 	Changed func(tx *gorm.DB, changes []order.Change) error
-	// May returns why the owner of a locked order, or staff, may not cancel it, or ask for the money back, now: as
-	// *order.NotNowError or *order.StateError, which is the answer that they get. Nothing else asks it.
+	// May is called before the owner of a locked order, or staff, cancel or refund it. If the feature forbids that now,
+	// it returns a *order.NotNowError or *order.StateError, which they get as the answer.
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error

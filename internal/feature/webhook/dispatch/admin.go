@@ -83,7 +83,7 @@ type State string
 // The states of deliveries.
 const (
 	Waiting   State = "waiting"   // it was not sent yet
-	Retrying  State = "retrying"  // it was not taken yet, or one of its subject before it was not
+	Retrying  State = "retrying"  // the endpoint has not yet taken it, or an earlier event of its subject
 	Delivered State = "delivered" // the endpoint has taken it
 	Dead      State = "dead"      // the endpoint did not take it, in spite of all attempts
 )
