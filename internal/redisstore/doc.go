@@ -25,9 +25,9 @@
 //	                          order.ErrUnavailable.
 //	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is created again at the
 //	                          stream's beginning, never at its end.
-//	Redis has other data      Each partition has a word that names its format and its owner (scripts/format.lua). If it
-//	                          is another version's or another installation's, the partition is left alone, and its
-//	                          sales are paused.
+//	Redis has other data      Each partition has a word that names its format and its owner (scripts/format.lua). If
+//	                          the word is another version's or another installation's, the partition is left alone,
+//	                          and its sales are paused.
 //	Redis lost its tail       That is, its latest writes. seckill.lua answers LostTail to a caller that knows a higher
 //	                          mark, and stops the sale; apply.lua answers that operations are missing. After a restart
 //	                          or a failover, seckill.lua and views.lua do the same with sales that were opened in an
