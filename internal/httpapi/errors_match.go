@@ -53,8 +53,8 @@ func newErrorTable(all []httpkit.Rule) (*errorTable, error) {
 }
 
 // find returns the row that answers the caller of r for err. A read that timed out means that a store is away. A write
-// that timed out may have taken effect, so it is internal unless a rule matches it. If the caller has hung up, the row
-// is cancelledFailure, so that the error does not count as a failure of the service.
+// that timed out may have taken effect, so it is internal unless a rule matches it. If the caller has hung up, such an
+// error becomes cancelledFailure, so that it does not count as a failure of the service.
 func (t *errorTable) find(r *http.Request, err error) *errorRow {
 	row := t.match(err)
 	if row.code == httpkit.CodeUnknown && errors.Is(r.Context().Err(), context.Canceled) {
