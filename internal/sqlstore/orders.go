@@ -119,9 +119,9 @@ func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit i
 	return orders, nil
 }
 
-// byVoucher has a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
-// up the voucher there and pass over all orders before the page, which makes the pages of a sale quadratic; SQLite does
-// not.
+// byVoucher makes a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
+// up the voucher there and skip all orders before the page, so that paging through a sale takes quadratic time. SQLite
+// does not.
 func (s *Store) byVoucher(query *gorm.DB) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query

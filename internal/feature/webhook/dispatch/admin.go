@@ -26,28 +26,29 @@ const (
 type Endpoints interface {
 	// CreateEndpoint returns ErrEndpoints when there are too many.
 	CreateEndpoint(ctx context.Context, t Terms, secret Secret, by voucher.Author) (Endpoint, error)
-	// Endpoints returns all, oldest first.
+	// Endpoints returns all endpoints, oldest first.
 	Endpoints(ctx context.Context) ([]Endpoint, error)
-	// Endpoint returns one. Error: ErrNoEndpoint.
+	// Endpoint returns one endpoint. Error: ErrNoEndpoint.
 	Endpoint(ctx context.Context, id int64) (Endpoint, error)
-	// ChangeEndpoint changes one as change does, unless that fails; now is the ledger's time. Error: ErrNoEndpoint.
+	// ChangeEndpoint lets change edit an endpoint, and stores it unless change fails; now is the ledger's time. Error:
+	// ErrNoEndpoint.
 	ChangeEndpoint(ctx context.Context, id int64, a voucher.Action, by voucher.Author,
 		change func(e *Endpoint, now time.Time) error) (Endpoint, error)
-	// DeleteEndpoint deletes one, with all that waits for it. Error: ErrNoEndpoint.
+	// DeleteEndpoint deletes an endpoint, with its retries and dead letters. Error: ErrNoEndpoint.
 	DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error
 }
 
-// Log is what was sent and what is still to be sent: the ledger. Every method may return ErrNoEndpoint and
+// Log has the events that were sent and those still to be sent: the ledger. Every method may return ErrNoEndpoint and
 // order.ErrUnavailable.
 type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
 	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
-	// ReplayEvent has an event sent again, and those of its subject after it. Error: ErrNoEvent.
+	// ReplayEvent makes an event and all later ones of its subject be sent again. Error: ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
-	// ReplayTime has all events from one time to another (exclusive) sent again, and returns how many event numbers
-	// that covers; for an endpoint of one shop, how many events of the shop. Error: ErrNoEvent.
+	// ReplayTime makes all events from one time to another (exclusive) be sent again, and returns how many event
+	// numbers that covers; for an endpoint of one shop, how many events of the shop. Error: ErrNoEvent.
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
@@ -250,7 +251,7 @@ func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Dea
 	return a.log.WebhookDeadLetters(ctx, id, before, n)
 }
 
-// ReplayEvent has one event sent again, and those of the same subject after it, so that the endpoint ends with the
+// ReplayEvent makes one event and all later ones of its subject be sent again, so that the endpoint ends with the
 // subject's last state. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
 	event, err := ParseEventID(eventID)
@@ -260,8 +261,8 @@ func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by vo
 	return a.log.ReplayEvent(ctx, id, event, by)
 }
 
-// ReplayTime has all events of a time sent again, beside new ones; a zero to is now. It returns how many numbers that
-// are. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayTime makes all events of a period be sent again, beside new ones. If to is zero, the period ends now. It
+// returns how many numbers it covers. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error) {
 	if to.IsZero() {
 		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything
