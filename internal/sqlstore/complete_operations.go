@@ -35,8 +35,9 @@ func (s *Store) CompleteOperations(ctx context.Context, id int64, results []orde
 	return nil
 }
 
-// complete completes those of the operations that are still pending. What gives back has changed the sale before and is
-// only marked: the hot row is left alone. conflict is what Redis gave and the ledger does not have.
+// complete completes the operations that are still pending. An operation that gives units back changed the sale when it
+// was written, so it is only marked, and the hot row is left alone. conflict is set when Redis gave a unit that the
+// ledger does not have.
 func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult) (conflict, err error) {
 	ops, err := pendingAmong(tx, id, results)
 	if err != nil {
@@ -104,7 +105,7 @@ func revived(ops []operationRow) []int64 {
 	return ids
 }
 
-// markOperations gives pending operations their final state, and notes which admissions they were.
+// markOperations gives pending operations their final state, and stores the mark of each that was an admission.
 func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationState, now time.Time) error {
 	for part := range sqlkit.Chunks(ops) {
 		numbers := sqlkit.Distinct(part, func(op operationRow) int64 { return op.Number })
@@ -123,7 +124,7 @@ func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationSt
 	return nil
 }
 
-// valueOf is a SQL expression for what each operation's row gets, by its number.
+// valueOf returns an SQL expression that is, for each operation's row, the value of that operation.
 func valueOf(ops []operationRow, value func(operationRow) int64) any {
 	text := strings.Repeat(" WHEN ? THEN ?", len(ops))
 	args := make([]any, 0, 2*len(ops))
@@ -133,8 +134,8 @@ func valueOf(ops []operationRow, value func(operationRow) int64) any {
 	return gorm.Expr("CASE number"+text+" END", args...)
 }
 
-// completion completes operations of one sale of which some take units. The orders that they revive are locked, and
-// then the sale.
+// completion completes operations of one sale, some of which take units. The caller has locked the orders that they
+// revive, and then the sale.
 type completion struct {
 	store  *Store
 	tx     *gorm.DB
@@ -148,8 +149,8 @@ type completion struct {
 	conflict         error
 }
 
-// complete decides what becomes of one operation. What Redis gave and the ledger does not have is refused, with a
-// conflict.
+// complete decides what becomes of one operation. If Redis gave a unit that the ledger does not have, it refuses the
+// operation with a conflict.
 func (c *completion) complete(op operationRow, taken bool) error {
 	var lacking error
 	var err error

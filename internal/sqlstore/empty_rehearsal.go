@@ -23,7 +23,7 @@ func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) 
 	return ids, nil
 }
 
-// errNoRehearsal: the voucher is no rehearsal, or its sale is not retired. Nothing of it was touched.
+// errNoRehearsal: the voucher is not a rehearsal, or its sale is not retired. Nothing was removed.
 var errNoRehearsal = errors.New("not a rehearsal that is over")
 
 // EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
@@ -33,7 +33,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		done = false
 		sale, err := lockSale(tx, voucherID)
-		if errors.Is(err, voucher.ErrNotFound) { // a try whose answer was lost
+		if errors.Is(err, voucher.ErrNotFound) { // an earlier try removed it, but its reply was lost
 			done = true
 			return nil
 		}

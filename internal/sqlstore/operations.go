@@ -11,14 +11,14 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// operationState is where a row of tb_voucher_operation is. Its numbers are the ones stored.
+// operationState is the state of a row of tb_voucher_operation. Its numbers are the ones stored.
 type operationState int8
 
 // The states of an operation.
 const (
 	operationPending operationState = sqlkit.OperationPending // committed here, not yet known to Redis
 	operationApplied operationState = 2                       // Redis contains it, and so does the ledger
-	// A rebuild has built the sale from a stock that contains it, or the sale has left Redis.
+	// A rebuild has built the sale from a stock that includes it, or the sale has left Redis.
 	operationAbsorbed operationState = 3
 	operationRefused  operationState = 4 // it wanted to take units and there were none
 	operationVoid     operationState = 5 // it wanted to take units and a rebuild came between: nothing was changed
@@ -61,7 +61,7 @@ func (r operationRow) operation() order.Operation {
 // takes reports whether the operation takes units.
 func (r operationRow) takes() bool { return r.operation().Takes() }
 
-// changesIssued reports whether the operation changes how many units the sale has issued, and not only where they are.
+// changesIssued reports whether the operation changes how many units the sale has issued, rather than moving some.
 func (r operationRow) changesIssued() bool { return r.Kind == order.Restock }
 
 // orderOperation is an operation that concerns an order.
@@ -69,9 +69,9 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
 }
 
-// appendOperations writes operations after the last one of a sale whose row this transaction has locked, numbers
-// them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be
-// applied to Redis.
+// appendOperations writes operations after the last one of a sale whose row this transaction has locked, and numbers
+// them. It adds the units that they give back to the sale's stock, or keeps them for the waiting list. Operations of a
+// retired sale need not be applied to Redis.
 func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
 	s.keep(tx, sale, ops, now)
 	last, given, issued, kept := sale.LastOperation, int64(0), int64(0), int64(0)
@@ -102,8 +102,8 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 	return nil
 }
 
-// Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the
-// operations are chosen before they are joined, as a backlog is long and only its beginning is read.
+// Pending implements outbox.OperationLedger. It is one statement, so that ops and last are from the same moment. The
+// operations are chosen before they are joined, as a backlog may be long and only its beginning is read.
 func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
 	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)

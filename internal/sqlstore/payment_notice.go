@@ -12,7 +12,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// of returns order.ErrNoPayment for a notice of another provider than the payment's.
+// of returns order.ErrNoPayment if the notice is from a provider other than the payment's.
 func (r *paymentRow) of(n order.Notice) error {
 	if r.Provider != "" && r.Provider != n.Provider {
 		return fmt.Errorf("%w with %q: it is with %q", order.ErrNoPayment, n.Provider, r.Provider)
@@ -56,8 +56,8 @@ func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, 
 }
 
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.
-// A payment whose money has all gone back is refunding, and so is its order, if it can be: the job that confirms
-// refunds finds that there is nothing left to send.
+// If all of the money has gone back, it sets the payment and, if possible, its order to refunding: the job that
+// confirms refunds finds that there is nothing left to send.
 func (s *Store) tookNotice(tx *gorm.DB, p *paymentRow, rows []orderRow, n order.Notice, now time.Time) error {
 	as := p.payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}

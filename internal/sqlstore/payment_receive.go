@@ -36,10 +36,10 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 			return err
 		}
 		r.payment.ReceiveTime = &r.now
-		if r.payment.ReturnTime != nil { // told before it: it comes in and goes back now
+		if r.payment.ReturnTime != nil { // its return was notified first: the money comes in and goes back now
 			r.payment.ReturnTime, r.payment.GoneBefore = &r.now, 0
 		}
-		if n.Reference != "" { // the money is where the notice says, also when the buyer began twice
+		if n.Reference != "" { // the notice names the attempt that was paid, even if the buyer began twice
 			r.payment.Reference = n.Reference
 		}
 		return r.use()
@@ -61,7 +61,7 @@ type receipt struct {
 
 // use decides what the money is for.
 func (r *receipt) use() error {
-	if p := r.payment.payment(); p.AllGone() { // the notices have come in another order
+	if p := r.payment.payment(); p.AllGone() { // the notice that it went back came first
 		return r.refuse(order.ByProvider, order.MoneyReturned)
 	}
 	if r.order.Status == order.Unpaid {
@@ -82,8 +82,8 @@ func (r *receipt) use() error {
 	return r.refuse(order.ByProvider, order.PaidTwice)
 }
 
-// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first,
-// for an order of a sale.
+// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again; for a seckill order,
+// Redis is asked first.
 func (r *receipt) late() error {
 	if r.order.Kind != liveKind {
 		if err := r.noteLate(); err != nil {
@@ -128,8 +128,8 @@ func (r *receipt) reviveDirect() error {
 	return r.payment.accept(r.tx, r.now)
 }
 
-// revive has Redis asked for a unit, or sends the money back when the locked sale was called off, or has left Redis
-// for good.
+// revive writes an operation that asks Redis for a unit. If the locked sale was called off or has left Redis for good,
+// it sends the money back instead.
 func (r *receipt) revive(sale *saleRow) error {
 	switch {
 	case sale.CalledOff != nil:

@@ -62,8 +62,8 @@ type cause struct {
 	why order.Why
 }
 
-// advance takes locked orders one step, for which they are in the right state: the rows, a line of history for each,
-// what features write about it, and, when their units go back on sale, the sales with an operation for each unit.
+// advance takes an action on locked orders, which are in the right state for it. It writes the rows, a line of history
+// for each, what features write and, when units go back on sale, the sales with an operation for each order.
 func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 	return nil
 }
 
-// move writes the state of locked orders, for which they are in the right state, as the action leaves it.
+// move writes the new state of locked orders, which are in the right state for the action.
 func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) error {
 	for i := range rows {
 		rows[i] = rows[i].after(action, now)
@@ -147,7 +147,7 @@ func (r orderRow) changed(action order.Action) map[string]any {
 	return columns
 }
 
-// giveBackUnits gives the units of those of the orders that came from a sale back to it.
+// giveBackUnits gives the units of seckill orders back to their sales.
 func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	ops := make(map[int64][]operationRow)
 	for i := range rows {
@@ -253,7 +253,7 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 	return expired, nil
 }
 
-// lockUnpaid locks and returns those of the unpaid orders that no other transaction has locked.
+// lockUnpaid locks and returns the unpaid orders that no other transaction has locked.
 func lockUnpaid(query *gorm.DB) ([]orderRow, error) {
 	var rows []orderRow
 	locking := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}

@@ -23,7 +23,7 @@ func (e *BoundError) Error() string {
 
 // Shops counts what shops have: the ledger.
 type Shops interface {
-	// OpenSales returns how many sales of a shop have not ended. order.ErrUnavailable.
+	// OpenSales returns how many sales of a shop have not ended. Error: order.ErrUnavailable.
 	OpenSales(ctx context.Context, shopID int64) (int64, error)
 }
 

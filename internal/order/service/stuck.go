@@ -7,7 +7,7 @@ import (
 	"seckill/internal/order"
 )
 
-// getsStuck notes a provider's final no. If the ledger cannot be told, the provider is asked again.
+// getsStuck writes a provider's final no into the ledger. If that fails, the provider is asked again later.
 func (p *Payments) getsStuck(ctx context.Context, payment order.Payment, no *order.RefusedError) error {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
@@ -22,9 +22,9 @@ func (p *Payments) getsStuck(ctx context.Context, payment order.Payment, no *ord
 	return nil
 }
 
-// RetryRefund has the provider asked once more to send a stuck payment's money back, and returns the payment, which is
-// refunding. It returns ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed, and
-// ErrUnavailable; for the author's key, *idempotency.RepeatedError and idempotency.ErrReused.
+// RetryRefund lets Run ask the provider once more to send a stuck payment's money back, and returns the payment, which
+// is refunding. It may return ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed,
+// and ErrUnavailable; for the author's key, *idempotency.RepeatedError and idempotency.ErrReused.
 func (p *Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
 	payment, _, err := p.ledger.RetryRefund(ctx, act)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // KeptUnits are the units of sales that are kept for those who wait, to the feature that has the list of these.
 type KeptUnits interface {
-	// Lock locks a sale's row until the transaction ends. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	// Lock locks a sale's row until the transaction ends. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Lock(tx *gorm.DB, voucherID int64) (KeptSale, error)
 }
 
@@ -25,7 +25,7 @@ type KeptSale interface {
 	// operations, in the order given. An acceptance whose operation a rebuild voided is asked about again with the same
 	// order id; it is counted among the undecided ones still.
 	Ask(acceptances []Acceptance, at time.Time) ([]int64, error)
-	// Outcomes returns what became of the operations of acceptances, by number.
+	// Outcomes returns the outcomes of the operations of acceptances, by number.
 	Outcomes(numbers []int64) (map[int64]Outcome, error)
 	// Release puts kept units on sale.
 	Release(units int64, at time.Time) error
@@ -42,7 +42,7 @@ type Acceptance struct {
 // OperationPending is tb_voucher_operation.state of an operation that Redis has not decided.
 const OperationPending = 1
 
-// Outcome is what became of the operation that asks about an acceptance.
+// Outcome is the outcome of the operation that asks Redis about an acceptance.
 type Outcome int8
 
 // The outcomes of an acceptance's operation.
