@@ -7,7 +7,7 @@ import "embed"
 
 // Format names what this program stores, in the ledger and in Redis; the first statements of the schema write it. It
 // stays what 1.0 wrote, because stores of another format are refused.
-const Format = "0.9"
+const Format = "1"
 
 // FS holds the folders mysql and sqlite.
 //

@@ -31,7 +31,7 @@ INSERT INTO tb_fence (name, token) VALUES
 ('lapser', 1795866582575759);
 DELETE FROM tb_format;
 INSERT INTO tb_format (id, format, ledger) VALUES
-(1, '0.9', '6c46324a712c0344');
+(1, '1', '6c46324a712c0344');
 DELETE FROM tb_issuer;
 DELETE FROM tb_limited_buyer;
 INSERT INTO tb_limited_buyer (voucher_id, user_id, writes) VALUES

@@ -28,7 +28,7 @@ INSERT INTO tb_fence (name, token) VALUES
 ('lapser', 1795866583224166);
 DELETE FROM tb_format;
 INSERT INTO tb_format (id, format, ledger) VALUES
-(1, '0.9', '7d4defc8ee539ed8');
+(1, '1', '7d4defc8ee539ed8');
 DELETE FROM tb_issuer;
 DELETE FROM tb_limited_buyer;
 INSERT INTO tb_limited_buyer (voucher_id, user_id, writes) VALUES
