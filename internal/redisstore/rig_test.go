@@ -241,6 +241,13 @@ func (r *rig) holders() map[int64]int64 {
 
 func (r *rig) ctx() context.Context { return context.Background() }
 
+// patient returns the context of a caller who waits longer than sendTimeout.
+func (r *rig) patient() context.Context {
+	ctx, cancel := context.WithTimeout(r.ctx(), time.Minute)
+	r.t.Cleanup(cancel)
+	return ctx
+}
+
 func (r *rig) must(err error) {
 	r.t.Helper()
 	if err != nil {

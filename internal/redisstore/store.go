@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -43,10 +44,9 @@ type Store struct {
 	place    string // where Redis is, for people; "": at its nodes' addresses
 	keys     keys
 	scripts  scriptSet
-	// admissions calls scripts.seckill.
-	admissions *admissionCalls
-	options    Options
-	formats    *formats
+	calls    sync.Map // partition → *sharedCalls
+	options  Options
+	formats  *formats
 	// returnDelay is order.ReturnDelay, and not a setting: if an instance held units back for less time than others
 	// cache "sold out", their answers would be wrong (rule 11). It is a minute at most: the scripts take a longer delay
 	// for a clock that was set back.
@@ -60,7 +60,6 @@ func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error)
 	if err := rediskit.CheckPrefix(o.Prefix); err != nil {
 		return nil, err
 	}
-	k := keys{prefix: o.Prefix}
 	if o.Word == "" {
 		return nil, errors.New("redis: the ledger has no word")
 	}
@@ -70,14 +69,10 @@ func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error)
 	if o.OrphanAfter <= 0 {
 		o.OrphanAfter = defaultOrphanAfter
 	}
-	set := newScriptSet()
 	return &Store{
-		commands: clients.Commands, blocking: clients.Blocking, place: clients.Place, keys: k, scripts: set,
-		admissions: &admissionCalls{
-			open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) },
-		},
-		options: o, formats: new(formats),
-		returnDelay: order.ReturnDelay, log: log,
+		commands: clients.Commands, blocking: clients.Blocking, place: clients.Place,
+		keys: keys{prefix: o.Prefix}, scripts: newScriptSet(),
+		options: o, formats: new(formats), returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }
 
