@@ -115,7 +115,9 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(
-			recorder.Stores{Queue: q, Membership: q, Ledger: p.ledger, Holders: redis, Outbox: p.outbox},
+			recorder.Stores{
+				Queue: q, Membership: q, Ledger: p.ledger, Correct: redis.Correct, Flush: p.outbox.Flush,
+			},
 			recorder.Options{Batch: 3}, p.repairs, notifier, metrics, s.log)
 	}
 	return p

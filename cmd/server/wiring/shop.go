@@ -121,7 +121,7 @@ func OpenShop(
 		Auditor:       auditor,
 		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
-			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
+			on := recorder.Stores{Ledger: ledger, Correct: redis.Correct, Flush: outbox.Flush}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
 		},
 	}
@@ -155,7 +155,8 @@ func openDeadLetters(
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.DeadLetters {
 	return recorder.NewDeadLetters(recorder.DeadLetterStores{
-		DeadLetters: s.Redis, Holders: s.Redis, Rows: s.Ledger, Ledger: s.Ledger, Corrections: s.Redis, Outbox: outbox,
+		DeadLetters: s.Redis, Holders: s.Redis, Rows: s.Ledger, Ledger: s.Ledger,
+		Correct: s.Redis.Correct, Flush: outbox.Flush,
 	}, s.partitions, repairs, notifier, metrics, log)
 }
 

@@ -16,7 +16,6 @@ import (
 // committer is the Recorder's stage that writes batches into the ledger, one after the other.
 type committer struct {
 	ledger   Ledger
-	resolver conflictResolver
 	retrier  retrier
 	repairs  order.RepairRequester
 	notifier order.StatusNotifier
@@ -104,7 +103,7 @@ func (c *committer) commit(ctx context.Context, claims []order.Claim, rejected e
 			return nil, err
 		}
 	}
-	decisions, sales, err := c.resolver.settle(ctx, claims, rejected)
+	decisions, sales, err := settle(ctx, c.ledger, claims, rejected)
 	for id, sale := range sales {
 		c.epochs[id] = sale.Epoch
 	}
