@@ -220,7 +220,7 @@ func (r *rig) stream() []order.Claim {
 	r.must(err)
 	var claims []order.Claim
 	for _, m := range messages {
-		for _, entry := range readEntry(0, m) {
+		for _, entry := range appendEntry(nil, 0, m) {
 			r.must(entry.Malformed)
 			claims = append(claims, entry.Claim)
 		}
