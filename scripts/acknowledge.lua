@@ -18,7 +18,6 @@
 -- The exception is a consumer that somebody removed by hand together with its pending entries. Such entries at the
 -- beginning of the stream remain until take_over.lua takes them over. Such entries further back may be trimmed; the
 -- hash of buyers still has their orders, and a rebuild queues them again.
--- other and are acknowledged together, the hash of buyers still knows, and a rebuild queues them again.)
 
 local MAX_ENTRIES = 1000
 

@@ -24,17 +24,8 @@ func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, e
 	if err == nil && ans.Write != nil {
 		return result{status: ans.Write(c)}
 	}
-	if err == nil && ans.Speak != nil {
-		ans.Envelope.Data = ans.Speak(a.speak(c))
-	}
-	if err == nil && len(ans.Envelope.Warnings) > 0 {
-		l := a.speak(c)
-		for i, w := range ans.Envelope.Warnings {
-			ans.Envelope.Warnings[i].Message = w.Text[l]
-		}
-	}
 	if err == nil && ans.Body == nil {
-		ans.Body, err = ans.Envelope.Render()
+		ans.Body, err = a.render(c, ans)
 	}
 	if err != nil {
 		return a.writeError(c, format, err)
@@ -49,6 +40,20 @@ func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, e
 	}
 	send(c, ans.Status, ans.Body)
 	return result{status: ans.Status}
+}
+
+// render renders an answer without a body in the caller's language.
+func (a *API) render(c *gin.Context, ans httpkit.Answer) ([]byte, error) {
+	if ans.Speak != nil {
+		ans.Envelope.Data = ans.Speak(a.speak(c))
+	}
+	if len(ans.Envelope.Warnings) > 0 {
+		l := a.speak(c)
+		for i, w := range ans.Envelope.Warnings {
+			ans.Envelope.Warnings[i].Message = w.Text[l]
+		}
+	}
+	return ans.Envelope.Render()
 }
 
 // streamed returns the result of a stream that ended, with err if it broke off.

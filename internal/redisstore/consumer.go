@@ -37,7 +37,7 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	if after == "" {
 		after = "0"
 	}
-	entries, err := c.read(ctx, c.store.in(c.partition), after, n, -1)
+	entries, err := c.read(ctx, c.store.in(c.partition), after, n, 0)
 	if isNoGroup(err) {
 		return nil, c.store.Take(ctx, c.partition) // nothing can be pending in a new group
 	}
@@ -48,32 +48,28 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 // returns no orders and no error if none comes. If the group does not exist, it creates the group at the stream's
 // beginning: acknowledged entries are deleted, so the others are not recorded yet, or the recorder finds that they are.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
-	block := min(wait, rediskit.MaxBlock)
-	if block < time.Millisecond {
-		block = -1 // 0 would wait forever
+	client := c.store.unlessOther(c.partition, c.store.blocking)
+	entries, err := c.read(ctx, client, ">", n, wait)
+	if isNoGroup(err) {
+		if err := c.store.Take(ctx, c.partition); err != nil {
+			return nil, err
+		}
+		entries, err = c.read(ctx, client, ">", n, 0)
 	}
-	entries, err := c.read(ctx, c.blocking(), ">", n, block)
-	if !isNoGroup(err) {
-		return entries, translateRead(err)
-	}
-	if err := c.store.Take(ctx, c.partition); err != nil {
-		return nil, err
-	}
-	entries, err = c.read(ctx, c.blocking(), ">", n, -1)
 	return entries, translateRead(err)
 }
 
-// read runs XREADGROUP once; a negative block does not wait. It returns the client's error untranslated. The
-// connection's read timeout must be longer than block.
+// read runs XREADGROUP once, waiting at most wait. It returns the client's error untranslated. The connection's read
+// timeout must be longer than that.
 func (c *Consumer) read(
-	ctx context.Context, client redis.UniversalClient, from string, n int, block time.Duration,
+	ctx context.Context, client redis.UniversalClient, from string, n int, wait time.Duration,
 ) ([]order.Entry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	args := []any{"xreadgroup", "group", group, c.name, "count", n}
-	if block >= 0 {
-		args = append(args, "block", block.Milliseconds())
+	if wait >= time.Millisecond { // 0 would wait forever
+		args = append(args, "block", min(wait, rediskit.MaxBlock).Milliseconds())
 	}
 	args = append(args, "streams", c.store.keys.orders(c.partition), from)
 	cmd := redis.NewXStreamSliceCmd(ctx, args...)
@@ -94,9 +90,9 @@ func (c *Consumer) read(
 	return entries, nil
 }
 
-// blocking returns the client for reads that wait.
-func (c *Consumer) blocking() redis.UniversalClient {
-	return c.store.unlessOther(c.partition, c.store.blocking)
+// isNoGroup reports whether err says that the stream or its group does not exist (any more).
+func isNoGroup(err error) bool {
+	return redis.HasErrorPrefix(err, "NOGROUP") || redis.HasErrorPrefix(err, "UNBLOCKED")
 }
 
 // translateRead is translate for a read, for which redis.Nil means that there is nothing to read.

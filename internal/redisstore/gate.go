@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
@@ -23,21 +24,23 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 	if s.formats.in(b.Sale.Partition) != nil {
 		return pausedResult(b), nil
 	}
-	raw, doubt := s.admissions.in(b.Sale.Partition).run(ctx, b)
-	if doubt != nil && !errors.Is(doubt, errUnconfirmed) {
-		return order.BatchResult{}, doubt
+	answer, err := s.callsIn(b.Sale.Partition).sends.Do(ctx, b)
+	switch {
+	case errors.Is(err, batch.ErrNotSent):
+		return order.BatchResult{}, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
+	case err != nil:
+		return order.BatchResult{}, fmt.Errorf("redis: %w", err)
+	case answer.err != nil:
+		return order.BatchResult{}, answer.err
 	}
-	result, err := readResult(raw, b)
-	if err == nil && doubt != nil && slices.ContainsFunc(result.Results, namesOrder) {
-		return order.BatchResult{}, doubt
-	}
+	result := answer.result
 	for i, r := range result.Results {
 		if r.Outcome == order.Unreadable {
 			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID,
 				"user", b.Requests[i].UserID)
 		}
 	}
-	return result, err
+	return result, nil
 }
 
 // namesOrder reports whether the result names an order of the user.
@@ -77,15 +80,23 @@ func quantitiesOf(requests []order.Request) string {
 	return string(text)
 }
 
-func readResult(raw any, b order.Batch) (order.BatchResult, error) {
+// readResult reads the script's answer about a batch: an array, or the text of an error. doubt, unless it is nil, wraps
+// errUnconfirmed; it takes the place of an answer that names an order.
+func readResult(raw any, b order.Batch, doubt error) (order.BatchResult, error) {
+	if refusal, is := raw.(string); is {
+		return order.BatchResult{}, rediskit.Translate(refusedWriteError(refusal))
+	}
 	r := rediskit.NewReply(raw)
 	result := order.BatchResult{View: viewOf(r), Results: make([]order.Result, len(b.Requests))}
 	result.View.Now = r.Time()
 	for i := range result.Results {
 		result.Results[i] = resultOf(r)
 	}
-	if r.Err != nil {
+	switch {
+	case r.Err != nil:
 		return order.BatchResult{}, r.Err
+	case doubt != nil && slices.ContainsFunc(result.Results, namesOrder):
+		return order.BatchResult{}, doubt
 	}
 	return result, nil
 }

@@ -172,13 +172,12 @@ func TestModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := open(t)
+			r.log = slog.New(slog.DiscardHandler)
 			var partition atomic.Int64
 			rapid.Check(t, func(rt *rapid.T) {
 				n := partition.Add(1) // each history has its own stream
-				store := *r.Store
-				store.log = slog.New(slog.DiscardHandler)
-				newHistory(rt,
-					&rig{Store: &store, t: t, mini: r.mini, sale: order.SaleRef{VoucherID: n, Partition: int(n)}}).run()
+				sale := order.SaleRef{VoucherID: n, Partition: int(n)}
+				newHistory(rt, &rig{Store: r.Store, t: t, mini: r.mini, sale: sale}).run()
 			})
 		})
 	}

@@ -18,11 +18,8 @@ const (
 	maxPacked = 16
 )
 
-// readEntry reads an entry of the stream: one order.Entry for each of its orders, all with its key. If anything in the
-// entry cannot be read, it returns one Malformed order.Entry with all fields.
-func readEntry(partition int, m redis.XMessage) []order.Entry { return appendEntry(nil, partition, m) }
-
-// appendEntry appends the result of readEntry.
+// appendEntry reads an entry of the stream, and appends one order.Entry for each of its orders, all with its key. If
+// anything in the entry cannot be read, it appends one Malformed order.Entry with all fields.
 func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order.Entry {
 	if _, packed := m.Values[entryPacked]; !packed {
 		return append(entries, decode(partition, m))

@@ -26,9 +26,10 @@ func TestReadPackedEntries(t *testing.T) {
 		}
 		return redis.XMessage{ID: "5-1", Values: values}
 	}
-	equal(t, []order.Entry{claim(1, 11, 41, 1), claim(2, 12, 42, 3)}, readEntry(2, fields()))
-	equal(t, []order.Entry{claim(1, 11, 0, 1), claim(2, 12, 0, 1)}, readEntry(2, fields("s", "0", "p", "1 11 2 12")))
-	equal(t, maxPacked, len(readEntry(2, fields("p", strings.Repeat("1 11 ", maxPacked)))))
+	equal(t, []order.Entry{claim(1, 11, 41, 1), claim(2, 12, 42, 3)}, appendEntry(nil, 2, fields()))
+	equal(t, []order.Entry{claim(1, 11, 0, 1), claim(2, 12, 0, 1)},
+		appendEntry(nil, 2, fields("s", "0", "p", "1 11 2 12")))
+	equal(t, maxPacked, len(appendEntry(nil, 2, fields("p", strings.Repeat("1 11 ", maxPacked)))))
 	for name, m := range map[string]redis.XMessage{
 		"no orders":           fields("p", ""),
 		"half an order":       fields("p", "1 11 2"),
@@ -41,7 +42,7 @@ func TestReadPackedEntries(t *testing.T) {
 		"an epoch below zero": fields("e", "-1"),
 		"no sequence":         fields("s", "a"),
 	} {
-		got := readEntry(2, m)
+		got := appendEntry(nil, 2, m)
 		if len(got) != 1 || got[0].Malformed == nil || got[0].Key != "5-1" || got[0].Raw["p"] != m.Values["p"] ||
 			got[0].Claim != (order.Claim{}) {
 			t.Errorf("%s is read as %+v, want one malformed entry with all fields", name, got)

@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"seckill/internal/order"
@@ -9,6 +10,9 @@ import (
 
 // maxHolders is how many holders or orders one step of a rebuild takes.
 const maxHolders = 1000
+
+// errRebuildLost: Redis no longer knows the rebuild of a step; it was emptied or lost its tail.
+var errRebuildLost = errors.New("redis no longer knows of this rebuild")
 
 // The answers of the scripts of a rebuild.
 const (

@@ -43,11 +43,7 @@ func newFlock(t *testing.T, timeout time.Duration) *flock {
 	return f
 }
 
-func (f *flock) guard(r Replicas) {
-	f.admissions = &admissionCalls{
-		open: func() *sharedCalls { return newSharedCalls(f.commands, f.scripts.seckill, f.keys, r) },
-	}
-}
+func (f *flock) guard(r Replicas) { f.options.Replicas = r }
 
 // ask sends one request.
 func (f *flock) ask(user int64) ([]string, error) {
@@ -142,14 +138,14 @@ func TestReplicasConfirmASend(t *testing.T) {
 	batches := make([]*pendingBatch, 3)
 	for i := range batches {
 		batches[i] = &pendingBatch{
-			batch: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
+			Request: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
 		}
 	}
 	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that the script is called, and the replicas asked, twice
-	f.admissions.in(0).send(f.ctx(), batches)
+	f.must(f.callsIn(0).send(f.patient(), batches))
 	for i, p := range batches {
-		if p.err != nil || !errors.Is(p.doubt, errUnconfirmed) {
-			t.Errorf("batch %d: %v, %v, want errUnconfirmed", i, p.err, p.doubt)
+		if !errors.Is(p.Answer.err, errUnconfirmed) {
+			t.Errorf("batch %d: %v, want errUnconfirmed", i, p.Answer.err)
 		}
 	}
 	asked, err := f.commands.Get(f.ctx(), f.keys.confirmed()).Int()

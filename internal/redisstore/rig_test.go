@@ -220,7 +220,7 @@ func (r *rig) stream() []order.Claim {
 	r.must(err)
 	var claims []order.Claim
 	for _, m := range messages {
-		for _, entry := range readEntry(0, m) {
+		for _, entry := range appendEntry(nil, 0, m) {
 			r.must(entry.Malformed)
 			claims = append(claims, entry.Claim)
 		}
@@ -240,6 +240,13 @@ func (r *rig) holders() map[int64]int64 {
 }
 
 func (r *rig) ctx() context.Context { return context.Background() }
+
+// patient returns the context of a caller who waits longer than sendTimeout.
+func (r *rig) patient() context.Context {
+	ctx, cancel := context.WithTimeout(r.ctx(), time.Minute)
+	r.t.Cleanup(cancel)
+	return ctx
+}
 
 func (r *rig) must(err error) {
 	r.t.Helper()

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,6 +24,7 @@ const (
 	liveWait = time.Second
 	// longestScan is how many entries of a stream Inventory and Drop search at most.
 	longestScan = 1000
+	scannedKeys = 1000 // keys that one SCAN looks at
 )
 
 // Views returns the state of each sale, in the given order. Sales of one partition are read in one round trip (250 at a
@@ -210,7 +213,7 @@ func (s *Store) Waiting(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 				return
 			}
 			for _, message := range page {
-				for _, entry := range readEntry(sale.Partition, message) {
+				for _, entry := range appendEntry(nil, sale.Partition, message) {
 					if entry.Malformed == nil && entry.Claim.VoucherID == sale.VoucherID && !yield(entry.Claim, nil) {
 						return
 					}
@@ -248,4 +251,35 @@ func (s *Store) Drop(ctx context.Context, sale order.SaleRef, view order.SaleVie
 	gone, err := s.scripts.drop.RunInt(ctx, s.in(sale.Partition), keys,
 		&sale.VoucherID, view.Mark.Epoch, view.Mark.Sequence, view.Applied, longestScan)
 	return gone == 1, err
+}
+
+// SaleKeys returns the keys of a sale and of its holders, to show to people.
+func (s *Store) SaleKeys(sale order.SaleRef) []string {
+	return []string{s.keys.sale(sale), s.keys.buyers(sale)}
+}
+
+// SalesIn returns the ids of the vouchers that have a sale or holders in a partition, ascending. It scans all keys of
+// the partition's server, a page at a time, so it is for operators.
+func (s *Store) SalesIn(ctx context.Context, partition int) ([]int64, error) {
+	if err := s.OtherData(partition); err != nil {
+		return nil, err
+	}
+	node, err := s.nodeOf(ctx, partition)
+	if err != nil {
+		return nil, err
+	}
+	found := map[int64]bool{}
+	for _, kind := range []string{":sale:", ":buyers:"} {
+		tag := keys{}.partition(partition) + kind // without the prefix, which may have characters that match others
+		all := node.Scan(ctx, 0, "*"+tag+"*", scannedKeys).Iterator()
+		for all.Next(ctx) {
+			if rest, ours := strings.CutPrefix(all.Val(), s.keys.prefix+tag); ours && identifier(rest) != 0 {
+				found[identifier(rest)] = true
+			}
+		}
+		if err := all.Err(); err != nil {
+			return nil, fmt.Errorf("looking for the sales of partition %d: %w", partition, rediskit.Translate(err))
+		}
+	}
+	return slices.Sorted(maps.Keys(found)), nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/errgroup"
@@ -78,7 +79,7 @@ func newBusyRig(t *testing.T, clients *rediskit.Clients, sales int64) *busyRig {
 	}
 	clients.Commands.AddHook(j.block)
 	for range maxSends {
-		j.first.Go(func() error { return second(j.admitTo(j.ctx(), 1, 200)) })
+		j.first.Go(func() error { return second(j.admitTo(j.patient(), 1, 200)) })
 	}
 	for range maxSends {
 		<-j.stopped
@@ -95,7 +96,7 @@ func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchRes
 // awaitWaiting returns once n batches wait for the next send.
 func (j *busyRig) awaitWaiting(n int) {
 	j.t.Helper()
-	testkit.Eventually(j.t, func() bool { return j.admissions.in(0).sends.Waiting() == n })
+	testkit.Eventually(j.t, func() bool { return j.callsIn(0).sends.Waiting() == n })
 }
 
 // lift lets the first sends through.
@@ -149,7 +150,7 @@ func TestSalesShareCalls(t *testing.T) {
 			t.Errorf("sale %d: the buyer has no order", id)
 		}
 	}
-	equal(t, 0, j.admissions.in(0).sends.Waiting())
+	equal(t, 0, j.callsIn(0).sends.Waiting())
 }
 
 // The call of a caller who gives up before is not sent, and the error says so.
@@ -204,6 +205,24 @@ func TestSharedCallAnswerLost(t *testing.T) {
 	}
 }
 
+// A send that several callers share ends soon although Redis is silent and the client itself would wait for a minute.
+func TestSharedCallSilentRedis(t *testing.T) {
+	t.Parallel()
+	proxy := testkit.NewProxy(t, testkit.StartRedis(t).Addr)
+	r := rigOn(t, newClients(t,
+		rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}, Timeout: time.Minute}), "")
+	r.open(1, r.hour(5))
+	r.admit(requests(1, 1)...) // so that there is a connection
+	proxy.Blackhole()
+	defer proxy.Heal()
+	p := &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(2, 1)}}
+	start := time.Now()
+	r.must(r.callsIn(0).send(r.ctx(), []*pendingBatch{p}))
+	if took := time.Since(start); p.Answer.err == nil || took > 30*time.Second {
+		t.Errorf("%v after %v", p.Answer.err, took)
+	}
+}
+
 // Whatever is wrong with one sale of a call affects no other. A sale that occurs twice in a call is decided in order.
 func TestSalesOfACallAreApart(t *testing.T) {
 	t.Parallel()
@@ -216,28 +235,25 @@ func TestSalesOfACallAreApart(t *testing.T) {
 	r.must(r.commands.Set(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 3}), "not a hash", 0).Err())
 	batch := func(id int64, requests ...order.Request) *pendingBatch {
 		return &pendingBatch{
-			batch: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests},
+			Request: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests},
 		}
 	}
 	ahead := batch(4, requests(1, 1)...)
-	ahead.batch.Known = order.Mark{Epoch: 1, Sequence: 5}
+	ahead.Request.Known = order.Mark{Epoch: 1, Sequence: 5}
 	stale := batch(5, requests(1, 1)...)
 	r.must(r.commands.HSet(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 5}), "server", "another").Err())
 	two := order.QuantityOf(2)
 	several := batch(6, order.Request{UserID: 1, OrderID: 1001, Quantity: two},
 		order.Request{UserID: 2, OrderID: 1002, Quantity: two})
-	several.quantities = quantitiesOf(several.batch.Requests)
 	sent := []*pendingBatch{
 		batch(1, requests(1, 2)...), batch(2, requests(1, 1)...), batch(3, requests(1, 1)...), ahead, stale, several,
 		batch(99, requests(1, 1)...), batch(1, requests(3, 2)...),
 	}
-	r.admissions.in(0).send(r.ctx(), sent)
+	r.must(r.callsIn(0).send(r.patient(), sent))
 	want := [][]string{{"0", "0"}, {"2"}, {"2"}, {"3"}, {"3"}, {"0", "11"}, {"2"}, {"0", "9"}}
 	for i, p := range sent {
-		r.must(p.err)
-		result, err := readResult(p.answer, p.batch)
-		r.must(err)
-		equal(t, want[i], codes(result.Results))
+		r.must(p.Answer.err)
+		equal(t, want[i], codes(p.Answer.result.Results))
 	}
 	var entries []string
 	for _, c := range r.stream() {
@@ -267,26 +283,26 @@ func TestSharedCallRefused(t *testing.T) {
 			for i := range sent {
 				r.sale.VoucherID = int64(i + 1)
 				r.open(1, r.hour(3))
-				sent[i] = &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
+				sent[i] = &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
 			}
-			r.sale = sent[0].batch.Sale
+			r.sale = sent[0].Request.Sale
 			r.admit(requests(9, 1)...) // user 9 has bought there before
-			winner := &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(9, 1)}}
+			winner := &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(9, 1)}}
 			r.must(tc.breaks(r))
-			r.admissions.in(0).send(r.ctx(), append([]*pendingBatch{winner}, sent[1:]...))
-			if winner.err != nil {
-				t.Errorf("a holder is not told of their order because other sales are refused: %v", winner.err)
+			r.must(r.callsIn(0).send(r.patient(), append([]*pendingBatch{winner}, sent[1:]...)))
+			if winner.Answer.err != nil {
+				t.Errorf("a holder is not told of their order because other sales are refused: %v", winner.Answer.err)
 			}
-			r.admissions.in(0).send(r.ctx(), append(sent[1:], winner))
-			if winner.err != nil {
-				t.Errorf("behind them: %v", winner.err)
+			r.must(r.callsIn(0).send(r.patient(), append(sent[1:], winner)))
+			if winner.Answer.err != nil {
+				t.Errorf("behind them: %v", winner.Answer.err)
 			}
 			sent = sent[1:]
 			for i, p := range sent {
-				if p.err == nil || errors.Is(p.err, order.ErrUnavailable) == tc.available {
-					t.Errorf("sale %d: %v", i+1, p.err)
+				if err := p.Answer.err; err == nil || errors.Is(err, order.ErrUnavailable) == tc.available {
+					t.Errorf("sale %d: %v", i+1, err)
 				}
-				r.sale = p.batch.Sale
+				r.sale = p.Request.Sale
 				equal(t, 0, len(r.holders()))
 				equal(t, int64(3), r.view().Stock)
 			}
@@ -349,15 +365,13 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	for i := range sent {
 		r.sale.VoucherID = int64(i + 1)
 		r.open(1, r.hour(3))
-		sent[i] = &pendingBatch{batch: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
+		sent[i] = &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
 	}
 	r.commands.AddHook(moving{&block{}})
-	r.admissions.in(0).send(r.ctx(), sent)
+	r.must(r.callsIn(0).send(r.patient(), sent))
 	for _, p := range sent {
-		r.must(p.err)
-		result, err := readResult(p.answer, p.batch)
-		r.must(err)
-		equal(t, []string{"0"}, codes(result.Results))
+		r.must(p.Answer.err)
+		equal(t, []string{"0"}, codes(p.Answer.result.Results))
 	}
 }
 
@@ -365,7 +379,7 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	of := func(n int) *pendingBatch {
-		return &pendingBatch{batch: order.Batch{Requests: make([]order.Request, n)}}
+		return &pendingBatch{Request: order.Batch{Requests: make([]order.Request, n)}}
 	}
 	for name, tc := range map[string]struct {
 		batches []*pendingBatch

@@ -20,7 +20,7 @@ import (
 // countsKept is how long the counts of a sale are kept after the last addition.
 const countsKept = 24 * time.Hour
 
-// Add implements admission.StatsStore.
+// Add is an admission.StatsStore.
 func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error {
 	args := make([]any, 1, 1+2*(len(since)+len(took)))
 	args[0] = countsKept.Milliseconds()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -44,15 +45,42 @@ type Store struct {
 	place    string // where Redis is, to show to people; "": the address of the partition's node
 	keys     keys
 	scripts  scriptSet
-	// admissions calls scripts.seckill.
-	admissions *admissionCalls
-	options    Options
-	formats    *formats
+	calls    sync.Map // partition → *sharedCalls
+	options  Options
+	formats  *formats
 	// returnDelay is order.ReturnDelay, and not a setting: if an instance held units back for less time than others
 	// cache "sold out", their answers would be wrong (rule 11). It is a minute at most: the scripts take a longer delay
 	// for a clock that was set back.
 	returnDelay time.Duration
 	log         *slog.Logger
+}
+
+// scriptSet is the scripts of this package.
+type scriptSet struct {
+	seckill, correct, apply, views, holdings            rediskit.Script
+	begin, setHolders, requeue, publish, drop           rediskit.Script
+	reportHeartbeat, report, roundProgress              rediskit.Script
+	acknowledge, deadLetter, heartbeat, takeOver, leave rediskit.Script
+	replay, addCounts, inventory, unpackLetter          rediskit.Script
+	checkFormat, createGroup                            rediskit.Script
+}
+
+func newScriptSet() scriptSet {
+	return scriptSet{
+		seckill: rediskit.NewScript("seckill"), correct: rediskit.NewScript("correct"),
+		apply: rediskit.NewScript("apply"),
+		views: rediskit.NewScript("views"), holdings: rediskit.NewScript("holdings"),
+		begin: rediskit.NewScript("begin_rebuild"), setHolders: rediskit.NewScript("set_holders"),
+		requeue: rediskit.NewScript("requeue"),
+		publish: rediskit.NewScript("publish"), drop: rediskit.NewScript("drop"),
+		reportHeartbeat: rediskit.NewScript("report_heartbeat"), report: rediskit.NewScript("report"),
+		roundProgress: rediskit.NewScript("round_progress"), acknowledge: rediskit.NewScript("acknowledge"),
+		deadLetter: rediskit.NewScript("dead_letter"), heartbeat: rediskit.NewScript("heartbeat"),
+		takeOver: rediskit.NewScript("take_over"), leave: rediskit.NewScript("leave"),
+		replay: rediskit.NewScript("replay"), addCounts: rediskit.NewScript("add_counts"),
+		inventory: rediskit.NewScript("inventory"), unpackLetter: rediskit.NewScript("unpack_letter"),
+		checkFormat: rediskit.NewScript("check_format"), createGroup: rediskit.NewScript("create_group"),
+	}
 }
 
 // New returns a store on the clients; the caller still has to close them. It fails if Options.Word is empty, if the
@@ -61,7 +89,6 @@ func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error)
 	if err := rediskit.CheckPrefix(o.Prefix); err != nil {
 		return nil, err
 	}
-	k := keys{prefix: o.Prefix}
 	if o.Word == "" {
 		return nil, errors.New("redis: the ledger has no word")
 	}
@@ -71,14 +98,10 @@ func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error)
 	if o.OrphanAfter <= 0 {
 		o.OrphanAfter = defaultOrphanAfter
 	}
-	set := newScriptSet()
 	return &Store{
-		commands: clients.Commands, blocking: clients.Blocking, place: clients.Place, keys: k, scripts: set,
-		admissions: &admissionCalls{
-			open: func() *sharedCalls { return newSharedCalls(clients.Commands, set.seckill, k, o.Replicas) },
-		},
-		options: o, formats: new(formats),
-		returnDelay: order.ReturnDelay, log: log,
+		commands: clients.Commands, blocking: clients.Blocking, place: clients.Place,
+		keys: keys{prefix: o.Prefix}, scripts: newScriptSet(),
+		options: o, formats: new(formats), returnDelay: order.ReturnDelay, log: log,
 	}, nil
 }
 

@@ -94,22 +94,22 @@ func wantsChange(h sqlkit.Hook, t order.Terms, to order.Status) bool {
 	return h.Changed != nil && (h.Wants == nil || h.Wants(t, to))
 }
 
-// recorded is changed for claims that a batch has just inserted. It reads the new rows back, because the database set
-// their times, but only for vouchers whose changes a hook wants. Hooks see free orders later, once they are paid.
+// recorded runs the hooks for claims that a batch has just inserted, and marks free orders as paid. It reads the new
+// rows back, because the database set their times, but only those of vouchers that a hook wants or that are free.
 func (s *Store) recorded(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
-	wanted := make(map[int64]bool)
+	concerned := make(map[int64]bool) // vouchers
 	for id, t := range terms {
-		if t.Cents > 0 &&
+		if t.Cents == 0 ||
 			slices.ContainsFunc(s.hooks, func(h sqlkit.Hook) bool { return wantsChange(h, t, order.Unpaid) }) {
-			wanted[id] = true
+			concerned[id] = true
 		}
 	}
-	if len(wanted) == 0 {
+	if len(concerned) == 0 {
 		return nil
 	}
 	var ids []int64
 	for _, c := range claims {
-		if wanted[c.VoucherID] {
+		if concerned[c.VoucherID] {
 			ids = append(ids, c.OrderID)
 		}
 	}
@@ -118,8 +118,11 @@ func (s *Store) recorded(tx *gorm.DB, claims []order.Claim, terms map[int64]orde
 		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
 			return fmt.Errorf("reading %d recorded orders: %w", len(part), err)
 		}
-		as := order.Change{Recorded: true, By: order.ByRecorder, At: rows[0].CreateTime}
-		if err := s.changed(tx, rows, as); err != nil {
+		at := rows[0].CreateTime
+		if err := s.changed(tx, rows, order.Change{Recorded: true, By: order.ByRecorder, At: at}); err != nil {
+			return err
+		}
+		if err := s.payForNothing(tx, rows, at); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -26,7 +27,7 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	// Before the transaction begins: the sooner it ends, the shorter others wait for it.
-	terms, err := s.terms.of(s.db.Read(ctx), vouchersOf(takes))
+	terms, err := s.terms.of(s.db.Read(ctx), sqlkit.Distinct(takes, func(t *take) int64 { return t.sale }))
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
@@ -47,27 +48,19 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 		if err := s.recorded(tx, sorted, terms); err != nil {
 			return err
 		}
-		if err := s.payRecorded(tx, sorted, terms); err != nil {
-			return err
-		}
 		// The hot rows last: they are locked from here to the commit only.
 		return s.takeAll(tx, takes)
 	}))
 }
 
 // insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed depends on
-// it: it sends six or seven values per order, where a GORM model would send sixteen. The values are numbers, so they
+// it: it sends seven values per order, where a GORM model would send sixteen. The values are numbers, so they
 // are written into the text itself; as arguments, each would be boxed, copied and searched for.
 func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
-	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, " +
-		"create_time, pay_deadline"
+	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, quantity, amount, kind, status, " +
+		"create_time, pay_deadline) VALUES "
 	const longest = 128 // bytes of a row, about
-	several := slices.ContainsFunc(claims, func(c order.Claim) bool { return c.Quantity.Extra() > 0 })
-	statement := append(make([]byte, 0, len(head)+longest*(len(claims)+1)), head...)
-	if several {
-		statement = append(statement, ", quantity"...)
-	}
-	statement = append(statement, ") VALUES "...)
+	statement := append(make([]byte, 0, len(head)+longest*len(claims)), head...)
 	var args []any
 	now := s.db.Clock()
 	for i, c := range claims {
@@ -82,18 +75,15 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		statement = strconv.AppendInt(append(statement, '('), c.OrderID, 10)
 		statement = strconv.AppendInt(append(statement, ','), c.UserID, 10)
 		statement = strconv.AppendInt(append(statement, ','), c.VoucherID, 10)
-		statement = strconv.AppendInt(append(statement, ",1,"...), amount, 10)
+		statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)
+		statement = strconv.AppendInt(append(statement, ','), amount, 10)
 		if s.db.Dialect() == sqlkit.SQLite {
-			statement = append(statement, ",1,?,?"...)
+			statement = append(statement, ",1,1,?,?)"...)
 			args = append(args, now, t.Deadline(now))
 		} else {
-			statement = append(statement, ",1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)+INTERVAL "...)
-			statement = append(strconv.AppendInt(statement, int64(t.PayWithin/time.Second), 10), " SECOND"...)
+			statement = append(statement, ",1,1,UTC_TIMESTAMP(3),UTC_TIMESTAMP(3)+INTERVAL "...)
+			statement = append(strconv.AppendInt(statement, int64(t.PayWithin/time.Second), 10), " SECOND)"...)
 		}
-		if several {
-			statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)
-		}
-		statement = append(statement, ')')
 	}
 	// This bypasses GORM, which would search every character of the text for named parameters.
 	if _, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, string(statement), args...); err != nil {
@@ -112,7 +102,7 @@ type take struct {
 
 // takesOf adds up the claims of each sale, sorted by sale. It returns an error for claims of one sale with different
 // epochs, as at most one of the epochs is the sale's.
-func takesOf(claims []order.Claim) ([]take, error) {
+func takesOf(claims []order.Claim) ([]*take, error) {
 	bySale := make(map[int64]*take)
 	for _, c := range claims {
 		t, ok := bySale[c.VoucherID]
@@ -127,28 +117,14 @@ func takesOf(claims []order.Claim) ([]take, error) {
 		t.units += c.Quantity.Units()
 		t.sequence = max(t.sequence, c.Sequence)
 	}
-	takes := make([]take, 0, len(bySale))
-	for _, t := range bySale {
-		takes = append(takes, *t)
-	}
-	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
-	return takes, nil
-}
-
-// vouchersOf returns the vouchers of takes.
-func vouchersOf(takes []take) []int64 {
-	ids := make([]int64, len(takes))
-	for i, t := range takes {
-		ids[i] = t.sale
-	}
-	return ids
+	return slices.SortedFunc(maps.Values(bySale), func(a, b *take) int { return cmp.Compare(a.sale, b.sale) }), nil
 }
 
 // takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. In a rush on many sales at
 // once, a batch has few orders of each, and one statement per sale would cost more than all orders. So MySQL gets one
 // statement for all. STRAIGHT_JOIN makes it go through the takes in their order, so that concurrent batches lock rows
 // in the same order.
-func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
+func (s *Store) takeAll(tx *gorm.DB, takes []*take) error {
 	if s.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
 		for _, t := range takes {
 			if err := t.fromEpoch(tx); err != nil {
@@ -158,25 +134,20 @@ func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 		return nil
 	}
 	for part := range sqlkit.Chunks(takes) {
-		// Numbers are in the text itself, as in insertUnpaid.
-		result, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, takeStatement(part))
-		if err != nil {
-			return fmt.Errorf("taking units of %d vouchers: %w", len(part), err)
+		result := tx.Exec(takeStatement(part))
+		if result.Error != nil {
+			return fmt.Errorf("taking units of %d vouchers: %w", len(part), result.Error)
 		}
-		changed, err := result.RowsAffected()
-		if err != nil {
-			return fmt.Errorf("taking units of %d vouchers: %w", len(part), err)
-		}
-		if changed != int64(len(part)) {
+		if missing := int64(len(part)) - result.RowsAffected; missing != 0 {
 			return fmt.Errorf("%w: %d of %d vouchers have no sale with as many units at that epoch",
-				order.ErrConflict, int64(len(part))-changed, len(part))
+				order.ErrConflict, missing, len(part))
 		}
 	}
 	return nil
 }
 
-// takeStatement lowers the stocks of several sales, for MySQL.
-func takeStatement(takes []take) string {
+// takeStatement lowers the stocks of several sales, for MySQL. Numbers are in the text itself, as in insertUnpaid.
+func takeStatement(takes []*take) string {
 	const head, longest = 512, 90 // bytes, about
 	text := append(make([]byte, 0, head+longest*len(takes)), "UPDATE ("...)
 	for i, t := range takes {
@@ -236,27 +207,6 @@ func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 		rows[at[i]] = free[i]
 	}
 	return err
-}
-
-// payRecorded is payForNothing for claims that a batch has inserted. A batch without free orders costs one map lookup
-// for each order.
-func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
-	var ids []int64
-	for _, c := range claims {
-		if terms[c.VoucherID].Cents == 0 {
-			ids = append(ids, c.OrderID)
-		}
-	}
-	for part := range sqlkit.Chunks(ids) {
-		var rows []orderRow // their times are the database's
-		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
-			return fmt.Errorf("reading %d free orders: %w", len(part), err)
-		}
-		if err := s.payForNothing(tx, rows, rows[0].CreateTime); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money

@@ -37,7 +37,18 @@ func newTermsCache(now func() time.Time, currency string) *termsCache {
 
 // of returns the terms of the vouchers that exist. It reads those that are not cached from db.
 func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms, error) {
-	terms, missing := c.known(voucherIDs)
+	terms := make(map[int64]order.Terms, len(voucherIDs))
+	var missing []int64
+	now := c.now()
+	c.mu.Lock()
+	for _, id := range voucherIDs {
+		if e, ok := c.entries[id]; ok && now.Before(e.until) {
+			terms[id] = e.Terms
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	c.mu.Unlock()
 	for part := range sqlkit.Chunks(missing) {
 		var rows []voucherRow
 		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until",
@@ -50,21 +61,6 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms,
 		c.learn(rows)
 	}
 	return terms, nil
-}
-
-func (c *termsCache) known(voucherIDs []int64) (terms map[int64]order.Terms, missing []int64) {
-	terms = make(map[int64]order.Terms, len(voucherIDs))
-	now := c.now()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, id := range voucherIDs {
-		if e, ok := c.entries[id]; ok && now.Before(e.until) {
-			terms[id] = e.Terms
-		} else {
-			missing = append(missing, id)
-		}
-	}
-	return terms, missing
 }
 
 func (c *termsCache) learn(rows []voucherRow) {

@@ -94,7 +94,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)},
 		Outbox: p.outbox, Suspects: audit.NewSuspects(),
 	}, p.catalog, p.repairs, metrics, s.log)
-	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger},
+	p.admission = admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: p.ledger},
 		p.catalog, p.repairs, metrics, 1000, s.log)
 	lookup := service.NewLookup(service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger}, p.catalog)
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
@@ -115,7 +115,9 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(
-			recorder.Stores{Queue: q, Membership: q, Ledger: p.ledger, Holders: redis, Outbox: p.outbox},
+			recorder.Stores{
+				Queue: q, Membership: q, Ledger: p.ledger, Correct: redis.Correct, Flush: p.outbox.Flush,
+			},
 			recorder.Options{Batch: 3}, p.repairs, notifier, metrics, s.log)
 	}
 	return p

@@ -19,8 +19,10 @@ func inAdmission() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("stock lowered in another call", "F01", "I3 accepted means settled",
 			mutant.Change{File: script, From: `'stock', whole(stock), 'seq'`, To: `'seq'`},
-			mutant.Change{File: gate, From: `	return result, err
-}`, To: `	admitted := 0
+			mutant.Change{File: gate, From: `	return result, nil
+}
+
+// namesOrder`, To: `	admitted := 0
 	for _, outcome := range result.Results {
 		if outcome.Outcome == order.Accepted {
 			admitted++
@@ -30,7 +32,9 @@ func inAdmission() []mutant.Mutant {
 		err = s.commands.HSet(ctx, s.keys.sale(b.Sale), "stock", result.View.Stock).Err()
 	}
 	return result, err
-}`},
+}
+
+// namesOrder`},
 		),
 		serverMutant("MAXLEN in admission", "F13", "it was rebuilt, and Redis had lost nothing",
 			mutant.Change{

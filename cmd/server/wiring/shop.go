@@ -79,8 +79,8 @@ func OpenShop(
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog,
 		repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
-	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger}, catalog, repairs, metrics,
-		cfg.Orders.MaxBacklog, log)
+	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger}, catalog,
+		repairs, metrics, cfg.Orders.MaxBacklog, log)
 	reconciler, reporterOf := openRecovery(cfg, s, recovery.Stores{
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox, Suspects: suspects,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
@@ -109,7 +109,7 @@ func OpenShop(
 		DeadLetters:   openDeadLetters(s, outbox, repairs, notifier, metrics, log),
 		Monitor:       audit.NewMonitor(ledger, catalog, redis, auditor),
 		Notifier:      notifier,
-		statsFlusher:  admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
+		statsFlusher:  admission.NewStatsFlusher(admissions, redis.Add, answers.Add, metrics, log),
 		timeline:      answers,
 		locks:         locks,
 		Reconciler:    reconciler,
@@ -121,7 +121,7 @@ func OpenShop(
 		Auditor:       auditor,
 		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
-			on := recorder.Stores{Ledger: ledger, Holders: redis, Outbox: outbox}
+			on := recorder.Stores{Ledger: ledger, Correct: redis.Correct, Flush: outbox.Flush}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
 		},
 	}
@@ -155,7 +155,8 @@ func openDeadLetters(
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.DeadLetters {
 	return recorder.NewDeadLetters(recorder.DeadLetterStores{
-		DeadLetters: s.Redis, Holders: s.Redis, Rows: s.Ledger, Ledger: s.Ledger, Corrections: s.Redis, Outbox: outbox,
+		DeadLetters: s.Redis, Holders: s.Redis, Rows: s.Ledger, Ledger: s.Ledger,
+		Correct: s.Redis.Correct, Flush: outbox.Flush,
 	}, s.partitions, repairs, notifier, metrics, log)
 }
 

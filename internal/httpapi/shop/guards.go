@@ -13,23 +13,18 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// enter returns nil if the guards of a voucher's sale let the caller in. A sale without guards costs a comparison,
-// because the settings come with the voucher. Guards also apply to a hidden sale, which may be visible by Redis's clock
-// already.
-func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
-	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Gatekeeper == nil {
-		return nil
-	}
-	return a.cfg.Gatekeeper.Enter(c, who, v)
-}
-
-// reserve reserves units for a caller who may enter a voucher's sale, if a guard limits how many units one address may
-// get. Call finish with the purchase's error. A sale without guards costs a comparison.
-func (a *API) reserve(
+// enter returns nil if the guards of a voucher's sale let the caller in, and keeps units for them, if the guards bound
+// how many go to one address. Call finish with the purchase's error. A sale without guards costs a comparison, because
+// the settings come with the voucher. Guards also apply to a hidden sale, which may already be visible by Redis's
+// clock.
+func (a *API) enter(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
 ) (finish func(error), err error) {
 	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Gatekeeper == nil {
 		return func(error) {}, nil
+	}
+	if err := a.cfg.Gatekeeper.Enter(c, who, v); err != nil {
+		return nil, err
 	}
 	told, err := a.cfg.Gatekeeper.Reserve(c, who, v, units)
 	return func(err error) { told(outcomeOf(err)) }, err

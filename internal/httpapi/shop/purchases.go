@@ -61,13 +61,10 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 		return order.Order{}, err
 	}
 	v, err := a.cfg.FindVoucher(c.Request.Context(), id)
-	if err == nil {
-		err = a.enter(c, who, v)
-	}
 	if err != nil {
 		return order.Order{}, err
 	}
-	finish, err := a.reserve(c, who, v, units)
+	finish, err := a.enter(c, who, v, units)
 	if err != nil {
 		return order.Order{}, err
 	}

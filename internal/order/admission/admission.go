@@ -15,21 +15,16 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Gate decides requests for a sale's units: scripts/seckill.lua in Redis.
-type Gate interface {
-	// Admit runs the admission script once, without a retry of its own. Repeating the identical batch is safe: it
-	// accepts nobody twice, and returns accepted requests as accepted again. An error that wraps ErrUnavailable says
-	// that the batch certainly had no effect; after any other error it may have had one.
-	Admit(ctx context.Context, b order.Batch) (order.BatchResult, error)
-}
+// Gate decides requests for a sale's units: it runs scripts/seckill.lua in Redis once, without a retry of its own.
+// Repeating the identical batch is safe: it accepts nobody twice, and returns accepted requests as accepted again. An
+// error that wraps ErrUnavailable says that the batch certainly had no effect; after any other error it may have had
+// one.
+type Gate func(ctx context.Context, b order.Batch) (order.BatchResult, error)
 
-// HolderLister reads the holders of a sale: redisstore.Store.
-type HolderLister interface {
-	// Holders yields the holders: at least every user who is a holder from the beginning of the call to its end, some
-	// of them twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any other
-	// error is the last thing it yields.
-	Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
-}
+// HolderLister yields the holders of a sale: at least every user who is a holder from the beginning of the call to its
+// end, some of them twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any
+// other error is the last thing it yields.
+type HolderLister func(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 
 // Observer counts how requests are answered, for metrics. Its methods must not block.
 type Observer interface {
@@ -88,20 +83,19 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	if v.Sale == nil {
 		return unlessHidden(v, voucher.ErrNotSeckill, time.Now())
 	}
-	if err := checkQuantity(v, request.Quantity); err != nil {
-		return err
+	if n := request.Quantity.Units(); n > v.MaxQuantity() {
+		return unlessHidden(v, invalid.Join(invalid.Outside("quantity", n, 1, v.MaxQuantity())), time.Now())
 	}
 	if v.Sale.Retired {
 		a.batchers.Delete(v.ID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID}, v.Sale)
 	}
 	b, began := a.batcher(order.SaleOf(v)), time.Now()
-	if tooEarly(b.latest.Load(), began) {
-		b.counts.notStartedFromCache.Add(1)
-		return unlessHidden(v, order.ErrNotStarted, began)
-	}
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
 	switch b.lookup(request.UserID, recorded, began) {
+	case answerNotStarted:
+		b.counts.notStartedFromCache.Add(1)
+		return unlessHidden(v, order.ErrNotStarted, began)
 	case answerSoldOut:
 		b.counts.soldOutFromCache.Add(1)
 		return order.ErrSoldOut
@@ -118,32 +112,20 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	return unlessHidden(v, err, began.Add(took))
 }
 
-// checkQuantity returns *invalid.Error for more units than the sale allows, except for a sale that the public cannot
-// see: the error would give it away.
-func checkQuantity(v voucher.Voucher, q order.Quantity) error {
-	switch {
-	case q.Units() <= v.MaxQuantity():
-		return nil
-	case v.Hidden(time.Now()):
-		return voucher.ErrNotFound
-	}
-	return invalid.Join(invalid.Outside("quantity", q.Units(), 1, v.MaxQuantity()))
-}
-
 // wrongClock is how far this instance's clock may lag behind Redis's. A sale that is still hidden here may then be
 // selling, so ErrUnknownOutcome, which may stand for an order, is passed on from that long before visibleFrom.
 const wrongClock = time.Hour
 
 // unlessHidden turns refusals that would give away a hidden sale into voucher.ErrNotFound: a request for an unknown id
-// never learns that a sale has not begun, or that nothing was bought because Redis is away. A sale becomes visible
-// before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+// never learns that a sale has not begun or how many units it allows, or that nothing was bought because Redis is away.
+// A sale becomes visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 	if errors.Is(err, order.ErrUnknownOutcome) {
 		now = now.Add(wrongClock)
 	}
 	if v.Hidden(now) && (errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) ||
 		errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
-		errors.Is(err, voucher.ErrNotSeckill)) {
+		errors.Is(err, voucher.ErrNotSeckill) || errors.As(err, new(*invalid.Error))) {
 		return voucher.ErrNotFound
 	}
 	return err
@@ -172,12 +154,8 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	}
 	b := a.batcher(order.SaleOf(v))
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
-	began := time.Now()
-	if tooEarly(b.latest.Load(), began) {
-		return order.ErrBarred
-	}
-	switch b.lookup(userID, recorded, began) {
-	case answerSoldOut:
+	switch b.lookup(userID, recorded, time.Now()) {
+	case answerNotStarted, answerSoldOut:
 		return order.ErrBarred
 	case renewCache:
 		defer b.cache.renewing.Store(false)
@@ -240,28 +218,8 @@ func (a *Admission) batcher(sale order.SaleRef) *batcher {
 	if found, ok := a.batchers.Load(sale.VoucherID); ok {
 		return found.(*batcher)
 	}
-	b := newBatcher(sale, a.limit, a.recent, &a.running, a.admit)
-	b.cache = soldOutCache{
-		source: a.stores.Holders, sale: b.sale, log: a.log, running: &a.running, closing: a.closing,
-		backOff: order.NewBackOff(),
-	}
-	found, _ := a.batchers.LoadOrStore(sale.VoucherID, b)
+	found, _ := a.batchers.LoadOrStore(sale.VoucherID, newBatcher(a, sale))
 	return found.(*batcher)
-}
-
-func (a *Admission) admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
-	start := time.Now()
-	decided, err := a.stores.Gate.Admit(ctx, b)
-	a.observer.Admitted(decided.Results, time.Since(start), err)
-	return decided, err
-}
-
-// tooEarly reports whether an observation proves that the sale has not begun at the time now, by this machine's clock,
-// and has no holder. Redis then need not be asked (rules 2 and 12).
-func tooEarly(o *observation, now time.Time) bool {
-	return o != nil && now.Sub(o.receivedAt) < observationTTL &&
-		o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&
-		o.at(now).Before(o.view.Begin.Add(-clockMargin))
 }
 
 // result returns a request's result as the caller's error, and requests a repair of the sale if the outcome asks for

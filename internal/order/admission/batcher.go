@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,12 +22,12 @@ const maxWait = 5 * time.Second
 // the batcher refuses at once any request that would wait for longer than maxWait. When a call fails, it refuses all
 // waiting requests: each batch of them would otherwise wait for its own timeout on a Redis that does not answer.
 type batcher struct {
-	admit      func(ctx context.Context, b order.Batch) (order.BatchResult, error) // one call of the script
-	sale       order.SaleRef
-	limit      int64
-	tryTimeout time.Duration // how long each try may take
-	requests   *batch.Batcher[pendingRequest, order.Result]
-	known      order.Mark // the highest mark in Redis or the ledger; used by the call under way alone
+	gate     Gate
+	observer Observer
+	sale     order.SaleRef
+	limit    int64
+	requests *batch.Batcher[pendingRequest, order.Result]
+	known    order.Mark // the highest mark in Redis or the ledger; used by the call under way alone
 
 	seen   atomic.Pointer[order.Mark] // the highest mark that Redis has answered with
 	latest atomic.Pointer[observation]
@@ -44,15 +43,18 @@ type pendingRequest struct {
 	recorded order.Mark
 }
 
-// newBatcher returns the batcher of one sale; admit calls the script once. running counts the batcher's goroutines, so
-// that a stop can wait for them.
-func newBatcher(
-	sale order.SaleRef, limit int64, recent *recentAccepts, running *sync.WaitGroup,
-	admit func(context.Context, order.Batch) (order.BatchResult, error),
-) *batcher {
-	b := &batcher{admit: admit, sale: sale, limit: limit, tryTimeout: tryTimeout, recent: recent}
+// newBatcher returns the batcher of one sale.
+func newBatcher(a *Admission, sale order.SaleRef) *batcher {
+	b := &batcher{
+		gate: a.stores.Gate, observer: a.observer, sale: sale, limit: a.limit, recent: a.recent,
+		cache: soldOutCache{
+			holders: a.stores.Holders, sale: sale, log: a.log, running: &a.running, closing: a.closing,
+			backOff: order.NewBackOff(),
+		},
+	}
 	b.requests = batch.New(
-		batch.Options{Size: order.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: running}, b.decide)
+		batch.Options{Size: order.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: &a.running},
+		b.decide)
 	return b
 }
 
@@ -67,6 +69,13 @@ type observation struct {
 // at estimates Redis's clock at the time now of this machine: its time in the answer plus the time that has passed here
 // since (rule 12).
 func (o *observation) at(now time.Time) time.Time { return o.view.Now.Add(now.Sub(o.receivedAt)) }
+
+// tooEarly reports whether the observation proves that the sale has not begun at the time now, by this machine's clock,
+// and has no holder. Redis then need not be asked (rules 2 and 12).
+func (o *observation) tooEarly(now time.Time) bool {
+	return now.Sub(o.receivedAt) < observationTTL && o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&
+		o.at(now).Before(o.view.Begin.Add(-clockMargin))
+}
 
 // join waits for the outcome of a request; recorded is the sale's mark in the ledger. It returns ErrUnavailable when
 // the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the call, so that it may have
@@ -143,9 +152,11 @@ func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResul
 
 // try calls the script once.
 func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.tryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
 	defer cancel()
-	decided, err := b.admit(ctx, asked)
+	start := time.Now()
+	decided, err := b.gate(ctx, asked)
+	b.observer.Admitted(decided.Results, time.Since(start), err)
 	if err == nil && len(decided.Results) != len(asked.Requests) {
 		err = fmt.Errorf("%d outcomes for %d requests", len(decided.Results), len(asked.Requests))
 	}

@@ -13,15 +13,12 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// newTestBatcher returns a batcher whose calls are answered by admit.
-func newTestBatcher(t testing.TB, admit func(context.Context, order.Batch) (order.BatchResult, error)) *batcher {
+// newTestBatcher returns a batcher whose calls are answered by the gate.
+func newTestBatcher(t testing.TB, gate Gate) *batcher {
 	t.Helper()
-	running := new(sync.WaitGroup)
-	t.Cleanup(running.Wait)
-	sale := order.SaleRef{VoucherID: ordertest.VoucherA}
-	b := newBatcher(sale, 10, newRecentAccepts(), running, admit)
-	b.cache = soldOutCache{sale: sale, log: ordertest.Quiet(), running: running, backOff: order.NewBackOff()}
-	return b
+	a := New(Stores{Gate: gate}, nil, nil, ordertest.NopObserver{}, 10, ordertest.Quiet())
+	t.Cleanup(a.Close)
+	return newBatcher(a, order.SaleRef{VoucherID: ordertest.VoucherA})
 }
 
 // acceptAll answers as the script does when it accepts every request.

@@ -29,7 +29,7 @@ const (
 // that mark. The observation expires after SoldOutTTL. An ordinary request renews it: once half of that time has
 // passed, one request at a time goes to Redis while all others are still answered from the cache.
 type soldOutCache struct {
-	source  HolderLister
+	holders HolderLister
 	sale    order.SaleRef
 	log     *slog.Logger
 	running *sync.WaitGroup // counts loading goroutines, for a clean stop
@@ -62,14 +62,20 @@ const (
 	askRedis lookupResult = iota
 	// renewCache: ask Redis, and set soldOutCache.renewing to false once it has answered.
 	renewCache
+	answerNotStarted
 	answerSoldOut
 )
 
-// lookup decides whether a user can be refused with ErrSoldOut from the cache. recorded is the sale's mark in the
-// ledger, now the time by this machine's clock. It takes no lock and allocates nothing.
+// lookup decides whether a user can be refused with ErrNotStarted or ErrSoldOut from memory. recorded is the sale's
+// mark in the ledger, now the time by this machine's clock. It takes no lock and allocates nothing.
 func (b *batcher) lookup(user int64, recorded order.Mark, now time.Time) lookupResult {
 	seen, winners := b.latest.Load(), b.cache.winners.Load()
-	if seen == nil || winners == nil {
+	switch {
+	case seen == nil:
+		return askRedis
+	case seen.tooEarly(now):
+		return answerNotStarted
+	case winners == nil:
 		return askRedis
 	}
 	age := now.Sub(seen.sentAt)
@@ -150,7 +156,7 @@ func (c *soldOutCache) read(ctx context.Context, about int64) ([]int64, error) {
 		}
 	})
 	users := make([]int64, 0, about)
-	for claim, err := range c.source.Holders(ctx, c.sale) {
+	for claim, err := range c.holders(ctx, c.sale) {
 		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
 			continue // lookup sees that one is missing
 		}

@@ -369,8 +369,9 @@ func open(stock int64, seed uint64) *cluster {
 	for range servers {
 		v := ordertest.VoucherAt(1, 0)
 		catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
-		c.admissions = append(c.admissions, New(Stores{Gate: c.sale, Holders: c.sale, Rows: &ordertest.FakeOrders{}},
-			catalog, noRepairs{}, ordertest.NopObserver{}, 100, ordertest.Quiet()))
+		stores := Stores{Gate: c.sale.Admit, Holders: c.sale.Holders, Rows: &ordertest.FakeOrders{}}
+		c.admissions = append(c.admissions,
+			New(stores, catalog, noRepairs{}, ordertest.NopObserver{}, 100, ordertest.Quiet()))
 	}
 	return c
 }

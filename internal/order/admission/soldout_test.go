@@ -160,7 +160,7 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	v.ID, v.PerUser = soldOutSale, 3
 	catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
 	t.Cleanup(catalog.Close)
-	a := New(Stores{Gate: gate, Holders: h, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{},
+	a := New(Stores{Gate: gate.Admit, Holders: h.Holders, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{},
 		ordertest.NopObserver{}, 100, ordertest.Quiet())
 	return a, gate
 }

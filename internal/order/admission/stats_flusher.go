@@ -17,18 +17,13 @@ const (
 	flushTimeout = time.Second // how long adding the counts of one sale may take
 )
 
-// StatsStore keeps the sum of all instances' counts: Redis.
-type StatsStore interface {
-	// Add adds to the sale's counts of answers, and to its counts of how long answers took. ErrUnavailable says that
-	// certainly nothing was added.
-	Add(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error
-}
+// StatsStore adds to the sum of all instances' counts of a sale in Redis: counts of answers, and of how long answers
+// took. ErrUnavailable says that certainly nothing was added.
+type StatsStore func(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error
 
-// Timeline stores how this process answers requests, second by second and for good: *timeline.Timeline.
-type Timeline interface {
-	// Add adds the answers given at about the time at, and how long they took. It does not wait for a store.
-	Add(voucherID int64, at time.Time, since order.Counts, took histogram.Counts)
-}
+// Timeline adds, for good, the answers that this process gave at about the time at, and how long they took. It does not
+// wait for a store.
+type Timeline func(voucherID int64, at time.Time, since order.Counts, took histogram.Counts)
 
 // timelineMargin is how long before and after a sale its timeline has one entry per second, as its report shows it.
 const timelineMargin = 5 * time.Minute
@@ -114,7 +109,7 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 	f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
 	flushed.soldOut, flushed.notStarted = soldOut, notStarted
 	if told := all.minus(flushed.timeline); !told.empty() {
-		f.timeline.Add(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told.counts, told.took)
+		f.timeline(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told.counts, told.took)
 		flushed.timeline = all
 	}
 	return newCounts{of: b, all: all, since: all.minus(flushed.all)}
@@ -125,7 +120,7 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 func (f *StatsFlusher) add(ctx context.Context, counts []newCounts) error {
 	for _, n := range counts {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := f.store.Add(adding, n.of.sale, n.since.counts, n.since.took)
+		err := f.store(adding, n.of.sale, n.since.counts, n.since.took)
 		cancel()
 		if !errors.Is(err, order.ErrUnavailable) {
 			n.of.counts.flushed.all = n.all

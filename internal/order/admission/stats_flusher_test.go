@@ -79,7 +79,7 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if err := NewStatsFlusher(a, b, line, e, ordertest.Quiet()).Run(ctx); err != nil {
+			if err := NewStatsFlusher(a, b.Add, line.Add, e, ordertest.Quiet()).Run(ctx); err != nil {
 				t.Error(err)
 			}
 		}()
@@ -140,7 +140,7 @@ func TestAnswersAreTimed(t *testing.T) {
 		refuse(t, a, 7) // from the cache
 		line := newFakeTimeline()
 		b := &fakeStats{counts: order.Counts{}}
-		NewStatsFlusher(a, b, line, &cacheObserver{}, ordertest.Quiet()).flush(t.Context())
+		NewStatsFlusher(a, b.Add, line.Add, &cacheObserver{}, ordertest.Quiet()).flush(t.Context())
 		got := []time.Duration{line.took.Quantile(0.25), line.took.Quantile(0.5), line.took.Quantile(0.99)}
 		want := []time.Duration{250 * time.Microsecond, 12 * time.Millisecond, 24 * time.Millisecond}
 		if !slices.Equal(got, want) || line.counts[order.SoldOut.Answer()] != 4 {
@@ -181,7 +181,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
 		b := &fakeStats{counts: order.Counts{}}
-		f := NewStatsFlusher(a, b, newFakeTimeline(), &cacheObserver{}, ordertest.Quiet())
+		f := NewStatsFlusher(a, b.Add, newFakeTimeline().Add, &cacheObserver{}, ordertest.Quiet())
 		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
 		flush := func(want bool) {
 			t.Helper()
@@ -249,7 +249,7 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 			a.batchers.Store(b.sale.VoucherID, b)
 		}
 		store := hangingStats{make(chan order.SaleRef, 100)}
-		f := NewStatsFlusher(a, store, newFakeTimeline(), &cacheObserver{}, ordertest.Quiet())
+		f := NewStatsFlusher(a, store.Add, newFakeTimeline().Add, &cacheObserver{}, ordertest.Quiet())
 		start := time.Now()
 		f.flush(t.Context())
 		if len(store.added) != 1 || <-store.added != found.(*batcher).sale || time.Since(start) > flushTimeout {

@@ -36,6 +36,7 @@ type Vouchers interface {
 type Catalog struct {
 	source Vouchers
 	cache  *otter.Cache[int64, entry]
+	loader otter.Loader[int64, entry] // load
 
 	guarded atomic.Pointer[map[int64]guarded] // the guards of cached vouchers; nil if none has any
 
@@ -65,7 +66,7 @@ type entry struct {
 
 // New returns an empty catalog. Its cache cleans up in a goroutine, which Close ends.
 func New(source Vouchers) *Catalog {
-	return &Catalog{
+	c := &Catalog{
 		source: source,
 		cache: otter.Must(&otter.Options[int64, entry]{
 			MaximumSize: size,
@@ -77,6 +78,8 @@ func New(source Vouchers) *Catalog {
 			}),
 		}),
 	}
+	c.loader = otter.LoaderFunc[int64, entry](c.load)
+	return c
 }
 
 // Close stops the cache's goroutine. Do not use the catalog afterwards.
@@ -85,12 +88,9 @@ func (c *Catalog) Close() { c.cache.StopAllGoroutines() }
 // Find returns a voucher, from the cache if it is there. It returns voucher.ErrNotFound, or ErrUnavailable when the
 // voucher is not cached and the ledger does not answer.
 func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
-	e, hit := c.cache.GetIfPresent(id)
-	if !hit {
-		var err error
-		if e, err = c.cache.Get(ctx, id, otter.LoaderFunc[int64, entry](c.load)); err != nil {
-			return voucher.Voucher{}, fmt.Errorf("%w: voucher %d: %w", order.ErrUnavailable, id, err)
-		}
+	e, err := c.cache.Get(ctx, id, c.loader)
+	if err != nil {
+		return voucher.Voucher{}, fmt.Errorf("%w: voucher %d: %w", order.ErrUnavailable, id, err)
 	}
 	return e.voucher, e.err
 }

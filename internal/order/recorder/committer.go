@@ -16,7 +16,6 @@ import (
 // committer is the Recorder's stage that writes batches into the ledger, one after the other.
 type committer struct {
 	ledger   Ledger
-	resolver conflictResolver
 	retrier  retrier
 	repairs  order.RepairRequester
 	notifier order.StatusNotifier
@@ -104,7 +103,7 @@ func (c *committer) commit(ctx context.Context, claims []order.Claim, rejected e
 			return nil, err
 		}
 	}
-	decisions, sales, err := c.resolver.settle(ctx, claims, rejected)
+	decisions, sales, err := settle(ctx, c.ledger, claims, rejected)
 	for id, sale := range sales {
 		c.epochs[id] = sale.Epoch
 	}
@@ -117,8 +116,8 @@ func (c *committer) outdated(claims []order.Claim) bool {
 	return slices.ContainsFunc(claims, func(claim order.Claim) bool { return claim.Epoch < c.epochs[claim.VoucherID] })
 }
 
-// report notifies callers of the entries' outcomes, and puts into the batch what the finisher must do about them. It
-// runs again when entries are delivered again.
+// report notifies callers of the entries' outcomes, and follows decisions up. It runs again when entries are delivered
+// again.
 func (c *committer) report(
 	ctx context.Context, b *batch, entries []order.Entry, decisions []order.Decision, took time.Duration,
 ) {
@@ -137,27 +136,35 @@ func (c *committer) report(
 			if d.RowID == d.Claim.OrderID {
 				outcomes[d.RowID] = order.Failed
 			}
-			c.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user",
-				d.Claim.UserID, "voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
 		}
-		if d.Freed() {
-			b.freed = append(b.freed, d.Claim)
-		} else if d.Correction != nil {
-			b.corrections = append(b.corrections, *d.Correction)
-		}
-		if d.Reason == order.NoStock || d.Reason == order.DuplicateBuyer {
-			// Redis accepted an order that the ledger has no room for, so the sale in Redis is wrong (rule 6). This
-			// also goes for an existing row: the process that wrote it may have died before it requested the repair.
-			epoch := d.Claim.Epoch
-			if d.Claim.Quantity.Extra() > 0 { // a rebuild may have counted its units as taken; some are left now
-				epoch = max(epoch, c.epochs[d.Claim.VoucherID])
-			}
-			c.repairs.RequestRepair(d.Claim.VoucherID, epoch)
-		}
+		c.follow(ctx, b, d)
 	}
 	b.settled = append(b.settled, entries...)
 	c.notifier.Notify(outcomes)
 	c.observer.Recorded(orders, failed, took)
+}
+
+// follow logs a failed order, puts into the batch what the finisher must do about a decision, and requests a repair of
+// the sale if the decision shows that it is wrong.
+func (c *committer) follow(ctx context.Context, b *batch, d order.Decision) {
+	if d.Verb == order.Fail {
+		c.log.ErrorContext(ctx, "an accepted order could not be recorded", "order", d.Claim.OrderID, "user",
+			d.Claim.UserID, "voucher", d.Claim.VoucherID, "reason", d.Reason, "detail", d.Detail, "row", d.RowID)
+	}
+	if d.Freed() {
+		b.freed = append(b.freed, d.Claim)
+	} else if d.Correction != nil {
+		b.corrections = append(b.corrections, *d.Correction)
+	}
+	if d.Reason == order.NoStock || d.Reason == order.DuplicateBuyer {
+		// Redis accepted an order that the ledger has no room for, so the sale in Redis is wrong (rule 6). This also
+		// goes for an existing row: the process that wrote it may have died before it requested the repair.
+		epoch := d.Claim.Epoch
+		if d.Claim.Quantity.Extra() > 0 { // a rebuild may have counted its units as taken; some are left now
+			epoch = max(epoch, c.epochs[d.Claim.VoucherID])
+		}
+		c.repairs.RequestRepair(d.Claim.VoucherID, epoch)
+	}
 }
 
 // busySince measures how long the ledger has given no answer about the committer's present batch.

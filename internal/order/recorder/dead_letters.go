@@ -134,18 +134,16 @@ func (d *DeadLetters) find(name string) (*partitionLetters, string, error) {
 
 // in returns the dead letters of one partition.
 func (d *DeadLetters) in(partition int) *partitionLetters {
-	resolver := conflictResolver{ledger: d.stores.Ledger}
 	log := d.log
 	if partition != 0 {
 		log = log.With("partition", partition)
 	}
 	return &partitionLetters{
-		stores: d.stores, partition: partition, resolver: resolver, notifier: d.notifier, log: log,
+		stores: d.stores, partition: partition, notifier: d.notifier, log: log,
 		finisher: finisher{
-			rejected:  new(rejections),
-			stores:    Stores{Holders: d.stores.Corrections, Outbox: d.stores.Outbox},
-			partition: partition, resolver: resolver,
-			retrier: retrier{observer: d.observer, log: log}, repairs: d.repairs, observer: d.observer, log: log,
+			stores:    Stores{Ledger: d.stores.Ledger, Correct: d.stores.Correct, Flush: d.stores.Flush},
+			partition: partition, retrier: retrier{observer: d.observer, log: log}, repairs: d.repairs,
+			observer: d.observer, log: log, rejected: new(rejections),
 		},
 	}
 }

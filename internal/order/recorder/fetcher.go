@@ -116,10 +116,7 @@ func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.
 	if err != nil || len(entries) == 0 {
 		return nil, err
 	}
-	f.lastAt = time.Time{}
-	if len(entries) < f.options.Batch {
-		f.lastAt = time.Now()
-	}
+	f.lastAt = time.Now()
 	for _, part := range split(entries, f.options.Batch) {
 		f.last = newBatch(part)
 		f.out <- f.last
@@ -128,6 +125,8 @@ func (f *fetcher) read(ctx context.Context, read func(context.Context) ([]order.
 		// The stream is empty. Wait for the commit, so that entries which come meanwhile share the next batch instead
 		// of making a small one of their own.
 		<-f.last.committed
+	} else {
+		f.lastAt = time.Time{}
 	}
 	return entries, nil
 }

@@ -17,7 +17,6 @@ import (
 type finisher struct {
 	stores    Stores
 	partition int
-	resolver  conflictResolver
 	retrier   retrier
 	repairs   order.RepairRequester
 	observer  Observer
@@ -94,10 +93,10 @@ func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int6
 // operations may have revived the order, or may do so at any moment. So freeSale reads the ledger again, and that
 // answer is valid only until Redis has applied a later operation.
 func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
-	if err := f.stores.Outbox.Flush(ctx, freed[0].VoucherID); err != nil {
+	if err := f.stores.Flush(ctx, freed[0].VoucherID); err != nil {
 		return err
 	}
-	decisions, _, err := f.resolver.settle(ctx, freed, nil)
+	decisions, _, err := settle(ctx, f.stores.Ledger, freed, nil)
 	if err != nil {
 		return err
 	}
@@ -183,7 +182,7 @@ func (f *finisher) correctOnce(ctx context.Context, corrections []order.Correcti
 	for i := range corrections {
 		corrections[i].Sale.Partition = f.partition
 	}
-	rebuilding, err := f.stores.Holders.Correct(ctx, corrections)
+	rebuilding, err := f.stores.Correct(ctx, corrections)
 	for sale, epoch := range rebuilding {
 		f.repairs.RequestRepair(sale, epoch) // the rebuild may have counted the unit as taken, and would then lack it
 	}

@@ -37,7 +37,6 @@ const discardTimeout = 10 * time.Second
 type partitionLetters struct {
 	stores    DeadLetterStores
 	partition int
-	resolver  conflictResolver
 	finisher  finisher
 	notifier  order.StatusNotifier
 	log       *slog.Logger
@@ -49,8 +48,8 @@ type DeadLetterStores struct {
 	Holders     order.HolderReader
 	Rows        order.Reader
 	Ledger      Ledger
-	Corrections HolderCorrector
-	Outbox      SaleFlusher
+	Correct     HolderCorrector
+	Flush       SaleFlusher
 }
 
 // list returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the number of
@@ -185,7 +184,7 @@ func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (Dea
 func (d *partitionLetters) settle(ctx context.Context, l *DeadLetter, cause error) error {
 	ctx, cancel := context.WithTimeout(ctx, discardTimeout)
 	defer cancel()
-	decisions, _, err := d.resolver.settle(ctx, []order.Claim{l.Claim}, cause)
+	decisions, _, err := settle(ctx, d.stores.Ledger, []order.Claim{l.Claim}, cause)
 	if err != nil {
 		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	}

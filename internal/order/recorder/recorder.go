@@ -46,20 +46,16 @@ type Ledger interface {
 	Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error
 }
 
-// HolderCorrector corrects holders in Redis after the ledger decided otherwise.
-type HolderCorrector interface {
-	// Correct applies each correction only while the order that it names makes its user a holder, so repeating it is
-	// harmless. It returns, by sale, the epoch of a rebuild under way in a sale that got a unit back: the rebuild may
-	// have counted that unit as taken. ErrRejected: a retry cannot help. ErrOutdated: Redis has applied operations
-	// since a correction was decided, and did nothing; decide again.
-	Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
-}
+// HolderCorrector corrects holders in Redis after the ledger decided otherwise. It applies each correction only while
+// the order that it names makes its user a holder, so repeating it is harmless. It returns, by sale, the epoch of a
+// rebuild under way in a sale that got a unit back: the rebuild may have counted that unit as taken. ErrRejected: a
+// retry cannot help. ErrOutdated: Redis has applied operations since a correction was decided, and did nothing; decide
+// again.
+type HolderCorrector func(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
 
-// SaleFlusher brings one sale in Redis up to the ledger: outbox.Outbox.
-type SaleFlusher interface {
-	// Flush returns once Redis has applied every operation of the sale that was committed before the call.
-	Flush(ctx context.Context, sale int64) error
-}
+// SaleFlusher brings one sale in Redis up to the ledger (package outbox): it returns once Redis has applied every
+// operation of the sale that was committed before the call.
+type SaleFlusher func(ctx context.Context, sale int64) error
 
 // Callers are this instance's callers who wait for orders: service.Notifier.
 type Callers interface {
@@ -101,8 +97,8 @@ type Stores struct {
 	Queue      Queue
 	Membership Membership
 	Ledger     Ledger
-	Holders    HolderCorrector
-	Outbox     SaleFlusher
+	Correct    HolderCorrector
+	Flush      SaleFlusher
 }
 
 // Options tune a Recorder.
@@ -179,16 +175,15 @@ func (r *Recorder) record(ctx context.Context, busy *busySince) {
 	defer cancel()
 	read, committed := make(chan *batch), make(chan *batch)
 	retrier := retrier{observer: r.observer, log: r.log}
-	resolver := conflictResolver{ledger: r.stores.Ledger}
 	again := new(rereading)
 	fetcher := fetcher{queue: r.stores.Queue, callers: r.callers, options: r.options, again: again, log: r.log}
 	committer := committer{
-		ledger: r.stores.Ledger, resolver: resolver, retrier: retrier, repairs: r.repairs, notifier: r.callers,
-		observer: r.observer, log: r.log, busy: busy, epochs: make(map[int64]int64),
+		ledger: r.stores.Ledger, retrier: retrier, repairs: r.repairs, notifier: r.callers, observer: r.observer,
+		log: r.log, busy: busy, epochs: make(map[int64]int64),
 	}
 	finisher := finisher{
-		stores: r.stores, partition: r.options.Partition, resolver: resolver, retrier: retrier, repairs: r.repairs,
-		observer: r.observer, again: again, log: r.log, rejected: new(rejections),
+		stores: r.stores, partition: r.options.Partition, retrier: retrier, repairs: r.repairs, observer: r.observer,
+		again: again, log: r.log, rejected: new(rejections),
 	}
 	var stages sync.WaitGroup
 	stages.Go(func() { fetcher.run(ctx, work, read) })

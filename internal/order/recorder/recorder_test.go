@@ -16,11 +16,18 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
+// storesOf returns the stores of a recorder that reads from the queue.
+func storesOf(f *ordertest.FakeStores, queue Queue) Stores {
+	return Stores{
+		Queue: queue, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Correct: f.Correct, Flush: f.Flush,
+	}
+}
+
 // record runs a recorder over the stores until every entry is acknowledged or a dead letter, and checks that it leaves
 // the group.
 func record(t *testing.T, f *ordertest.FakeStores, batch int) {
 	t.Helper()
-	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+	r := New(storesOf(f, f),
 		Options{Batch: batch}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	defer stop()
@@ -294,7 +301,7 @@ func TestRecorderGoesOnWhileASaleCannotFollow(t *testing.T) {
 			ordertest.NewClaim(2, 2, ordertest.VoucherA))
 		f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 		f.Before["flush"] = 1 << 30
-		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		r := New(storesOf(f, f),
 			Options{Batch: 10}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -337,7 +344,7 @@ func TestRecorderGoesOnWhileACorrectionFails(t *testing.T) {
 			ordertest.NewClaim(2, 2, ordertest.VoucherB))
 		f.Stock[ordertest.VoucherB] = 5
 		f.Before["correct"] = 1 << 30
-		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		r := New(storesOf(f, f),
 			Options{Batch: 10}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -367,7 +374,7 @@ func TestRecorderReadsAgainWhenAcknowledgementsWereLost(t *testing.T) {
 		f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA),
 			ordertest.NewClaim(2, 2, ordertest.VoucherA))
 		g := &forgetful{FakeStores: f}
-		r := New(Stores{Queue: g, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		r := New(storesOf(f, g),
 			Options{Batch: 1}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -413,7 +420,7 @@ func TestRecorderSaysOnceThatACorrectionIsRefused(t *testing.T) {
 		f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 		f.Stuck = map[int64]bool{1: true}
 		var text bytes.Buffer
-		r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+		r := New(storesOf(f, f),
 			Options{Batch: 1}, f, f, ordertest.NopObserver{}, slog.New(slog.NewTextHandler(&text, nil)))
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -441,7 +448,7 @@ func TestRecorderGoesOnAfterARefusedCorrection(t *testing.T) {
 		ordertest.NewClaim(2, 2, ordertest.VoucherA))
 	f.Rows[1] = order.Order{ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Cancelled}
 	f.Stuck = map[int64]bool{1: true}
-	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+	r := New(storesOf(f, f),
 		Options{Batch: 1}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
@@ -492,7 +499,7 @@ func TestRecorderStopsWhileTheLedgerIsAway(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA))
 	f.Before["insert"] = 1 << 30
-	r := New(Stores{Queue: f, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Holders: f, Outbox: f},
+	r := New(storesOf(f, f),
 		Options{Batch: 10}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 	r.finishTimeout = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())

@@ -1,12 +1,31 @@
 package recorder
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 
 	"seckill/internal/order"
 )
+
+// settle is the conflict resolver: it settles claims one by one, according to what the ledger holds of them. It returns
+// the decision that was written for each claim, and the sales as the ledger had them. If rejected is not nil, it is why
+// the ledger refuses the only claim for good, and the claim becomes a failed order.
+func settle(
+	ctx context.Context, ledger Ledger, claims []order.Claim, rejected error,
+) (decisions []order.Decision, sales map[int64]order.LedgerSale, err error) {
+	err = ledger.Settle(ctx, claims, func(view order.LedgerView) []order.Decision {
+		sales = view.Sales
+		if rejected != nil {
+			decisions = reject(claims[0], view, rejected)
+		} else {
+			decisions = resolve(claims, view)
+		}
+		return decisions
+	})
+	return decisions, sales, err
+}
 
 // resolution decides what to do with claims that cannot simply be inserted, from what the ledger holds of them (rules 5
 // and 6, docs/architecture.md). It is a pure function of its input: a batch that is settled twice, by one process or by

@@ -90,7 +90,7 @@ func run(t *testing.T, g gates, o Options) *running {
 	run := &running{done: make(chan error, 1)}
 	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{
 		ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, g.contended, &run.sizes,
-	}, Holders: g, Outbox: g},
+	}, Correct: g.Correct, Flush: g.Flush},
 		o, g, g, ordertest.NopObserver{}, ordertest.Quiet())
 	ctx, stop := context.WithCancel(t.Context())
 	run.stop = stop

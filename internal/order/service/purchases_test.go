@@ -63,8 +63,8 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	catalog := catalog.New(p.sales)
 	t.Cleanup(catalog.Close)
 	p.catalog = catalog
-	admission := admission.New(admission.Stores{Gate: p.gate, Holders: p.sales, Rows: p.rows}, catalog, p.stores,
-		ordertest.NopObserver{}, 100, ordertest.Quiet())
+	stores := admission.Stores{Gate: p.gate.Admit, Holders: p.sales.Holders, Rows: p.rows}
+	admission := admission.New(stores, catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
 	t.Cleanup(admission.Close)
 	p.purchases = NewPurchases(admission, NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales},
 		catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)

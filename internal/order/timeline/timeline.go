@@ -100,7 +100,7 @@ func New(ledger Ledger, log *slog.Logger) *Timeline {
 	return &Timeline{ledger: ledger, log: log, minutes: make(map[minuteKey]*minute)}
 }
 
-// Add implements admission.Timeline. It only changes memory.
+// Add is an admission.Timeline. It only changes memory.
 func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts, took histogram.Counts) {
 	second := at.Unix()
 	key := minuteKey{voucherID, second - second%60}

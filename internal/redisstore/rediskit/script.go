@@ -33,21 +33,17 @@ func (s Script) Run(ctx context.Context, client redis.UniversalClient, keys []st
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err) // nothing is sent
 	}
-	reply, err := s.eval(ctx, client, "evalsha", s.Digest, keys, args)
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		reply, err = s.eval(ctx, client, "eval", s.Source, keys, args)
+	cmd := s.Command(ctx, "evalsha", s.Digest, keys, args)
+	err := client.Process(ctx, Once{cmd})
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		cmd = s.Command(ctx, "eval", s.Source, keys, args)
+		err = client.Process(ctx, Once{cmd})
 	}
+	if err != nil {
+		return nil, Translate(err)
+	}
+	reply, err := cmd.Result()
 	return reply, Translate(err)
-}
-
-func (s Script) eval(
-	ctx context.Context, client redis.UniversalClient, verb, text string, keys []string, args []any,
-) (any, error) {
-	cmd := s.Command(ctx, verb, text, keys, args)
-	if err := client.Process(ctx, Once{cmd}); err != nil {
-		return nil, err
-	}
-	return cmd.Result()
 }
 
 // Command returns a call of the script, without sending it.
