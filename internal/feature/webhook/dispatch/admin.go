@@ -42,8 +42,8 @@ type Endpoints interface {
 type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
-	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
-	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
+	// DeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
+	DeadLetters(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// ReplayEvent has an event sent again, and those of its subject after it. ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
 	// ReplayTime has all events from one time to another (exclusive) sent again, and returns how many event numbers
@@ -95,6 +95,7 @@ type Delivery struct {
 	Attempts int64     // that failed, of an event that is retrying or dead
 	Failure  Failure   // of the last of them
 	DueAt    time.Time // when it is sent next, if it is retrying
+	DeadAt   time.Time // when it became a dead letter, where dead letters are listed
 }
 
 // DeliveryOf returns how far the delivery of an event has got; retry is that of its subject, if there is one.
@@ -246,8 +247,8 @@ func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) ([]Deli
 }
 
 // DeadLetters returns the endpoint's dead letters, newest first. ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]DeadLetter, error) {
-	return a.log.WebhookDeadLetters(ctx, id, before, n)
+func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
+	return a.log.DeadLetters(ctx, id, before, n)
 }
 
 // ReplayEvent has one event sent again, and those of the same subject after it, so that the endpoint ends with the

@@ -142,16 +142,33 @@ func checkReach(text string, by Reach) error {
 	}
 }
 
+// ParseTypes reads names of types with commas between them; none: nil.
+func ParseTypes(names string) (types []Type) {
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			types = append(types, Type(name))
+		}
+	}
+	return types
+}
+
+// JoinTypes is the reverse of ParseTypes.
+func JoinTypes(types []Type) string { return strings.Join(namesOf(types), ",") }
+
+func namesOf(types []Type) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return names
+}
+
 func checkTypes(types []Type) *invalid.Problem {
 	all := Types()
 	for i, t := range types {
 		if !slices.Contains(all, t) || slices.Contains(types[:i], t) {
-			names := make([]string, len(all))
-			for j, known := range all {
-				names[j] = string(known)
-			}
 			return invalid.New("types", invalid.Entry, invalid.EachOnce,
-				invalid.Data{"value": invalid.Clip(string(t)), "values": names})
+				invalid.Data{"value": invalid.Clip(string(t)), "values": namesOf(all)})
 		}
 	}
 	return nil
