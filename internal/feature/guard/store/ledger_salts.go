@@ -14,6 +14,12 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Ledger is the guards' part of the database: the salts of their keys, and the users whose orders expired unpaid.
+type Ledger struct{ db *sqlkit.DB }
+
+// NewLedger returns the guards' part of a database.
+func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
+
 // guardSaltSettings names the settings that hold the guards' salts.
 func guardSaltSettings() sqlkit.Secrets {
 	return sqlkit.Secrets{Prefix: "guard_salt_", Digits: 5, MaxID: math.MaxUint16}
@@ -25,7 +31,7 @@ const saltKept = 3 * 24 * time.Hour
 // ErrSaltsExhausted says that all ids of salts that fit into a ticket are used.
 var ErrSaltsExhausted = errors.New("no more salts: a ticket has room for ids to 65535")
 
-// GuardSalts implements keys.Salts. It makes the first salt, which is usable at once.
+// GuardSalts returns all salts in the order of their ids. It makes the first salt, which is usable at once.
 func (l *Ledger) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	salts, err := guardSalts(l.db.Read(ctx))
 	if err != nil {
