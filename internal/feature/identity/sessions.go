@@ -90,8 +90,8 @@ type Sessions struct {
 // account is a user as their provider knows them.
 type account struct{ issuer, subject string }
 
-// NewSessions returns sessions that live for a time and are signed by the rules. find returns the user of a subject, and
-// makes one for a new subject, or returns order.ErrUnavailable.
+// NewSessions returns sessions that live for a time and are signed by the rules. find returns the user of a subject,
+// and makes one for a new subject, or returns order.ErrUnavailable.
 func NewSessions(
 	v *issuers.Verifier, find func(ctx context.Context, issuer, subject string) (int64, error), void *Void,
 	rules authtoken.Rules, life time.Duration, now func() time.Time, log *slog.Logger,

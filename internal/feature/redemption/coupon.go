@@ -84,32 +84,16 @@ func (c *Coupon) Past(now time.Time) bool {
 	return !c.ValidUntil.IsZero() && !now.Before(c.ValidUntil)
 }
 
-// Verb is what a till wants.
-type Verb int8
+// Verb is what a till wants. Metrics have the word.
+type Verb string
 
 // The actions of tills.
 const (
-	Validate Verb = iota // tell whether it could be redeemed now
-	Reserve              // nobody else may redeem it for ReservationTime
-	Redeem               // once
-	Release              // end the reservation
+	Validate Verb = "validate" // tell whether it could be redeemed now
+	Reserve  Verb = "reserve"  // nobody else may redeem it for ReservationTime
+	Redeem   Verb = "redeem"   // once
+	Release  Verb = "release"  // end the reservation
 )
-
-// String returns the verb.
-func (v Verb) String() string {
-	switch v {
-	case Validate:
-		return "validate"
-	case Reserve:
-		return "reserve"
-	case Redeem:
-		return "redeem"
-	case Release:
-		return "release"
-	default:
-		return "unknown"
-	}
-}
 
 // Command is what a till wants with one code.
 type Command struct {

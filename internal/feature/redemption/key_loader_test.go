@@ -13,15 +13,14 @@ import (
 func TestKeyLoaderReadsOnAndOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		reads := 0
-		read := func(context.Context) ([]Key, error) { reads++; return nil, errors.New("the ledger is away") }
+		ledger := &fakeLedger{fails: errors.New("the ledger is away")}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- loadKeys(read, slog.New(slog.DiscardHandler))(ctx) }()
+		go func() { ended <- loadKeys(ledger.CouponKeys, slog.New(slog.DiscardHandler))(ctx) }()
 		time.Sleep(time.Minute + time.Second)
 		stop()
-		if err := <-ended; err != nil || reads != 3 {
-			t.Errorf("%d reads within a minute, %v; want 3", reads, err)
+		if err := <-ended; err != nil || ledger.asked != 3 {
+			t.Errorf("%d reads within a minute, %v; want 3", ledger.asked, err)
 		}
 	})
 }

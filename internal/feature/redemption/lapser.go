@@ -21,8 +21,8 @@ const (
 	ByLapser order.Actor = lapserJob
 )
 
-// lapser is the job that lapses coupons whose date has passed. One instance at a time does (package job). Until it comes
-// to a coupon, tills refuse the coupon by its date.
+// lapser is the job that lapses coupons whose date has passed. One instance at a time does (package job). Until it
+// comes to a coupon, tills refuse the coupon by its date.
 func lapser(
 	ledger Coupons, locker order.FencedLocker, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
 ) func(context.Context) error {

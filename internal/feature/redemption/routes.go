@@ -38,13 +38,11 @@ type Shop struct {
 // Routes are the routes of coupons.
 func Routes(service Service, shop Shop, front httpkit.Front) []httpkit.Route {
 	h := handlers{service, shop, front}
-	return []httpkit.Route{
-		httpkit.Owning("GET /order/:id/qr", httpkit.ByID(h.picture)),
-		httpkit.Till("POST /till/validate", h.command(Validate), httpkit.Body),
-		httpkit.Till("POST /till/reserve", h.command(Reserve), httpkit.Body),
-		httpkit.Till("POST /till/redeem", h.command(Redeem), httpkit.Body),
-		httpkit.Till("POST /till/release", h.command(Release), httpkit.Body),
+	routes := []httpkit.Route{httpkit.Owning("GET /order/:id/qr", httpkit.ByID(h.picture))}
+	for _, v := range []Verb{Validate, Reserve, Redeem, Release} {
+		routes = append(routes, httpkit.Till("POST /till/"+string(v), h.command(v), httpkit.Body))
 	}
+	return routes
 }
 
 type handlers struct {

@@ -63,7 +63,8 @@ func NewTills(
 	ledger Coupons, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
 ) *Tills {
 	t := &Tills{
-		ledger: ledger, keys: NewKeyring(ledger.CouponKeys, now), notifier: notifier, observer: observer, newID: newID, now: now,
+		ledger: ledger, keys: NewKeyring(ledger.CouponKeys, now), notifier: notifier, observer: observer, newID: newID,
+		now: now,
 	}
 	t.batcher = batch.New(batch.Options{Size: callSize, Calls: calls, MaxWait: callWait}, t.call)
 	return t

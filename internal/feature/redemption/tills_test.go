@@ -131,7 +131,8 @@ func TestTillsRedeem(t *testing.T) {
 			t.Errorf("Redeem = %+v, %v; notified %v", o, err, n.outcomes)
 		}
 	}
-	if _, err := tills.Do(ctx, Command{Verb: Release, Till: tillA, Reservation: "r1"}, code); !errors.Is(err, ErrRedeemed) {
+	release := Command{Verb: Release, Till: tillA, Reservation: "r1"}
+	if _, err := tills.Do(ctx, release, code); !errors.Is(err, ErrRedeemed) {
 		t.Errorf("Release: %v, want ErrRedeemed", err)
 	}
 	if c, err := tills.CouponOf(ctx, order.Order{}); err != nil || c != paid() {

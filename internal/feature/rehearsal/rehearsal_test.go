@@ -36,7 +36,8 @@ func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, ord
 
 func (f *fakeStores) parts() Parts {
 	return Parts{
-		Sales: f, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory, Alone: f.alone,
+		Sales: f, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory,
+		Alone: f.alone,
 	}
 }
 

@@ -67,7 +67,8 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 		Action: voucher.Exported, VoucherID: f.VoucherID, ShopID: f.ShopID,
 		Changes: []voucher.FieldChange{{Field: "payments", To: c.Request.URL.RawQuery}},
 	}
-	return h.sendCSV(c, who, csvFile{"payments.csv", mark}, headsOf(columns), func(c *gin.Context, out *csvStream) error {
+	file := csvFile{"payments.csv", mark}
+	return h.sendCSV(c, who, file, headsOf(columns), func(c *gin.Context, out *csvStream) error {
 		note := h.noteOnce(c, who, e)
 		return h.reports.Payments(c.Request.Context(), f, func(page []order.Payment) error {
 			if err := note(); err != nil {

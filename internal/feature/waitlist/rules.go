@@ -16,8 +16,8 @@ func Rules() []httpkit.Rule {
 		}},
 		{Matches: httpkit.Is(ErrOnSale), Failure: httpkit.Failure{
 			Code: "STILL_ON_SALE", Status: http.StatusConflict, Title: "Still on sale",
-			Detail: "There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined " +
-				"once a sale has sold out.",
+			Detail: "There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be " +
+				"joined once a sale has sold out.",
 			English: "It is still on sale: buy it now.", Chinese: "仍有余量，请直接抢购",
 		}},
 		{Matches: httpkit.Is(ErrNoPlace), Failure: httpkit.Failure{
@@ -27,8 +27,8 @@ func Rules() []httpkit.Rule {
 		}},
 		{Matches: httpkit.Is(ErrNotInvited), Failure: httpkit.Failure{
 			Code: "NOT_INVITED", Status: http.StatusConflict, Title: "Not invited",
-			Detail: "The place is not invited: it waits, its window has passed, it has ended, or its user has another " +
-				"order.",
+			Detail: "The place is not invited: it waits, its window has passed, it has ended, or its user has " +
+				"another order.",
 			English: "It is not your turn, or your time is over.", Chinese: "尚未轮到您，或邀请已超时",
 		}},
 		{Matches: httpkit.Is(ErrAccepted), Failure: httpkit.Failure{

@@ -17,8 +17,8 @@ func Rules() []httpkit.Rule {
 		}},
 		{Matches: httpkit.Is(dispatch.ErrEndpoints), Failure: httpkit.Failure{
 			Code: "TOO_MANY_WEBHOOKS", Status: http.StatusConflict, Title: "Too many webhook endpoints",
-			Detail: "There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which " +
-				"is the limit. Delete one first.",
+			Detail: "There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, " +
+				"which is the limit. Delete one first.",
 			English: "There are too many webhooks. Delete one first.", Chinese: "回调地址数量已达上限，请先删除",
 		}},
 		{Matches: httpkit.Is(dispatch.ErrRotating), Failure: httpkit.Failure{

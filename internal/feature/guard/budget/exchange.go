@@ -14,8 +14,8 @@ const (
 	exchangeTimeout = time.Second // one exchange
 )
 
-// Swap publishes what was spent here, if anything, and returns what others have published after the cursor and within the
-// last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
+// Swap publishes what was spent here, if anything, and returns what others have published after the cursor and within
+// the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
 type Swap func(ctx context.Context, name, after string, here []Spent) (elsewhere []Spent, cursor string, err error)
 
 // Exchange tells the other instances each second what callers have spent of their budgets here, and takes what

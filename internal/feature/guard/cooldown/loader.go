@@ -23,8 +23,8 @@ type Cursor struct {
 	UserID int64
 }
 
-// ReadUnpaid reads from the ledger whose orders expired unpaid: those behind the cursor, in order, at most limit, and the
-// cursor at the last of them.
+// ReadUnpaid reads from the ledger whose orders expired unpaid: those behind the cursor, in order, at most limit, and
+// the cursor at the last of them.
 type ReadUnpaid func(ctx context.Context, after Cursor, limit int) ([]Unpaid, Cursor, error)
 
 // Loader tells Users each second which orders have expired, while a sale here has a cool-down. A

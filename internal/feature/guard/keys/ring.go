@@ -55,8 +55,8 @@ type derivation struct {
 	salted  bool
 }
 
-// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them: read returns
-// the stored ones in the order of their ids, at least one.
+// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them: read
+// returns the stored ones in the order of their ids, at least one.
 func NewRing(
 	secret string, read func(context.Context) ([]Salt, error), now func() time.Time, log *slog.Logger,
 ) (*Ring, error) {
