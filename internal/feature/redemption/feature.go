@@ -35,7 +35,7 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 	tills := NewTills(ledger, core.Notifier, m, uuid.NewString, time.Now)
 	return feature.Parts{
 		Start: []func(context.Context) error{ledger.begin},
-		Routes: append(Routes(tills, Shop{core.Sales.Find, core.Purchases.Order}, core.Front),
+		Routes: append(Routes(tills, Shop{core.Sales.Find, core.UserOrder}, core.Front),
 			StaffRoutes(NewStaff(ledger, core.Notifier), core.Front)...),
 		Jobs: []func(context.Context) error{
 			lapser(ledger, core.Locks, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -126,7 +127,9 @@ type Admin struct {
 // ReachingSender is what admins need of a sender.
 type ReachingSender interface {
 	Sender
-	Reach
+	// Never returns why no message could ever be sent to a well-formed URL, as its text alone says; the zero Failure if
+	// one may. It looks no name up.
+	Never(u *url.URL) Failure
 }
 
 // NewAdmin returns the admins' part.
@@ -138,7 +141,7 @@ func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() ti
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
 	err := t.Check()
 	if err == nil {
-		err = checkReach(t.URL, a.sender)
+		err = checkReach(t.URL, a.sender.Never)
 	}
 	if err != nil {
 		return Endpoint{}, err
@@ -162,7 +165,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 		change(&e.Terms)
 		err := e.Check()
 		if err == nil && e.URL != was.URL { // an old one may be described and disabled, whatever is allowed now
-			err = checkReach(e.URL, a.sender)
+			err = checkReach(e.URL, a.sender.Never)
 		}
 		if err != nil {
 			return err

@@ -126,13 +126,13 @@ func isPort(text string) bool {
 	return text == "" || err == nil && n > 0
 }
 
-// checkReach returns a problem if the sender can never reach the endpoint's URL, which is well-formed.
-func checkReach(text string, by Reach) error {
+// checkReach returns a problem if a sender can never reach the endpoint's URL, which is well-formed.
+func checkReach(text string, never func(*url.URL) Failure) error {
 	u, err := url.Parse(text)
 	if err != nil {
 		return fmt.Errorf("the URL of an endpoint: %w", err)
 	}
-	switch f := by.Never(u); f.Code {
+	switch f := never(u); f.Code {
 	case NeedsTLS:
 		return invalid.Join(wrongURL(invalid.Unencrypted, invalid.Data{"value": f.Address}))
 	case AddressNotAllowed:
