@@ -26,7 +26,7 @@ var (
 )
 
 // codeKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is
-// read at the start and by KeyLoader.
+// read at the start and by loadKeys.
 type codeKey struct {
 	now func() time.Time
 
