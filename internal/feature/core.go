@@ -27,13 +27,15 @@ type Core struct {
 	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
-	// Units are kept for those who wait, IDs are of orders, and Outbox has Redis decide. They, Sales, Purchases,
+	// Units are kept for those who wait, IDs are of orders, and Outbox has Redis decide. They, Sales, UserOrder,
 	// Locks and Notifier are nil in commands that open only the database.
-	Units     sqlkit.KeptUnits
-	IDs       order.IDs
-	Outbox    Outbox
-	Sales     Sales
-	Purchases Purchases
+	Units  sqlkit.KeptUnits
+	IDs    order.IDs
+	Outbox Outbox
+	Sales  Sales
+	// UserOrder returns a user's own order, waiting at most wait for it to be no longer queued. order.ErrNotFound,
+	// order.ErrUnavailable.
+	UserOrder func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	Locks     Locks
 	Notifier  order.StatusNotifier // tells those who watch an order its new state
 	// Settings are all settings of the service; Secret is the key of buyers' tokens, and without an
@@ -115,13 +117,6 @@ type Sales interface {
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
 	// order, order.ErrBarred if they have none, or another error if Redis does not say.
 	OwnOrder(ctx context.Context, userID, voucherID int64) error
-}
-
-// Purchases are the orders of users: *service.Purchases.
-type Purchases interface {
-	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
-	// order.ErrUnavailable.
-	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
 
 // Outbox brings Redis up to the ledger's operations, while a caller waits or soon: *outbox.Outbox.

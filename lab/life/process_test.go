@@ -108,9 +108,10 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
 	p.staff = redemption.NewStaff(p.coupons, notifier)
 	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits()), p.ledger}
-	p.turns = waitlist.NewTurns(kept, p.ids, p.outbox, waitlist.NewMetrics())
+	p.turns = waitlist.NewTurns(kept.Turn, p.ids, p.outbox, waitlist.NewMetrics())
 	p.waitlists = waitlist.NewWaitlists(waitlist.Stores{
-		Ledger: kept, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox, Turns: p.turns, Wake: func(int64) {},
+		Ledger: kept, Views: redis.Views, Held: redis.OrdersOf, LiveOrder: p.ledger.LiveOrder, IDs: p.ids,
+		Outbox: p.outbox, Turns: p.turns, Wake: func(int64) {},
 	}, waitlist.NewMetrics())
 	p.newRecorder = func() *recorder.Recorder {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}

@@ -75,7 +75,7 @@ func inGuards() []mutant.Mutant {
 		),
 		packageMutant("a ticket is usable before its moment", guard, "TestBadTickets$",
 			"early, the 0th: 202", mutant.Change{
-				File: "internal/feature/guard/tickets_check.go", From: `	return g.Tickets.Usable(r.Sale.ID, ` +
+				File: "internal/feature/guard/checks.go", From: `	return g.Tickets.Usable(r.Sale.ID, ` +
 					`r.Caller.UserID, r.Sale.Begin, r.Sale.Settings.Tickets.Longest(), r.Now)`, To: `	return nil`,
 			},
 		),

@@ -77,8 +77,8 @@ func open(b *testing.B) *list {
 	b.Cleanup(func() { must(b, store.Close()) })
 	l := &list{Store: store, lists: waitlist.NewLedger(store.DB(), store.KeptUnits())}
 	metrics := waitlist.NewMetrics()
-	l.turns = waitlist.NewTurns(l.lists, l, l, metrics)
-	l.job = waitlist.NewJob(l.turns, l.lists, slog.New(slog.DiscardHandler))
+	l.turns = waitlist.NewTurns(l.lists.Turn, l, l, metrics)
+	l.job = waitlist.NewJob(l.turns, l.lists.Due, slog.New(slog.DiscardHandler))
 	store.Use(sqlkit.Hook{Feature: "waitlist", Kept: l.job.Wake, Promised: waitlist.Promised})
 	v := ledgertest.Draft()
 	v.Kind = voucher.Seckill

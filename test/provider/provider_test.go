@@ -132,10 +132,10 @@ func openOn(
 	api, err := httpapi.New(httpapi.Config{
 		Routes: append(sells.Routes(), report.Routes(report.NewReports(ledger.DB(), report.Core{
 			Find: ledger.Voucher, Orders: ledger.OrdersAfter, Payments: ledger.PaymentsAfter,
-		}, feature.Members{}), report.HTTP{
-			Note: ledger.Note, Streams: streams, Now: time.Now, Zone: time.UTC, Currency: "CNY",
+		}, feature.Members{}), httpkit.Front{
+			Streams: streams, Now: time.Now, Zone: time.UTC, Currency: "CNY",
 			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
-		})...),
+		}, ledger.Note)...),
 		Rules: shop.Rules(), Keys: ledger, Tokens: rules, Log: quiet,
 		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})

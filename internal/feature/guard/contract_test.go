@@ -24,7 +24,7 @@ func TestContract(t *testing.T) {
 	routesOn := func(err error) []httpkit.Route {
 		front := httpkit.Front{Now: apitest.Noon, Address: new(clientip.Addresses).Of}
 		instances := func(context.Context) ([]preflight.Instance, error) { return make([]preflight.Instance, 2), err }
-		return append(Routes(&fakeTickets{err: err}, front), ProposalRoute(instances))
+		return append(Routes((&fakeTickets{err: err}).Give, front), ProposalRoute(instances))
 	}
 	apitest.Contract{
 		Routes: routesOn(nil),

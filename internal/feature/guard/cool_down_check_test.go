@@ -15,7 +15,7 @@ func TestCoolDownWithDryRun(t *testing.T) {
 	t.Parallel()
 	heard, users := observer{}, cooldown.NewUsers(func() time.Time { return noon })
 	users.Tell([]cooldown.Unpaid{{UserID: 7, Expired: 2}})
-	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), heard, CoolDownCheck{users})
+	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), heard.GuardStopped, CoolDownCheck{users})
 	s := Sale{ID: 1, Settings: &guards.Settings{
 		CoolDown: &guards.CoolDown{Expired: 2, Minutes: 30, DryRun: true},
 	}}

@@ -48,16 +48,14 @@ func ofLevelTwo() *guards.Settings {
 	return &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}
 }
 
-// noObserver hears nothing.
-type noObserver struct{}
-
-func (noObserver) GuardStopped(guards.Name, bool) {}
+// nobody hears nothing.
+func nobody(guards.Name, bool) {}
 
 // guarded is the entry of a sale with guards.
 func guarded(s *guards.Settings) (*fakeSales, *Entry) {
 	sales := &fakeSales{sale: ordertest.VoucherAt(1, 0)}
 	sales.sale.Sale.Guards = s
-	return sales, NewEntry(NewGuards(budget.NewTable(time.Now), tally.New(time.Now), noObserver{},
+	return sales, NewEntry(NewGuards(budget.NewTable(time.Now), tally.New(time.Now), nobody,
 		ConditionsCheck{}), sales)
 }
 

@@ -31,30 +31,31 @@ func New() feature.Feature {
 func open(core feature.Core) (feature.Parts, error) {
 	limits, counts, metrics := budget.NewTable(time.Now), tally.New(time.Now), NewMetrics()
 	coolDown, redis, ledger := cooldown.NewUsers(time.Now), store.NewRedis(core.Partitions), store.NewLedger(core.DB)
-	signing, err := openSigning(core, ledger, limits)
+	signing, err := openSigning(core, ledger.GuardSalts, limits)
 	if err != nil {
 		return feature.Parts{}, err
 	}
-	guards := NewGuards(limits, counts, metrics,
+	guards := NewGuards(limits, counts, metrics.GuardStopped,
 		ConditionsCheck{}, CoolDownCheck{coolDown}, TicketsCheck{signing.tickets})
 	unknown := NewUnknownUnits(limits, counts, core.Sales, time.Now)
 	parts := feature.Parts{
 		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales), unknown, core.Front, signing.tickets != nil),
 		Jobs: []func(context.Context) error{
-			cooldown.NewLoader(coolDown, ledger, core.Sales.AnyGuards, core.Log).Run,
-			tally.NewFlusher(counts, core.Sales, redis, core.Log).Run, unknown.Run,
+			cooldown.NewLoader(coolDown, ledger.UnpaidAfter, core.Sales.AnyGuards, core.Log).Run,
+			tally.NewFlusher(counts, core.Sales, redis.AddCounts, core.Log).Run, unknown.Run,
 		},
 		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
 		Metrics: metrics.Collectors(),
 		Members: feature.Members{Guards: ShownFigures(redis.Figures)},
 	}
 	if !core.Embedded { // which has one instance
-		exchange := budget.NewExchange(limits, redis, uuid.NewString(), core.Sales.AnyGuards, core.Log)
+		exchange := budget.NewExchange(limits, redis.ExchangeSpending, uuid.NewString(), core.Sales.AnyGuards,
+			core.Log)
 		parts.Jobs = append(parts.Jobs, exchange.Run)
 	}
 	if signing.tickets != nil {
 		giver := NewTickets(signing.tickets, signing.challenges, guards, core.Sales)
-		parts.Routes = append(parts.Routes, Routes(giver, core.Front)...)
+		parts.Routes = append(parts.Routes, Routes(giver.Give, core.Front)...)
 		parts.Jobs = append(parts.Jobs, signing.ring.Run, signing.challenges.Run)
 	}
 	return parts, nil
@@ -68,7 +69,9 @@ type signing struct {
 }
 
 // openSigning makes a signing. The embedded mode uses the secret of the tokens: each purpose has its own derived key.
-func openSigning(core feature.Core, salts keys.Salts, limits *budget.Table) (signing, error) {
+func openSigning(
+	core feature.Core, salts func(context.Context) ([]keys.Salt, error), limits *budget.Table,
+) (signing, error) {
 	secret := core.Settings.Guards.Secret.Reveal()
 	if secret == "" && core.Embedded {
 		secret = core.Secret

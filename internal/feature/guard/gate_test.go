@@ -63,7 +63,7 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	front := httpkit.Front{Now: func() time.Time { return g.now }, Address: addresses.Of}
 	tally := tally.New(time.Now)
 	limits := budget.NewTable(apitest.Noon)
-	all := NewGuards(limits, tally, noObserver{}, asked...)
+	all := NewGuards(limits, tally, nobody, asked...)
 	unknown := NewUnknownUnits(limits, tally, g, func() time.Time { return g.now })
 	g.unknown = unknown
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"net/netip"
 	"time"
 
 	"seckill/internal/feature/guard/budget"
@@ -8,23 +9,64 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Guards asks a sale's guards one after the other. It is safe for concurrent use.
-type Guards struct {
-	limits   *budget.Table
-	asked    []Guard
-	tally    *tally.Tally
-	observer Observer
+// Request is one attempt to buy, as guards see it.
+type Request struct {
+	Sale   Sale
+	Caller Caller
+	Now    time.Time // by Redis's clock as the instance knows it (rule 12)
 }
 
-// Observer is notified of what guards decide, for metrics. Its methods must not block.
-type Observer interface {
-	// GuardStopped: a guard stopped a request, or with dryRun would have.
-	GuardStopped(by guards.Name, dryRun bool)
+// Sale is a sale with its guards' settings.
+type Sale struct {
+	ID       int64 // the voucher's
+	Begin    time.Time
+	Settings *guards.Settings // nil: the sale has no guards
+}
+
+// Caller is the buyer behind a request.
+type Caller struct {
+	UserID  int64
+	Address netip.Addr // behind trusted proxies; the zero one if it is not known
+	Claims  guards.Claims
+	Ticket  string // header X-Seckill-Ticket; "" without
+}
+
+// Guard decides about requests. It uses no store, and is safe for concurrent use.
+type Guard interface {
+	// Name says which guard it is.
+	Name() guards.Name
+	// Check returns nil if the request may enter, else why not. It is only asked where the guard is not off, and does
+	// not look at dryRun.
+	Check(r *Request) error
+}
+
+// StoppedError says that a guard stopped a request.
+type StoppedError struct {
+	Guard guards.Name
+	Why   error // what Check returned
+	// OrderKnown: the sale's holders were asked, and the user has no order in it. Else it is not known.
+	OrderKnown bool
+}
+
+func (e *StoppedError) Error() string { return string(e.Guard) + ": " + e.Why.Error() }
+
+// Unwrap returns the guard's own error.
+func (e *StoppedError) Unwrap() error { return e.Why }
+
+// Guards asks a sale's guards one after the other. It is safe for concurrent use.
+type Guards struct {
+	limits *budget.Table
+	asked  []Guard
+	tally  *tally.Tally
+	// stopped is called when a guard stopped a request, or with dryRun would have, for metrics. It must not block.
+	stopped func(by guards.Name, dryRun bool)
 }
 
 // NewGuards returns guards. CheckLimits asks the limits, before all others; Check asks the given guards in this order.
-func NewGuards(limits *budget.Table, counts *tally.Tally, observer Observer, asked ...Guard) *Guards {
-	return &Guards{limits: limits, tally: counts, asked: asked, observer: observer}
+func NewGuards(
+	limits *budget.Table, counts *tally.Tally, stopped func(by guards.Name, dryRun bool), asked ...Guard,
+) *Guards {
+	return &Guards{limits: limits, tally: counts, asked: asked, stopped: stopped}
 }
 
 // CheckLimits returns nil if the caller may ask for a unit now, else a *StoppedError.
@@ -71,7 +113,7 @@ func (g *Guards) Judge(s Sale, c Caller, by guards.Name, why error) error {
 	state := s.Settings.State(by)
 	dryRun := state == guards.DryRun
 	g.tally.Stopped(s.ID, by, state, c.Address)
-	g.observer.GuardStopped(by, dryRun)
+	g.stopped(by, dryRun)
 	if dryRun {
 		return nil
 	}

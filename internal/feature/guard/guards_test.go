@@ -64,7 +64,7 @@ func TestDryRunCountsWhomItWouldStop(t *testing.T) {
 	counted := func(dryRun bool) map[guards.Name]int {
 		caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7")}
 		heard, counts := observer{}, tally.New(time.Now)
-		g := NewGuards(budget.NewTable(func() time.Time { return noon }), counts, heard, ConditionsCheck{})
+		g := NewGuards(budget.NewTable(func() time.Time { return noon }), counts, heard.GuardStopped, ConditionsCheck{})
 		s := Sale{ID: 1, Settings: &guards.Settings{
 			Limits: &guards.Limits{
 				PerAddress: &guards.Rate{Requests: 1, Seconds: 60}, PerUser: &guards.Rate{Requests: 1, Seconds: 60},
@@ -123,7 +123,7 @@ func (o observer) GuardStopped(by guards.Name, dryRun bool) {
 func TestNoGuards(t *testing.T) {
 	t.Parallel()
 	heard := observer{}
-	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), heard, ConditionsCheck{})
+	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), heard.GuardStopped, ConditionsCheck{})
 	for _, s := range []Sale{
 		{ID: 1}, {ID: 1, Settings: &guards.Settings{}}, {ID: 1, Settings: &guards.Settings{Unreadable: true}},
 	} {
@@ -140,7 +140,7 @@ func TestNoGuards(t *testing.T) {
 
 // Each check costs what the benchmark says. What guards share of a request is the only thing that it allocates.
 func BenchmarkCheck(b *testing.B) {
-	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), observer{}, ConditionsCheck{})
+	g := NewGuards(budget.NewTable(time.Now), tally.New(time.Now), observer{}.GuardStopped, ConditionsCheck{})
 	caller := Caller{UserID: 7, Address: netip.MustParseAddr("192.0.2.7"), Claims: guards.Claims{Level: 2, Since: noon}}
 	for name, s := range map[string]Sale{
 		"no guards":  {ID: 1},

@@ -32,7 +32,7 @@ func NewMetrics() *Metrics {
 // Collectors returns the collectors to register.
 func (m *Metrics) Collectors() []prometheus.Collector { return []prometheus.Collector{m.stopped} }
 
-// GuardStopped implements Observer.
+// GuardStopped counts a request that a guard stopped, or with dryRun would have stopped.
 func (m *Metrics) GuardStopped(by guards.Name, dryRun bool) {
 	mode := modeStopped
 	if dryRun {

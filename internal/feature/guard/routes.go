@@ -8,28 +8,24 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/param"
-	"seckill/internal/kit/invalid"
-	"seckill/internal/voucher"
 )
 
-// TicketGiver issues the tickets of sales: *Tickets.
-type TicketGiver interface {
-	// Give returns a ticket of the caller for a voucher's sale; the solution is "" without. Its errors are those of
-	// voucher and order, and ErrNoTickets, *TicketsLaterError, *ChallengeError,
-	// *StoppedError, challenge.ErrBusy, challenge.ErrTryAgain and ticket.ErrTryAgain.
-	Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error)
-}
+// Give is Tickets.Give.
+type Give func(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error)
 
 // Routes returns the routes of tickets.
-func Routes(tickets TicketGiver, front httpkit.Front) []httpkit.Route {
-	h := handlers{tickets, front}
-	return []httpkit.Route{httpkit.Owning("POST /voucher/seckill/:id/ticket", h.give, httpkit.Limited)}
-}
-
-type handlers struct {
-	tickets TicketGiver
-	front   httpkit.Front
+func Routes(give Give, front httpkit.Front) []httpkit.Route {
+	// It answers POST /voucher/seckill/:id/ticket.
+	answer := func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
+		given, err := give(c.Request.Context(), id, callerOf(front, c, who), c.GetHeader(SolutionHeader))
+		return httpkit.Data(http.StatusOK, ticketJSON{
+			Ticket: given.Text, UsableFrom: usableFrom(given.UsableFrom), ValidUntil: httpkit.ShownTime(given.Expires),
+			BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(front.Now()),
+		}, err)
+	}
+	return []httpkit.Route{
+		httpkit.Owning("POST /voucher/seckill/:id/ticket", httpkit.ByVoucher(answer), httpkit.Limited),
+	}
 }
 
 // ticketJSON is the answer with a ticket.
@@ -43,19 +39,3 @@ type ticketJSON struct {
 
 // usableFrom is a ticket's moment as it is shown: never earlier than it is, so that a caller who waits for it may buy.
 func usableFrom(t time.Time) httpkit.Time { return httpkit.ShownTime(t.Add(time.Millisecond - 1)) }
-
-// give answers POST /voucher/seckill/:id/ticket.
-func (h handlers) give(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
-	given, err := h.tickets.Give(c.Request.Context(), id, callerOf(h.front, c, who), c.GetHeader(SolutionHeader))
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: ticketJSON{
-		Ticket: given.Text, UsableFrom: usableFrom(given.UsableFrom), ValidUntil: httpkit.ShownTime(given.Expires),
-		BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(h.front.Now()),
-	}}}, nil
-}

@@ -16,13 +16,8 @@ type figuresJSON struct {
 	WouldStop  map[guards.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
 	UnitsByAge map[tally.Age]int64   `json:"unitsByAge"` // units, by the account's age
 	// Requests stopped or counted by a dry run, the ten highest.
-	StoppedNetworks []networkCountJSON `json:"stoppedNetworks"`
-	UnitNetworks    []networkCountJSON `json:"unitNetworks"` // units, the ten highest
-}
-
-type networkCountJSON struct {
-	Network string `json:"network"` // a /24, a /48, or other
-	Count   int64  `json:"count"`
+	StoppedNetworks []tally.NetworkCount `json:"stoppedNetworks"`
+	UnitNetworks    []tally.NetworkCount `json:"unitNetworks"` // units, the ten highest
 }
 
 // figuresView returns nil for a sale without guards if nothing was counted.
@@ -34,7 +29,7 @@ func figuresView(s *guards.Settings, f tally.Figures) *figuresJSON {
 		Settings:  s,
 		Stopped:   make(map[guards.Name]int64),
 		WouldStop: make(map[guards.Name]int64), UnitsByAge: make(map[tally.Age]int64),
-		StoppedNetworks: networkCountsView(f.Stopped), UnitNetworks: networkCountsView(f.Units),
+		StoppedNetworks: listOf(f.Stopped), UnitNetworks: listOf(f.Units),
 	}
 	for _, n := range guards.Names() {
 		v.Stopped[n], v.WouldStop[n] = f.Counts[tally.StoppedCount(n, guards.On)],
@@ -46,12 +41,9 @@ func figuresView(s *guards.Settings, f tally.Figures) *figuresJSON {
 	return v
 }
 
-func networkCountsView(counts []tally.NetworkCount) []networkCountJSON {
-	v := make([]networkCountJSON, len(counts))
-	for i, c := range counts {
-		v[i] = networkCountJSON(c)
-	}
-	return v
+// listOf returns a list that is never null.
+func listOf(counts []tally.NetworkCount) []tally.NetworkCount {
+	return append([]tally.NetworkCount{}, counts...)
 }
 
 // ShownFigures returns feature.Members.Guards: a function that returns what the guards of a voucher's sale did. If the

@@ -29,14 +29,11 @@ func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, er
 			return httpkit.Answer{}, err
 		}
 		running, err := instances(c.Request.Context())
-		if err != nil {
-			return httpkit.Answer{}, err
-		}
 		p := guards.Proposal{Units: units, Crowd: crowd, PerUser: perUser, Instances: int64(max(len(running), 1))}
-		return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: proposalJSON{
+		return httpkit.Data(http.StatusOK, proposalJSON{
 			Units: p.Units, Crowd: p.Crowd, Instances: p.Instances, AddressPeople: p.AddressPeople(),
 			NetworkPeople: p.NetworkPeople(), Guards: p.Guards(),
-		}}}, nil
+		}, err)
 	}
 	return httpkit.Staff("GET /admin/guards/proposal", propose, httpkit.ByHandler,
 		httpkit.Query("units", "crowd", "perUser"))

@@ -39,10 +39,10 @@ func (f *fakeTickets) Give(_ context.Context, _ int64, c Caller, solution string
 }
 
 // serve serves tickets over HTTP.
-func serve(tb testing.TB, giver TicketGiver) http.Handler {
+func serve(tb testing.TB, give Give) http.Handler {
 	tb.Helper()
 	front := httpkit.Front{Now: apitest.Noon, Address: new(clientip.Addresses).Of}
-	return featuretest.Serve(tb, Routes(giver, front), Rules(), apitest.State{})
+	return featuretest.Serve(tb, Routes(give, front), Rules(), apitest.State{})
 }
 
 // ask asks for a ticket of voucher 5, with a solution if it is not "".
@@ -60,7 +60,7 @@ func TestTicket(t *testing.T) {
 	t.Parallel()
 	for _, solution := range []string{"", "e30="} {
 		fake := &fakeTickets{}
-		w := ask(t, serve(t, fake), solution)
+		w := ask(t, serve(t, fake.Give), solution)
 		if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"usableFrom":"2026-01-02T12:00:00.731Z"`) {
 			t.Errorf("solution %q: %d %s", solution, w.Code, w.Body)
 		}
@@ -91,7 +91,7 @@ func TestTicketRefusals(t *testing.T) {
 		{challenge.ErrBusy, 503, "UNAVAILABLE", ""},
 		{challenge.ErrTryAgain, 503, "UNAVAILABLE", ""},
 	} {
-		w := ask(t, serve(t, &fakeTickets{err: tt.err}), "")
+		w := ask(t, serve(t, (&fakeTickets{err: tt.err}).Give), "")
 		if code := contract.CodeOf(w.Body.Bytes()); w.Code != tt.status || code != tt.code ||
 			!strings.Contains(w.Body.String(), tt.want) {
 			t.Errorf("%v: %s", tt.err, w.Body)
@@ -110,7 +110,7 @@ func (s signedTickets) Give(_ context.Context, voucherID int64, c Caller, _ stri
 
 // BenchmarkTicketRoute is the HTTP side of a ticket, with the user's token checked and the ticket signed.
 func BenchmarkTicketRoute(b *testing.B) {
-	handler := serve(b, signedTickets{ticket.New(guardKeys(b))})
+	handler := serve(b, signedTickets{ticket.New(guardKeys(b))}.Give)
 	r := apitest.Request{Method: http.MethodPost, Target: "/voucher/seckill/5/ticket"}.HTTP(b, b.Context())
 	w := httptest.NewRecorder()
 	b.ReportAllocs()
@@ -131,7 +131,7 @@ func (s fixedSalts) GuardSalts(context.Context) ([]keys.Salt, error) { return s,
 
 func guardKeys(t testing.TB) *keys.Ring {
 	t.Helper()
-	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), fixedSalts{{ID: 3}},
+	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), fixedSalts{{ID: 3}}.GuardSalts,
 		apitest.Noon, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -211,7 +211,7 @@ func TestBadSolutions(t *testing.T) {
 	for name, p := range foreign {
 		kinds[name] = func() challenge.Payload { p.Solution.Time = random.Float64(); return p }
 	}
-	api := serve(t, workedTickets{challenges})
+	api := serve(t, workedTickets{challenges}.Give)
 	send := func(p challenge.Payload) (int, string) {
 		text, err := p.Encode()
 		if err != nil {

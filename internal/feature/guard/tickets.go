@@ -73,8 +73,7 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 	if from := set.From(v.Sale.Begin); now.Before(from) {
 		return Ticket{}, &TicketsLaterError{From: from}
 	}
-	sale := Sale{ID: voucherID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
-	if err := t.challenge(ctx, sale, c, solution, now); err != nil {
+	if err := t.challenge(ctx, saleOf(v), c, solution, now); err != nil {
 		return Ticket{}, err
 	}
 	usable := v.Sale.Begin

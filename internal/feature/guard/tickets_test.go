@@ -52,18 +52,18 @@ type instance struct {
 }
 
 // newInstance is for synctest, whose clock it uses. The sale begins in an hour and goes on for five.
-func newInstance(t *testing.T, table keys.Salts, s *guards.Settings) *instance {
+func newInstance(t *testing.T, table *saltTable, s *guards.Settings) *instance {
 	t.Helper()
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Guards, v.Sale.Begin, v.Sale.End = s, time.Now().Add(time.Hour), time.Now().Add(6*time.Hour)
 	sales := &fakeSales{sale: v, own: order.ErrBarred}
-	ring, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), table, time.Now, ordertest.Quiet())
+	ring, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), table.GuardSalts, time.Now, ordertest.Quiet())
 	if err != nil {
 		t.Fatal(err)
 	}
 	limits, tickets := budget.NewTable(time.Now), ticket.New(ring)
 	challenges := challenge.New(ring, limits, 8)
-	asked := NewGuards(limits, tally.New(time.Now), noObserver{}, TicketsCheck{tickets})
+	asked := NewGuards(limits, tally.New(time.Now), nobody, TicketsCheck{tickets})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = ring.Run(ctx) })

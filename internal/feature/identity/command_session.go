@@ -62,7 +62,7 @@ func session(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		whom := revoked{*user, *issuer, slices.ContainsFunc(list, func(i issuers.Issuer) bool {
 			return i.Numeric && i.Name == *issuer
 		})}
-		users, err := revoke(ctx, NewLedger(core.DB), core.Ledger, whom, trail)
+		users, err := revoke(ctx, NewLedger(core.DB), core.Ledger.Note, whom, trail)
 		if err != nil {
 			return err
 		}
@@ -71,11 +71,6 @@ func session(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 			users.Before.UTC().Format(time.RFC3339))
 		return err
 	})
-}
-
-// auditor is the audit trail: feature.Ledger.
-type auditor interface {
-	Note(ctx context.Context, e voucher.Entry) error
 }
 
 // revoked is whose tokens become void.
@@ -108,7 +103,8 @@ func (r revoked) of(ctx context.Context, ledger *Ledger) (ranges [][2]int64, err
 
 // revoke makes tokens void. It writes into the audit trail first.
 func revoke(
-	ctx context.Context, ledger *Ledger, audit auditor, whom revoked, trail cmdline.Trail,
+	ctx context.Context, ledger *Ledger, note func(context.Context, voucher.Entry) error, whom revoked,
+	trail cmdline.Trail,
 ) (users Users, err error) {
 	ranges, err := whom.of(ctx, ledger)
 	if err != nil {
@@ -118,7 +114,7 @@ func revoke(
 	if whom.issuer != "" {
 		whose = voucher.FieldChange{Field: "issuer", To: whom.issuer}
 	}
-	err = audit.Note(ctx, voucher.Entry{
+	err = note(ctx, voucher.Entry{
 		By: voucher.Author{Request: "server session"}, Action: voucher.Revoked,
 		Changes: []voucher.FieldChange{whose, {Field: "by", To: trail.By()}, {Field: "why", To: trail.Why()}},
 	})

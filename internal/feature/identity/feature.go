@@ -35,7 +35,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		void     = &Void{}
 		now      = core.Front.Now
 		verifier = issuers.NewVerifier(list, issuers.SourceOf, now, core.Log)
-		sessions = NewSessions(verifier, ledger, void, core.Tokens, core.Settings.Session.Life, now, core.Log)
+		sessions = NewSessions(verifier, ledger.Account, void, core.Tokens, core.Settings.Session.Life, now, core.Log)
 		metrics  = newMetrics(verifier, void)
 	)
 	return feature.Parts{

@@ -58,8 +58,9 @@ type Ledger struct {
 // NewLedger returns a ledger of accounts.
 func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db: db, numbers: map[string]int64{}} }
 
-// Account implements Accounts. Ids are drawn at random from those of the issuer, so that they do not show how many
-// accounts there are. If instances race, the others find the row of the first.
+// Account returns the user of a subject, and makes one for a new subject. order.ErrUnavailable. Ids are drawn at random
+// from those of the issuer, so that they do not show how many accounts there are. If instances race, the others find
+// the row of the first.
 func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, error) {
 	number, err := l.issuerNumber(ctx, issuer)
 	if err != nil {

@@ -158,7 +158,7 @@ func TestRevokeIsAudited(t *testing.T) {
 			t.Fatal(err)
 		}
 		of := func(user int64, issuer string, numeric bool) error {
-			_, err := revoke(t.Context(), ledger, l.Store, revoked{user, issuer, numeric}, trail)
+			_, err := revoke(t.Context(), ledger, l.Note, revoked{user, issuer, numeric}, trail)
 			return err
 		}
 		if err := of(0, "https://nobody", false); err == nil {

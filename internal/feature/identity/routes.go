@@ -74,18 +74,11 @@ func (h handlers) exchange(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	if !errors.Is(err, context.Canceled) {
 		h.Observe(err)
 	}
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusCreated, Envelope: httpkit.Envelope{
-		Data: sessionJSON{UserID: s.UserID, Token: s.Token, ValidUntil: httpkit.ShownTime(s.Expires)},
-	}}, nil
+	return httpkit.Data(http.StatusCreated,
+		sessionJSON{UserID: s.UserID, Token: s.Token, ValidUntil: httpkit.ShownTime(s.Expires)}, err)
 }
 
 // end answers POST /session/end.
 func (h handlers) end(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	if err := h.End(c.Request.Context(), who.UserID); err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
+	return httpkit.Data(http.StatusOK, struct{}{}, h.End(c.Request.Context(), who.UserID))
 }

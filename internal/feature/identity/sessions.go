@@ -64,12 +64,6 @@ func (p Purpose) as(who issuers.Person) (role string, shop int64, err error) {
 	return authtoken.RoleBuyer, 0, refusal
 }
 
-// Accounts knows which user a subject is: the ledger.
-type Accounts interface {
-	// Account returns the user of a subject, and makes one for a new subject. Error: order.ErrUnavailable.
-	Account(ctx context.Context, issuer, subject string) (int64, error)
-}
-
 // Session is a token of this service, with its user and their role.
 type Session struct {
 	Token   string
@@ -81,13 +75,13 @@ type Session struct {
 
 // Sessions exchanges tokens. It is safe for concurrent use.
 type Sessions struct {
-	verify   func(ctx context.Context, token string) (issuers.Person, error)
-	accounts Accounts
-	void     *Void
-	rules    authtoken.Rules
-	life     time.Duration
-	now      func() time.Time
-	log      *slog.Logger
+	verify  func(ctx context.Context, token string) (issuers.Person, error)
+	account func(ctx context.Context, issuer, subject string) (int64, error)
+	void    *Void
+	rules   authtoken.Rules
+	life    time.Duration
+	now     func() time.Time
+	log     *slog.Logger
 
 	room  *bulkhead.Bulkhead
 	users *otter.Cache[account, int64]
@@ -96,13 +90,14 @@ type Sessions struct {
 // account is a user as their provider knows them.
 type account struct{ issuer, subject string }
 
-// NewSessions returns sessions that live for a time and are signed by the rules.
+// NewSessions returns sessions that live for a time and are signed by the rules. find returns the user of a subject,
+// and makes one for a new subject, or returns order.ErrUnavailable.
 func NewSessions(
-	v *issuers.Verifier, accounts Accounts, void *Void, rules authtoken.Rules, life time.Duration, now func() time.Time,
-	log *slog.Logger,
+	v *issuers.Verifier, find func(ctx context.Context, issuer, subject string) (int64, error), void *Void,
+	rules authtoken.Rules, life time.Duration, now func() time.Time, log *slog.Logger,
 ) *Sessions {
 	return &Sessions{
-		verify: v.Verify, accounts: accounts, void: void, rules: rules, life: life, now: now, log: log,
+		verify: v.Verify, account: find, void: void, rules: rules, life: life, now: now, log: log,
 		// Sign-ins have permits of their own: while a provider hangs, only they wait for it.
 		room:  bulkhead.New(atOnce, 0, bulkhead.Purchase),
 		users: otter.Must(&otter.Options[account, int64]{MaximumSize: remembered}),
@@ -173,7 +168,7 @@ func (s *Sessions) user(ctx context.Context, who issuers.Person, role string) (i
 	if user, ok := s.users.GetIfPresent(key); ok {
 		return user, nil
 	}
-	user, err := s.accounts.Account(ctx, who.Issuer, who.Subject)
+	user, err := s.account(ctx, who.Issuer, who.Subject)
 	if err != nil {
 		return 0, err
 	}

@@ -28,9 +28,10 @@ func (f *fakeAccounts) Account(context.Context, string, string) (int64, error) {
 }
 
 // newSessions are those of somebody who signed in a minute ago.
-func newSessions(accounts Accounts, rules authtoken.Rules, signedIn time.Time) *Sessions {
+func newSessions(accounts *fakeAccounts, rules authtoken.Rules, signedIn time.Time) *Sessions {
 	rules.Secret, rules.Accounts = []byte("0123456789abcdef0123456789abcdef"), true
-	s := NewSessions(&issuers.Verifier{}, accounts, &Void{}, rules, 8*time.Hour, func() time.Time { return noon },
+	s := NewSessions(&issuers.Verifier{}, accounts.Account, &Void{}, rules, 8*time.Hour,
+		func() time.Time { return noon },
 		slog.New(slog.DiscardHandler))
 	s.verify = func(context.Context, string) (issuers.Person, error) {
 		return issuers.Person{Issuer: "i", Subject: "s", SignedIn: signedIn, Level: 3, Since: noon.Add(-time.Hour)}, nil

@@ -36,8 +36,6 @@ type VoidLedger interface {
 	// VoidAfter returns what was written after a time, and at that time for users above first, ordered by time and
 	// first user.
 	VoidAfter(ctx context.Context, at time.Time, first int64, limit int) ([]Users, error)
-	// Revoke makes the users' tokens that were signed in before now void, and returns what it has written.
-	Revoke(ctx context.Context, first, last int64) (Users, error)
 	// ForgetVoid removes up to limit rows of accounts that are older than an age. Rows of other users stay: their
 	// tokens are valid for as long as their issuer likes.
 	ForgetVoid(ctx context.Context, age time.Duration, limit int) error

@@ -36,8 +36,6 @@ func (f *fakeVoid) VoidAfter(_ context.Context, at time.Time, first int64, limit
 	return page, f.err
 }
 
-func (f *fakeVoid) Revoke(context.Context, int64, int64) (Users, error) { return Users{}, nil }
-
 func (f *fakeVoid) ForgetVoid(context.Context, time.Duration, int) error {
 	f.swept.Add(1)
 	f.mu.Lock()

@@ -41,7 +41,8 @@ func TestStaffContract(t *testing.T) {
 		return order.Order{ID: orderID, VoucherID: 10}, nil
 	}
 	routes := func(err error) []httpkit.Route {
-		return redemption.StaffRoutes(fakeStaff{coupon: coupon(order.Paid), err: err}, front)
+		return redemption.StaffRoutes(
+			redemption.NewStaff(fakeStaff{coupon: coupon(order.Paid), err: err}, nobody{}), front)
 	}
 	key := map[string]string{"Idempotency-Key": "k"}
 	refusals := []error{

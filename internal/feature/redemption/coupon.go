@@ -1,8 +1,12 @@
 package redemption
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"seckill/internal/order"
@@ -81,32 +85,16 @@ func (c *Coupon) Past(now time.Time) bool {
 	return !c.ValidUntil.IsZero() && !now.Before(c.ValidUntil)
 }
 
-// Verb is what a till wants to do.
-type Verb int8
+// Verb is what a till wants. Metrics have the word.
+type Verb string
 
 // The actions of tills.
 const (
-	Validate Verb = iota // check whether it could be redeemed now
-	Reserve              // nobody else may redeem it for ReservationTime
-	Redeem               // once
-	Release              // end the reservation
+	Validate Verb = "validate" // tell whether it could be redeemed now
+	Reserve  Verb = "reserve"  // nobody else may redeem it for ReservationTime
+	Redeem   Verb = "redeem"   // once
+	Release  Verb = "release"  // end the reservation
 )
-
-// String returns the verb.
-func (v Verb) String() string {
-	switch v {
-	case Validate:
-		return "validate"
-	case Reserve:
-		return "reserve"
-	case Redeem:
-		return "redeem"
-	case Release:
-		return "release"
-	default:
-		return "unknown"
-	}
-}
 
 // Command is what a till wants to do with one code.
 type Command struct {
@@ -269,4 +257,34 @@ func (c *Coupon) end() {
 // holds reports whether the command names the coupon's reservation and comes from the till that made it.
 func (c *Coupon) holds(cmd Command) bool {
 	return cmd.Reservation != "" && c.Reservation.ID == cmd.Reservation && c.Reservation.Till == cmd.Till.ID
+}
+
+// maxEnded is how many requests EndedRequests remembers. A till reserves a coupon once or twice, and repeats a request
+// for seconds.
+const maxEnded = 16
+
+// EndedRequests are the requests for reservations of one coupon that are over, and those whose redemption was undone
+// (redeemRequest). It has the last maxEnded of them, oldest first, as they are stored: 16 hexadecimal digits each,
+// separated by spaces.
+type EndedRequests string
+
+// Has reports whether the till's request with the key is among them.
+func (e EndedRequests) Has(till int64, key string) bool {
+	return slices.Contains(strings.Fields(string(e)), digest(till, key))
+}
+
+// with returns the requests and one more.
+func (e EndedRequests) with(till int64, key string) EndedRequests {
+	all := append(strings.Fields(string(e)), digest(till, key))
+	return EndedRequests(strings.Join(all[max(0, len(all)-maxEnded):], " "))
+}
+
+// redeemRequest returns the entry for a request that redeems. It differs from the key, which may also have been used to
+// reserve. No key has a space.
+func redeemRequest(key string) string { return "redeem " + key }
+
+// digest returns a hash of a request. Two requests for a coupon have the same with a probability of 1 in 10^18.
+func digest(till int64, key string) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", till, key))
+	return hex.EncodeToString(sum[:8])
 }

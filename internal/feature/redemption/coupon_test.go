@@ -197,7 +197,8 @@ func TestCouponIsUsedOnce(t *testing.T) {
 				continue
 			default:
 				cmd := Command{
-					Verb: Verb(what), Till: rapid.SampledFrom([]Till{tillA, tillB, tillC}).Draw(t, "till"),
+					Verb:        []Verb{Validate, Reserve, Redeem, Release}[what],
+					Till:        rapid.SampledFrom([]Till{tillA, tillB, tillC}).Draw(t, "till"),
 					Key:         rapid.SampledFrom([]string{"k", "l"}).Draw(t, "key"),
 					Reservation: rapid.SampledFrom(known).Draw(t, "reservation"),
 				}

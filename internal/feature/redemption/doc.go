@@ -4,7 +4,7 @@
 //	Code      what the buyer shows: random, unique, with a checksum under a key that only the service has
 //	Coupon    a paid order as tills see it; Coupon.Do decides everything that tills do with it
 //	Tills     checks codes, limits wrong ones, and gives commands of many tills to the ledger in shared transactions
-//	Lapser    ends coupons whose date has passed; one instance at a time, under a fenced lock
+//	lapser    ends coupons whose date has passed; one instance at a time, under a fenced lock
 //	Ledger    tb_coupon: codes, their reservations, and which request redeemed them; its hook makes the code of an
 //	          order in the transaction that pays for it
 //

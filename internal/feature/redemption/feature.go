@@ -35,10 +35,10 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 	tills := NewTills(ledger, core.Notifier, m, uuid.NewString, time.Now)
 	return feature.Parts{
 		Start: []func(context.Context) error{ledger.begin},
-		Routes: append(Routes(tills, core.Sales, core.Purchases, core.Front),
+		Routes: append(Routes(tills, Shop{core.Sales.Find, core.UserOrder}, core.Front),
 			StaffRoutes(NewStaff(ledger, core.Notifier), core.Front)...),
 		Jobs: []func(context.Context) error{
-			NewLapser(ledger, core.Locks, core.Notifier, m, core.Log).Run, NewKeyLoader(ledger, core.Log).Run,
+			lapser(ledger, core.Locks, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),
 		},
 		Metrics: m.collectors(),
 		Members: feature.Members{

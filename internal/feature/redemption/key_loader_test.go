@@ -1,4 +1,4 @@
-package redemption_test
+package redemption
 
 import (
 	"context"
@@ -7,33 +7,20 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"seckill/internal/feature/redemption"
 )
-
-// keyCounter counts how often the keys are read; each time that fails.
-type keyCounter struct {
-	redemption.Coupons
-	reads int
-}
-
-func (c *keyCounter) CouponKeys(context.Context) ([]redemption.Key, error) {
-	c.reads++
-	return nil, errors.New("the ledger is away")
-}
 
 // The keys are read over and over, whatever the ledger says, and never once the context has ended.
 func TestKeyLoaderReadsOnAndOn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ledger := new(keyCounter)
+		ledger := &fakeLedger{fails: errors.New("the ledger is away")}
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
-		go func() { ended <- redemption.NewKeyLoader(ledger, slog.New(slog.DiscardHandler)).Run(ctx) }()
+		go func() { ended <- loadKeys(ledger.CouponKeys, slog.New(slog.DiscardHandler))(ctx) }()
 		time.Sleep(time.Minute + time.Second)
 		stop()
-		if err := <-ended; err != nil || ledger.reads != 3 {
-			t.Errorf("%d reads within a minute, %v; want 3", ledger.reads, err)
+		if err := <-ended; err != nil || ledger.asked != 3 {
+			t.Errorf("%d reads within a minute, %v; want 3", ledger.asked, err)
 		}
 	})
 }

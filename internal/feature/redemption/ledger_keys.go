@@ -10,12 +10,11 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/voucher"
 )
 
-// codeKeySettings are the keys of codes.
-func codeKeySettings() sqlkit.Secrets {
-	return sqlkit.Secrets{Prefix: "coupon_key_", Digits: 2, MaxID: MaxKeyID}
+// codeKeys are the settings that hold the keys of codes.
+func codeKeys() sqlkit.Secrets {
+	return sqlkit.Secrets{Prefix: "coupon_key_", Digits: 2, MaxID: MaxKeyID, Full: ErrKeysExhausted}
 }
 
 var (
@@ -26,8 +25,8 @@ var (
 	ErrKeySpoilt = errors.New("no codes are made")
 )
 
-// codeKey caches the key for new codes, so that no transaction reads it while others wait for the transaction's locks.
-// It is read at the start and by KeyLoader.
+// codeKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is
+// read at the start and by loadKeys.
 type codeKey struct {
 	now func() time.Time
 
@@ -71,19 +70,18 @@ func (l *Ledger) begin(ctx context.Context) error {
 // orders are paid without codes.
 func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 	from := l.db.Now()
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
-		if keys, err = couponKeys(tx); err == nil && len(keys) == 0 {
-			keys, err = l.addCouponKey(tx, 0)
-		}
-		return err
-	})
-	if errors.Is(err, ErrKeySpoilt) {
+	secrets, err := l.db.Secrets(ctx, codeKeys())
+	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
+		err = fmt.Errorf("%w: %w", ErrKeySpoilt, err)
 		l.db.Log().ErrorContext(ctx,
 			"orders are paid without their codes until a row in tb_setting is mended", "error", err)
 		l.key.learn(Key{}, err, from)
 	}
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the keys of codes", err)
+	}
+	for _, secret := range secrets {
+		keys = append(keys, Key{ID: secret.ID, Secret: secret.Value})
 	}
 	l.key.learn(keys[len(keys)-1], nil, from)
 	return keys, nil
@@ -92,51 +90,18 @@ func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 // RotateCouponKey adds a key, with which all instances make new codes within a minute. Codes of older keys stay valid.
 // It returns the key's id, or ErrKeysExhausted.
 func (l *Ledger) RotateCouponKey(ctx context.Context) (id int, err error) {
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		keys, err := couponKeys(tx)
-		if err != nil {
-			return err
-		}
-		if id = len(keys); id > MaxKeyID {
-			return ErrKeysExhausted
-		}
-		if keys, err = l.addCouponKey(tx, id); err != nil {
-			return err
-		}
-		if len(keys) != id+1 {
-			return fmt.Errorf("%d keys of codes, whose ids do not go from 0 to %d", len(keys), id)
-		}
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		return sqlkit.WriteAudit(tx, now, voucher.Author{},
-			sqlkit.AuditRow{Action: voucher.Rotated, Changes: []voucher.FieldChange{
-				{Field: "couponKey", From: fmt.Sprint(id - 1), To: fmt.Sprint(id)},
-			}})
-	})
+	id, err = l.db.RotateSecret(ctx, codeKeys(), "couponKey",
+		func(_ *gorm.DB, all []sqlkit.Secret, _ time.Time) error {
+			if last := all[len(all)-1].ID; len(all) != last+1 {
+				return fmt.Errorf("%d keys of codes, whose ids do not go from 0 to %d", len(all), last)
+			}
+			return nil
+		})
+	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
+		err = fmt.Errorf("%w: %w", ErrKeySpoilt, err)
+	}
 	if err != nil {
 		return 0, sqlkit.ReadError("rotating the key of codes", err)
 	}
 	return id, nil
-}
-
-// couponKeys reads the keys, in the order of their ids.
-func couponKeys(tx *gorm.DB) ([]Key, error) { return keysOf(codeKeySettings().Read(tx)) }
-
-// addCouponKey makes the key with the id, unless another transaction is first, and returns all keys.
-func (l *Ledger) addCouponKey(tx *gorm.DB, id int) ([]Key, error) {
-	return keysOf(l.db.AddSecret(tx, codeKeySettings(), id))
-}
-
-// keysOf makes keys of the secrets that were read, or returns ErrKeySpoilt if one could not be.
-func keysOf(secrets []sqlkit.Secret, err error) ([]Key, error) {
-	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
-		return nil, fmt.Errorf("%w: %w", ErrKeySpoilt, err)
-	}
-	keys := make([]Key, len(secrets))
-	for i, secret := range secrets {
-		keys[i] = Key{ID: secret.ID, Secret: secret.Value}
-	}
-	return keys, err
 }

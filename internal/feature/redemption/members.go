@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"seckill/internal/feature"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 )
 
@@ -56,8 +55,7 @@ func FoundOrder(
 	return func(ctx context.Context, text string) (int64, error) {
 		code, err := Parse(text)
 		if err != nil {
-			return 0, invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode,
-				invalid.Data{"length": CodeLength}))
+			return 0, badCode()
 		}
 		return find(ctx, code)
 	}

@@ -37,7 +37,7 @@ func (m *metrics) collectors() []prometheus.Collector {
 
 // Redemption implements Observer.
 func (m *metrics) Redemption(v Verb, err error) {
-	m.commands.WithLabelValues(v.String(), redemptionResult(err)).Inc()
+	m.commands.WithLabelValues(string(v), redemptionResult(err)).Inc()
 }
 
 // redemptionResult names the result of a command.

@@ -1,7 +1,6 @@
 package redemption
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -12,21 +11,10 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
 )
 
-// StaffService does for staff what they may do with coupons: *Staff. Its errors are those of StaffLedger.
-type StaffService interface {
-	// Extend gives the coupon of an order a later date.
-	Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error)
-	// Unredeem undoes a redemption.
-	Unredeem(ctx context.Context, act order.StaffAct) (Coupon, error)
-	// Coupon returns the coupon of anybody's order.
-	Coupon(ctx context.Context, orderID int64) (Coupon, error)
-}
-
 // StaffRoutes returns the routes by which staff change coupons.
-func StaffRoutes(staff StaffService, front httpkit.Front) []httpkit.Route {
+func StaffRoutes(staff *Staff, front httpkit.Front) []httpkit.Route {
 	h, own := staffHandlers{staff, front}, httpkit.OwnOrder(front.Order, front.ShopOf)
 	return []httpkit.Route{
 		httpkit.Staff("POST /admin/order/:id/extend", h.extend, own, httpkit.Body, httpkit.Keyed(h.before)),
@@ -35,7 +23,7 @@ func StaffRoutes(staff StaffService, front httpkit.Front) []httpkit.Route {
 }
 
 type staffHandlers struct {
-	staff StaffService
+	staff *Staff
 	front httpkit.Front
 }
 
@@ -81,11 +69,8 @@ type staffCouponJSON struct {
 }
 
 func staffAnswer(c Coupon, err error) (httpkit.Answer, error) {
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: staffCouponJSON{
+	return httpkit.Data(http.StatusOK, staffCouponJSON{
 		OrderID: strconv.FormatInt(c.OrderID, 10), VoucherID: c.VoucherID, Status: c.Status.String(),
 		Coupon: couponView(c, Code.Masked),
-	}}}, nil
+	}, err)
 }

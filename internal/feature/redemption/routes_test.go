@@ -39,32 +39,12 @@ type fakeTills struct {
 	couponErr error
 }
 
-func (f fakeTills) outcome(cmd redemption.Command, code string) (redemption.Outcome, error) {
+func (f fakeTills) Do(_ context.Context, cmd redemption.Command, code string) (redemption.Outcome, error) {
 	cmd.Code = redemption.Code(code)
 	if f.do == nil {
 		return redemption.Outcome{Coupon: f.coupon, At: noon}, nil
 	}
 	return f.do(cmd)
-}
-
-func (f fakeTills) Validate(_ context.Context, till redemption.Till, code string) (redemption.Outcome, error) {
-	return f.outcome(redemption.Command{Verb: redemption.Validate, Till: till}, code)
-}
-
-func (f fakeTills) Reserve(_ context.Context, till redemption.Till, code, key string) (redemption.Outcome, error) {
-	return f.outcome(redemption.Command{Verb: redemption.Reserve, Till: till, Key: key}, code)
-}
-
-func (f fakeTills) Redeem(
-	_ context.Context, till redemption.Till, code, reservation, key string,
-) (redemption.Outcome, error) {
-	return f.outcome(redemption.Command{Verb: redemption.Redeem, Till: till, Key: key, Reservation: reservation}, code)
-}
-
-func (f fakeTills) Release(
-	_ context.Context, till redemption.Till, code, reservation string,
-) (redemption.Outcome, error) {
-	return f.outcome(redemption.Command{Verb: redemption.Release, Till: till, Reservation: reservation}, code)
 }
 
 func (f fakeTills) CouponOf(context.Context, order.Order) (redemption.Coupon, error) {
@@ -106,7 +86,7 @@ func (f fakeSales) Order(_ context.Context, userID, id int64, _ time.Duration) (
 
 // routesOn are the routes of coupons.
 func routesOn(tills fakeTills, sales fakeSales) []httpkit.Route {
-	return redemption.Routes(tills, sales, sales, httpkit.Front{
+	return redemption.Routes(tills, redemption.Shop{Find: sales.Find, Order: sales.Order}, httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Currency: "CNY",
 	})
 }

@@ -1,8 +1,10 @@
 package redemption
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"seckill/internal/kit/batch"
@@ -62,32 +64,11 @@ func NewTills(
 	ledger Coupons, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
 ) *Tills {
 	t := &Tills{
-		ledger: ledger, keys: NewKeyring(ledger, now), notifier: notifier, observer: observer, newID: newID, now: now,
+		ledger: ledger, keys: NewKeyring(ledger.CouponKeys, now), notifier: notifier, observer: observer, newID: newID,
+		now: now,
 	}
 	t.batcher = batch.New(batch.Options{Size: callSize, Calls: calls, MaxWait: callWait}, t.call)
 	return t
-}
-
-// Validate checks whether the till could redeem the code now, and returns the coupon in the outcome. Its errors are
-// those of Do.
-func (t *Tills) Validate(ctx context.Context, till Till, text string) (Outcome, error) {
-	return t.Do(ctx, Command{Verb: Validate, Till: till}, text)
-}
-
-// Reserve reserves the code for ReservationTime, once for each key.
-func (t *Tills) Reserve(ctx context.Context, till Till, text, key string) (Outcome, error) {
-	return t.Do(ctx, Command{Verb: Reserve, Till: till, Key: key, Reservation: t.newID()}, text)
-}
-
-// Redeem redeems the code, once; a repetition with the same key gets the same answer. reservation may be "" if nobody
-// has reserved the code.
-func (t *Tills) Redeem(ctx context.Context, till Till, text, reservation, key string) (Outcome, error) {
-	return t.Do(ctx, Command{Verb: Redeem, Till: till, Key: key, Reservation: reservation}, text)
-}
-
-// Release ends a reservation. It is not an error if the reservation has already ended.
-func (t *Tills) Release(ctx context.Context, till Till, text, reservation string) (Outcome, error) {
-	return t.Do(ctx, Command{Verb: Release, Till: till, Reservation: reservation}, text)
 }
 
 // CouponOf returns the coupon of an order for its owner and for admins, or ErrNotFound if it has none. It returns
@@ -113,6 +94,9 @@ func (t *Tills) Do(ctx context.Context, cmd Command, text string) (Outcome, erro
 func (t *Tills) do(ctx context.Context, cmd Command, text string) (outcome Outcome, err error) {
 	if cmd.Code, err = Parse(text); err != nil {
 		return outcome, err
+	}
+	if cmd.Verb == Reserve {
+		cmd.Reservation = cmp.Or(cmd.Reservation, t.newID())
 	}
 	if wait := t.wrong.wait(cmd.Till.ID, t.now()); wait > 0 {
 		return outcome, ErrWrongCodes
@@ -153,4 +137,55 @@ func (t *Tills) call(ctx context.Context, items []*batch.Item[Command, Outcome])
 		it.Answer = outcomes[i]
 	}
 	return nil
+}
+
+const (
+	wrongBurst = 10               // wrong codes that a till may send at once
+	wrongEvery = 10 * time.Second // after this time a till may send one more
+	wrongTills = 10_000           // tills in a generation at most; no service should have more
+)
+
+// wrongCodes limits how many wrong codes a till may send: a token bucket for each, kept as the time at which it is full
+// again (the generic cell rate algorithm). A till with a full bucket needs no entry.
+//
+// Tills are kept in two generations. When the younger is as old as an empty bucket takes to fill, or has wrongTills, it
+// becomes the older one, and the older one is dropped: its tills have full buckets, unless there were too many tills.
+type wrongCodes struct {
+	mu      sync.Mutex
+	began   time.Time // when the younger generation did
+	younger map[int64]time.Time
+	older   map[int64]time.Time
+}
+
+// wait returns how long the till has to wait before it may ask; 0: not at all.
+func (w *wrongCodes) wait(till int64, now time.Time) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	free := w.full(till).Add(-(wrongBurst - 1) * wrongEvery) // from then on there is a token
+	if !free.After(now) {
+		return 0
+	}
+	return free.Sub(now)
+}
+
+// count counts a wrong code of the till.
+func (w *wrongCodes) count(till int64, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	full := w.full(till)
+	if full.Before(now) {
+		full = now
+	}
+	if len(w.younger) >= wrongTills || now.Sub(w.began) >= wrongBurst*wrongEvery {
+		w.older, w.younger, w.began = w.younger, make(map[int64]time.Time), now
+	}
+	w.younger[till] = full.Add(wrongEvery)
+}
+
+// full returns when the till's bucket will be full; the zero time if it is. The caller holds the lock.
+func (w *wrongCodes) full(till int64) time.Time {
+	if full, known := w.younger[till]; known {
+		return full
+	}
+	return w.older[till]
 }

@@ -96,6 +96,16 @@ func (f *fakeLedger) code() string {
 	return ""
 }
 
+// Validate tells whether the till could redeem the code now.
+func (t *Tills) Validate(ctx context.Context, till Till, text string) (Outcome, error) {
+	return t.Do(ctx, Command{Verb: Validate, Till: till}, text)
+}
+
+// Redeem redeems the code, once for each key.
+func (t *Tills) Redeem(ctx context.Context, till Till, text, reservation, key string) (Outcome, error) {
+	return t.Do(ctx, Command{Verb: Redeem, Till: till, Key: key, Reservation: reservation}, text)
+}
+
 func TestTillsRedeem(t *testing.T) {
 	t.Parallel()
 	var n notes
@@ -104,7 +114,7 @@ func TestTillsRedeem(t *testing.T) {
 	if o, err := tills.Validate(ctx, tillA, code); err != nil || o.Coupon.OrderID != 5 {
 		t.Fatalf("Validate = %+v, %v", o, err)
 	}
-	o, err := tills.Reserve(ctx, tillA, code, "k")
+	o, err := tills.Do(ctx, Command{Verb: Reserve, Till: tillA, Key: "k"}, code)
 	if err != nil ||
 		o.Coupon.Reservation != (Reservation{ID: "r1", Till: 1, Key: "k", Until: noon.Add(ReservationTime)}) {
 		t.Fatalf("Reserve = %+v, %v", o, err)
@@ -121,7 +131,8 @@ func TestTillsRedeem(t *testing.T) {
 			t.Errorf("Redeem = %+v, %v; notified %v", o, err, n.outcomes)
 		}
 	}
-	if _, err := tills.Release(ctx, tillA, code, "r1"); !errors.Is(err, ErrRedeemed) {
+	release := Command{Verb: Release, Till: tillA, Reservation: "r1"}
+	if _, err := tills.Do(ctx, release, code); !errors.Is(err, ErrRedeemed) {
 		t.Errorf("Release: %v, want ErrRedeemed", err)
 	}
 	if c, err := tills.CouponOf(ctx, order.Order{}); err != nil || c != paid() {
@@ -290,7 +301,7 @@ func TestLapserLapses(t *testing.T) {
 	f := &fakeLedger{due: []order.Order{{ID: 5, Status: order.Lapsed}}}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- NewLapser(f, lock{}, n, n, nil).Run(ctx) }()
+	go func() { done <- lapser(f, lock{}, n, n, nil)(ctx) }()
 	if got := <-n.lapsed; got != 1 {
 		t.Errorf("%d coupons lapsed", got)
 	}
@@ -317,7 +328,7 @@ func TestKeyringWithALedgerThatHangs(t *testing.T) {
 	t.Parallel()
 	known, unknown := key(0, "secret"), key(1, "another")
 	h := &hangingLedger{begun: make(chan struct{}, 1)}
-	k := NewKeyring(h, time.Now)
+	k := NewKeyring(h.CouponKeys, time.Now)
 	k.keys = map[int]Key{0: known}
 	hangs, release := context.WithCancel(t.Context())
 	first := make(chan error, 1)

@@ -37,7 +37,7 @@ func TestContract(t *testing.T) {
 			},
 			"POST /admin/voucher/:id/rehearsal": {
 				Access:  httpkit.ForAdmins,
-				Good:    apitest.Request{Target: "/admin/voucher/5/rehearsal"},
+				Good:    apitest.Request{Target: "/admin/voucher/7/rehearsal"},
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{
 					voucher.ErrNotFound, voucher.ErrNotSeckill, &NearSaleError{VoucherID: 7}, &RunningError{},
@@ -125,9 +125,10 @@ func TestRehearsalInTwoLanguages(t *testing.T) {
 	}
 }
 
-// routesOn are the routes on one rehearsal, or with err on none.
+// routesOn are the routes on one rehearsal that is done, or with err on none.
 func routesOn(err error) []httpkit.Route {
-	return Routes(fakeRehearsals{err}, httpkit.Front{
+	f := &fakeStores{run: oneRun(), runErr: err, locked: err}
+	return Routes(NewRehearsals(f.parts()), httpkit.Front{
 		ShopOf: featuretest.ShopOf,
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Now: apitest.Noon,
 		Orders: func(context.Context, order.Filter, int64, int) (httpkit.Envelope, error) {
@@ -135,9 +136,6 @@ func routesOn(err error) []httpkit.Route {
 		},
 	})
 }
-
-// fakeRehearsals has one that is done, or fails.
-type fakeRehearsals struct{ err error }
 
 func oneRun() Run {
 	return Run{
@@ -149,26 +147,3 @@ func oneRun() Run {
 		},
 	}
 }
-
-// Start starts it.
-func (f fakeRehearsals) Start(context.Context, voucher.Author, int64) (voucher.Shown, error) {
-	return voucher.Shown{Voucher: voucher.Voucher{ID: 8, Sale: &voucher.Sale{
-		Issued: 40, Begin: apitest.Noon().Add(-time.Minute), End: apitest.Noon(),
-	}}}, f.err
-}
-
-// Of returns it.
-func (f fakeRehearsals) Of(context.Context, int64) ([]Run, error) {
-	return []Run{oneRun()}, f.err
-}
-
-// End returns it.
-func (f fakeRehearsals) End(context.Context, voucher.Author, int64) (Run, error) {
-	return oneRun(), f.err
-}
-
-// Find returns it.
-func (f fakeRehearsals) Find(context.Context, int64) (Run, error) { return oneRun(), f.err }
-
-// Report takes everything.
-func (f fakeRehearsals) Report(context.Context, int64, Figures, bool) error { return f.err }

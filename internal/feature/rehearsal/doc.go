@@ -4,7 +4,7 @@
 //	Start ──► voucher.CreateBeside ──► a sale like any other, in the shop of rehearsals ──► loadgen buys
 //	                                                  │ its window ends, sooner by End
 //	                                                  ▼
-//	              Emptier ◄── retired ◄── the reconciler, a minute after the end
+//	              emptier ◄── retired ◄── the reconciler, a minute after the end
 //	                 └──► Remover.EmptyRehearsal: 500 orders in a transaction, and last the voucher
 //
 // The crowd, loadgen, reports each second, and once more when it has compared all answers with all orders. The ledger

@@ -18,36 +18,27 @@ const (
 	emptyRate  = 5000             // orders a second at most, to leave the ledger room
 )
 
-// Emptier removes the rows of rehearsals that have ended, on one instance at a time (package job).
-type Emptier struct {
-	sales  feature.Rehearsals
-	locker order.FencedLocker
-	log    *slog.Logger
-}
-
-// NewEmptier returns an emptier; Run starts it.
-func NewEmptier(sales feature.Rehearsals, locker order.FencedLocker, log *slog.Logger) *Emptier {
-	return &Emptier{sales: sales, locker: locker, log: log}
-}
-
-// Run empties rehearsals, or waits for its turn, until ctx ends. It always returns nil.
-func (e *Emptier) Run(ctx context.Context) error {
-	return job.Job{
-		Name: emptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch,
-		Rate: emptyRate, Batch: e.batch,
-	}.Run(ctx, e.locker, e.log)
-}
-
-// batch removes some orders of the first rehearsal that has ended, or the rehearsal itself if no orders are left. It
-// needs no fencing token: EmptyRehearsal checks the sale under its lock, so two instances may run at once.
-func (e *Emptier) batch(ctx context.Context, _ int64) (int, error) {
-	ids, err := e.sales.RetiredRehearsals(ctx)
-	if err != nil || len(ids) == 0 {
-		return 0, err
+// emptier is the job that removes the rows of rehearsals that have ended, on one instance at a time (package job).
+func emptier(
+	sales feature.Rehearsals, locker order.FencedLocker, log *slog.Logger,
+) func(context.Context) error {
+	// It removes some orders of the first rehearsal that has ended, or the rehearsal itself if no orders are left. It
+	// needs no fencing token: EmptyRehearsal checks the sale under its lock, so two instances may run at once.
+	batch := func(ctx context.Context, _ int64) (int, error) {
+		ids, err := sales.RetiredRehearsals(ctx)
+		if err != nil || len(ids) == 0 {
+			return 0, err
+		}
+		done, err := sales.EmptyRehearsal(ctx, ids[0], emptyBatch)
+		if done {
+			log.InfoContext(ctx, "rehearsal removed", "voucher", ids[0])
+		}
+		return emptyBatch, err
 	}
-	done, err := e.sales.EmptyRehearsal(ctx, ids[0], emptyBatch)
-	if done {
-		e.log.InfoContext(ctx, "rehearsal removed", "voucher", ids[0])
+	return func(ctx context.Context) error {
+		return job.Job{
+			Name: emptierJob, Does: "emptying rehearsals", Every: emptyEvery, Size: emptyBatch, Rate: emptyRate,
+			Batch: batch,
+		}.Run(ctx, locker, log)
 	}
-	return emptyBatch, err
 }

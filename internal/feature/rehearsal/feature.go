@@ -28,15 +28,15 @@ func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
 func open(core feature.Core) (feature.Parts, error) {
 	return feature.Parts{
 		Routes: Routes(openRehearsals(core), core.Front),
-		Jobs:   []func(context.Context) error{NewEmptier(core.Ledger, core.Locks, core.Log).Run},
+		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.Locks, core.Log)},
 	}, nil
 }
 
 // openRehearsals wires rehearsals to the core.
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
-		Sales: core.Ledger, Clock: core.Redis, Find: core.Ledger.Voucher, Vouchers: core.Vouchers, Locker: core.Locks,
-		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
+		Sales: core.Ledger, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher, Vouchers: core.Vouchers,
+		Locker: core.Locks, Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -53,27 +54,18 @@ func (e *RunningError) Error() string {
 		e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
 }
 
-// Clock is the clock that decides when a sale begins: Redis's (rule 12).
-type Clock interface {
-	// TimeIn returns the time of the Redis node that has the partition.
-	TimeIn(ctx context.Context, partition int) (time.Time, error)
-}
-
-// FindVoucher returns a voucher as it is now, or voucher.ErrNotFound.
-type FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
-
-// Memory returns how many bytes Redis uses, and its limit; 0: it has none.
-type Memory func(ctx context.Context) (used, limit int64, err error)
-
 // Parts are what rehearsals need.
 type Parts struct {
-	Sales    order.KeptSales
-	Clock    Clock
-	Find     FindVoucher
+	Sales order.KeptSales
+	// TimeIn returns the time of the Redis node that has the partition, which decides when a sale begins (rule 12).
+	TimeIn func(ctx context.Context, partition int) (time.Time, error)
+	// Find returns a voucher as it is now, or voucher.ErrNotFound.
+	Find     func(ctx context.Context, id int64) (voucher.Voucher, error)
 	Vouchers feature.Vouchers
 	Locker   order.Locker
 	Runs     Runs
-	Memory   Memory
+	// Memory returns how many bytes Redis uses, and its limit; 0: it has none.
+	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Alone says that this process has its stores inside: the embedded mode. It is for trying out, and its
 	// demonstration sales run for a year, so sales that run or are near do not prevent a rehearsal there.
 	Alone bool
@@ -96,7 +88,7 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 		if err != nil {
 			return err
 		}
-		now, err := r.parts.Clock.TimeIn(ctx, partitionOf(voucherID, sales))
+		now, err := r.parts.TimeIn(ctx, partitionOf(voucherID, sales))
 		if err != nil {
 			return fmt.Errorf("the time where the sale is: %w", order.OrUnavailable(err))
 		}
@@ -179,4 +171,45 @@ func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID i
 		return nil
 	}
 	return err
+}
+
+// payWithin is longer than a rehearsal and the removal of its orders take, so that none of them expires.
+const payWithin = 24 * time.Hour
+
+// shadowOf returns the voucher of a rehearsal of v's sale, which runs from begin to end. It has the stock, the units
+// per user and the guards of the sale, and costs something if v does. It has no texts, no codes and no waiting list.
+// Guards are in dry run, because they exist to stop a crowd from one machine.
+func shadowOf(v voucher.Voucher, begin, end time.Time) voucher.Voucher {
+	return voucher.Voucher{
+		ShopID: voucher.RehearsalShop, Title: "Rehearsal", PayValue: min(v.PayValue, 1), ActualValue: 1,
+		PayWithin: payWithin, PerUser: v.PerUser, Kind: voucher.Seckill, Status: voucher.OnShelf, Rehearses: v.ID,
+		Sale: &voucher.Sale{
+			Stock: v.Sale.Issued, Issued: v.Sale.Issued, Begin: begin, End: end, Guards: dryRun(v.Sale.Guards),
+		},
+	}
+}
+
+// dryRun returns the settings with every guard that is on in dry run, and without a delay, so that the window may end
+// at any time; nil for nil and for what cannot be read.
+func dryRun(s *guards.Settings) *guards.Settings {
+	if s == nil || s.Unreadable {
+		return nil
+	}
+	dry := *s
+	setDry(&dry.Limits, func(l *guards.Limits) *bool { return &l.DryRun })
+	setDry(&dry.Conditions, func(c *guards.Conditions) *bool { return &c.DryRun })
+	setDry(&dry.Tickets, func(t *guards.Tickets) *bool { t.DelayMs = 0; return &t.DryRun })
+	setDry(&dry.Challenge, func(c *guards.Challenge) *bool { return &c.DryRun })
+	setDry(&dry.CoolDown, func(c *guards.CoolDown) *bool { return &c.DryRun })
+	return &dry
+}
+
+// setDry replaces one guard, if it is on, by a copy in dry run: settings are shared, and never changed.
+func setDry[T any](g **T, flag func(*T) *bool) {
+	if *g == nil {
+		return
+	}
+	dry := **g
+	*flag(&dry) = true
+	*g = &dry
 }

@@ -21,7 +21,8 @@ var now = time.Date(2026, 6, 1, 18, 0, 0, 0, time.UTC)
 // fakeStores are the sales, their clock, the vouchers and the lock.
 type fakeStores struct {
 	sales   []voucher.Voucher
-	busy    bool
+	locked  error       // of the lock
+	runErr  error       // of everything about runs
 	created []time.Time // begin and end of what was created
 	changed []int64
 	fails   error
@@ -35,21 +36,25 @@ func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, ord
 
 func (f *fakeStores) parts() Parts {
 	return Parts{
-		Sales: f, Clock: f, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory, Alone: f.alone,
+		Sales: f, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory,
+		Alone: f.alone,
 	}
 }
 
 // fakeRuns have one rehearsal.
 type fakeRuns struct{ *fakeStores }
 
-func (f fakeRuns) List(context.Context, int64, int) ([]Run, error) { return []Run{f.run}, nil }
+func (f fakeRuns) List(context.Context, int64, int) ([]Run, error) { return []Run{f.run}, f.runErr }
 
-func (f fakeRuns) Find(context.Context, int64) (Run, error) { return f.run, nil }
+func (f fakeRuns) Find(context.Context, int64) (Run, error) { return f.run, f.runErr }
 
 func (f fakeRuns) Change(_ context.Context, _ int64, change func(time.Time, *Run) error) (Run, error) {
 	at := f.at
 	if at.IsZero() {
 		at = time.Now()
+	}
+	if f.runErr != nil {
+		return f.run, f.runErr
 	}
 	err := change(at, &f.run)
 	return f.run, err
@@ -84,6 +89,7 @@ func (f *fakeStores) CreateBeside(
 		return voucher.Shown{}, fmt.Errorf("created %+v beside %+v", v, other)
 	}
 	f.created = append(f.created, v.Sale.Begin, v.Sale.End)
+	v.ID = 107
 	return voucher.Shown{Voucher: v}, f.fails
 }
 
@@ -99,8 +105,8 @@ func (f *fakeStores) Do(ctx context.Context, _ string, do func(context.Context) 
 }
 
 func (f *fakeStores) TryDo(ctx context.Context, _ string, do func(context.Context) error) error {
-	if f.busy {
-		return order.ErrBusy
+	if f.locked != nil {
+		return f.locked
 	}
 	return do(ctx)
 }
@@ -134,7 +140,7 @@ func TestStart(t *testing.T) {
 	const hour = time.Hour
 	for name, tc := range map[string]struct {
 		sales []voucher.Voucher
-		busy  bool
+		busy  error
 		hung  []int
 		alone bool
 		want  string // of the error; "": it starts
@@ -167,14 +173,14 @@ func TestStart(t *testing.T) {
 			sales: []voucher.Voucher{rehearsed(sale(7, 0, time.Minute))}, want: "a rehearsal, voucher 7, has not ended",
 		},
 		"a rehearsal has ended":    {sales: []voucher.Voucher{rehearsed(sale(7, -hour, -time.Minute))}},
-		"another is being started": {busy: true, want: order.ErrBusy.Error()},
+		"another is being started": {busy: order.ErrBusy, want: order.ErrBusy.Error()},
 		"off the shelf, and its hour": {
 			sales: []voucher.Voucher{offShelf(sale(7, 0, hour)), sale(9, 0, hour)}, want: "voucher 9",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeStores{sales: tc.sales, busy: tc.busy, hung: tc.hung, alone: tc.alone}
+			f := &fakeStores{sales: tc.sales, locked: tc.busy, hung: tc.hung, alone: tc.alone}
 			_, err := NewRehearsals(f.parts()).Start(t.Context(), voucher.Author{}, 7)
 			switch {
 			case tc.want == "" &&
@@ -276,7 +282,7 @@ func TestEmptier(t *testing.T) {
 			f := &fakeRows{orders: map[int64]int{7: 1200, 9: 0}, failAt: failAt}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := NewEmptier(f, f, slog.New(slog.DiscardHandler)).Run(ctx); err != nil || len(f.orders) > 0 {
+			if err := emptier(f, f, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
 				t.Errorf("fails at %d: left %v, %v", failAt, f.orders, err)
 			}
 		})

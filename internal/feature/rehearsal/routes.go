@@ -1,7 +1,6 @@
 package rehearsal
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,52 +10,35 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/idempotency"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
-// Service is what admins and crowds do with rehearsals: *Rehearsals. Every method may return order.ErrUnavailable.
-type Service interface {
-	// Start starts a rehearsal of a voucher's sale. Errors: *NearSaleError, *RunningError, order.ErrBusy,
-	// voucher.ErrNotFound, voucher.ErrNotSeckill, *idempotency.RepeatedError, idempotency.ErrReused.
-	Start(ctx context.Context, by voucher.Author, voucherID int64) (voucher.Shown, error)
-	// Of returns the rehearsals of a voucher's sale, newest first.
-	Of(ctx context.Context, voucherID int64) ([]Run, error)
-	// End ends a rehearsal. Error: ErrNone.
-	End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error)
-	// Find returns a rehearsal. Error: ErrNone.
-	Find(ctx context.Context, voucherID int64) (Run, error)
-	// Report keeps what the crowd of a rehearsal has measured. Errors: ErrNone, ErrOver.
-	Report(ctx context.Context, voucherID int64, f Figures, done bool) error
-}
-
 // Routes returns the routes of admins and of crowds.
-func Routes(rehearsals Service, front httpkit.Front) []httpkit.Route {
+func Routes(rehearsals *Rehearsals, front httpkit.Front) []httpkit.Route {
 	h, own := handlers{rehearsals, front}, httpkit.OwnVoucher(front.ShopOf)
 	return []httpkit.Route{
-		httpkit.Staff("GET /admin/voucher/:id/rehearsal", h.list, own),
+		httpkit.Staff("GET /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.list), own),
 		// One runs at a time, and its crowd's token is signed with a secret that no merchant has.
-		httpkit.Admin("POST /admin/voucher/:id/rehearsal", h.start, httpkit.Keyed(h.startedBefore)),
-		httpkit.Staff("POST /admin/rehearsal/:id/end", h.end, h.own),
+		httpkit.Admin("POST /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.start), httpkit.Keyed(h.startedBefore)),
+		httpkit.Staff("POST /admin/rehearsal/:id/end", httpkit.ByVoucher(h.end), h.own),
 		httpkit.Crowd("GET /rehearsal/:id/order", h.orders, httpkit.Query("limit", "before")),
 		httpkit.Crowd("POST /rehearsal/:id/report", h.report, httpkit.Body),
 	}
 }
 
 type handlers struct {
-	rehearsals Service
+	rehearsals *Rehearsals
 	front      httpkit.Front
 }
 
 // own is the owner of a rehearsal: that of the voucher which it rehearses.
 func (h handlers) own(c *gin.Context, shop int64) error {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(bad); err != nil {
+	id, err := httpkit.PathVoucher(c)
+	if err != nil {
 		return err
 	}
 	run, err := h.rehearsals.Find(c.Request.Context(), id)
@@ -74,11 +56,7 @@ func (h handlers) own(c *gin.Context, shop int64) error {
 var errStarting = errors.New("another rehearsal is being started")
 
 // start answers POST /admin/voucher/:id/rehearsal.
-func (h handlers) start(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(bad); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) start(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	shadow, err := h.rehearsals.Start(c.Request.Context(), httpkit.Author(c, who), id)
 	switch {
 	case errors.Is(err, order.ErrBusy):
@@ -109,11 +87,7 @@ func (h handlers) startedBefore(c *gin.Context, _ httpkit.Identity, made string)
 }
 
 // list answers GET /admin/voucher/:id/rehearsal.
-func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(bad); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) list(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	runs, err := h.rehearsals.Of(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -129,11 +103,7 @@ func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, erro
 }
 
 // end answers POST /admin/rehearsal/:id/end.
-func (h handlers) end(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(bad); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) end(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	run, err := h.rehearsals.End(c.Request.Context(), httpkit.Author(c, who), id)
 	if err != nil {
 		return httpkit.Answer{}, err

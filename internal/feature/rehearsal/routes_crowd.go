@@ -12,7 +12,6 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
-	"seckill/internal/voucher"
 )
 
 // orders answers GET /rehearsal/:id/order: the orders of one rehearsal, as GET /admin/order lists them.
@@ -61,10 +60,7 @@ func (h handlers) report(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err := wholeFigures(&f, soldOut, p50, p99); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if err := h.rehearsals.Report(c.Request.Context(), id, f, done); err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
+	return httpkit.Data(http.StatusOK, struct{}{}, h.rehearsals.Report(c.Request.Context(), id, f, done))
 }
 
 // longestMicros is an hour, in microseconds. No rehearsal lasts as long.
@@ -96,12 +92,9 @@ func wholeFigures(f *Figures, soldOut, p50, p99 int64) error {
 
 // played returns the id of the rehearsal in the path if the caller is its crowd or an admin.
 func played(c *gin.Context, who httpkit.Identity) (int64, error) {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(bad); err != nil {
-		return 0, err
+	id, err := httpkit.PathVoucher(c)
+	if err == nil && !who.Admin() && who.Crowd != id {
+		err = httpkit.ErrForbidden
 	}
-	if !who.Admin() && who.Crowd != id {
-		return 0, httpkit.ErrForbidden
-	}
-	return id, nil
+	return id, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"testing"
-	"time"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
@@ -80,9 +79,5 @@ func TestContract(t *testing.T) {
 func routesOn(err error) []httpkit.Route {
 	reports := fullReports()
 	reports.err, reports.made.Guards = err, Guards{} // what guards show is theirs to test
-	return Routes(reports, HTTP{
-		Note:    func(context.Context, voucher.Entry) error { return err },
-		Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf, Zone: time.UTC,
-		Currency: "CNY",
-	})
+	return Routes(reports, front(), func(context.Context, voucher.Entry) error { return err })
 }

@@ -1,13 +1,16 @@
 package report
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/order/timeline"
+	"seckill/internal/voucher"
 )
 
 // ExportRow is one order of an export.
@@ -29,33 +32,17 @@ const exportPage = 1000
 // exportTimeout bounds the reading of one page.
 const exportTimeout = 10 * time.Second
 
-// Orders calls yield with all recorded orders of a voucher, by id, a page at a time, until yield fails. Codes are
-// masked or whole. Memory is that of a page. voucher.ErrNotFound before the first page, order.ErrUnavailable.
-func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error {
-	for after := int64(0); ; {
-		page, err := r.page(ctx, voucherID, after, whole)
-		if err != nil {
-			return order.OrUnavailable(fmt.Errorf("exporting the orders of voucher %d: %w", voucherID, err))
-		}
-		if err := yield(page); err != nil {
-			return err
-		}
-		if len(page) < exportPage {
-			return nil
-		}
-		after = page[len(page)-1].Order.ID
-	}
-}
-
-// Payments calls yield with all payments that the filter selects, the oldest first, a page at a time, until yield
-// fails. Each is as it was when its page was read. Memory is that of a page. Error: order.ErrUnavailable.
-func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
-	for last := (order.Payment{}); ; {
+// pages calls yield with page after page of what an export reads, each behind the last row of the one before, until
+// there are no more, or yield fails. Each row is as it was when its page was read. Memory is that of a page.
+func pages[T any](
+	ctx context.Context, what string, read func(ctx context.Context, last T) ([]T, error), yield func([]T) error,
+) error {
+	for last := *new(T); ; {
 		reading, cancel := context.WithTimeout(ctx, exportTimeout)
-		page, err := r.core.Payments(reading, f, last, exportPage)
+		page, err := read(reading, last)
 		cancel()
 		if err != nil {
-			return order.OrUnavailable(fmt.Errorf("exporting payments: %w", err))
+			return order.OrUnavailable(fmt.Errorf("exporting %s: %w", what, err))
 		}
 		if err := yield(page); err != nil {
 			return err
@@ -67,9 +54,58 @@ func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield fun
 	}
 }
 
-func (r *Reports) page(ctx context.Context, voucherID, after int64, whole bool) ([]ExportRow, error) {
-	ctx, cancel := context.WithTimeout(ctx, exportTimeout)
-	defer cancel()
+// Orders calls yield with all recorded orders of a voucher, by id. Codes are masked or whole. voucher.ErrNotFound
+// before the first page, order.ErrUnavailable.
+func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error {
+	return pages(ctx, fmt.Sprintf("the orders of voucher %d", voucherID),
+		func(ctx context.Context, last ExportRow) ([]ExportRow, error) {
+			return r.orders(ctx, voucherID, last.Order.ID, whole)
+		}, yield)
+}
+
+// Payments calls yield with all payments that the filter selects, the oldest first. order.ErrUnavailable.
+func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
+	return pages(ctx, "payments", func(ctx context.Context, last order.Payment) ([]order.Payment, error) {
+		return r.core.Payments(ctx, f, last, exportPage)
+	}, yield)
+}
+
+// AuditRow is one entry of the audit trail, with whose account its author is; the zero Account is nobody's.
+type AuditRow struct {
+	Entry  voucher.Entry
+	Author voucher.Account
+}
+
+// Audit calls yield with all entries of the audit trail that the filter selects, newest first. order.ErrUnavailable.
+func (r *Reports) Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error {
+	return pages(ctx, "the audit trail", func(ctx context.Context, last AuditRow) ([]AuditRow, error) {
+		return r.entries(ctx, f, cmp.Or(last.Entry.ID, math.MaxInt64))
+	}, yield)
+}
+
+func (r *Reports) entries(ctx context.Context, f voucher.AuditFilter, before int64) ([]AuditRow, error) {
+	entries, err := r.core.Entries(ctx, f, before, exportPage)
+	if err != nil {
+		return nil, err
+	}
+	var accounts map[int64]voucher.Account
+	if r.members.Accounts != nil {
+		ids := make([]int64, len(entries))
+		for i, e := range entries {
+			ids[i] = e.By.AdminID
+		}
+		if accounts, err = r.members.Accounts(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	rows := make([]AuditRow, len(entries))
+	for i, e := range entries {
+		rows[i] = AuditRow{e, accounts[e.By.AdminID]}
+	}
+	return rows, nil
+}
+
+func (r *Reports) orders(ctx context.Context, voucherID, after int64, whole bool) ([]ExportRow, error) {
 	if after == 0 {
 		if _, err := r.core.Find(ctx, voucherID); err != nil {
 			return nil, err

@@ -12,8 +12,5 @@ func open(core feature.Core) (feature.Parts, error) {
 		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Payments: core.Ledger.PaymentsAfter,
 		Entries: core.Ledger.Entries,
 	}, core.Members)
-	return feature.Parts{Routes: Routes(reports, HTTP{
-		Note: core.Ledger.Note, Streams: core.Front.Streams, Now: core.Front.Now,
-		ShopOf: core.Front.ShopOf, Zone: core.Front.Zone, Currency: core.Front.Currency,
-	})}, nil
+	return feature.Parts{Routes: Routes(reports, core.Front, core.Ledger.Note)}, nil
 }

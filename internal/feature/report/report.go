@@ -12,7 +12,11 @@ import (
 )
 
 // Tally is a number of orders, with their units and what they cost.
-type Tally struct{ Orders, Units, Cents int64 }
+type Tally struct {
+	Orders int64 `json:"orders"`
+	Units  int64 `json:"units"`
+	Cents  int64 `json:"amount"`
+}
 
 func (t Tally) plus(o Tally) Tally {
 	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -42,26 +41,17 @@ type Exports interface {
 	Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error
 }
 
-// HTTP is what the routes need of the core's interface.
-type HTTP struct {
-	// Note adds an entry to the audit trail. Error: order.ErrUnavailable.
-	Note    func(ctx context.Context, e voucher.Entry) error
-	Streams *httpkit.Streams
-	Now     func() time.Time
-	Zone    *time.Location // whose midnight begins a day, and of times without a zone
-	// Currency is that of all amounts, a code of ISO 4217.
-	Currency string
-	// ShopOf returns the shop of a voucher. Errors: voucher.ErrNotFound, order.ErrUnavailable.
-	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
-}
-
 // Routes returns the routes of reports and exports.
-func Routes(reports Service, core HTTP) []httpkit.Route {
-	h, mark, own := handlers{reports, core}, httpkit.Query("bom"), httpkit.OwnVoucher(core.ShopOf)
+//
+// note adds an entry to the audit trail, or returns order.ErrUnavailable.
+func Routes(
+	reports Service, front httpkit.Front, note func(ctx context.Context, e voucher.Entry) error,
+) []httpkit.Route {
+	h, mark, own := handlers{reports, front, note}, httpkit.Query("bom"), httpkit.OwnVoucher(front.ShopOf)
 	return []httpkit.Route{
 		httpkit.Staff("GET /admin/sale", h.listSales, httpkit.ByHandler, httpkit.Query("phase", "limit", "before")),
 		httpkit.Staff("GET /admin/today", h.today, httpkit.ByHandler),
-		httpkit.Staff("GET /admin/voucher/:id/report", h.showReport, own),
+		httpkit.Staff("GET /admin/voucher/:id/report", httpkit.ByVoucher(h.showReport), own),
 		httpkit.Staff("GET /admin/voucher/:id/report.csv", h.reportCSV, own, httpkit.Uncounted, mark),
 		httpkit.Staff("GET /admin/voucher/:id/timeline.csv", h.timelineCSV, own, httpkit.Uncounted, mark),
 		httpkit.Staff("GET /admin/voucher/:id/orders.csv", h.ordersCSV, own, httpkit.Uncounted, mark,
@@ -75,20 +65,17 @@ func Routes(reports Service, core HTTP) []httpkit.Route {
 
 type handlers struct {
 	reports Service
-	core    HTTP
+	front   httpkit.Front
+	note    func(ctx context.Context, e voucher.Entry) error
 }
 
 // showReport answers GET /admin/voucher/:id/
-func (h handlers) showReport(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) showReport(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	r, err := h.reports.Of(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	view := reportView(r, h.core.Currency, h.core.Now())
+	view := reportView(r, h.front.Currency, h.front.Now())
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
@@ -117,16 +104,16 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		e.Next = strconv.FormatInt(sales[n-1].VoucherID, 10)
 	}
 	view := salesJSON{
-		Currency: h.core.Currency, Sums: make(map[Phase]salesSumsJSON), Sales: make([]saleLineJSON, len(sales)),
+		Currency: h.front.Currency, Sums: make(map[Phase]SalesSums), Sales: make([]saleLineJSON, len(sales)),
 	}
 	for _, p := range Phases() {
-		view.Sums[p] = salesSumsView(sums[p])
+		view.Sums[p] = sums[p]
 	}
 	for i, s := range sales {
 		view.Sales[i] = saleLineJSON{
 			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin),
 			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase,
-			CalledOff: httpkit.TimeView(s.CalledOff), salesSumsJSON: salesSumsView(s.Sums),
+			CalledOff: httpkit.TimeView(s.CalledOff), SalesSums: s.Sums,
 		}
 	}
 	e.Data = view
@@ -148,4 +135,29 @@ func phaseOf(values param.Query) (Phase, *invalid.Problem) {
 	}
 	return "", invalid.New("phase", invalid.Malformed, invalid.OneOf,
 		invalid.Data{"value": invalid.Clip(text), "values": names})
+}
+
+// todayJSON is what today has brought.
+type todayJSON struct {
+	Since    httpkit.Time `json:"since"` // midnight
+	Zone     string       `json:"zone"`  // whose midnight: a name of the IANA database
+	Currency string       `json:"currency"`
+	Received Flow         `json:"received"`
+	Returned Flow         `json:"returned"`
+}
+
+// today answers GET /admin/today: the money of the day, by the service's time zone.
+func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	_, bad := param.ParseQuery(c.Request)
+	if err := invalid.Join(bad); err != nil {
+		return httpkit.Answer{}, err
+	}
+	taken, err := h.reports.Taken(c.Request.Context(), who.Only())
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: todayJSON{
+		Since: httpkit.ShownTime(taken.Since), Zone: h.front.Zone.String(), Currency: h.front.Currency,
+		Received: taken.Received, Returned: taken.Returned,
+	}}}, nil
 }

@@ -61,17 +61,43 @@ type csvFile struct {
 	mark bool // a byte order mark
 }
 
+// column is a column of a CSV. Programs read columns by their heads; new ones go to the end, for people who count.
+type column[T any] struct {
+	head string
+	cell func(T) string
+}
+
+func headsOf[T any](columns []column[T]) []string {
+	heads := make([]string, len(columns))
+	for i, c := range columns {
+		heads[i] = c.head
+	}
+	return heads
+}
+
+// addLines adds a line for each row, and sends them.
+func addLines[T any](o *csvStream, columns []column[T], rows []T) error {
+	line := make([]string, len(columns))
+	for _, row := range rows {
+		for i, c := range columns {
+			line[i] = c.cell(row)
+		}
+		o.line(line...)
+	}
+	return o.flush()
+}
+
 // sendCSV streams the head and what lines writes below it. After the first piece, an error cuts the answer off, without
 // its last line and without the end of the HTTP message.
 func (h handlers) sendCSV(
 	c *gin.Context, who httpkit.Identity, file csvFile, head []string,
 	lines func(*gin.Context, *csvStream) error,
 ) (httpkit.Answer, error) {
-	ctx, s, err := h.core.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, h.core.Now())
+	ctx, s, err := h.front.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, h.front.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	defer h.core.Streams.Close(s)
+	defer h.front.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
 	c.Header("Content-Disposition", fmt.Sprintf("attachment; filename=%q", file.name))
 	if c.Request.Method == http.MethodHead {
@@ -178,7 +204,7 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	}
 	head := []string{"figure", "value"}
 	return h.sendCSV(c, who, r.file("report"), head, func(_ *gin.Context, out *csvStream) error {
-		view := reportView(made, h.core.Currency, h.core.Now())
+		view := reportView(made, h.front.Currency, h.front.Now())
 		if view.saleJSON != nil {
 			view.Timeline = nil // it is a file of its own
 		}
@@ -226,27 +252,25 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return h.sendCSV(c, who, r.file("timeline"), timelineHead(), func(c *gin.Context, out *csvStream) error {
+	columns := timelineColumns()
+	return h.sendCSV(c, who, r.file("timeline"), headsOf(columns), func(c *gin.Context, out *csvStream) error {
 		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
-			for _, p := range points {
-				line := []string{csvTime(p.At)}
-				for _, answer := range order.Answers() {
-					line = append(line, csvNumber(p.Counts[answer]))
-				}
-				out.line(append(line, csvP99(httpkit.P99(p.Took)))...)
-			}
-			return out.flush()
+			return addLines(out, columns, points)
 		})
 	})
 }
 
-// timelineHead returns the heads of the columns, in the order of the answers.
-func timelineHead() []string {
-	head := []string{"at", "accepted"}
-	for _, answer := range order.Answers()[1:] {
-		head = append(head, "refused."+httpkit.CodeOf(answer))
+// timelineColumns are the columns of a timeline, in the order of the answers, of which the first is that of a unit.
+func timelineColumns() []column[Point] {
+	columns := []column[Point]{{"at", func(p Point) string { return csvTime(p.At) }}}
+	for i, answer := range order.Answers() {
+		head := "accepted"
+		if i > 0 {
+			head = "refused." + httpkit.CodeOf(answer)
+		}
+		columns = append(columns, column[Point]{head, func(p Point) string { return csvNumber(p.Counts[answer]) }})
 	}
-	return append(head, "p99Ms")
+	return append(columns, column[Point]{"p99Ms", func(p Point) string { return csvP99(httpkit.P99(p.Took)) }})
 }
 
 // ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with
@@ -260,23 +284,32 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if r.codes {
 		shown = "whole"
 	}
-	noted, columns := c.Request.Method == http.MethodHead, orderColumns(h.core.Currency)
-	return h.sendCSV(c, who, r.file("orders"), orderHead(), func(c *gin.Context, out *csvStream) error {
+	columns := orderColumns(h.front.Currency)
+	e := voucher.Entry{
+		Action: voucher.Exported, VoucherID: r.voucherID,
+		Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
+	}
+	return h.sendCSV(c, who, r.file("orders"), headsOf(columns), func(c *gin.Context, out *csvStream) error {
+		note := h.noteOnce(c, who, e)
 		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
-			if !noted { // with the first page, so that the voucher exists
-				noted = true
-				e := voucher.Entry{
-					By: httpkit.Author(c, who), Action: voucher.Exported, VoucherID: r.voucherID,
-					Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
-				}
-				if err := h.core.Note(c.Request.Context(), e); err != nil {
-					return err
-				}
+			if err := note(); err != nil {
+				return err
 			}
-			for _, row := range page {
-				out.line(orderLine(columns, row)...)
-			}
-			return out.flush()
+			return addLines(out, columns, page)
 		})
 	})
+}
+
+// noteOnce returns a function that adds an entry about an export to the audit trail, the first time that it is called:
+// with the first page, so that nothing is noted that cannot be read. Nothing is exported to a HEAD.
+func (h handlers) noteOnce(c *gin.Context, who httpkit.Identity, e voucher.Entry) func() error {
+	e.By = httpkit.Author(c, who)
+	noted := c.Request.Method == http.MethodHead
+	return func() error {
+		if noted {
+			return nil
+		}
+		noted = true
+		return h.note(c.Request.Context(), e)
+	}
 }

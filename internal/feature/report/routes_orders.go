@@ -2,16 +2,9 @@ package report
 
 import "seckill/internal/order"
 
-// orderColumn is a column of an export of orders.
-type orderColumn struct {
-	head string
-	cell func(ExportRow) string
-}
-
-// orderColumns are the columns in their order. Programs read them by their heads; new ones go to the end, for people
-// who count.
-func orderColumns(currency string) []orderColumn {
-	return []orderColumn{
+// orderColumns are the columns of an export of orders.
+func orderColumns(currency string) []column[ExportRow] {
+	return []column[ExportRow]{
 		{"id", func(r ExportRow) string { return csvNumber(r.Order.ID) }},
 		{"userId", func(r ExportRow) string { return csvNumber(r.Order.UserID) }},
 		{"status", func(r ExportRow) string { return r.Order.Status.String() }},
@@ -40,22 +33,4 @@ func whyCode(row ExportRow) string {
 		return string(order.NotPaidInTime)
 	}
 	return ""
-}
-
-// orderHead returns the heads of the columns.
-func orderHead() []string {
-	var head []string
-	for _, c := range orderColumns("") {
-		head = append(head, c.head)
-	}
-	return head
-}
-
-// orderLine returns an order's line under them.
-func orderLine(columns []orderColumn, row ExportRow) []string {
-	line := make([]string, len(columns))
-	for i, c := range columns {
-		line[i] = c.cell(row)
-	}
-	return line
 }

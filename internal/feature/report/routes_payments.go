@@ -1,7 +1,6 @@
 package report
 
 import (
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -13,24 +12,18 @@ import (
 	"seckill/internal/voucher"
 )
 
-// paymentColumn is a column of an export of payments.
-type paymentColumn struct {
-	head string
-	cell func(p order.Payment, currency string) string
-}
-
-// paymentColumns are the columns in their order. Programs read them by their heads; new ones go to the end.
-func paymentColumns() []paymentColumn {
-	number := func(of func(order.Payment) int64) func(order.Payment, string) string {
-		return func(p order.Payment, _ string) string { return csvNumber(of(p)) }
+// paymentColumns are the columns of an export of payments.
+func paymentColumns(currency string) []column[order.Payment] {
+	number := func(of func(order.Payment) int64) func(order.Payment) string {
+		return func(p order.Payment) string { return csvNumber(of(p)) }
 	}
-	at := func(of func(order.Payment) time.Time) func(order.Payment, string) string {
-		return func(p order.Payment, _ string) string { return csvTime(of(p)) }
+	at := func(of func(order.Payment) time.Time) func(order.Payment) string {
+		return func(p order.Payment) string { return csvTime(of(p)) }
 	}
-	text := func(of func(order.Payment) string) func(order.Payment, string) string {
-		return func(p order.Payment, _ string) string { return cell(of(p)) }
+	text := func(of func(order.Payment) string) func(order.Payment) string {
+		return func(p order.Payment) string { return cell(of(p)) }
 	}
-	return []paymentColumn{
+	return []column[order.Payment]{
 		{"id", text(func(p order.Payment) string { return p.ID })},
 		{"orderId", number(func(p order.Payment) int64 { return p.OrderID })},
 		{"voucherId", number(func(p order.Payment) int64 { return p.VoucherID })},
@@ -40,7 +33,7 @@ func paymentColumns() []paymentColumn {
 		{"reference", text(func(p order.Payment) string { return p.Reference })},
 		{"state", text(func(p order.Payment) string { return p.State.String() })},
 		{"amount", number(func(p order.Payment) int64 { return p.Amount })},
-		{"currency", func(_ order.Payment, currency string) string { return cell(currency) }},
+		{"currency", func(order.Payment) string { return cell(currency) }},
 		{"receivedAmount", number(order.Payment.Received)},
 		{"returnedAmount", number(func(p order.Payment) int64 { return p.Returned })},
 		{"dispute", text(func(p order.Payment) string { return p.Dispute.String() })},
@@ -57,20 +50,11 @@ func paymentColumns() []paymentColumn {
 	}
 }
 
-// paymentHead returns the heads of the columns.
-func paymentHead() []string {
-	var head []string
-	for _, c := range paymentColumns() {
-		head = append(head, c.head)
-	}
-	return head
-}
-
 // paymentsCSV answers GET /admin/payments.csv: all payments that the query selects, a merchant's shop's only. It adds
 // an entry to the audit trail before it sends anything.
 func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
-	f, badFilter, err := httpkit.ReadPaymentFilter(values, who, h.core.Zone)
+	f, badFilter, err := httpkit.ReadPaymentFilter(values, who, h.front.Zone)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -78,27 +62,19 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	if err := invalid.Join(append(badFilter, badQuery, badMark)...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	columns, noted := paymentColumns(), c.Request.Method == http.MethodHead
-	return h.sendCSV(c, who, csvFile{"payments.csv", mark}, paymentHead(), func(c *gin.Context, out *csvStream) error {
+	columns := paymentColumns(h.front.Currency)
+	e := voucher.Entry{
+		Action: voucher.Exported, VoucherID: f.VoucherID, ShopID: f.ShopID,
+		Changes: []voucher.FieldChange{{Field: "payments", To: c.Request.URL.RawQuery}},
+	}
+	file := csvFile{"payments.csv", mark}
+	return h.sendCSV(c, who, file, headsOf(columns), func(c *gin.Context, out *csvStream) error {
+		note := h.noteOnce(c, who, e)
 		return h.reports.Payments(c.Request.Context(), f, func(page []order.Payment) error {
-			if !noted { // with the first page, so that nothing is noted that cannot be read
-				noted = true
-				e := voucher.Entry{
-					By: httpkit.Author(c, who), Action: voucher.Exported, VoucherID: f.VoucherID, ShopID: f.ShopID,
-					Changes: []voucher.FieldChange{{Field: "payments", To: c.Request.URL.RawQuery}},
-				}
-				if err := h.core.Note(c.Request.Context(), e); err != nil {
-					return err
-				}
+			if err := note(); err != nil {
+				return err
 			}
-			line := make([]string, len(columns))
-			for _, p := range page {
-				for i, column := range columns {
-					line[i] = column.cell(p, h.core.Currency)
-				}
-				out.line(line...)
-			}
-			return out.flush()
+			return addLines(out, columns, page)
 		})
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
@@ -169,13 +170,17 @@ func (a *audit) note(_ context.Context, e voucher.Entry) error {
 	return a.err
 }
 
+// front is what the routes need of the core's interface.
+func front() httpkit.Front {
+	return httpkit.Front{
+		Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf, Zone: time.UTC, Currency: "CNY",
+	}
+}
+
 // get asks the service as an admin over a connection, which streams need. The error is that of a body without its end.
 func get(t *testing.T, reports fakeReports, trail *audit, path string) (status int, body string, err error) {
 	t.Helper()
-	api := featuretest.Serve(t, Routes(reports, HTTP{
-		Note: trail.note, Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf,
-		Zone: time.UTC, Currency: "CNY",
-	}), nil, apitest.State{})
+	api := featuretest.Serve(t, Routes(reports, front(), trail.note), nil, apitest.State{})
 	server := httptest.NewServer(api)
 	defer server.Close()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)
@@ -331,9 +336,8 @@ func TestColumnsOfOrders(t *testing.T) {
 		Coupon: feature.Coupon{Code: "ABCD", ValidUntil: at(10)},
 	}
 	got := map[string]string{}
-	line := orderLine(orderColumns("EUR"), row)
-	for i, head := range orderHead() {
-		got[head] = line[i]
+	for _, c := range orderColumns("EUR") {
+		got[c.head] = c.cell(row)
 	}
 	want := map[string]string{
 		"id": "660000000123456789", "userId": "42", "status": "redeemed", "quantity": "3", "amount": "3000",

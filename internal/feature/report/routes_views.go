@@ -10,24 +10,9 @@ import (
 
 // salesJSON is a page of sales.
 type salesJSON struct {
-	Currency string                  `json:"currency"`
-	Sums     map[Phase]salesSumsJSON `json:"sums"` // over all sales of each phase
-	Sales    []saleLineJSON          `json:"sales"`
-}
-
-type salesSumsJSON struct {
-	Count   int64 `json:"count"`   // of sales
-	Issued  int64 `json:"issued"`  // units
-	Sold    int64 `json:"sold"`    // units of live orders
-	Paid    int64 `json:"paid"`    // units of paid orders
-	Unpaid  int64 `json:"unpaid"`  // units of unpaid orders
-	Revenue int64 `json:"revenue"` // cents
-}
-
-func salesSumsView(s SalesSums) salesSumsJSON {
-	return salesSumsJSON{
-		Count: s.Sales, Issued: s.Issued, Sold: s.Sold, Paid: s.Paid, Unpaid: s.Unpaid, Revenue: s.Cents,
-	}
+	Currency string              `json:"currency"`
+	Sums     map[Phase]SalesSums `json:"sums"` // over all sales of each phase
+	Sales    []saleLineJSON      `json:"sales"`
 }
 
 type saleLineJSON struct {
@@ -38,7 +23,7 @@ type saleLineJSON struct {
 	EndTime   httpkit.Time  `json:"endTime"`
 	Phase     Phase         `json:"phase"`
 	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: it was not
-	salesSumsJSON
+	SalesSums
 }
 
 // reportJSON is the JSON form of a report.
@@ -54,16 +39,16 @@ type reportJSON struct {
 	// GuardsUnread says that the guards' figures could not be read.
 	GuardsUnread bool `json:"guardsUnread,omitempty"`
 
-	Orders   map[string]tallyJSON `json:"orders"`   // by what they are now; each recorded order is in one tally
-	Recorded tallyJSON            `json:"recorded"` // all orders
-	Sold     tallyJSON            `json:"sold"`     // orders that have their units
-	Currency string               `json:"currency"`
-	Received int64                `json:"receivedAmount"` // cents that providers have taken, also late and twice
-	Returned int64                `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
-	Kept     int64                `json:"keptAmount"`     // cents that were received and have not gone back
-	Stuck    int64                `json:"stuckAmount"`    // cents of Kept that providers refuse for good to send back
-	Closed   int64                `json:"closedAmount"`   // cents of Kept whose refund staff have closed
-	Revenue  int64                `json:"revenue"`        // cents of orders that are paid and not being refunded
+	Orders   map[string]Tally `json:"orders"`   // by what they are now; each recorded order is in one tally
+	Recorded Tally            `json:"recorded"` // all orders
+	Sold     Tally            `json:"sold"`     // orders that have their units
+	Currency string           `json:"currency"`
+	Received int64            `json:"receivedAmount"` // cents that providers have taken, also late and twice
+	Returned int64            `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
+	Kept     int64            `json:"keptAmount"`     // cents that were received and have not gone back
+	Stuck    int64            `json:"stuckAmount"`    // cents of Kept that providers refuse for good to send back
+	Closed   int64            `json:"closedAmount"`   // cents of Kept whose refund staff have closed
+	Revenue  int64            `json:"revenue"`        // cents of orders that are paid and not being refunded
 }
 
 // saleJSON is the part of a report that ordinary vouchers do not have.
@@ -91,14 +76,6 @@ type saleJSON struct {
 	Timeline    []pointJSON `json:"timeline"`
 }
 
-type tallyJSON struct {
-	Orders int64 `json:"orders"`
-	Units  int64 `json:"units"`
-	Amount int64 `json:"amount"` // cents
-}
-
-func tallyView(t Tally) tallyJSON { return tallyJSON{t.Orders, t.Units, t.Cents} }
-
 // pointJSON is the JSON form of a point.
 type pointJSON struct {
 	At       httpkit.Time     `json:"at"`
@@ -107,38 +84,22 @@ type pointJSON struct {
 	P99MS    float64          `json:"p99Ms,omitempty"`   // 99 % of these answers took less; absent: not known
 }
 
-// tallies returns the tallies by name, in the order in which they are shown.
-func tallies(s Sums) []struct {
-	name  string
-	tally Tally
-} {
-	return []struct {
-		name  string
-		tally Tally
-	}{
-		{"unpaid", s.Unpaid},
-		{"paid", s.Paid},
-		{"redeemed", s.Redeemed},
-		{"lapsed", s.Lapsed},
-		{"refunding", s.Refunding},
-		{"refunded", s.Refunded},
-		{"cancelled", s.Cancelled},
-		{"expired", s.Expired},
-		{"failed", s.Failed},
+// byState returns the tallies by the names of their orders' states.
+func (s Sums) byState() map[string]Tally {
+	return map[string]Tally{
+		"unpaid": s.Unpaid, "paid": s.Paid, "redeemed": s.Redeemed, "lapsed": s.Lapsed, "refunding": s.Refunding,
+		"refunded": s.Refunded, "cancelled": s.Cancelled, "expired": s.Expired, "failed": s.Failed,
 	}
 }
 
 func reportView(r Report, currency string, now time.Time) reportJSON {
 	v := reportJSON{
 		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
-		PayValue: r.Voucher.PayValue, Orders: make(map[string]tallyJSON), Recorded: tallyView(r.Sums.Recorded()),
-		Sold: tallyView(r.Sums.Sold()), Currency: currency, Received: r.Sums.Money.Received,
+		PayValue: r.Voucher.PayValue, Orders: r.Sums.byState(), Recorded: r.Sums.Recorded(),
+		Sold: r.Sums.Sold(), Currency: currency, Received: r.Sums.Money.Received,
 		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
 		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
 		Waitlist: r.Waitlist, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
-	}
-	for _, t := range tallies(r.Sums) {
-		v.Orders[t.name] = tallyView(t.tally)
 	}
 	if sale := r.Voucher.Sale; sale != nil {
 		v.saleJSON = saleView(r, sale)

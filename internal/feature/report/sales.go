@@ -22,7 +22,14 @@ func Phases() []Phase { return []Phase{Running, Coming, Ended} }
 
 // SalesSums are sums over one or several sales. A unit is sold while a live order has it. It is paid unless that
 // order is unpaid or being refunded.
-type SalesSums struct{ Sales, Issued, Sold, Paid, Unpaid, Cents int64 }
+type SalesSums struct {
+	Sales  int64 `json:"count"`
+	Issued int64 `json:"issued"`  // units
+	Sold   int64 `json:"sold"`    // units
+	Paid   int64 `json:"paid"`    // units
+	Unpaid int64 `json:"unpaid"`  // units
+	Cents  int64 `json:"revenue"` // of the paid ones
+}
 
 // Sale is a sale in the list of all.
 type Sale struct {
@@ -58,7 +65,10 @@ func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesS
 }
 
 // Flow is a number of payments, with their amounts.
-type Flow struct{ Payments, Cents int64 }
+type Flow struct {
+	Payments int64 `json:"payments"`
+	Cents    int64 `json:"amount"`
+}
 
 // Taken is the money that came in and the money that went back since midnight, whatever became of its orders.
 type Taken struct {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -42,9 +41,9 @@ func Routes(templates Service, front httpkit.Front) []httpkit.Route {
 		httpkit.Staff("GET /admin/template", h.list, httpkit.ByHandler, httpkit.Query("shopId")),
 		httpkit.Staff("POST /admin/template", h.save, httpkit.ByHandler, httpkit.Body,
 			httpkit.Keyed(h.savedBefore)),
-		httpkit.Staff("GET /admin/template/:id", h.one, h.own),
-		httpkit.Staff("PATCH /admin/template/:id", h.rename, h.own, httpkit.Body),
-		httpkit.Staff("DELETE /admin/template/:id", h.delete, h.own),
+		httpkit.Staff("GET /admin/template/:id", httpkit.ByID(h.one), h.own),
+		httpkit.Staff("PATCH /admin/template/:id", httpkit.ByID(h.rename), h.own, httpkit.Body),
+		httpkit.Staff("DELETE /admin/template/:id", httpkit.ByID(h.delete), h.own),
 	}
 }
 
@@ -55,7 +54,7 @@ type handlers struct {
 
 // own is the owner of a template.
 func (h handlers) own(c *gin.Context, shop int64) error {
-	id, err := templateID(c)
+	id, err := httpkit.PathID(c)
 	if err != nil {
 		return err
 	}
@@ -66,17 +65,8 @@ func (h handlers) own(c *gin.Context, shop int64) error {
 	return err
 }
 
-func templateID(c *gin.Context) (int64, error) {
-	id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
-	return id, invalid.Join(bad)
-}
-
 // one answers GET /admin/template/:id.
-func (h handlers) one(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	id, err := templateID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) one(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	t, err := h.templates.Find(c.Request.Context(), id)
 	return h.answer(http.StatusOK, t, err)
 }
@@ -93,14 +83,11 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		return httpkit.Answer{}, err
 	}
 	templates, err := h.templates.List(c.Request.Context(), shopID)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
 	views := make([]templateJSON, len(templates))
 	for i, t := range templates {
 		views[i] = h.view(t)
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
+	return httpkit.Data(http.StatusOK, views, err)
 }
 
 // save answers POST /admin/template.
@@ -140,11 +127,7 @@ func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, made string)
 }
 
 // rename answers PATCH /admin/template/:id.
-func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, err := templateID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) rename(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	var name string
 	if err := h.front.Bodies.Read(c, jsonbody.Required(jsonbody.Text("name", &name))); err != nil {
 		return httpkit.Answer{}, err
@@ -154,22 +137,13 @@ func (h handlers) rename(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 }
 
 // delete answers DELETE /admin/template/:id.
-func (h handlers) delete(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, err := templateID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	if err := h.templates.Delete(c.Request.Context(), httpkit.Author(c, who), id); err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
+func (h handlers) delete(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
+	return httpkit.Data(http.StatusOK, struct{}{},
+		h.templates.Delete(c.Request.Context(), httpkit.Author(c, who), id))
 }
 
 func (h handlers) answer(status int, t Template, err error) (httpkit.Answer, error) {
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: h.view(t)}}, nil
+	return httpkit.Data(status, h.view(t), err)
 }
 
 // templateJSON is a template as it is shown.

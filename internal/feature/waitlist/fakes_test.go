@@ -171,11 +171,11 @@ func soldOut() *fakeStores {
 	}
 }
 
-func (f *fakeStores) turns() *Turns { return NewTurns(f, f, f, NewMetrics()) }
+func (f *fakeStores) turns() *Turns { return NewTurns(f.Turn, f, f, NewMetrics()) }
 
 func (f *fakeStores) waitlists() *Waitlists {
 	return NewWaitlists(Stores{
-		Ledger: f, Sales: f, Rows: f, IDs: f, Outbox: f, Turns: f.turns(),
+		Ledger: f, Views: f.Views, Held: f.OrdersOf, LiveOrder: f.LiveOrder, IDs: f, Outbox: f, Turns: f.turns(),
 		Wake: func(voucherID int64) { f.woken = append(f.woken, voucherID) },
 	}, NewMetrics())
 }

@@ -33,12 +33,12 @@ func (w *waker) wake(voucherID int64) {
 // open connects the lists to the core. The job may be stopped at any moment: the next run finds what is due.
 func open(core feature.Core, waker *waker) feature.Parts {
 	ledger, metrics := NewLedger(core.DB, core.Units), NewMetrics()
-	turns := NewTurns(ledger, core.IDs, core.Outbox, metrics)
-	job := NewJob(turns, ledger, core.Log)
+	turns := NewTurns(ledger.Turn, core.IDs, core.Outbox, metrics)
+	job := NewJob(turns, ledger.Due, core.Log)
 	waker.job = job
 	lists := NewWaitlists(Stores{
-		Ledger: ledger, Sales: core.Redis, Rows: core.Ledger, IDs: core.IDs, Outbox: core.Outbox,
-		Turns: turns, Wake: job.Wake,
+		Ledger: ledger, Views: core.Redis.Views, Held: core.Redis.OrdersOf, LiveOrder: core.Ledger.LiveOrder,
+		IDs: core.IDs, Outbox: core.Outbox, Turns: turns, Wake: job.Wake,
 	}, metrics)
 	return feature.Parts{
 		Routes: Routes(lists, Doors{Find: core.Sales.Find, Gate: core.Gate, Now: core.Front.Now}),

@@ -21,18 +21,18 @@ const (
 // Job takes the turns of all lists. Every instance runs it; if two work on one list, the lock on the sale's row makes
 // one wait.
 type Job struct {
-	turns  *Turns
-	ledger TurnLedger
-	log    *slog.Logger
+	turns *Turns
+	due   func(ctx context.Context) ([]int64, error)
+	log   *slog.Logger
 
 	mu    sync.Mutex
 	awake map[int64]bool // lists whose turns are to be taken
 	wake  chan struct{}  // of capacity 1
 }
 
-// NewJob returns the job; Run starts it.
-func NewJob(turns *Turns, ledger TurnLedger, log *slog.Logger) *Job {
-	return &Job{turns: turns, ledger: ledger, log: log, awake: map[int64]bool{}, wake: make(chan struct{}, 1)}
+// NewJob returns the job; Run starts it. due returns open lists in which something is due, or order.ErrUnavailable.
+func NewJob(turns *Turns, due func(ctx context.Context) ([]int64, error), log *slog.Logger) *Job {
+	return &Job{turns: turns, due: due, log: log, awake: map[int64]bool{}, wake: make(chan struct{}, 1)}
 }
 
 // Wake makes the job take the turns of a list now. It does not wait for them.
@@ -85,7 +85,7 @@ func (j *Job) woken() map[int64]bool {
 func (j *Job) look(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	due, err := j.ledger.Due(call)
+	due, err := j.due(call)
 	if err != nil && ctx.Err() == nil {
 		j.log.WarnContext(ctx, "looking for waiting lists with something due failed; retrying", "error", err)
 		order.Sleep(ctx, spared)

@@ -55,7 +55,7 @@ func TestTakeOfAHangingLedger(t *testing.T) {
 // started runs a job until the test ends, inside a bubble.
 func started(t *testing.T, f *fakeStores) *Job {
 	t.Helper()
-	j := NewJob(f.turns(), f, slog.New(slog.DiscardHandler))
+	j := NewJob(f.turns(), f.Due, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- j.Run(ctx) }()

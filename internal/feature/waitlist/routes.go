@@ -53,11 +53,11 @@ func Routes(lists Service, doors Doors) []httpkit.Route {
 	h := handlers{lists, doors}
 	return []httpkit.Route{
 		httpkit.Owning("POST /voucher/:id/waitlist", h.join, httpkit.Limited, httpkit.Query("standing")),
-		httpkit.Owning("GET /voucher/:id/waitlist", h.show),
+		httpkit.Owning("GET /voucher/:id/waitlist", httpkit.ByVoucher(h.show)),
 		httpkit.Buying("POST /voucher/:id/waitlist/accept", h.accept, httpkit.Limited),
-		httpkit.Owning("POST /voucher/:id/waitlist/leave", h.leave),
+		httpkit.Owning("POST /voucher/:id/waitlist/leave", httpkit.ByVoucher(h.leave)),
 		httpkit.Owning("GET /waitlist", h.list),
-		httpkit.Staff("GET /admin/voucher/:id/waitlist", h.count, httpkit.OwnVoucher(doors.shopOf)),
+		httpkit.Staff("GET /admin/voucher/:id/waitlist", httpkit.ByVoucher(h.count), httpkit.OwnVoucher(doors.shopOf)),
 	}
 }
 
@@ -68,7 +68,7 @@ type handlers struct {
 
 // enter returns the voucher in the path, if its guards let the caller in. A hidden one is voucher.ErrNotFound.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
-	id, err := voucherID(c)
+	id, err := httpkit.PathVoucher(c)
 	if err != nil {
 		return voucher.Voucher{}, err
 	}
@@ -80,12 +80,6 @@ func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, 
 		err = h.doors.Gate.Enter(c, who, v)
 	}
 	return v, err
-}
-
-// voucherID returns the id in the path.
-func voucherID(c *gin.Context) (int64, error) {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	return id, invalid.Join(bad)
 }
 
 func (h handlers) guarded(v voucher.Voucher) bool {
@@ -193,11 +187,7 @@ func acceptedAnswer(p Place) (httpkit.Answer, error) {
 
 // leave answers POST /voucher/:id/waitlist/leave. Without a place, the answer is the same for every voucher and for
 // unknown ids, so it does not reveal hidden vouchers.
-func (h handlers) leave(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, err := voucherID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) leave(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	p, err := h.lists.Leave(c.Request.Context(), who.UserID, id)
 	if errors.Is(err, voucher.ErrNotSeckill) || errors.Is(err, voucher.ErrNotFound) {
 		err = ErrNoPlace
@@ -206,11 +196,7 @@ func (h handlers) leave(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 }
 
 // show answers GET /voucher/:id/waitlist.
-func (h handlers) show(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, err := voucherID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) show(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	p, err := h.lists.Place(c.Request.Context(), who.UserID, id)
 	return placeAnswer(http.StatusOK, p, err)
 }
@@ -218,36 +204,23 @@ func (h handlers) show(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 // list answers GET /waitlist: the caller's open places.
 func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	places, err := h.lists.Places(c.Request.Context(), who.UserID)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
 	views := make([]placeJSON, len(places))
 	for i, p := range places {
 		views[i] = view(p)
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
+	return httpkit.Data(http.StatusOK, views, err)
 }
 
 // count answers GET /admin/voucher/:id/waitlist.
-func (h handlers) count(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	id, err := voucherID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+func (h handlers) count(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	v, err := h.doors.Find(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	n, err := h.lists.Counts(c.Request.Context(), v)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: countsView(id, n)}}, nil
+	return httpkit.Data(http.StatusOK, countsView(id, n), err)
 }
 
 func placeAnswer(status int, p Place, err error) (httpkit.Answer, error) {
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: view(p)}}, nil
+	return httpkit.Data(status, view(p), err)
 }

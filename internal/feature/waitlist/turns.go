@@ -11,26 +11,21 @@ import (
 // turnTimeout bounds one transaction of a list, so that a list whose rows are locked does not stop the others.
 const turnTimeout = 6 * time.Second
 
-// TurnLedger is the part of the ledger that Turns need: *Ledger.
-type TurnLedger interface {
-	// Turn does what is due in one list, as much as fits into one transaction. ids are order ids for places with a
-	// standing yes. Error: order.ErrUnavailable.
-	Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error)
-	// Due returns open lists with a turn that is due, without a lock. Error: order.ErrUnavailable.
-	Due(ctx context.Context) ([]int64, error)
-}
+// Turn does what is due in one list, as much of it as one transaction takes: Ledger.Turn. ids are order ids for places
+// with a standing yes. order.ErrUnavailable.
+type Turn func(ctx context.Context, voucherID int64, ids []int64) (Pass, error)
 
 // Turns take the turns of lists, one after the other. A turn is one transaction's work.
 type Turns struct {
-	ledger  TurnLedger
+	take    Turn
 	ids     order.IDs
 	outbox  order.FlushRequester
 	metrics *Metrics
 }
 
-// NewTurns returns the turns of a ledger's lists.
-func NewTurns(ledger TurnLedger, ids order.IDs, outbox order.FlushRequester, metrics *Metrics) *Turns {
-	return &Turns{ledger, ids, outbox, metrics}
+// NewTurns returns the turns of lists, of which take takes one.
+func NewTurns(take Turn, ids order.IDs, outbox order.FlushRequester, metrics *Metrics) *Turns {
+	return &Turns{take, ids, outbox, metrics}
 }
 
 // Take takes turns of one list until nothing is due. Error: order.ErrUnavailable.
@@ -66,7 +61,7 @@ func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 func (t *Turns) turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
 	call, cancel := context.WithTimeout(ctx, turnTimeout)
 	defer cancel()
-	pass, err := t.ledger.Turn(call, voucherID, ids)
+	pass, err := t.take(call, voucherID, ids)
 	if err != nil && call.Err() != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w within %s: %w", order.ErrUnavailable, turnTimeout, err)
 	}

@@ -47,28 +47,18 @@ type Lists interface {
 	Counts(ctx context.Context, voucherID int64) (Counts, error)
 }
 
-// Sales reads sales in Redis.
-type Sales interface {
-	order.HolderReader
-	// Views returns the state of each sale, in the order asked.
-	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
-}
-
-// Rows reads recorded orders: the ledger.
-type Rows interface {
-	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
-	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
-}
-
 // Stores are the stores of Waitlists.
 type Stores struct {
 	Ledger Lists
-	Sales  Sales
-	Rows   Rows
-	IDs    order.IDs
-	Outbox feature.Outbox
-	Turns  *Turns
-	Wake   func(voucherID int64) // makes the job take the turns of a list
+	// Views returns the state of sales in Redis, in the order asked, and Held the users' orders there.
+	Views func(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
+	Held  func(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
+	// LiveOrder returns the user's recorded live order for a seckill voucher, or order.ErrNotFound.
+	LiveOrder func(ctx context.Context, key order.BuyerKey) (order.Order, error)
+	IDs       order.IDs
+	Outbox    feature.Outbox
+	Turns     *Turns
+	Wake      func(voucherID int64) // has the job take the turns of a list
 }
 
 // Waitlists are the waiting lists of all sales, for waiting users and for admins. Users who join a sale's list while a
@@ -173,7 +163,7 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 func (w *Waitlists) places(
 	ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined],
 ) (places map[int64]Place, held []int64, refused, err error) {
-	views, err := w.stores.Sales.Views(ctx, []order.SaleRef{sale})
+	views, err := w.stores.Views(ctx, []order.SaleRef{sale})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -184,7 +174,7 @@ func (w *Waitlists) places(
 	for i, it := range items {
 		users[i] = it.Request.UserID
 	}
-	if held, err = w.stores.Sales.OrdersOf(ctx, sale, users); err != nil {
+	if held, err = w.stores.Held(ctx, sale, users); err != nil {
 		return nil, nil, nil, err
 	}
 	var joining []Joining
@@ -208,7 +198,7 @@ func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int6
 	if orderID != 0 {
 		return &order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}
 	}
-	o, err := w.stores.Rows.LiveOrder(ctx, key)
+	o, err := w.stores.LiveOrder(ctx, key)
 	if err != nil {
 		return orUnavailable(err)
 	}

@@ -155,7 +155,7 @@ func (t *tool) list(ctx context.Context) error {
 	_, _ = fmt.Fprintln(table, "ID\tSHOP\tSTATE\tFAILURES\tLAST SUCCESS\tTYPES\tURL\tLAST ERROR")
 	for _, e := range endpoints {
 		_, _ = fmt.Fprintf(table, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", e.ID, shopOf(e), stateOf(e), e.Health.Failures,
-			shownTime(e.SuccessAt), shownTypes(e), e.URL, e.LastFailure.In(words.English))
+			shownTime(e.SuccessAt), cmp.Or(dispatch.JoinTypes(e.Types), "all"), e.URL, e.LastFailure.In(words.English))
 	}
 	return table.Flush() // it keeps earlier errors
 }
@@ -179,14 +179,6 @@ func stateOf(e dispatch.Endpoint) string {
 	return "enabled"
 }
 
-func shownTypes(e dispatch.Endpoint) string {
-	names := make([]string, len(e.Types))
-	for i, name := range e.Types {
-		names[i] = string(name)
-	}
-	return cmp.Or(strings.Join(names, ","), "all")
-}
-
 func shownTime(at time.Time) string {
 	if at.IsZero() {
 		return "never"
@@ -195,11 +187,8 @@ func shownTime(at time.Time) string {
 }
 
 func (t *tool) add(ctx context.Context) error {
-	terms := dispatch.Terms{ShopID: *t.shop, URL: *t.url, Description: *t.description}
-	for name := range strings.SplitSeq(*t.types, ",") {
-		if name = strings.TrimSpace(name); name != "" {
-			terms.Types = append(terms.Types, dispatch.Type(name))
-		}
+	terms := dispatch.Terms{
+		ShopID: *t.shop, URL: *t.url, Description: *t.description, Types: dispatch.ParseTypes(*t.types),
 	}
 	e, err := t.admin.Create(ctx, terms, byService())
 	if err != nil {
@@ -267,18 +256,11 @@ func (t *tool) rotate(ctx context.Context) error {
 }
 
 func (t *tool) events(ctx context.Context, dead bool) error {
-	var deliveries []dispatch.Delivery
-	var err error
+	read := t.admin.Deliveries
 	if dead {
-		var letters []dispatch.DeadLetter
-		letters, err = t.admin.DeadLetters(ctx, t.id, math.MaxInt64, *t.n)
-		for _, l := range letters {
-			deliveries = append(deliveries,
-				dispatch.Delivery{Event: l.Event, State: dispatch.Dead, Attempts: l.Attempts, Failure: l.Failure})
-		}
-	} else {
-		deliveries, err = t.admin.Deliveries(ctx, t.id, math.MaxInt64, *t.n)
+		read = t.admin.DeadLetters
 	}
+	deliveries, err := read(ctx, t.id, math.MaxInt64, *t.n)
 	if err != nil {
 		return err
 	}

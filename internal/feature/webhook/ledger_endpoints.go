@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -46,7 +45,7 @@ func (r *endpointRow) endpoint() dispatch.Endpoint {
 	return dispatch.Endpoint{
 		ID: r.ID,
 		Terms: dispatch.Terms{
-			ShopID: r.ShopID, URL: r.URL, Description: r.Description, Types: typesOf(r.Types),
+			ShopID: r.ShopID, URL: r.URL, Description: r.Description, Types: dispatch.ParseTypes(r.Types),
 			Disabled: r.DisabledTime != nil,
 		},
 		Secret: r.Secret, OldSecret: r.OldSecret, OldSecretUntil: sqlkit.At(r.OldSecretUntil),
@@ -61,11 +60,7 @@ func (r *endpointRow) endpoint() dispatch.Endpoint {
 
 // decided copies the terms that admins decide into the row, and what follows from them.
 func (r *endpointRow) decided(e dispatch.Endpoint) {
-	names := make([]string, len(e.Types))
-	for i, t := range e.Types {
-		names[i] = string(t)
-	}
-	r.ShopID, r.URL, r.Description, r.Types = e.ShopID, e.URL, e.Description, strings.Join(names, ",")
+	r.ShopID, r.URL, r.Description, r.Types = e.ShopID, e.URL, e.Description, dispatch.JoinTypes(e.Types)
 	r.Secret, r.OldSecret, r.OldSecretUntil = e.Secret, e.OldSecret, sqlkit.Stamp(e.OldSecretUntil)
 	r.DisabledTime, r.DisabledWhy = sqlkit.Stamp(e.DisabledAt), e.DisabledWhy
 	r.health(e.Health)
@@ -73,17 +68,6 @@ func (r *endpointRow) decided(e dispatch.Endpoint) {
 
 func (r *endpointRow) health(h dispatch.Health) {
 	r.Failures, r.FailingSince, r.RetryTime = h.Failures, sqlkit.Stamp(h.FailingSince), sqlkit.Stamp(h.RetryAt)
-}
-
-func typesOf(names string) []dispatch.Type {
-	if names == "" {
-		return nil
-	}
-	var types []dispatch.Type
-	for name := range strings.SplitSeq(names, ",") {
-		types = append(types, dispatch.Type(name))
-	}
-	return types
 }
 
 // CreateEndpoint implements dispatch.Endpoints. The endpoint gets all changes from a second later on, and perhaps some

@@ -93,11 +93,11 @@ func (l *Ledger) Hook() sqlkit.Hook {
 	}
 }
 
-// announce writes an event for each of the changes.
-func announce(tx *gorm.DB, changes []order.Change) error {
+// write writes the event of each of the changes.
+func write[T any](tx *gorm.DB, changes []T, eventOf func(T) (dispatch.Event, error)) error {
 	events := make([]eventRow, len(changes))
 	for i, c := range changes {
-		e, err := dispatch.EventOf(c)
+		e, err := eventOf(c)
 		if err != nil {
 			return err
 		}
@@ -109,6 +109,9 @@ func announce(tx *gorm.DB, changes []order.Change) error {
 	return nil
 }
 
+// announce writes the events of changes of orders.
+func announce(tx *gorm.DB, changes []order.Change) error { return write(tx, changes, dispatch.EventOf) }
+
 // wanted reports whether an endpoint gets events of the shop's orders. No endpoint gets those of rehearsals.
 func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
@@ -119,15 +122,7 @@ func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
 	if !wanted(l.subscribed.known(), v.ShopID) {
 		return nil
 	}
-	e, err := dispatch.EventOfCallOff(v)
-	if err != nil {
-		return err
-	}
-	row := newEventRow(e)
-	if err := tx.Create(&row).Error; err != nil {
-		return fmt.Errorf("writing the event of a sale: %w", err)
-	}
-	return nil
+	return write(tx, []voucher.Voucher{v}, dispatch.EventOfCallOff)
 }
 
 // announcePayment writes the event that a payment has changed, if an endpoint waits for it.
@@ -135,15 +130,7 @@ func (l *Ledger) announcePayment(tx *gorm.DB, c order.PaymentChange) error {
 	if !wanted(l.subscribed.known(), c.Terms.ShopID) {
 		return nil
 	}
-	e, err := dispatch.EventOfPayment(c)
-	if err != nil {
-		return err
-	}
-	row := newEventRow(e)
-	if err := tx.Create(&row).Error; err != nil {
-		return fmt.Errorf("writing the event of a payment: %w", err)
-	}
-	return nil
+	return write(tx, []order.PaymentChange{c}, dispatch.EventOfPayment)
 }
 
 // announceTurns writes an event for each of the turns, if an endpoint waits for it. The turns are all of one voucher.
@@ -161,16 +148,5 @@ func (l *Ledger) announceTurns(tx *gorm.DB, turns []order.Turn) error {
 	if !wanted(shops, shopID) {
 		return nil
 	}
-	events := make([]eventRow, len(turns))
-	for i, t := range turns {
-		e, err := dispatch.EventOfTurn(t, shopID)
-		if err != nil {
-			return err
-		}
-		events[i] = newEventRow(e)
-	}
-	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing %d events of a waiting list: %w", len(events), err)
-	}
-	return nil
+	return write(tx, turns, func(t order.Turn) (dispatch.Event, error) { return dispatch.EventOfTurn(t, shopID) })
 }

@@ -88,10 +88,8 @@ func (r *deadLetterRow) deadLetter() dispatch.DeadLetter {
 	return dispatch.DeadLetter{Number: r.Number, Attempts: r.Attempts, Failure: r.Failure, At: r.CreateTime}
 }
 
-// WebhookDeadLetters implements dispatch.Log.
-func (l *Ledger) WebhookDeadLetters(
-	ctx context.Context, endpointID, before int64, n int,
-) ([]dispatch.DeadLetter, error) {
+// DeadLetters implements dispatch.Log.
+func (l *Ledger) DeadLetters(ctx context.Context, endpointID, before int64, n int) ([]dispatch.Delivery, error) {
 	what := fmt.Sprintf("reading dead letters of webhook endpoint %d", endpointID)
 	if _, err := findEndpoint(l.db.Read(ctx), endpointID); err != nil {
 		return nil, sqlkit.ReadError(what, err)
@@ -112,10 +110,13 @@ func (l *Ledger) WebhookDeadLetters(
 		e := events[i].event()
 		byNumber[e.Number] = e
 	}
-	letters := make([]dispatch.DeadLetter, len(rows))
-	for i := range rows {
-		letters[i] = rows[i].deadLetter()
-		letters[i].Event = byNumber[rows[i].Number]
+	letters := make([]dispatch.Delivery, len(rows))
+	for i, r := range rows {
+		e := byNumber[r.Number]
+		e.Number = r.Number
+		letters[i] = dispatch.Delivery{
+			Event: e, State: dispatch.Dead, Attempts: r.Attempts, Failure: r.Failure, DeadAt: r.CreateTime,
+		}
 	}
 	return letters, nil
 }

@@ -119,7 +119,7 @@ func TestSubjectsOfOtherKinds(t *testing.T) {
 				Subject: subject, Number: w.Events[1].Number, Attempts: 1, DueAt: w.Now,
 			}}},
 		})
-		dead, err := l.WebhookDeadLetters(t.Context(), e.ID, math.MaxInt64, 10)
+		dead, err := l.DeadLetters(t.Context(), e.ID, math.MaxInt64, 10)
 		if err != nil || len(dead) != 1 || dead[0].Event.ID() != "payment-"+id+"-1" {
 			t.Errorf("dead letters %+v, %v", dead, err)
 		}

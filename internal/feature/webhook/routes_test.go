@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -61,78 +62,74 @@ func (f fakeWebhooks) note(what string) error {
 	return f.err
 }
 
-func (f fakeWebhooks) Create(_ context.Context, t dispatch.Terms, _ voucher.Author) (dispatch.Endpoint, error) {
-	if err := t.Check(); err != nil {
-		return dispatch.Endpoint{}, err
-	}
+func (f fakeWebhooks) CreateEndpoint(
+	_ context.Context, t dispatch.Terms, secret dispatch.Secret, _ voucher.Author,
+) (dispatch.Endpoint, error) {
 	e := fakeEndpoint()
-	e.Terms = t
+	e.Terms, e.Secret = t, secret
 	return e, f.note("create")
 }
 
-func (f fakeWebhooks) Find(context.Context, int64) (dispatch.Endpoint, error) {
+func (f fakeWebhooks) Endpoint(context.Context, int64) (dispatch.Endpoint, error) {
 	return fakeEndpoint(), f.note("find")
 }
 
-func (f fakeWebhooks) List(context.Context) ([]dispatch.Endpoint, error) {
+func (f fakeWebhooks) Endpoints(context.Context) ([]dispatch.Endpoint, error) {
 	return []dispatch.Endpoint{fakeEndpoint(), {
 			ID: 4, Terms: dispatch.Terms{URL: "https://x.example"}, CreatedAt: apitest.Noon(),
 		}},
 		f.err
 }
 
-func (f fakeWebhooks) Change(
-	_ context.Context, _ int64, change func(*dispatch.Terms), _ voucher.Author,
+func (f fakeWebhooks) ChangeEndpoint(
+	_ context.Context, _ int64, a voucher.Action, _ voucher.Author,
+	change func(*dispatch.Endpoint, time.Time) error,
 ) (dispatch.Endpoint, error) {
 	e := fakeEndpoint()
-	change(&e.Terms)
-	if err := e.Check(); err != nil {
+	if err := change(&e, apitest.Noon()); err != nil {
 		return dispatch.Endpoint{}, err
 	}
-	return e, f.note("change")
-}
-
-func (f fakeWebhooks) Rotate(_ context.Context, _ int64, atOnce bool, _ voucher.Author) (dispatch.Endpoint, error) {
-	what := "rotate"
-	if atOnce {
+	what := string(a)
+	if a == voucher.Rotated && e.OldSecret == "" {
 		what += " at once"
 	}
-	return fakeEndpoint(), f.note(what)
+	return e, f.note(what)
 }
 
-func (f fakeWebhooks) Delete(context.Context, int64, voucher.Author) error { return f.note("delete") }
-
-func (f fakeWebhooks) Test(context.Context, int64) (dispatch.TestResult, error) {
-	return dispatch.TestResult{
-		ID: "test-1", Took: 20 * time.Millisecond, Failure: dispatch.Failure{Code: dispatch.Status, Status: 500},
-	}, f.err
+func (f fakeWebhooks) DeleteEndpoint(context.Context, int64, voucher.Author) error {
+	return f.note("delete")
 }
 
 func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, error) {
 	return fakeEvents()[:min(n, 2)], f.err
 }
 
-func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispatch.DeadLetter, error) {
-	e := fakeEvents()[0].Event
-	return []dispatch.DeadLetter{
-		{
-			Number: 9, Attempts: 9, Failure: dispatch.Failure{Code: dispatch.Status, Status: 400},
-			At: apitest.Noon(), Event: e,
-		},
-		{Number: 8, Attempts: 9, At: apitest.Noon(), Event: e},
-	}[:min(n, 2)], f.err
+func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, error) {
+	letters := fakeEvents()
+	for i := range letters {
+		letters[i] = dispatch.Delivery{
+			Event: letters[i].Event, State: dispatch.Dead, Attempts: 9, DeadAt: apitest.Noon(),
+			Failure: dispatch.Failure{Code: dispatch.Status, Status: 400},
+		}
+	}
+	return letters[:min(n, 2)], f.err
 }
 
-func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id string, _ voucher.Author) error {
-	if _, err := dispatch.ParseEventID(id); err != nil {
-		return err
-	}
-	return f.note("replay " + id)
+func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id dispatch.EventID, _ voucher.Author) error {
+	return f.note("replay " + id.String())
 }
 
 func (f fakeWebhooks) ReplayTime(_ context.Context, _ int64, from, to time.Time, _ voucher.Author) (int64, error) {
 	return 60, f.note("replay " + from.Format(time.RFC3339) + " " + to.Format(time.RFC3339))
 }
+
+// Send sends nothing.
+func (fakeWebhooks) Send(context.Context, dispatch.Message) dispatch.Failure {
+	return dispatch.Failure{Code: dispatch.Status, Status: 500}
+}
+
+// Never says that everything can be reached.
+func (fakeWebhooks) Never(*url.URL) dispatch.Failure { return dispatch.Failure{} }
 
 // serve returns an API with the routes on the webhooks.
 func serve(t *testing.T, w fakeWebhooks) http.Handler {
@@ -211,8 +208,8 @@ func TestWebhookInputs(t *testing.T) {
 	}
 	asAdmin(t, a, apitest.Request{Method: http.MethodPost, Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`})
 	want := []string{
-		"replay order-5-1", "replay 2026-01-02T20:00:00Z 0001-01-01T00:00:00Z",
-		"replay 2026-01-02T20:00:00Z 2026-01-02T21:00:00Z", "rotate at once",
+		"replay order-5-1", "replay 2026-01-02T20:00:00Z 2106-02-07T06:28:14Z", // after everything
+		"replay 2026-01-02T20:00:00Z 2026-01-02T21:00:00Z", string(voucher.Rotated) + " at once",
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)

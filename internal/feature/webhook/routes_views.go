@@ -1,8 +1,6 @@
 package webhook
 
 import (
-	"strings"
-
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
@@ -35,12 +33,8 @@ type endpointJSON struct {
 
 func endpointView(e dispatch.Endpoint, l words.Language) endpointJSON {
 	last := failedView(e.LastFailure, l)
-	names := make([]string, len(e.Types))
-	for i, t := range e.Types {
-		names[i] = string(t)
-	}
 	return endpointJSON{
-		ID: e.ID, ShopID: e.ShopID, URL: e.URL, Description: e.Description, Types: strings.Join(names, ","),
+		ID: e.ID, ShopID: e.ShopID, URL: e.URL, Description: e.Description, Types: dispatch.JoinTypes(e.Types),
 		Disabled: e.Disabled, DisabledTime: httpkit.TimeView(e.DisabledAt),
 		DisabledWhy: e.DisabledWhy.In(l), DisabledCode: e.DisabledWhy,
 		CreateTime: httpkit.ShownTime(e.CreatedAt), OldSecretUntil: httpkit.TimeView(e.OldSecretUntil),
@@ -93,7 +87,7 @@ func deliveryView(d dispatch.Delivery, l words.Language) deliveryJSON {
 		EventID: d.Event.ID(), Type: d.Event.Type,
 		Subject: subjectJSON{Kind: d.Event.Subject.Kind(), ID: d.Event.Subject.ID()},
 		At:      httpkit.ShownTime(d.Event.At), State: d.State, Attempts: d.Attempts, failed: failedView(d.Failure, l),
-		DueTime: httpkit.TimeView(d.DueAt),
+		DueTime: httpkit.TimeView(d.DueAt), DeadTime: httpkit.TimeView(d.DeadAt),
 	}
 }
 

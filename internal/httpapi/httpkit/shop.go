@@ -3,13 +3,10 @@ package httpkit
 import (
 	"context"
 	"errors"
-	"math"
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/authtoken"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -54,8 +51,8 @@ type ownVoucher func(ctx context.Context, voucherID int64) (int64, error)
 
 // owner is an Owner.
 func (shopOf ownVoucher) owner(c *gin.Context, shop int64) error {
-	id, bad := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(bad); err != nil {
+	id, err := PathVoucher(c)
+	if err != nil {
 		return err
 	}
 	return Owns(c.Request.Context(), shopOf, shop, id)
@@ -79,8 +76,8 @@ func OwnOrder(
 	shopOf func(ctx context.Context, voucherID int64) (int64, error),
 ) Owner {
 	return func(c *gin.Context, shop int64) error {
-		id, bad := param.ID("id", c.Param("id"), math.MaxInt64)
-		if err := invalid.Join(bad); err != nil {
+		id, err := PathID(c)
+		if err != nil {
 			return err
 		}
 		o, err := find(c.Request.Context(), id)

@@ -1,6 +1,7 @@
 package sqlkit
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"gorm.io/gorm"
+
+	"seckill/internal/voucher"
 )
 
 // ErrSecretSpoilt says that a row of tb_setting should be a secret and cannot be read as one.
@@ -20,6 +23,7 @@ var ErrSecretSpoilt = errors.New("a row of tb_setting is spoilt")
 type Secrets struct {
 	Prefix        string
 	Digits, MaxID int
+	Full          error // that there is no room for more
 }
 
 // Secret is one of them.
@@ -54,8 +58,57 @@ func (s Secrets) Read(tx *gorm.DB) ([]Secret, error) {
 	return secrets, nil
 }
 
-// AddSecret makes the secret with the id, unless another transaction is first, and returns all of them.
-func (d *DB) AddSecret(tx *gorm.DB, of Secrets, id int) ([]Secret, error) {
+// Secrets returns all secrets, of which it makes the first. ErrSecretSpoilt.
+func (d *DB) Secrets(ctx context.Context, of Secrets) (all []Secret, err error) {
+	if all, err = of.Read(d.Read(ctx)); err != nil || len(all) > 0 {
+		return all, err
+	}
+	err = d.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+		if all, err = of.Read(tx); err == nil && len(all) == 0 {
+			all, err = d.addSecret(tx, of, 0)
+		}
+		return err
+	})
+	return all, err
+}
+
+// RotateSecret makes the secret after the last one, and returns its id, or of.Full. The audit trail has it under the
+// field. In the same transaction, also is called with all secrets and the ledger's time.
+func (d *DB) RotateSecret(
+	ctx context.Context, of Secrets, field string, also func(tx *gorm.DB, all []Secret, now time.Time) error,
+) (id int, err error) {
+	err = d.WriteRetry(ctx, func(tx *gorm.DB) error {
+		all, err := of.Read(tx)
+		if err != nil {
+			return err
+		}
+		id = 0
+		if len(all) > 0 {
+			id = all[len(all)-1].ID + 1
+		}
+		if id > of.MaxID {
+			return of.Full
+		}
+		if all, err = d.addSecret(tx, of, id); err != nil {
+			return err
+		}
+		now, err := d.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := also(tx, all, now); err != nil {
+			return err
+		}
+		return WriteAudit(tx, now, voucher.Author{}, AuditRow{
+			Action:  voucher.Rotated,
+			Changes: []voucher.FieldChange{{Field: field, From: fmt.Sprint(id - 1), To: fmt.Sprint(id)}},
+		})
+	})
+	return id, err
+}
+
+// addSecret makes the secret with the id, unless another transaction is first, and returns all of them.
+func (d *DB) addSecret(tx *gorm.DB, of Secrets, id int) ([]Secret, error) {
 	var value [sha256.Size]byte
 	_, _ = rand.Read(value[:]) // it never fails: without randomness the program ends
 	now, err := d.LedgerTime(tx)

@@ -14,13 +14,9 @@ const (
 	exchangeTimeout = time.Second // one exchange
 )
 
-// SpendingStore is where instances publish what callers have spent of their budgets: Redis.
-type SpendingStore interface {
-	// ExchangeSpending tells what was spent here, if anything, and returns what others have told after the cursor and
-	// within the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
-	ExchangeSpending(ctx context.Context, name, after string,
-		here []Spent) (elsewhere []Spent, cursor string, err error)
-}
+// Swap publishes what was spent here, if anything, and returns what others have published after the cursor and within
+// the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
+type Swap func(ctx context.Context, name, after string, here []Spent) (elsewhere []Spent, cursor string, err error)
 
 // Exchange tells the other instances each second what callers have spent of their budgets here, and takes what
 // they have spent elsewhere from the budgets here, while a sale has limits, shares or a challenge. So several instances
@@ -29,7 +25,7 @@ type SpendingStore interface {
 // What an exchange cannot tell is given up: told later, it would keep callers out who have waited long enough.
 type Exchange struct {
 	limits  *Table
-	store   SpendingStore
+	swap    Swap
 	name    string
 	anySale func(func(*guards.Settings) bool) bool
 	log     *slog.Logger
@@ -40,11 +36,11 @@ type Exchange struct {
 // NewExchange returns an exchange of the budgets of limits, which must not be in use yet; Run starts it. anySale
 // reports whether a function is true of the settings of any sale here.
 func NewExchange(
-	limits *Table, store SpendingStore, name string, anySale func(func(*guards.Settings) bool) bool,
+	limits *Table, swap Swap, name string, anySale func(func(*guards.Settings) bool) bool,
 	log *slog.Logger,
 ) *Exchange {
 	limits.spending = newSpending()
-	return &Exchange{limits: limits, store: store, name: name, anySale: anySale, log: log}
+	return &Exchange{limits: limits, swap: swap, name: name, anySale: anySale, log: log}
 }
 
 // Run exchanges until ctx ends.
@@ -62,7 +58,7 @@ func (e *Exchange) round(ctx context.Context) {
 	}
 	exchanging, cancel := context.WithTimeout(ctx, exchangeTimeout)
 	defer cancel()
-	elsewhere, cursor, err := e.store.ExchangeSpending(exchanging, e.name, e.cursor, here)
+	elsewhere, cursor, err := e.swap(exchanging, e.name, e.cursor, here)
 	if err == nil {
 		e.cursor = cursor
 		e.limits.spentElsewhere(elsewhere)

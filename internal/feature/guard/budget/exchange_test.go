@@ -78,7 +78,8 @@ func exchanges(t *testing.T, b *board, n int, s *guards.Settings) []*Table {
 	tables := make([]*Table, n)
 	for i := range tables {
 		tables[i] = NewTable(time.Now)
-		e := NewExchange(tables[i], b, fmt.Sprint(i), func(f func(*guards.Settings) bool) bool { return f(s) },
+		e := NewExchange(tables[i], b.ExchangeSpending, fmt.Sprint(i),
+			func(f func(*guards.Settings) bool) bool { return f(s) },
 			slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)

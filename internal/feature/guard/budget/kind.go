@@ -38,3 +38,18 @@ func part(a netip.Addr, four, six kind, bits4, bits6 int) (kind, uint64) {
 		return noAddress, 0
 	}
 }
+
+// Network returns the network that an address counts as, which a person, or a program of theirs, has whole: its /24, or
+// /48 in IPv6. IPv4 in IPv6 counts as IPv4. It returns the zero Prefix if the address is unknown.
+func Network(a netip.Addr) netip.Prefix {
+	a = a.Unmap().WithZone("")
+	bits := 24
+	if a.Is6() {
+		bits = 48
+	}
+	of, err := a.Prefix(bits)
+	if err != nil { // the zero address
+		return netip.Prefix{}
+	}
+	return of
+}

@@ -17,7 +17,6 @@ import (
 
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/keys"
-	"seckill/internal/feature/guard/network"
 	"seckill/internal/voucher/guards"
 )
 
@@ -133,7 +132,7 @@ func (c *Challenges) Difficulty(who Caller, easiest, hardest int) (int, error) {
 // Again returns the challenge that the caller was given and has not solved, if enough time is left. Such a repetition
 // takes no puzzle from others and is not counted.
 func (c *Challenges) Again(who Caller, now time.Time) (Challenge, bool) {
-	g, is := c.unsolved.find(who.SaleID, who.UserID, network.Of(who.Address), now)
+	g, is := c.unsolved.find(who.SaleID, who.UserID, budget.Network(who.Address), now)
 	if !is {
 		return Challenge{}, false
 	}
@@ -148,7 +147,7 @@ func (c *Challenges) Make(ctx context.Context, who Caller, difficulty int, now t
 		return Challenge{}, err
 	}
 	difficulty = min(max(difficulty, guards.MinDifficulty), guards.MaxDifficulty)
-	of := network.Of(who.Address)
+	of := budget.Network(who.Address)
 	p, err := c.pool.take(ctx, of, difficulty)
 	if err != nil {
 		return Challenge{}, err
@@ -221,7 +220,7 @@ func (c *Challenges) Check(text string, who Caller, now time.Time) error {
 	}
 	g := given{sale: who.SaleID, user: who.UserID, expires: params.ExpiresAt}
 	if _, err := hex.Decode(g.puzzle.nonce[:], []byte(params.Nonce)); err == nil && c.unsolved.solve(g) {
-		c.pool.solved(network.Of(who.Address))
+		c.pool.solved(budget.Network(who.Address))
 	}
 	return nil
 }
@@ -282,7 +281,7 @@ func Solve(ctx context.Context, c Challenge) (Payload, error) {
 
 // bound identifies a user and a network without revealing either.
 func bound(key *keys.Key, who Caller) string {
-	of := network.Of(who.Address)
+	of := budget.Network(who.Address)
 	message := make([]byte, 0, 48)
 	message = append(message, "bound"...)
 	message = binary.BigEndian.AppendUint64(message, uint64(who.UserID))

@@ -36,7 +36,8 @@ func (s salts) GuardSalts(context.Context) ([]keys.Salt, error) { return s, nil 
 
 func newChallenges(t testing.TB) (*challenge.Challenges, *keys.Ring) {
 	t.Helper()
-	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), salts{{ID: 3, Value: [keys.Bytes]byte{1, 2, 3}}},
+	r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2),
+		salts{{ID: 3, Value: [keys.Bytes]byte{1, 2, 3}}}.GuardSalts,
 		func() time.Time { return start }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +229,7 @@ func TestBadSolutions(t *testing.T) {
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), salts{{ID: 3}}, time.Now,
+		r, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), salts{{ID: 3}}.GuardSalts, time.Now,
 			slog.New(slog.DiscardHandler))
 		if err != nil {
 			t.Fatal(err)

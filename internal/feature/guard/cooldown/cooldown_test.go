@@ -122,7 +122,7 @@ func TestLoader(t *testing.T) {
 	}
 	settings := &guards.Settings{Conditions: &guards.Conditions{MinLevel: 1}}
 	check := NewUsers(time.Now)
-	l := NewLoader(check, ledger, func(f func(*guards.Settings) bool) bool { return f(settings) },
+	l := NewLoader(check, ledger.UnpaidAfter, func(f func(*guards.Settings) bool) bool { return f(settings) },
 		slog.New(slog.NewTextHandler(&log, nil)))
 	rounds := func(what string, n, asked, known int) {
 		t.Helper()

@@ -23,17 +23,15 @@ type Cursor struct {
 	UserID int64
 }
 
-// Reader reads which users' orders expired unpaid: the ledger.
-type Reader interface {
-	// UnpaidAfter returns those behind the cursor, in order, at most limit, and the cursor at the last of them.
-	UnpaidAfter(ctx context.Context, after Cursor, limit int) ([]Unpaid, Cursor, error)
-}
+// ReadUnpaid reads from the ledger whose orders expired unpaid: those behind the cursor, in order, at most limit, and
+// the cursor at the last of them.
+type ReadUnpaid func(ctx context.Context, after Cursor, limit int) ([]Unpaid, Cursor, error)
 
 // Loader tells Users each second which orders have expired, while a sale here has a cool-down. A
 // round is one query for what is new; after a start it is ten, so that a million users are loaded within two minutes.
 type Loader struct {
 	users   *Users
-	ledger  Reader
+	read    ReadUnpaid
 	anySale func(func(*guards.Settings) bool) bool
 	log     *slog.Logger
 	cursor  Cursor
@@ -44,9 +42,9 @@ type Loader struct {
 // NewLoader returns a loader; Run starts it. anySale reports whether a function is true of the settings of any
 // sale here.
 func NewLoader(
-	users *Users, ledger Reader, anySale func(func(*guards.Settings) bool) bool, log *slog.Logger,
+	users *Users, read ReadUnpaid, anySale func(func(*guards.Settings) bool) bool, log *slog.Logger,
 ) *Loader {
-	return &Loader{users: users, ledger: ledger, anySale: anySale, log: log}
+	return &Loader{users: users, read: read, anySale: anySale, log: log}
 }
 
 // Run loads until ctx ends.
@@ -98,7 +96,7 @@ func (l *Loader) load(ctx context.Context) error {
 func (l *Loader) page(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
-	read, cursor, err := l.ledger.UnpaidAfter(ctx, l.cursor, unpaidPage)
+	read, cursor, err := l.read(ctx, l.cursor, unpaidPage)
 	if err != nil {
 		return false, err
 	}

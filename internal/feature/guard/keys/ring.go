@@ -32,16 +32,10 @@ var ErrNotKnown = errors.New("there is no such key")
 // ErrShortSecret says that the secret is so short that keys from it could be guessed.
 var ErrShortSecret = errors.New("the secret of guards is too short")
 
-// Salts reads the stored salts: *store.Ledger.
-type Salts interface {
-	// GuardSalts returns all salts in the order of their ids, at least one: it makes the first.
-	GuardSalts(ctx context.Context) ([]Salt, error)
-}
-
 // Ring has the keys of all sales.
 type Ring struct {
 	secret []byte
-	source Salts
+	read   func(context.Context) ([]Salt, error)
 	now    func() time.Time
 	log    *slog.Logger
 	wanted chan struct{} // a read is wanted soon
@@ -61,13 +55,16 @@ type derivation struct {
 	salted  bool
 }
 
-// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them.
-func NewRing(secret string, source Salts, now func() time.Time, log *slog.Logger) (*Ring, error) {
+// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them: read
+// returns the stored ones in the order of their ids, at least one.
+func NewRing(
+	secret string, read func(context.Context) ([]Salt, error), now func() time.Time, log *slog.Logger,
+) (*Ring, error) {
 	if len(secret) < Bytes {
 		return nil, fmt.Errorf("%w: it has %d bytes, and needs %d", ErrShortSecret, len(secret), Bytes)
 	}
 	return &Ring{
-		secret: []byte(secret), source: source, now: now, log: log,
+		secret: []byte(secret), read: read, now: now, log: log,
 		wanted: make(chan struct{}, 1), derived: map[derivation]*Key{},
 	}, nil
 }
@@ -77,7 +74,7 @@ func (r *Ring) Load(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	began := r.now()
-	salts, err := r.source.GuardSalts(ctx)
+	salts, err := r.read(ctx)
 	if err == nil && len(salts) == 0 {
 		err = errors.New("there is none")
 	}

@@ -54,9 +54,9 @@ func salt(id uint16, from time.Time) keys.Salt {
 }
 
 // ringOf returns a ring that has read nothing.
-func ringOf(t *testing.T, secret string, source keys.Salts) *keys.Ring {
+func ringOf(t *testing.T, secret string, source *table) *keys.Ring {
 	t.Helper()
-	r, err := keys.NewRing(secret, source, time.Now, slog.New(slog.DiscardHandler))
+	r, err := keys.NewRing(secret, source.GuardSalts, time.Now, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ringOf(t *testing.T, secret string, source keys.Salts) *keys.Ring {
 }
 
 // newRing returns a ring that has read its table and keeps reading it. It is for synctest, whose clock it uses.
-func newRing(t *testing.T, source keys.Salts) *keys.Ring {
+func newRing(t *testing.T, source *table) *keys.Ring {
 	t.Helper()
 	r := ringOf(t, secret, source)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -254,7 +254,7 @@ func TestSaltsAreReadLater(t *testing.T) {
 func TestShortSecret(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{"", "secret", secret[:31]} {
-		if _, err := keys.NewRing(s, &table{}, time.Now,
+		if _, err := keys.NewRing(s, new(table).GuardSalts, time.Now,
 			slog.New(slog.DiscardHandler)); !errors.Is(err, keys.ErrShortSecret) {
 			t.Errorf("%d bytes: %v", len(s), err)
 		}

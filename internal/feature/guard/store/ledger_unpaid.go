@@ -18,7 +18,7 @@ type unpaidRow struct {
 // TableName implements gorm's schema.Tabler.
 func (unpaidRow) TableName() string { return "tb_unpaid" }
 
-// UnpaidAfter implements cooldown.Reader.
+// UnpaidAfter is cooldown.ReadUnpaid.
 func (l *Ledger) UnpaidAfter(
 	ctx context.Context, after cooldown.Cursor, limit int,
 ) ([]cooldown.Unpaid, cooldown.Cursor, error) {

@@ -18,7 +18,22 @@ const (
 	networksShown = 10
 )
 
-// AddCounts implements tally.CountStore.
+// Redis is what all instances share about guards: the counts of a sale, in its partition, and what callers have spent,
+// in partition 0. Nothing is decided by the counts, and a Redis that lost everything stops no sale.
+type Redis struct {
+	partitions          rediskit.Partitions
+	addCounts, exchange rediskit.Script
+}
+
+// NewRedis returns the guards' part of Redis.
+func NewRedis(partitions rediskit.Partitions) *Redis {
+	return &Redis{
+		partitions: partitions,
+		addCounts:  rediskit.NewScript("add_guard_counts"), exchange: rediskit.NewScript("exchange_spending"),
+	}
+}
+
+// AddCounts is tally.AddCounts.
 func (r *Redis) AddCounts(ctx context.Context, sale order.SaleRef, d *tally.Delta) error {
 	args := make([]any, 0, 4+2*(len(d.Counts)+len(d.Stopped)+len(d.Units)))
 	args = append(args, guardsKept.Milliseconds(), networksKept, len(d.Counts), len(d.Stopped))

@@ -18,24 +18,22 @@ const (
 	flushTimeout = time.Second // how long adding the counts of one sale may take
 )
 
-// CountStore is where all instances together count what guards do: Redis.
-type CountStore interface {
-	// AddCounts adds to a sale's counts. ErrUnavailable says that certainly nothing was added.
-	AddCounts(ctx context.Context, sale order.SaleRef, d *Delta) error
-}
+// AddCounts adds to a sale's counts, where all instances together count what guards do. order.ErrUnavailable says that
+// certainly nothing was added.
+type AddCounts func(ctx context.Context, sale order.SaleRef, d *Delta) error
 
 // Flusher adds this instance's counts to the shared ones, once a second. Like the stats flusher, it never adds a count
 // again that may have arrived: counts may be too low, and are never too high.
 type Flusher struct {
 	tally   *Tally
 	sales   feature.Sales
-	store   CountStore
+	store   AddCounts
 	log     *slog.Logger
 	failing bool
 }
 
 // NewFlusher returns a flusher of the tally; Run flushes.
-func NewFlusher(tally *Tally, sales feature.Sales, store CountStore, log *slog.Logger) *Flusher {
+func NewFlusher(tally *Tally, sales feature.Sales, store AddCounts, log *slog.Logger) *Flusher {
 	return &Flusher{tally: tally, sales: sales, store: store, log: log}
 }
 
@@ -109,7 +107,7 @@ func (f *Flusher) find(ctx context.Context, saleID int64) (voucher.Voucher, erro
 func (f *Flusher) add(ctx context.Context, deltas []saleDelta) error {
 	for i, d := range deltas {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := f.store.AddCounts(adding, d.sale, d.delta)
+		err := f.store(adding, d.sale, d.delta)
 		cancel()
 		if err == nil {
 			continue

@@ -47,7 +47,7 @@ func TestFlusher(t *testing.T) {
 		tally, store := New(time.Now), &fakeCounts{}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- NewFlusher(tally, severalSales{v.ID: v}, store, ordertest.Quiet()).Run(ctx) }()
+		go func() { done <- NewFlusher(tally, severalSales{v.ID: v}, store.AddCounts, ordertest.Quiet()).Run(ctx) }()
 		for _, step := range []struct {
 			fails error
 			want  int64
@@ -94,7 +94,7 @@ func TestFlusherGoesPastAHungPartition(t *testing.T) {
 			sales[vs[i].ID] = vs[i]
 			tally.Sold(vs[i].ID, time.Time{}, netip.Addr{}, 1)
 		}
-		f := NewFlusher(tally, sales, store, ordertest.Quiet())
+		f := NewFlusher(tally, sales, store.AddCounts, ordertest.Quiet())
 		start := time.Now()
 		f.flush(t.Context())
 		if len(store.added) != 1 || time.Since(start) > flushTimeout {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/feature/guard/network"
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/voucher/guards"
 )
 
@@ -63,8 +63,8 @@ func UnitsCount(a Age) Count { return Count("units:" + a) }
 // NetworkCount is a network's counts, a /24 or a /48 in text; OtherNetworks stands for all networks without counts of
 // their own.
 type NetworkCount struct {
-	Network string
-	Count   int64
+	Network string `json:"network"`
+	Count   int64  `json:"count"`
 }
 
 // OtherNetworks stands for networks that found no room, and for callers whose address is unknown.
@@ -169,7 +169,7 @@ func add(networks map[string]int64, network string, n int64) {
 
 // networkName is the name under which statistics count an address's network; OtherNetworks if the address is unknown.
 func networkName(a netip.Addr) string {
-	if of := network.Of(a); of.IsValid() {
+	if of := budget.Network(a); of.IsValid() {
 		return of.String()
 	}
 	return OtherNetworks

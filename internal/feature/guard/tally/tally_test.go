@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/feature/guard/network"
+	"seckill/internal/feature/guard/budget"
 	"seckill/internal/voucher/guards"
 )
 
@@ -28,7 +28,7 @@ func TestNetwork(t *testing.T) {
 			t.Errorf("%s: %s, want %s", address, got, want)
 		}
 	}
-	if got := networkName(netip.Addr{}); got != OtherNetworks || network.Of(netip.Addr{}).IsValid() {
+	if got := networkName(netip.Addr{}); got != OtherNetworks || budget.Network(netip.Addr{}).IsValid() {
 		t.Errorf("no address: %s", got)
 	}
 }

@@ -28,7 +28,7 @@ func (s salts) GuardSalts(context.Context) ([]keys.Salt, error) { return s, nil 
 
 func newTickets(t testing.TB, secret string) *ticket.Tickets {
 	t.Helper()
-	r, err := keys.NewRing(secret, salts{{ID: 3, UsedFrom: start.Add(-time.Hour)}},
+	r, err := keys.NewRing(secret, salts{{ID: 3, UsedFrom: start.Add(-time.Hour)}}.GuardSalts,
 		func() time.Time { return start }, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
@@ -94,7 +94,7 @@ func TestCheck(t *testing.T) {
 func TestUnknownKey(t *testing.T) {
 	t.Parallel()
 	now := start
-	r, err := keys.NewRing(strings.Repeat("x9", 20), salts{{ID: 3}}, func() time.Time { return now },
+	r, err := keys.NewRing(strings.Repeat("x9", 20), salts{{ID: 3}}.GuardSalts, func() time.Time { return now },
 		slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -43,8 +44,8 @@ type Endpoints interface {
 type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
-	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
-	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
+	// DeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
+	DeadLetters(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// ReplayEvent makes an event and all later ones of its subject be sent again. Error: ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
 	// ReplayTime makes all events from one time to another (exclusive) be sent again, and returns how many event
@@ -96,6 +97,7 @@ type Delivery struct {
 	Attempts int64     // that failed, of an event that is retrying or dead
 	Failure  Failure   // of the last of them
 	DueAt    time.Time // when it is sent next, if it is retrying
+	DeadAt   time.Time // when it became a dead letter, where dead letters are listed
 }
 
 // DeliveryOf returns how far the delivery of an event has got; retry is that of its subject, if there is one.
@@ -126,7 +128,9 @@ type Admin struct {
 // ReachingSender is what admins need of a sender.
 type ReachingSender interface {
 	Sender
-	Reach
+	// Never returns why no message could ever be sent to a well-formed URL, as its text alone says; the zero Failure if
+	// one may. It looks no name up.
+	Never(u *url.URL) Failure
 }
 
 // NewAdmin returns the admins' part.
@@ -138,7 +142,7 @@ func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() ti
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
 	err := t.Check()
 	if err == nil {
-		err = checkReach(t.URL, a.sender)
+		err = checkReach(t.URL, a.sender.Never)
 	}
 	if err != nil {
 		return Endpoint{}, err
@@ -162,7 +166,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 		change(&e.Terms)
 		err := e.Check()
 		if err == nil && e.URL != was.URL { // an old one may be described and disabled, whatever is allowed now
-			err = checkReach(e.URL, a.sender)
+			err = checkReach(e.URL, a.sender.Never)
 		}
 		if err != nil {
 			return err
@@ -247,8 +251,8 @@ func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) ([]Deli
 }
 
 // DeadLetters returns the endpoint's dead letters, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]DeadLetter, error) {
-	return a.log.WebhookDeadLetters(ctx, id, before, n)
+func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
+	return a.log.DeadLetters(ctx, id, before, n)
 }
 
 // ReplayEvent makes one event and all later ones of its subject be sent again, so that the endpoint ends with the

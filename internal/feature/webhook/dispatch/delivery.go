@@ -69,7 +69,6 @@ type DeadLetter struct {
 	Attempts int64
 	Failure  Failure
 	At       time.Time
-	Event    Event // where dead letters are listed
 }
 
 // chain is what is to be sent of one subject, one event after the other.

@@ -126,13 +126,13 @@ func isPort(text string) bool {
 	return text == "" || err == nil && n > 0
 }
 
-// checkReach returns a problem if the sender can never reach the endpoint's URL, which is well-formed.
-func checkReach(text string, by Reach) error {
+// checkReach returns a problem if a sender can never reach the endpoint's URL, which is well-formed.
+func checkReach(text string, never func(*url.URL) Failure) error {
 	u, err := url.Parse(text)
 	if err != nil {
 		return fmt.Errorf("the URL of an endpoint: %w", err)
 	}
-	switch f := by.Never(u); f.Code {
+	switch f := never(u); f.Code {
 	case NeedsTLS:
 		return invalid.Join(wrongURL(invalid.Unencrypted, invalid.Data{"value": f.Address}))
 	case AddressNotAllowed:
@@ -142,16 +142,33 @@ func checkReach(text string, by Reach) error {
 	}
 }
 
+// ParseTypes reads names of types with commas between them; none: nil.
+func ParseTypes(names string) (types []Type) {
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			types = append(types, Type(name))
+		}
+	}
+	return types
+}
+
+// JoinTypes is the reverse of ParseTypes.
+func JoinTypes(types []Type) string { return strings.Join(namesOf(types), ",") }
+
+func namesOf(types []Type) []string {
+	names := make([]string, len(types))
+	for i, t := range types {
+		names[i] = string(t)
+	}
+	return names
+}
+
 func checkTypes(types []Type) *invalid.Problem {
 	all := Types()
 	for i, t := range types {
 		if !slices.Contains(all, t) || slices.Contains(types[:i], t) {
-			names := make([]string, len(all))
-			for j, known := range all {
-				names[j] = string(known)
-			}
 			return invalid.New("types", invalid.Entry, invalid.EachOnce,
-				invalid.Data{"value": invalid.Clip(string(t)), "values": names})
+				invalid.Data{"value": invalid.Clip(string(t)), "values": namesOf(all)})
 		}
 	}
 	return nil

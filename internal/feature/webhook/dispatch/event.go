@@ -9,6 +9,7 @@ import (
 	"seckill/internal/kit/moment"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // Type is what happened: order.<state that the order has come to>, waitlist.<what happened there>, or Test.
@@ -146,5 +147,135 @@ func EventOf(c order.Change) (Event, error) {
 		CancelTime: moment.OrNil(o.CancelledAt), RefundingTime: moment.OrNil(o.RefundingAt),
 		RefundTime: moment.OrNil(o.RefundedAt),
 		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt),
+	})
+}
+
+// Types of events about payments whose money was received: what their provider has told since, and staff have done.
+const (
+	PaymentReturned    Type = "payment.returned" // a part of the money has gone back, or all
+	PaymentDisputed    Type = "payment.disputed"
+	PaymentDisputeWon  Type = "payment.dispute_won"  // by the shop
+	PaymentDisputeLost Type = "payment.dispute_lost" // by the shop: the money has gone back
+	PaymentStuck       Type = "payment.stuck"        // the provider refuses for good to send the money back
+	PaymentRetried     Type = "payment.retried"      // staff have it asked again
+	PaymentClosed      Type = "payment.closed"       // staff have closed the refund
+)
+
+// ofPayments returns the types of events about payments.
+func ofPayments() []Type {
+	return []Type{
+		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
+		PaymentClosed,
+	}
+}
+
+// typeOfNews returns the type of the event that tells of news.
+func typeOfNews(n order.PaymentNews) Type { return Type("payment." + string(n)) }
+
+// paymentData is a payment's whole state after the event, with the names that GET /admin/payment uses.
+type paymentData struct {
+	ID            string       `json:"id"`
+	OrderID       string       `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
+	ShopID        int64        `json:"shopId,omitempty"`
+	VoucherID     int64        `json:"voucherId"`
+	UserID        int64        `json:"userId"`
+	Amount        int64        `json:"amount"` // cents
+	Currency      string       `json:"currency"`
+	State         string       `json:"state"`
+	Provider      string       `json:"provider,omitempty"`
+	Reference     string       `json:"reference,omitempty"`
+	Received      int64        `json:"receivedAmount"` // cents
+	Returned      int64        `json:"returnedAmount"` // cents
+	Kept          int64        `json:"keptAmount"`     // cents
+	Dispute       string       `json:"dispute"`
+	Disputed      int64        `json:"disputedAmount,omitempty"` // cents
+	Refusal       string       `json:"refusal,omitempty"`
+	CreateTime    *moment.Time `json:"createTime,omitempty"`
+	ReceiveTime   *moment.Time `json:"receiveTime,omitempty"`
+	RefundingTime *moment.Time `json:"refundingTime,omitempty"`
+	RefundTime    *moment.Time `json:"refundTime,omitempty"`
+	DisputeTime   *moment.Time `json:"disputeTime,omitempty"`
+	StuckTime     *moment.Time `json:"stuckTime,omitempty"`
+	CloseTime     *moment.Time `json:"closeTime,omitempty"`
+}
+
+// EventOfPayment returns the event that tells of a change of a payment. It is one of its order's events.
+func EventOfPayment(c order.PaymentChange) (Event, error) {
+	p := c.Payment
+	e := Event{
+		ShopID: c.Terms.ShopID, Subject: order.SubjectOfOrder(c.Order.ID), SubjectNumber: c.Order.Number(),
+		Type: typeOfNews(c.News), At: c.At,
+	}
+	return e.withBody(paymentData{
+		ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), ShopID: e.ShopID,
+		VoucherID: p.VoucherID, UserID: p.UserID, Amount: p.Amount, Currency: c.Terms.Currency,
+		State: p.State.String(), Provider: p.Provider, Reference: p.Reference, Received: p.Received(),
+		Returned: p.Returned, Kept: p.Kept(), Refusal: p.Refusal,
+		Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: moment.OrNil(p.CreatedAt),
+		ReceiveTime: moment.OrNil(p.ReceivedAt), RefundingTime: moment.OrNil(p.RefundingAt),
+		RefundTime: moment.OrNil(p.RefundedAt), DisputeTime: moment.OrNil(p.DisputedAt),
+		StuckTime: moment.OrNil(p.StuckAt), CloseTime: moment.OrNil(p.ClosedAt),
+	})
+}
+
+// ofWaitlists are what can happen on a waiting list; the type of an event is "waitlist." and one of them.
+func ofWaitlists() []order.TurnKind {
+	return []order.TurnKind{
+		order.TurnInvited, order.TurnAccepted, order.TurnDeclined, order.TurnMissed, order.TurnEnded,
+		order.TurnReleased,
+	}
+}
+
+// TypeOfTurn returns the type of the event that something has happened on a waiting list.
+func TypeOfTurn(k order.TurnKind) Type { return Type("waitlist." + k) }
+
+// turnData is a place after the event, with the names that GET /voucher/:id/waitlist uses; of the list itself, only
+// what it has.
+type turnData struct {
+	ShopID       int64        `json:"shopId"`
+	VoucherID    int64        `json:"voucherId"`
+	UserID       int64        `json:"userId,omitempty"`
+	OrderID      string       `json:"orderId,omitempty"` // that accepting makes
+	Missed       int64        `json:"missed,omitempty"`
+	Units        int64        `json:"units,omitempty"` // that were released
+	JoinTime     *moment.Time `json:"joinTime,omitempty"`
+	InviteTime   *moment.Time `json:"inviteTime,omitempty"`
+	AcceptBefore *moment.Time `json:"acceptBefore,omitempty"`
+	EndTime      *moment.Time `json:"endTime,omitempty"`
+}
+
+// EventOfTurn returns the event that something has happened on a waiting list.
+func EventOfTurn(t order.Turn, shopID int64) (Event, error) {
+	e := Event{ShopID: shopID, Subject: t.Subject(), SubjectNumber: t.Number, Type: TypeOfTurn(t.Kind), At: t.At}
+	d := turnData{
+		ShopID: shopID, VoucherID: t.ID.VoucherID, UserID: t.UserID, Missed: t.Missed, Units: t.Units,
+		JoinTime: moment.OrNil(t.Joined), InviteTime: moment.OrNil(t.Invited), AcceptBefore: moment.OrNil(t.Deadline),
+		EndTime: moment.OrNil(t.Ended),
+	}
+	if t.OrderID != 0 {
+		d.OrderID = strconv.FormatInt(t.OrderID, 10)
+	}
+	return e.withBody(d)
+}
+
+// saleData is a sale after the event.
+type saleData struct {
+	VoucherID int64        `json:"voucherId"`
+	ShopID    int64        `json:"shopId"`
+	CalledOff *moment.Time `json:"callOffTime"`
+	EndTime   *moment.Time `json:"endTime"`
+	Issued    int64        `json:"issued"` // units
+}
+
+// EventOfCallOff returns the event that a voucher's sale was called off. Its number is that of the sale's operation.
+func EventOfCallOff(v voucher.Voucher) (Event, error) {
+	s := v.Sale
+	e := Event{
+		ShopID: v.ShopID, Subject: order.SubjectOfSale(v.ID), SubjectNumber: s.LastOperation, Type: SaleCalledOff,
+		At: s.CalledOff,
+	}
+	return e.withBody(saleData{
+		VoucherID: v.ID, ShopID: v.ShopID, CalledOff: moment.OrNil(s.CalledOff), EndTime: moment.OrNil(s.End),
+		Issued: s.Issued,
 	})
 }

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"net/url"
 	"time"
 )
 
@@ -49,13 +48,6 @@ type Message struct {
 type Sender interface {
 	// Send returns the zero Failure once the receiver has answered with a status of 200 to 299, else why it has not.
 	Send(ctx context.Context, m Message) Failure
-}
-
-// Reach is where messages can be sent to at all.
-type Reach interface {
-	// Never returns why no message could ever be sent to a well-formed URL, as its text alone says; the zero Failure if
-	// one may. It looks no name up.
-	Never(u *url.URL) Failure
 }
 
 // Observer counts what happens.

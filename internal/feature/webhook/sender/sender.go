@@ -31,7 +31,7 @@ const (
 	idleConns   = 32       // to one endpoint
 )
 
-// Sender implements dispatch.Sender and dispatch.Reach. It is safe for concurrent use.
+// Sender implements dispatch.ReachingSender. It is safe for concurrent use.
 type Sender struct {
 	guard         dialguard.Guard
 	plain, secure *http.Client
@@ -69,7 +69,7 @@ func (s *Sender) Close() {
 	s.secure.CloseIdleConnections()
 }
 
-// Never implements dispatch.Reach.
+// Never implements dispatch.ReachingSender.
 func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	err := s.guard.Never(u.Hostname(), u.Scheme == "https")
 	if err == nil {
