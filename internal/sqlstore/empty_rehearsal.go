@@ -17,10 +17,7 @@ func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) 
 		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = "+
 			"v.id AND s.retired = ?)",
 			voucher.RehearsalShop, voucher.Seckill, false).Order("v.id").Pluck("v.id", &ids).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("looking for rehearsals", err)
-	}
-	return ids, nil
+	return ids, sqlkit.ReadError("looking for rehearsals", err)
 }
 
 // errNoRehearsal: the voucher is no rehearsal, or its sale is not retired. Nothing of it was touched.
@@ -58,10 +55,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 		done = true
 		return removeVoucher(tx, voucherID)
 	})
-	if err != nil {
-		return false, sqlkit.ReadError(fmt.Sprintf("emptying the rehearsal of voucher %d", voucherID), err)
-	}
-	return done, nil
+	return err == nil && done, sqlkit.ReadError(fmt.Sprintf("emptying the rehearsal of voucher %d", voucherID), err)
 }
 
 // removeOrders removes orders and the rows that belong to them.

@@ -135,10 +135,7 @@ func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 			"WHERE o.state = ? AND o.voucher_id = s.voucher_id ORDER BY o.number LIMIT 1) AS since "+
 			"FROM tb_seckill_voucher s WHERE s.retired = ? AND s.last_operation > 0) f "+
 			"WHERE since IS NOT NULL ORDER BY since, voucher_id LIMIT ?", operationPending, false, n).Find(&sales).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("looking for sales with pending operations", err)
-	}
-	return sales, nil
+	return sales, sqlkit.ReadError("looking for sales with pending operations", err)
 }
 
 // hasPending reports whether an operation of the sale is pending. The sale's row is locked.

@@ -8,6 +8,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -22,14 +23,7 @@ func (r *paymentRow) of(n order.Notice) error {
 
 // TakeNotice implements service.PaymentLedger.
 func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
-	var p paymentRow
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		locked, row, err := lockPayment(tx, n.PaymentID)
-		if err != nil {
-			return err
-		}
-		p, rows = locked, []orderRow{row}
+	take := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
 		}
@@ -46,13 +40,10 @@ func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, 
 		if after.Dispute != before.Dispute {
 			p.DisputeTime = &now
 		}
-		s.wentBack(&p, before.Gone(), now)
-		return s.tookNotice(tx, &p, rows, n, now)
-	})
-	if err != nil {
-		return order.Payment{}, order.Order{}, sqlkit.ReadError("taking a notice about payment "+n.PaymentID, err)
+		s.wentBack(p, before.Gone(), now)
+		return s.tookNotice(tx, p, rows, n, now)
 	}
-	return p.payment(), rows[0].order(), nil
+	return s.withPayment(ctx, "taking a notice about", idempotency.Key{}, n.PaymentID, take)
 }
 
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.

@@ -10,44 +10,38 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 // Receive implements service.PaymentLedger.
 func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
-	var r receipt
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		p, row, err := lockPayment(tx, n.PaymentID)
-		if err != nil {
-			return err
-		}
+	receive := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
 		}
 		if n.Amount != p.Amount {
 			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
 		}
-		r = receipt{store: s, tx: tx, payment: p, order: row}
 		if p.State != order.PaymentOpen {
 			return nil // received before
 		}
-		if r.now, err = s.db.LedgerTime(tx); err != nil {
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
 			return err
 		}
-		r.payment.ReceiveTime = &r.now
-		if r.payment.ReturnTime != nil { // told before it: it comes in and goes back now
-			r.payment.ReturnTime, r.payment.GoneBefore = &r.now, 0
+		p.ReceiveTime = &now
+		if p.ReturnTime != nil { // told before it: it comes in and goes back now
+			p.ReturnTime, p.GoneBefore = &now, 0
 		}
 		if n.Reference != "" { // the money is where the notice says, also when the buyer began twice
-			r.payment.Reference = n.Reference
+			p.Reference = n.Reference
 		}
+		r := receipt{store: s, tx: tx, now: now, payment: p, rows: rows}
 		return r.use()
-	})
-	if err != nil {
-		return order.Payment{}, order.Order{}, sqlkit.ReadError("receiving payment "+n.PaymentID, err)
 	}
-	return r.payment.payment(), r.order.order(), nil
+	return s.withPayment(ctx, "receiving", idempotency.Key{}, n.PaymentID, receive)
 }
 
 // receipt is a payment that has just arrived, and its locked order.
@@ -55,8 +49,8 @@ type receipt struct {
 	store   *Store
 	tx      *gorm.DB
 	now     time.Time
-	payment paymentRow
-	order   orderRow
+	payment *paymentRow
+	rows    []orderRow // the order alone
 }
 
 // use decides what the money is for.
@@ -64,20 +58,18 @@ func (r *receipt) use() error {
 	if p := r.payment.payment(); p.AllGone() { // the notices have come in another order
 		return r.refuse(order.ByProvider, order.MoneyReturned)
 	}
-	if r.order.Status == order.Unpaid {
-		if err := r.advance(order.Pay, order.ByProvider, ""); err != nil {
-			return err
-		}
-		return r.payment.accept(r.tx, r.now)
-	}
-	if r.order.Status == order.Cancelled {
-		other, err := paymentOf(r.tx, r.order.ID, order.PaymentLate)
+	switch row := r.rows[0]; row.Status {
+	case order.Unpaid:
+		return r.pays(order.Pay, order.ByProvider, "")
+	case order.Cancelled:
+		other, err := paymentOf(r.tx, row.ID, order.PaymentLate)
 		if err != nil {
 			return err
 		}
 		if other == nil {
 			return r.late()
 		}
+	default:
 	}
 	return r.refuse(order.ByProvider, order.PaidTwice)
 }
@@ -85,36 +77,33 @@ func (r *receipt) use() error {
 // late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first,
 // for an order of a sale.
 func (r *receipt) late() error {
-	if r.order.Kind != liveKind {
-		if err := r.noteLate(); err != nil {
+	var sale saleRow
+	var err error
+	ofSale := r.rows[0].Kind == liveKind
+	if ofSale {
+		if sale, err = lockSale(r.tx, r.rows[0].VoucherID); err != nil {
 			return err
 		}
-		return r.reviveDirect()
 	}
-	sale, err := lockSale(r.tx, r.order.VoucherID)
-	if err != nil {
+	if err := r.note(order.ByProvider, order.PaidLate); err != nil {
 		return err
 	}
-	if err := r.noteLate(); err != nil {
-		return err
+	if ofSale {
+		return r.revive(&sale)
 	}
-	return r.revive(&sale)
-}
-
-func (r *receipt) noteLate() error {
-	return r.note(order.ByProvider, order.PaidLate)
+	return r.reviveDirect()
 }
 
 // reviveDirect revives the order of an ordinary voucher, unless that would put the buyer over the voucher's perUser.
 func (r *receipt) reviveDirect() error {
-	v, err := findVoucher(r.tx, r.order.VoucherID)
+	v, err := findVoucher(r.tx, r.rows[0].VoucherID)
 	if err != nil {
 		return err
 	}
 	why := order.NoLimit
 	if v.PerUser > 0 {
 		why = order.BuyerBelowLimit
-		err := claimLimited(r.tx, v, r.order.UserID)
+		err := claimLimited(r.tx, v, r.rows[0].UserID)
 		if _, reached := errors.AsType[*order.LimitError](err); reached {
 			return r.refuse(order.ByPayments, order.BuyerAtLimit)
 		}
@@ -122,10 +111,7 @@ func (r *receipt) reviveDirect() error {
 			return err
 		}
 	}
-	if err := r.advance(order.Revive, order.ByPayments, why); err != nil {
-		return err
-	}
-	return r.payment.accept(r.tx, r.now)
+	return r.pays(order.Revive, order.ByPayments, why)
 }
 
 // revive has Redis asked for a unit, or sends the money back when the locked sale was called off, or has left Redis
@@ -137,7 +123,8 @@ func (r *receipt) revive(sale *saleRow) error {
 	case sale.Retired:
 		return r.refuse(order.ByPayments, order.SaleOver)
 	}
-	ops := []operationRow{orderOperation(r.order, order.Revival, -r.order.units().Units(), order.ByPayments)}
+	row := r.rows[0]
+	ops := []operationRow{orderOperation(row, order.Revival, -row.units().Units(), order.ByPayments)}
 	if err := r.store.appendOperations(r.tx, sale, ops, r.now); err != nil {
 		return err
 	}
@@ -145,16 +132,17 @@ func (r *receipt) revive(sale *saleRow) error {
 	return r.payment.save(r.tx)
 }
 
-func (r *receipt) advance(action order.Action, by order.Actor, why order.Why) error {
-	rows := []orderRow{r.order}
-	err := r.store.advance(r.tx, rows, action, cause{by: by, at: r.now, why: why})
-	r.order = rows[0]
-	return err
+// pays makes the order paid with the payment.
+func (r *receipt) pays(action order.Action, by order.Actor, why order.Why) error {
+	if err := r.store.advance(r.tx, r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
+		return err
+	}
+	return r.payment.accept(r.tx, r.now)
 }
 
 // note writes an event without changing the order.
 func (r *receipt) note(by order.Actor, why order.Why) error {
-	return writeHistory(r.tx, []orderRow{r.order}, cause{by: by, at: r.now, why: why})
+	return writeHistory(r.tx, r.rows, cause{by: by, at: r.now, why: why})
 }
 
 func (r *receipt) refuse(by order.Actor, why order.Why) error {
@@ -177,7 +165,8 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 		if err != nil {
 			return err
 		}
-		sales, err := lockSales(tx, salesOf(orders))
+		sales, err := lockSales(tx, sqlkit.Distinct(slices.Collect(maps.Values(orders)),
+			func(row *orderRow) int64 { return row.VoucherID }))
 		if err != nil {
 			return err
 		}
@@ -231,19 +220,10 @@ func (s *Store) reviveOne(
 		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there",
 			p.ID, p.OrderID, p.VoucherID)
 	}
-	r := receipt{store: s, tx: tx, now: now, payment: p, order: *row}
+	r := receipt{store: s, tx: tx, now: now, payment: &p, rows: []orderRow{*row}}
 	if err := r.revive(&sale); err != nil {
 		return err
 	}
 	sales[row.VoucherID] = sale
 	return nil
-}
-
-// salesOf returns the sales of the orders, each once.
-func salesOf(orders map[int64]*orderRow) []int64 {
-	ids := make(map[int64]bool, len(orders))
-	for _, row := range orders {
-		ids[row.VoucherID] = true
-	}
-	return slices.Sorted(maps.Keys(ids))
 }

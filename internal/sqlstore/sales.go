@@ -17,20 +17,14 @@ import (
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// From the sales' side: the few that are not retired are found by their index.
 	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where("s.retired = ?", false).Order("v.id"))
-	if err != nil {
-		return nil, sqlkit.ReadError("reading the sales to keep", err)
-	}
-	return vs, nil
+	return vs, sqlkit.ReadError("reading the sales to keep", err)
 }
 
 // SalesAbove implements service.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID,
 		false).Order("voucher_id").Pluck("voucher_id", &ids).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("reading the newest sales", err)
-	}
-	return ids, nil
+	return ids, sqlkit.ReadError("reading the newest sales", err)
 }
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no

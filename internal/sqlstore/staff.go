@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 
 	"gorm.io/gorm"
 
@@ -26,24 +25,13 @@ func (s *Store) actForStaff(
 	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
 	take func(tx *gorm.DB, rows []orderRow, c cause) error,
 ) (order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		if err := sqlkit.ClaimKey(tx, now, act.By.Key, act.Made()); err != nil {
-			return err
-		}
-		row, err := lockOrder(tx, act.OrderID, 0)
-		if err != nil {
-			return err
-		}
-		rows = []orderRow{row}
+	step := func(tx *gorm.DB, rows []orderRow) error {
+		row := rows[0]
 		if row.Status == action.To() || action == order.RequestRefund && row.Status == order.Refunded {
 			return nil
 		}
-		if now, err = s.db.LedgerTime(tx); err != nil { // the lock may have been waited for
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
 			return err
 		}
 		c := cause{by: act.Actor(), at: now, why: order.StaffDecided}
@@ -53,11 +41,8 @@ func (s *Store) actForStaff(
 		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
 			VoucherID: row.VoucherID, Action: audited, Changes: act.Audited(row.Status, rows[0].Status),
 		})
-	})
-	if err != nil {
-		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("%s order %d for staff", action, act.OrderID), err)
 	}
-	return rows[0].order(), nil
+	return s.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
 }
 
 // cancel cancels a locked order.
@@ -108,21 +93,8 @@ func (s *Store) actOnStuck(
 	ctx context.Context, act order.PaymentAct, to order.PaymentState, audited voucher.Action,
 	take func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error,
 ) (order.Payment, order.Order, error) {
-	var p paymentRow
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		if err := sqlkit.ClaimKey(tx, now, act.By.Key, act.PaymentID); err != nil {
-			return err
-		}
-		locked, row, err := lockPayment(tx, act.PaymentID)
-		if err != nil {
-			return err
-		}
-		p, rows = locked, []orderRow{row}
+	step := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+		row := rows[0]
 		switch before := p.State; {
 		case before == to:
 			return nil
@@ -131,20 +103,17 @@ func (s *Store) actOnStuck(
 		case p.Dispute == order.DisputeOpen: // it decides whose the money is
 			return &order.NotNowError{Why: order.ErrDisputed}
 		}
-		if now, err = s.db.LedgerTime(tx); err != nil { // the lock may have been waited for
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
 			return err
 		}
-		if err := take(tx, &p, rows, cause{by: act.Actor(), at: now}); err != nil {
+		if err := take(tx, p, rows, cause{by: act.Actor(), at: now}); err != nil {
 			return err
 		}
 		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
 			VoucherID: row.VoucherID, Action: audited,
 			Changes: act.Audited(order.PaymentStuck, p.State, row.order(), rows[0].order()),
 		})
-	})
-	if err != nil {
-		return order.Payment{}, order.Order{},
-			sqlkit.ReadError(fmt.Sprintf("%s of payment %s", audited, act.PaymentID), err)
 	}
-	return p.payment(), rows[0].order(), nil
+	return s.withPayment(ctx, string(audited)+" of", act.By.Key, act.PaymentID, step)
 }

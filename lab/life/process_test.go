@@ -107,7 +107,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
 	p.staff = redemption.NewStaff(p.coupons, notifier)
-	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits()), p.ledger}
+	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits), p.ledger}
 	p.turns = waitlist.NewTurns(kept, p.ids, p.outbox, waitlist.NewMetrics())
 	p.waitlists = waitlist.NewWaitlists(waitlist.Stores{
 		Ledger: kept, Sales: redis, Rows: p.ledger, IDs: p.ids, Outbox: p.outbox, Turns: p.turns, Wake: func(int64) {},

@@ -57,8 +57,8 @@ func inStuckRefunds() []mutant.Mutant {
 		}),
 		packageMutant("an act on a payment is done once for each answer", ledger, "TestStuckRefund$", "a lost reply",
 			mutant.Change{
-				File: store + "staff.go", From: "sqlkit.ClaimKey(tx, now, act.By.Key, act.PaymentID)",
-				To: "sqlkit.ClaimKey(tx, now, voucher.Author{}.Key, act.PaymentID)",
+				File: store + "payments.go", From: "s.claimKey(tx, key, id)",
+				To: "s.claimKey(tx, idempotency.Key{}, id)",
 			}),
 		packageMutant("closing leaves the order refunding", ledger, "TestStuckRefund$", "closed:", mutant.Change{
 			File: store + "staff.go", From: "return s.refundEnds(tx, p, rows, c)",
@@ -122,7 +122,7 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a part that went back does not count", "./internal/feature/report", "TestTakenInParts",
 			"two parts", mutant.Change{
-				File: store + "payment_notice.go", From: "		s.wentBack(&p, before.Gone(), now)\n", To: "",
+				File: store + "payment_notice.go", From: "		s.wentBack(p, before.Gone(), now)\n", To: "",
 			}),
 		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
 			mutant.Change{

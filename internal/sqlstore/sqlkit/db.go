@@ -83,10 +83,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	case d.now().Sub(*failed) < tryEvery:
 		return fmt.Errorf("%w: the last transaction failed", order.ErrUnavailable)
 	}
-	if err := d.TryWrite(ctx); err != nil {
-		return ReadError("trying a transaction", err)
-	}
-	return nil
+	return ReadError("trying a transaction", d.TryWrite(ctx))
 }
 
 // tryEvery is how often Ping tries to write at most. A server whose disk is full may keep each transaction waiting, and
@@ -111,10 +108,7 @@ func (d *DB) read(ctx context.Context) error {
 	}
 	defer permit.Release()
 	var none int
-	if err := d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none); err != nil {
-		return ReadError("ping", err)
-	}
-	return nil
+	return ReadError("ping", d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none))
 }
 
 // Before has prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind

@@ -9,13 +9,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// KeptUnits are the units of sales that are kept for those who wait, to the feature that has the list of these.
-type KeptUnits interface {
-	// Lock locks a sale's row until the transaction ends. voucher.ErrNotFound, voucher.ErrNotSeckill.
-	Lock(tx *gorm.DB, voucherID int64) (KeptSale, error)
-}
+// KeptUnits locks a sale's row until the transaction ends, for the feature that has the list of those who wait for its
+// units. voucher.ErrNotFound, voucher.ErrNotSeckill.
+type KeptUnits func(tx *gorm.DB, voucherID int64) (KeptSale, error)
 
-// KeptSale is a locked sale.
+// KeptSale is a locked sale with the units that are kept for those who wait.
 type KeptSale interface {
 	// Sale returns the sale as this transaction leaves it, without guards.
 	Sale() voucher.Sale
