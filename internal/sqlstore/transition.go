@@ -15,6 +15,7 @@ import (
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
 )
 
 // paidOnline is tb_voucher_order.pay_type of an order that was paid through the service.
@@ -249,4 +250,50 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
 	}
 	return sqlkit.Map(rows, (*orderRow).order), nil
+}
+
+// CancelForStaff implements service.OrderLedger.
+func (s *Store) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, s.cancel)
+}
+
+// RefundForStaff implements service.PaymentLedger.
+func (s *Store) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, s.refund)
+}
+
+// actForStaff takes an order one step for staff. An order that has taken the step already stays as it is.
+func (s *Store) actForStaff(
+	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
+	take func(tx *gorm.DB, rows []orderRow, c cause) error,
+) (order.Order, error) {
+	step := func(tx *gorm.DB, rows []orderRow) error {
+		row := rows[0]
+		if row.Status == action.To() || action == order.RequestRefund && row.Status == order.Refunded {
+			return nil
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		c := cause{by: act.Actor(), at: now, why: order.StaffDecided}
+		if err := take(tx, rows, c); err != nil {
+			return err
+		}
+		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
+			VoucherID: row.VoucherID, Action: audited, Changes: act.Audited(row.Status, rows[0].Status),
+		})
+	}
+	return s.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
+}
+
+// cancel cancels a locked order.
+func (s *Store) cancel(tx *gorm.DB, rows []orderRow, c cause) error {
+	if err := order.Cancel.Check(rows[0].ID, rows[0].Status); err != nil {
+		return err
+	}
+	if err := s.may(tx, rows[0], order.Cancel, c); err != nil {
+		return err
+	}
+	return s.advance(tx, rows, order.Cancel, c)
 }

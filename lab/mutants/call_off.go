@@ -39,7 +39,7 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("late money takes a unit of a sale that was called off", ledger,
 			"TestLatePaymentAfterCallingOff", "a late payment is late", mutant.Change{
-				File: store + "payment_receive.go", From: "case sale.CalledOff != nil:",
+				File: store + "payment_notice.go", From: "case sale.CalledOff != nil:",
 				To: "case sale.CalledOff != nil && sale.Retired:",
 			}),
 		packageMutant("buyers hear that it is off the shelf", redisTests, "TestOnEveryServer$/miniredis/modes", `13`,

@@ -48,11 +48,11 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a disputed payment is retried and closed", ledger, "TestDisputeOfAStuckRefund", "retried:",
 			mutant.Change{
-				File: store + "staff.go", From: "case p.Dispute == order.DisputeOpen:",
+				File: store + "payment_refund.go", From: "case p.Dispute == order.DisputeOpen:",
 				To: "case p.Dispute > order.DisputeLost:",
 			}),
 		packageMutant("what is not stuck is closed", ledger, "TestStuckOnly", "closed:", mutant.Change{
-			File: store + "staff.go", From: "case before != order.PaymentStuck:",
+			File: store + "payment_refund.go", From: "case before != order.PaymentStuck:",
 			To: "case before > order.PaymentClosed:",
 		}),
 		packageMutant("an act on a payment is done once for each answer", ledger, "TestStuckRefund$", "a lost reply",
@@ -61,15 +61,15 @@ func inStuckRefunds() []mutant.Mutant {
 				To: "s.claimKey(tx, idempotency.Key{}, id)",
 			}),
 		packageMutant("closing leaves the order refunding", ledger, "TestStuckRefund$", "closed:", mutant.Change{
-			File: store + "staff.go", From: "return s.refundEnds(tx, p, rows, c)",
+			File: store + "payment_refund.go", From: "return s.refundEnds(tx, p, rows, c)",
 			To: "return writeHistory(tx, rows, c)",
 		}),
 		packageMutant("closing counts as money that went back", bank, "TestStatement", "at the bank", mutant.Change{
-			File: store + "staff.go", From: "p.State, p.CloseTime = order.PaymentClosed, &c.at",
+			File: store + "payment_refund.go", From: "p.State, p.CloseTime = order.PaymentClosed, &c.at",
 			To: "p.State, p.CloseTime, p.Returned = order.PaymentClosed, &c.at, p.Amount",
 		}),
 		packageMutant("closing is not told", ledger, "TestStuckRefund$", "told", mutant.Change{
-			File: store + "staff.go", From: "s.paymentChanged(tx, p, rows, order.NewsClosed, c.at)",
+			File: store + "payment_refund.go", From: "s.paymentChanged(tx, p, rows, order.NewsClosed, c.at)",
 			To: "error(nil)",
 		}),
 		packageMutant("money that goes back late leaves the refund stuck", ledger, "TestLateNewsOfAStuckRefund", "all:",
