@@ -92,7 +92,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Redis: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
 	p.reconciler = recovery.New(recovery.Stores{
 		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)},
-		Outbox: p.outbox, Suspects: audit.NewSuspects(),
+		Outbox: p.outbox, Suspect: audit.NewSuspects().Suspect,
 	}, p.catalog, p.repairs, metrics, s.log)
 	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger},
 		p.catalog, p.repairs, metrics, 1000, s.log)

@@ -82,13 +82,18 @@ func OpenShop(
 	admissions := admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: ledger}, catalog, repairs, metrics,
 		cfg.Orders.MaxBacklog, log)
 	reconciler, reporterOf := openRecovery(cfg, s, recovery.Stores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox, Suspects: suspects,
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
+		Suspect: suspects.Suspect,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
 	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings,
 		partition.NewPlacer(ledger, redis), time.Now).
 		Bound(ledger, voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units})
 	auditor := audit.New(audit.Stores{
-		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
+		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, Locker: locks,
+		Pause: func(ctx context.Context, voucherID int64) error {
+			_, _, err := vouchers.Pause(ctx, voucher.Author{Request: "auditor"}, voucherID)
+			return err
+		},
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
@@ -107,7 +112,7 @@ func OpenShop(
 		Vouchers:      vouchers,
 		Listings:      listings,
 		DeadLetters:   openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		Monitor:       audit.NewMonitor(ledger, catalog, redis, auditor),
+		Monitor:       audit.NewMonitor(ledger, catalog, redis.LiveStats, auditor.Balance),
 		Notifier:      notifier,
 		statsFlusher:  admission.NewStatsFlusher(admissions, redis, answers, metrics, log),
 		timeline:      answers,
