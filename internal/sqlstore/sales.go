@@ -20,7 +20,7 @@ func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	return vs, sqlkit.ReadError("reading the sales to keep", err)
 }
 
-// SalesAbove implements service.NewSales.
+// SalesAbove is service.LookupStores.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID,
 		false).Order("voucher_id").Pluck("voucher_id", &ids).Error

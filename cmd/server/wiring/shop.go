@@ -74,7 +74,7 @@ func OpenShop(
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
 	notifier := service.NewNotifier(ledger, log)
 	metrics.WatchRepairs(repairs.Load)
-	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger}, catalog)
+	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog,
 		repairs, notifier, metrics, log)
@@ -122,7 +122,7 @@ func OpenShop(
 		outbox:        outbox,
 		expirer:       service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
 		unwinder:      service.NewUnwinder(ledger, locks, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
-		keyCleaner:    service.NewKeyCleaner(ledger, locks, log),
+		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, locks, log),
 		Auditor:       auditor,
 		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
