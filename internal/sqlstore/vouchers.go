@@ -158,7 +158,7 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit 
 	return vs, total, nil
 }
 
-// VoucherIDs implements listing.IndexLedger.
+// VoucherIDs implements listing.Ledger.
 func (s *Store) VoucherIDs(
 	ctx context.Context, above int64,
 ) (ids, shops []int64, hidden map[int64]time.Time, err error) {
@@ -296,7 +296,7 @@ func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
 	return vs[0], nil
 }
 
-// OpenSales implements voucher.Shops.
+// OpenSales is voucher.Parts.OpenSales.
 func (s *Store) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
 	err = s.db.Read(ctx).Table("tb_seckill_voucher s").Joins("JOIN tb_voucher v ON v.id = s.voucher_id").
 		Where("v.shop_id = ? AND s.end_time > ?", shopID, s.db.LedgerClock()).Count(&n).Error

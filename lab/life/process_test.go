@@ -103,7 +103,10 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 		Default: providerName, ByName: map[string]service.Provider{providerName: sendingBack{s.provider, p.faults}},
 	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
-	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
+	p.vouchers = voucher.NewService(voucher.Parts{
+		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Lists: noLists{}, Live: s.redis.Live,
+		Open: p.reconciler.Open, Now: time.Now,
+	})
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
 	p.staff = redemption.NewStaff(p.coupons, notifier)

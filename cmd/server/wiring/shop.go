@@ -70,11 +70,12 @@ func OpenShop(
 ) *Shop {
 	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
 	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+LocksPrefix), metrics}
-	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
+	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
 	notifier := service.NewNotifier(ledger, log)
 	metrics.WatchRepairs(repairs.Load)
-	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
+	lookup := service.NewLookup(
+		service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog,
 		repairs, notifier, metrics, log)
@@ -85,9 +86,11 @@ func OpenShop(
 		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
 		Suspect: suspects.Suspect,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings,
-		partition.NewPlacer(ledger, redis), time.Now).
-		Bound(ledger, voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units})
+	vouchers := voucher.NewService(voucher.Parts{
+		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox, Lists: listings,
+		Place: partition.NewPlacer(ledger, redis).Place, OpenSales: ledger.OpenSales,
+		Bounds: voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units}, Now: time.Now,
+	})
 	auditor := audit.New(audit.Stores{
 		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, Locker: locks,
 		Pause: func(ctx context.Context, voucherID int64) error {

@@ -59,9 +59,10 @@ type unrecordedCalls = batch.Batcher[struct{}, order.Unrecorded]
 // NewLookup returns a lookup over the ledger and the holders in Redis.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
-	l.newSales = sharing(batch.Options{Calls: 2}, pollTimeout, func(ctx context.Context, above []int64) ([]int64, error) {
-		return l.stores.NewSales(ctx, slices.Min(above))
-	})
+	l.newSales = sharing(batch.Options{Calls: 2}, pollTimeout,
+		func(ctx context.Context, above []int64) ([]int64, error) {
+			return l.stores.NewSales(ctx, slices.Min(above))
+		})
 	return l
 }
 

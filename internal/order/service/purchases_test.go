@@ -66,8 +66,8 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	admission := admission.New(admission.Stores{Gate: p.gate, Holders: p.sales, Rows: p.rows}, catalog, p.stores,
 		ordertest.NopObserver{}, 100, ordertest.Quiet())
 	t.Cleanup(admission.Close)
-	p.purchases = NewPurchases(admission, NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales.SalesAbove},
-		catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
+	lookup := NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales.SalesAbove}, catalog)
+	p.purchases = NewPurchases(admission, lookup, p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
 	return p
 }
 
