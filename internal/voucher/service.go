@@ -38,7 +38,7 @@ type Parts struct {
 	// Live returns the state of each sale in Redis, in the order asked, and the time by Redis's clock, in few round
 	// trips.
 	Live func(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
-	// Open puts a sale into Redis, built from the ledger like a lost one: recovery.Reconciler.Open. Repeating it is safe.
+	// Open puts a sale into Redis, built from the ledger like a lost one (recovery.Reconciler). It is safe to repeat.
 	Open func(ctx context.Context, voucherID int64) error
 	// Place returns the partition of a new sale: the wanted one, or one of its choice for nil. *invalid.Error if the
 	// wanted one never takes sales; ErrNoPartition, wrapped, if it, or every one, takes none at present; ErrOtherData

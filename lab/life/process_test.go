@@ -96,7 +96,8 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	}, p.catalog, p.repairs, metrics, s.log)
 	p.admission = admission.New(admission.Stores{Gate: redis, Holders: redis, Rows: p.ledger},
 		p.catalog, p.repairs, metrics, 1000, s.log)
-	lookup := service.NewLookup(service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger.SalesAbove}, p.catalog)
+	lookup := service.NewLookup(
+		service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger.SalesAbove}, p.catalog)
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, service.Providers{

@@ -85,9 +85,11 @@ func inFailovers() []mutant.Mutant {
 			mutant.Change{File: "internal/redisstore/replicas.go", From: `got < int64(c.wanted)`, To: `got < 0`},
 		),
 		serverMutant("an epoch for each try to stop the sale", "F43-slot", "want 2 at most",
-			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `	err := r.stores.Builder.Begin(ctx, sale, 0)
+			mutant.Change{
+				File: "internal/order/recovery/rebuild.go", From: `	err := r.stores.Builder.Begin(ctx, sale, 0)
 `, To: `	err := order.ErrSuperseded
-`},
+`,
+			},
 		),
 	}
 }
