@@ -110,6 +110,11 @@ test-browser: ## the pages as people use them, in Chromium; PICTURES=1 takes pic
 		new="bin/pictures/$${old##*/}"; if [ -e "$$new" ]; then cp "$$new" "$$old"; else echo "not taken: $$old" >&2; fi; \
 	done
 
+.PHONY: fixture
+fixture: ## write what this version leaves in its stores, for later versions to read, into test/testdata: RELEASE=1.1
+	@[ -n '$(RELEASE)' ] || { echo 'Which version? make fixture RELEASE=1.1' >&2; exit 2; }
+	@$(WITH_SERVICES) go test -count=1 -vet=off -timeout 10m -run '^TestWriteRelease$$' ./test $(TESTFLAGS) -release '$(RELEASE)'
+
 .PHONY: fuzz
 fuzz: ## each fuzz target for FUZZTIME
 	@grep -rl --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \

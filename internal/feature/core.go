@@ -96,7 +96,7 @@ type Rehearsals interface {
 type Redis interface {
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
-	// Instances returns the instances of the service that have sent a heartbeat lately. order.ErrUnavailable.
+	// Instances returns the instances of the service that have sent a heartbeat lately. Error: order.ErrUnavailable.
 	Instances(ctx context.Context) ([]preflight.Instance, error)
 	// Views returns the state of each sale, in the order asked.
 	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
@@ -119,7 +119,7 @@ type Sales interface {
 
 // Purchases are the orders of users: *service.Purchases.
 type Purchases interface {
-	// Order returns a user's own order, waiting at most wait for it to be no longer queued. order.ErrNotFound,
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
 	// order.ErrUnavailable.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
@@ -150,16 +150,16 @@ type Members struct {
 	// Guards returns what a sale's guards did, as JSON; nil for nothing. With an error, it has what can be shown
 	// without the counts.
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Waitlist returns what has become of the places of a sale's waiting list, likewise.
+	// Waitlist returns the results of the places on a sale's waiting list, likewise.
 	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
-	// code that is missing. order.ErrUnavailable.
+	// code that is missing. Error: order.ErrUnavailable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// Coupons returns the coupons of orders, by order, with their codes masked or whole. It writes nothing.
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
-	// Accounts returns which of the users sign in by an identity provider, and as whom. order.ErrUnavailable.
+	// Accounts returns which of the users sign in by an identity provider, and as whom. Error: order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
-	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. *invalid.Error,
+	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 }

@@ -104,7 +104,7 @@ func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (l
 	return lines
 }
 
-// Settings returns what of the settings is wrong for a feature, or nil. ErrSettings.
+// Settings returns an ErrSettings if a feature cannot be opened with core.Settings, or nil.
 func (l List) Settings(core Core) error {
 	for _, f := range l {
 		if f.Settings == nil {

@@ -15,8 +15,8 @@ type result struct {
 	err    error  // what went wrong, for the log
 }
 
-// write writes the answer, or the error err. An answer that cannot be rendered is an error too: nothing has been
-// written by then. A stream has been written before, and nothing follows it.
+// write writes the answer, or the error err. If the answer cannot be rendered, it writes that error instead. It writes
+// nothing for a stream, whose handler has already written it.
 func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, err error) result {
 	if c.Writer.Written() {
 		return a.streamed(c, err)
@@ -51,7 +51,7 @@ func (a *API) write(c *gin.Context, format httpkit.Format, ans httpkit.Answer, e
 	return result{status: ans.Status}
 }
 
-// streamed is the result of a stream, which broke off with err unless that is nil.
+// streamed returns the result of a stream that ended, with err if it broke off.
 func (a *API) streamed(c *gin.Context, err error) result {
 	r := result{status: c.Writer.Status(), err: err}
 	if err != nil {
@@ -87,7 +87,8 @@ func (a *API) writeError(c *gin.Context, format httpkit.Format, err error) resul
 	return result{status: status, code: e.code, err: err}
 }
 
-// plainStatus is the status of an error on the tutorial's route: 200 for a business refusal; for the rest its own.
+// plainStatus returns the status of an error on the tutorial's route: 200 for a business refusal, and otherwise the
+// error's own.
 func plainStatus(status int) int {
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusRequestEntityTooLarge,
@@ -98,8 +99,8 @@ func plainStatus(status int) int {
 	}
 }
 
-// send writes status and body. A failed write changes nothing: the caller has gone, the order is recorded all the
-// same, and repeating the request returns its id.
+// send writes status and body. A failed write needs no handling: the caller has gone, the order is still recorded, and
+// repeating the request returns its id.
 func send(c *gin.Context, status int, body []byte) {
 	c.Writer.WriteHeader(status)
 	_, _ = c.Writer.Write(body) // see above

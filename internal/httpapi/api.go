@@ -85,7 +85,7 @@ func (a *API) Handler() http.Handler { return a.router }
 // answered.
 func (a *API) Drain() { a.ready.drain() }
 
-// Load is how much an API has to do.
+// Load is how much work an API has.
 type Load struct {
 	InFlight int64           // requests, without admins'
 	Streams  int64           // event streams that are open

@@ -12,8 +12,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// authenticator finds out who calls. It remembers no tokens: checking one takes less time than a cache takes to store
-// it.
+// authenticator finds out who calls. It does not cache tokens: checking one takes less time than storing it in a cache.
 type authenticator struct {
 	tokens *authtoken.Verifier
 	now    func() time.Time
@@ -42,7 +41,7 @@ func (a *authenticator) identify(h http.Header) (httpkit.Identity, error) {
 	return a.verify(bareToken(lines[0]))
 }
 
-// identifyQuery returns who calls by the token in the query, or an error that wraps errNoToken or errBadToken.
+// identifyQuery returns who calls, from the token in the query, or an error that wraps errNoToken or errBadToken.
 func (a *authenticator) identifyQuery(r *http.Request) (httpkit.Identity, error) {
 	values, badQuery := param.ParseQuery(r)
 	token, _, severalTimes := values.Text(httpkit.TokenName)

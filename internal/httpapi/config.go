@@ -17,40 +17,40 @@ import (
 // maxUserRate is the largest UserRate: a request each microsecond.
 const maxUserRate = 1_000_000
 
-// Config says what an API is made of and how it behaves. Log, Tokens.Secret, Keys, Streams and InFlight are required,
-// and so is every limit, UserRate apart. Defaults are the business of internal/kit/config.
+// Config has an API's parts and settings. Log, Tokens.Secret, Keys, Streams and InFlight are required, and so is every
+// limit except UserRate. Package internal/kit/config sets the defaults.
 type Config struct {
 	Log    *slog.Logger
 	Tokens authtoken.Rules
 	Keys   Keys
 
-	// Void reports whether a token is void that was issued to a user at a time, zero if it does not say when; nil: none
-	// is. It is asked with each token.
+	// Void reports whether a user's token that was issued at a time has been revoked; the time is zero if the token
+	// does not say. It is called for each token. nil: no token is ever revoked.
 	Void func(userID int64, issued time.Time) bool
 
-	// Routes and Rules are those of the shop and of features. Of several rules that match an error the first answers.
+	// Routes and Rules are those of the shop and of features. If several rules match an error, the first decides.
 	Routes []httpkit.Route
 	Rules  []httpkit.Rule
-	// Gatekeeper stands before those routes of sales with guards that are [httpkit.Limited]; nil: no sale has guards.
-	// GuardsOf, needed with it, returns the guards of a voucher's sale that is remembered, nil without any, and asks no
-	// store.
+	// Gatekeeper runs the guards of sales before routes that are [httpkit.Limited]; nil: no sale has guards. GuardsOf,
+	// required with it, returns the guards of a voucher's sale from memory, or nil if it has none or is not in memory.
 	Gatekeeper httpkit.Gatekeeper
 	GuardsOf   func(voucherID int64) *guards.Settings
 
-	// DemoTokens is how long a token is valid that POST /demo/buyer gives to everybody who asks, and POST /demo/admin
-	// once; 0: these routes do not exist. They are for a service that runs for trying out, and for no other.
+	// DemoTokens is how long tokens for trying out are valid; 0: their routes do not exist. POST /demo/buyer gives one
+	// to everybody who asks, and POST /demo/admin gives one once. Never set it for a service in production.
 	DemoTokens time.Duration
-	// SignInCode is what POST /demo/admin gives an admin's token for, once, to a caller on this machine; "": to nobody.
+	// SignInCode is the code for which POST /demo/admin gives an admin's token, once, to a caller on this machine; "":
+	// it gives none.
 	SignInCode string
 
-	// OperationsHosts are the names by which the operations listener answers, and POST /demo/buyer, besides localhost
-	// and every IP address; "*": every name.
+	// OperationsHosts are the host names, besides localhost and IP addresses, for which the operations listener and
+	// POST /demo/buyer answer; "*": every name.
 	OperationsHosts []string
 
-	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
+	// Checks are the checks that /readyz runs. Without any, the service is ready as long as it runs.
 	Checks []Check
-	// Observe is called after each answered request; nil: nothing is. The route is a pattern of this package, "" when
-	// none matched; the code is one of the error table, "" for a success. The method is as the caller sent it.
+	// Observe is called after each answered request, unless it is nil. route is a pattern of this package, "" if none
+	// matched; code is one of the error table, "" for a success; method is as the caller sent it.
 	Observe func(method, route string, status int, code string, took time.Duration)
 	// Now is the clock for token expiry and durations; nil: time.Now.
 	Now func() time.Time
@@ -58,20 +58,20 @@ type Config struct {
 	BodyLimit int64
 	// MaxWait is the longest that ?wait= may ask for. The listener's write timeout follows it.
 	MaxWait time.Duration
-	// InFlight is the bound of requests that this instance works on at once, which the classes of callers share. Health
-	// checks and event streams are not among them.
+	// InFlight bounds how many requests this instance works on at once; the classes of callers share it. Health checks
+	// and event streams do not count.
 	InFlight *bulkhead.Bulkhead
-	// Apart are the bounds of routes that have their own. What they refuse counts as refused.
+	// Apart are the bounds of routes that have their own. Requests that they refuse count in Load.Refused.
 	Apart []*bulkhead.Bulkhead
-	// UserRate is how many requests a second a user who is no admin may make in the long run, at most 1,000,000; 0: any
-	// number. UserBurst is how many they may make at once.
+	// UserRate is how many requests per second a user who is not an admin may make on average, at most 1,000,000; 0:
+	// any number. UserBurst is how many they may make at once.
 	UserRate, UserBurst int
 	// Streams are the streams of this instance, which features open too.
 	Streams *httpkit.Streams
-	// Addresses find out from which address a request comes; nil: no proxy is believed.
+	// Addresses finds a request's client address; nil: it trusts no proxy.
 	Addresses *clientip.Addresses
-	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser, or "*" alone
-	// for all; none without. Tokens travel in a header and never in a cookie, so "*" gives no page a user's session.
+	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser; "*" alone:
+	// all. Tokens are sent in a header and never in a cookie, so "*" gives no page a user's session.
 	AllowedOrigins []string
 }
 

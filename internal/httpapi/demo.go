@@ -20,29 +20,29 @@ import (
 	"seckill/internal/voucher"
 )
 
-// firstDemoUser is the lowest id of a demo buyer: beyond those that people choose when they try things out, and below
+// firstDemoUser is the lowest id of a demo buyer: above the ids that people choose when they try things out, and below
 // those of accounts.
 const firstDemoUser = voucher.FirstAccount >> 1
 
 // demoAdminID is the admin of the sign-in link.
 const demoAdminID = 1
 
-// How many demo buyers are made, for all callers together: some people who try the service out, and no crowd that a
-// script makes of them to take the demonstration sale from these.
+// How many demo buyers are made for all callers together: enough for people who try the service out, but too few for a
+// script that wants to buy up the demonstration sale.
 const (
 	demoBuyersPerSecond = 1
 	demoBuyersAtOnce    = 60
 )
 
-// demoTokenJSON is a token for trying out, and whose it is.
+// demoTokenJSON is a token for trying out, and its user.
 type demoTokenJSON struct {
 	UserID     int64        `json:"userId"`
 	Token      string       `json:"token"`
 	ValidUntil httpkit.Time `json:"validUntil"`
 }
 
-// demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. Nothing of it is stored.
-// It never makes an admin.
+// demoBuyer answers POST /demo/buyer: a new buyer, who has bought nothing, and their token. It stores nothing, and
+// never makes an admin.
 func (a *API) demoBuyer(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	if !a.ownPage(c.Request) {
 		return httpkit.Answer{}, errForeignPage
@@ -58,15 +58,15 @@ func (a *API) demoBuyer(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	return a.demoToken(user, "", now)
 }
 
-// ownPage reports whether a request may come from a page of the service, or from no page: not from a page of another
-// origin that may not call the service anyway, which could use up the buyers, nor by a name that somebody else has had
-// lead to this machine (DNS rebinding).
+// ownPage reports whether a request may come from a page of the service, or from no page. It refuses pages of other
+// origins, unless they may call the service, since they could use up the demo buyers. It also refuses unknown host
+// names, which somebody may have pointed at this machine (DNS rebinding).
 func (a *API) ownPage(r *http.Request) bool {
 	return isKnownHost(r.Host, a.cfg.OperationsHosts) &&
 		(slices.Contains(a.cfg.AllowedOrigins, "*") || a.origins.Check(r) == nil)
 }
 
-// newOrigins returns the origins whose pages may call the service, which were checked before.
+// newOrigins returns the origins whose pages may call the service. The caller has checked them.
 func newOrigins(allowed []string) (*http.CrossOriginProtection, error) {
 	p := http.NewCrossOriginProtection()
 	for _, origin := range allowed {
@@ -80,7 +80,7 @@ func newOrigins(allowed []string) (*http.CrossOriginProtection, error) {
 	return p, nil
 }
 
-// signInCode is what a sign-in link carries: the first caller who gives it back gets an admin's token.
+// signInCode is the code in a sign-in link: the first caller who sends it gets an admin's token.
 type signInCode struct {
 	unused atomic.Pointer[string] // nil: used, or none was given out
 }
@@ -93,7 +93,7 @@ func newSignInCode(code string) *signInCode {
 	return c
 }
 
-// use reports whether code is the one that is unused, and uses it up. Of many callers at once one gets true.
+// use reports whether code is the unused code, and uses it up. Only one of many concurrent callers gets true.
 func (c *signInCode) use(code string) bool {
 	unused := c.unused.Load()
 	return unused != nil && subtle.ConstantTimeCompare([]byte(*unused), []byte(code)) == 1 &&
@@ -101,7 +101,7 @@ func (c *signInCode) use(code string) bool {
 }
 
 // demoAdmin answers POST /demo/admin: an admin's token for the code of the sign-in link, once, and only to callers on
-// this machine. An answer that was lost costs the link: the token that the welcome prints beside it still works.
+// this machine. If the answer is lost, so is the link; the token that the welcome prints beside it still works.
 func (a *API) demoAdmin(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	if !onThisMachine(c.Request) {
 		return httpkit.Answer{}, errNotLocal
@@ -116,8 +116,8 @@ func (a *API) demoAdmin(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	return a.demoToken(demoAdminID, authtoken.RoleAdmin, a.cfg.Now())
 }
 
-// onThisMachine reports whether the caller is a process on this machine that speaks for itself. A proxy on this
-// machine passes on what others ask, and says so in these headers.
+// onThisMachine reports whether the caller is a process on this machine and not a proxy for others, which would send
+// these headers.
 func onThisMachine(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return err == nil && from.Addr().Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" &&
@@ -141,9 +141,9 @@ func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer,
 
 // The refusals of the embedded mode's tokens for trying out, which the error table names.
 var (
-	// errManyDemoBuyers: demo buyers are made more often than people try the service out.
+	// errManyDemoBuyers: too many demo buyers have been made.
 	errManyDemoBuyers = errors.New("too many demo buyers")
-	// errUsedLink: the sign-in link was used, or is of an earlier start.
+	// errUsedLink: the sign-in link was used, or is from an earlier start of the service.
 	errUsedLink = errors.New("no such sign-in code")
 	// errNotLocal: the sign-in link is used on another machine.
 	errNotLocal = errors.New("the caller is not on this machine")

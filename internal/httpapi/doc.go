@@ -1,18 +1,18 @@
-// Package httpapi is the service's HTTP interface: it serves routes, those of package shop and of the features. It says
-// who may call what, keeps bounds, and writes every answer.
+// Package httpapi is the service's HTTP interface. It serves the routes of package shop and of the features, checks who
+// may call them, enforces limits, and writes every answer.
 //
 // # A request
 //
 //	route → is a slot free → who calls (token) → may they ask again → does the route know every name
 //	      → path, query, header, body → the domain → answer or error → one writer
 //
-// The domain is behind the routes' handlers. Paths, queries and headers are read by package param, bodies by package
-// jsonbody. The only routes of this package are those of health and of tokens for trying out (demo.go).
+// The routes' handlers call the domain. Package param reads paths, queries and headers, and package jsonbody reads
+// bodies. The only routes of this package are those of health and of tokens for trying out (demo.go).
 //
 // A route's row says which names its query may have, and whether it has a body. serve refuses any other name with
-// INVALID, which names it (strict.go): a misspelt quantity would buy one, and a misspelt filter would select all. What
-// everybody reads, callbacks of payment providers, and the tutorial's purchase are not strict. A body is read before
-// the request takes a slot, so that one that comes slowly holds none; a purchase that declares none costs no read.
+// INVALID, which names it (strict.go): a misspelt quantity would buy one, and a misspelt filter would select all.
+// Public reads, callbacks of payment providers, and the tutorial's purchase are not strict. A body is read before the
+// request takes a slot, so that a slow body holds no slot; a purchase that declares no body costs no read.
 //
 // A handler returns an answer or an error and never writes by itself, so that a forgotten return after a refusal
 // cannot happen: serve in route.go is the only place that writes, logs and counts. The one exception is a stream.
@@ -38,12 +38,12 @@
 //
 // # Overload
 //
-// The number of requests in flight is bounded (limits.go); beyond it a request is refused at once, before its token
-// is read, which costs as much as refusing what is sold out. Not counted are admins' routes, so that a sale can be
-// paused in a rush; health checks; and event streams, which have bounds of their own, in all and for each user. A
-// request that waits for its order's row counts, and therefore none begins to wait while more than half of the slots
-// are taken: waiting requests cannot keep out new ones. An answer is written after its request's slot was released.
-// In addition, admission keeps the queue in front of a sale short when Redis becomes slow.
+// The number of requests in flight is bounded (limits.go). Further requests are refused at once, before their token is
+// read, which costs as little as answering "sold out". Three kinds do not count: admins' routes, so that a sale can be
+// paused in a rush; health checks; and event streams, which have limits of their own, in all and for each user. A
+// request that waits for its order's row counts, so none begins to wait while more than half of the slots are taken:
+// waiting requests cannot keep out new ones. An answer is written after its request's slot was released. In addition,
+// admission keeps the queue in front of a sale short when Redis becomes slow.
 //
 // Each user has a token bucket (limits.go), which is checked after their token was found valid and before anything
 // else. Admins have none. Refused requests take no tokens from it.
@@ -55,52 +55,53 @@
 // a heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut off; streams end
 // after 30 minutes, and when the server shuts down.
 //
-// An admin's stream of a sale's stats (sale_events.go there) asks the stores once a second, as long as it is open. It
-// counts among the event streams and those of its user; buyers who take all of them keep no admin out.
+// An admin's stream of a sale's stats (sale_events.go in package shop) reads the stores once a second, as long as it is
+// open. It counts among the event streams and those of its user; buyers who take all streams do not keep admins out.
 //
-// A browser's EventSource cannot send headers. On an order's stream alone the token may therefore stand in the query,
-// as access_token. This package logs paths and never queries; whatever logs requests in front of the service has to
-// do the same, or every reader of its log can act as these users until their tokens expire.
+// A browser's EventSource cannot send headers. So on an order's stream, and only there, the token may be in the query,
+// as access_token. This package logs paths and never queries. Proxies in front of the service must do the same, or
+// every reader of their logs can act as these users until their tokens expire.
 //
 // # Repeating
 //
 // Purchases in a sale, cancelling, paying, refunding, pausing and resuming, PATCH, and a provider's callbacks may be
-// repeated without harm. Adding stock requires an Idempotency-Key, which makes it so; buying an ordinary voucher
-// accepts one.
+// repeated without harm. Adding stock requires an Idempotency-Key, by which it can be repeated, too; buying an ordinary
+// voucher accepts one.
 //
 // # Every answer
 //
-// No cache may store anything, but for lists and single vouchers (listings.go and prepared.go there): these are
-// rendered once for all who ask, carry an entity tag, and may be kept by who asks again each time before using them.
+// No cache may store answers, except lists and single vouchers (listings.go and prepared.go in package shop): these are
+// rendered once for all callers, have an entity tag, and may be cached by clients that revalidate them before each use.
 // Errors carry the language of errorMsg in Content-Language; titles and details are always English. Times are never
-// finer than milliseconds. What answers GET answers HEAD.
+// finer than milliseconds. Routes that answer GET also answer HEAD.
 //
 // # What is authoritative, and what can go wrong
 //
-// Nothing is decided here about stock, windows or orders; the domain decides. There is one ordered table from errors
-// to status, code and messages: the rules of shop and of the features, and those of errors_table.go. An error that
-// is not in it becomes INTERNAL, a 500 without details; the log has them beside the request id. A handler that
-// panics is the same. An outcome that is not known is UNKNOWN_OUTCOME, never success and never a refusal.
+// This package decides nothing about stock, windows or orders; the domain decides. There is one ordered table from
+// errors to status, code and messages: the rules of shop and of the features, and those of errors_table.go. An error
+// that is not in it, or a panic, becomes INTERNAL, a 500 without details; the log has the details beside the request
+// id. An unknown outcome is UNKNOWN_OUTCOME, never success and never a refusal.
 //
 //	fault                                  answer
 //	a store hangs while lists are read     200 with the last answer and "stale":true; 503 UNAVAILABLE if there is none
 //	too many requests in flight            503 UNAVAILABLE with Retry-After, at once: nothing was done
 //	a user asks too often                  429 RATE_LIMITED with Retry-After: nothing was done
-//	a store is away, too much waits        503 UNAVAILABLE with Retry-After: nothing was bought
-//	the reply of a purchase is lost        504 UNKNOWN_OUTCOME: repeating the POST is the definitive question
-//	a payment that does not fit            409 PAYMENT_MISMATCH, nothing recorded; 401 BAD_NOTICE for one that is
-//	                                       not the provider's
-//	Redis does not apply a change in time  202; when units are taken, 503 UNAVAILABLE: the same key tells later
+//	a store is away, or its queue is full  503 UNAVAILABLE with Retry-After: nothing was bought
+//	the reply of a purchase is lost        504 UNKNOWN_OUTCOME: repeating the POST shows the outcome
+//	a notice with a wrong amount           409 PAYMENT_MISMATCH: nothing was recorded
+//	a notice that is not the provider's    401 BAD_NOTICE
+//	Redis does not apply a change in time  202; if it takes units, 503 UNAVAILABLE: repeat it with the same key later
 //	an event stream breaks off             the browser reconnects and receives the order as it is
 //	the caller hangs up                    499 CANCELLED in log and metrics only; an order accepted meanwhile is
-//	                                       recorded all the same
-//	a body that declares 20 MB             413 TOO_LARGE on every route, nothing of it read, the connection closed
-//	a body of 20 MB in chunks              413 TOO_LARGE after 64 KiB where a body is read, else net/http cuts it off
+//	                                       still recorded
+//	a body that declares 20 MB             413 TOO_LARGE on every route; the body is not read, the connection closed
+//	a body of 20 MB in chunks              413 TOO_LARGE after 64 KiB if the route reads bodies; otherwise net/http
+//	                                       cuts it off
 //	slow headers, slow bodies              the listener's timeouts (server.go)
 //	a check hangs                          /readyz answers after two seconds, with the check as failed
 //
 // Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. docs/operations.md says which
 // role may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
-// What routes are made of is in httpkit; what knows nothing of the service is in jsonbody, param and problem.
+// Package httpkit has the parts of routes; jsonbody, param and problem know nothing of this service.
 package httpapi

@@ -52,9 +52,9 @@ func newErrorTable(all []httpkit.Rule) (*errorTable, error) {
 	return t, err
 }
 
-// find returns what the caller of r gets for err. A read that was given up means that a store is away; a write that was
-// given up does not, because it may have had its effect: without a rule of its own it stays internal. A caller who has
-// hung up reads no answer, so that what it would have been is no failure of the service.
+// find returns the row that answers the caller of r for err. A read that timed out means that a store is away. A write
+// that timed out may have taken effect, so it is internal unless a rule matches it. If the caller has hung up, such an
+// error becomes cancelledFailure, so that it does not count as a failure of the service.
 func (t *errorTable) find(r *http.Request, err error) *errorRow {
 	row := t.match(err)
 	if row.code == httpkit.CodeUnknown && errors.Is(r.Context().Err(), context.Canceled) {
@@ -97,7 +97,7 @@ func (row *errorRow) retry(err error) []string {
 	return row.retryAfter
 }
 
-// body returns what the row says in a format and a language. The result is shared: nobody may change it.
+// body returns the row's body in a format and a language. The result is shared: nobody may change it.
 func (row *errorRow) body(format httpkit.Format, l words.Language, err error) []byte {
 	if format == httpkit.PlainEnvelope {
 		return row.bodies.Envelope(l, err)

@@ -13,7 +13,7 @@ import (
 // codeInternal is the code of an error that no rule matches.
 const codeInternal = "INTERNAL"
 
-// The refusals of this package itself.
+// The errors of this package itself.
 var (
 	errNoToken  = errors.New("no token")
 	errBadToken = errors.New("token is not valid")
@@ -26,8 +26,8 @@ var (
 	errRateLimited = errors.New("too many requests of this user")
 )
 
-// rules is the table from errors to answers: those of the routes, and this package's own. The first rule that matches
-// decides, those of a rush before all others. The codes in web/openapi.yaml are written from it (make docs).
+// rules returns the table from errors to answers: the rules of the routes, and this package's own. The first rule that
+// matches decides; those of a rush come first. make docs writes the codes in web/openapi.yaml from it.
 func rules(ofRoutes []httpkit.Rule) []httpkit.Rule {
 	var early, late []httpkit.Rule
 	for _, r := range ofRoutes {
@@ -50,7 +50,7 @@ var rushRules = []httpkit.Rule{
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
 	{Matches: httpkit.Is(errRateLimited), Failure: httpkit.Failure{
-		// A second later a bucket has a token: the lowest rate is one a second.
+		// After a second every bucket has a token: the lowest rate is one per second.
 		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1", Title: "Too many requests",
 		Detail: "This user asks more often than a user may. Nothing was done; requests after the " +
 			"Retry-After are answered.",
@@ -62,7 +62,7 @@ var rushRules = []httpkit.Rule{
 var ownRules = []httpkit.Rule{
 	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
 	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{
-		// By then a stream whose caller has silently gone has been noticed and closed.
+		// After this time the service has closed streams whose caller has silently gone.
 		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "30",
 		Title: "Too many event streams",
 		Detail: "This user has as many event streams open as a user may. Close one first, or ask " +
@@ -141,7 +141,7 @@ func Failures(ofRoutes []httpkit.Rule) (all []httpkit.Failure) {
 	return append(all, internalFailure())
 }
 
-// internalFailure is the answer to an error that no rule matches. It tells nothing of the error.
+// internalFailure is the answer to an error that no rule matches. It reveals nothing about the error.
 func internalFailure() httpkit.Failure {
 	return httpkit.Failure{
 		Code: codeInternal, Status: http.StatusInternalServerError, Title: "Internal error",
@@ -150,8 +150,8 @@ func internalFailure() httpkit.Failure {
 	}
 }
 
-// cancelledFailure is for callers who have hung up. Nobody reads it; its status is the customary one, and keeps these
-// requests out of the failures that are counted and logged.
+// cancelledFailure is for callers who have hung up. Nobody reads it. Its status, 499, is customary, and keeps these
+// requests from being counted and logged as failures.
 func cancelledFailure() httpkit.Failure {
 	return httpkit.Failure{
 		Code: "CANCELLED", Status: 499, Title: "Request cancelled",

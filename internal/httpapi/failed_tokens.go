@@ -9,20 +9,21 @@ import (
 	"seckill/internal/kit/clientip"
 )
 
-// How many requests with a token that is missing or not valid an address may send, in a second and at once, until its
-// requests have to show their token before they get a permit.
+// How many requests with a missing or invalid token an address may send, per second and at once. Beyond that, the
+// tokens of its requests are checked before they get a permit.
 const (
 	failedTokensPerSecond = 10
 	failedTokensAtOnce    = 100
 )
 
-// failedTokens is a budget for requests with a token that is missing or not valid, one for each address. While that of
-// an address is spent its requests have their token looked at before they take a permit, so that strangers cannot take
-// those of buyers; buyers behind the same address notice nothing. Of the others the token is looked at last, as
-// refusing a crowd without reading tokens costs least.
+// failedTokens gives each address a budget of requests with a missing or invalid token. Once an address has spent it,
+// its requests' tokens are checked before they take a permit, so that strangers cannot take the permits of buyers;
+// buyers behind the same address notice nothing. Tokens of all other requests are checked last, because refusing a
+// crowd costs least without reading tokens.
 type failedTokens struct {
 	budgets *rateLimit[netip.Addr]
-	// spentUntil is from when on no budget is spent: nanoseconds since budgets.started. Buyers pay for a load of it.
+	// spentUntil is when the last spent budget has a token again, in nanoseconds since budgets.started. For buyers,
+	// reading it is the only cost.
 	spentUntil atomic.Int64
 }
 
@@ -44,7 +45,7 @@ func (f *failedTokens) any(now time.Time) bool {
 	return int64(now.Sub(f.budgets.started)) < f.spentUntil.Load()
 }
 
-// spent reports whether that of an address is.
+// spent reports whether the budget of an address is spent.
 func (f *failedTokens) spent(from netip.Addr, now time.Time) bool {
 	return !f.budgets.has(clientip.Line(from), now)
 }

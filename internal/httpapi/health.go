@@ -20,15 +20,15 @@ const (
 	readyzPath  = "/readyz"
 	// checkTimeout is how long /readyz waits for its checks.
 	checkTimeout = 2 * time.Second
-	// reportAge is how long a report is repeated: anybody may ask /readyz, and the stores should not be loaded by it.
+	// reportAge is how long a report is reused: anybody may call /readyz, and that should not load the stores.
 	reportAge = 500 * time.Millisecond
 )
 
 // Check is one thing that /readyz checks.
 type Check struct {
 	Name string
-	// Required: the service cannot work without it, and answers 503. When a check that is not required fails the
-	// service is degraded, and still ready.
+	// Required: the service cannot work without it, and /readyz answers 503. When a check that is not required fails,
+	// the service is degraded, but still ready.
 	Required bool
 	// Run returns what is wrong, or nil. It must end with its context. Everybody can read the error's text, so it must
 	// hold no address with a password in it.
@@ -103,7 +103,7 @@ func (r *readiness) check(ctx context.Context) readyReport {
 	rep := readyReport{Status: "ready", Checks: make([]checkResult, len(r.checks))}
 	found := make([]chan error, len(r.checks))
 	for i, check := range r.checks {
-		ch := make(chan error, 1) // so that a late check ends although nobody receives
+		ch := make(chan error, 1) // buffered, so that a late check can end although nobody receives
 		found[i] = ch
 		go func() { ch <- safely(ctx, check) }()
 	}

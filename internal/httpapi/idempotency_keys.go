@@ -15,7 +15,7 @@ import (
 	"seckill/internal/kit/invalid"
 )
 
-// Keys are the idempotency keys of requests that have been done: *sqlstore.Store.
+// Keys finds idempotency keys of requests that have been done: *sqlstore.Store.
 type Keys interface {
 	// FindKey returns nil for a request that has not been done, *idempotency.RepeatedError for one that has,
 	// idempotency.ErrReused if its key was used for another one, or order.ErrUnavailable.
@@ -42,8 +42,8 @@ func (a *API) readKey(r *httpkit.Route, c *gin.Context, who httpkit.Identity) er
 	return nil
 }
 
-// handle has the route's handler work, unless the request repeats one that has been done. It looks for that first,
-// because what was right at the first time may be refused now: the sale has begun, or the rehearsal runs.
+// handle calls the route's handler, unless the request repeats one that has been done. It checks that first, because
+// the handler may now refuse what it accepted the first time: the sale has begun, or the rehearsal runs.
 func (a *API) handle(r *httpkit.Route, c *gin.Context, who httpkit.Identity) (ans httpkit.Answer, err error) {
 	if r.Again == nil {
 		return r.Handle(c, who)

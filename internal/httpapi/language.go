@@ -59,7 +59,7 @@ func (l *languages) choose(h http.Header) words.Language {
 	return choice
 }
 
-// speak returns the language in which texts of the answer are written, and says so in its header.
+// speak returns the language for the answer's texts, and sets the header that names it.
 func (a *API) speak(c *gin.Context) words.Language {
 	l := a.languages.choose(c.Request.Header)
 	h := c.Writer.Header()

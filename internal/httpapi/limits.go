@@ -9,7 +9,7 @@ import (
 const (
 	limitShards = 64 // a power of two
 	// shardCallers is how many callers a shard knows in each of its two generations: half a million in all, some 40
-	// bytes each. Beyond that those seen least recently are forgotten, which gives them full buckets.
+	// bytes each. Beyond that it forgets the callers seen least recently, which gives them full buckets.
 	shardCallers = 1 << 13
 )
 
@@ -32,7 +32,7 @@ type rateLimit[K comparable] struct {
 // limitShard is a part of the callers. The maps hold when a bucket will be full, since started.
 type limitShard[K comparable] struct {
 	mu       sync.Mutex
-	began    time.Duration // when the younger generation did, since started
+	began    time.Duration // when the younger generation began, since started
 	younger  map[K]time.Duration
 	older    map[K]time.Duration
 	capacity int

@@ -18,8 +18,8 @@ import (
 const (
 	// maxRequestID is how long a caller's request id may be.
 	maxRequestID = 64
-	// failureLogsPerSecond bounds the log lines about failing requests: when a store is away, every one of tens of
-	// thousands of requests per second fails, for the same reason. The metrics count them all.
+	// failureLogsPerSecond bounds the log lines about failing requests: when a store is away, tens of thousands of
+	// requests per second may fail for the same reason. The metrics count them all.
 	failureLogsPerSecond = 20
 )
 
@@ -32,8 +32,8 @@ func requestID(r *http.Request) string {
 	return newRequestID()
 }
 
-// newRequestID returns a random UUID. It finds a request in the log and is no secret, so that it need not come from the
-// kernel, which takes longer than everything else that an answer's header has.
+// newRequestID returns a random UUID, by which a request is found in the log. It is not a secret, so it does not read
+// the kernel's random numbers, which would take longer than writing the rest of the answer's header.
 func newRequestID() string {
 	var id uuid.UUID
 	binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // no secret, see above

@@ -24,7 +24,7 @@ func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
 		h := c.Writer.Header()
 		h["X-Request-Id"] = []string{id}
 		h["X-Content-Type-Options"] = a.headers.nosniff
-		h["Cache-Control"] = a.headers.noStore // live stock, people's orders, and what became of a purchase
+		h["Cache-Control"] = a.headers.noStore // answers have live stock, people's orders, and results of purchases
 		if a.declaresTooMuch(c.Request) {
 			h["Connection"] = a.headers.closing // whatever the answer is: the body stays unread
 		}
@@ -86,7 +86,7 @@ func (a *API) run(
 	if err := a.checkLimits(r, c, who); err != nil {
 		return who, httpkit.Answer{}, err
 	}
-	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // purchases are what the stores take a caller for
+	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // the stores' default class is Purchase
 		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
 	}
 	if shop := who.Only(); shop != 0 && r.Owner != nil {
@@ -98,9 +98,9 @@ func (a *API) run(
 	return who, ans, err
 }
 
-// looksAtTokenFirst reports whether the token is looked at before a permit is taken, because strangers would take the
-// permit from others: on routes for admins, who pause a sale through the rush; on requests with a body, which nobody
-// reads for strangers; and for an address that has sent too many bad tokens.
+// looksAtTokenFirst reports whether the token is checked before a permit is taken, so that strangers cannot take
+// permits from others. That is so on routes for admins, who must be able to pause a sale in a rush; for requests with a
+// body, which is not read for strangers; and for an address that has sent too many bad tokens.
 func (a *API) looksAtTokenFirst(r *httpkit.Route, c *gin.Context, now time.Time) bool {
 	return r.Class == bulkhead.Admin || sendsBody(r, c.Request) ||
 		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, now)
@@ -131,7 +131,7 @@ func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpki
 		if !r.Recognizes {
 			return httpkit.Identity{}, nil
 		}
-		who, _ := a.auth.identify(req.Header) // who has no valid token is nobody
+		who, _ := a.auth.identify(req.Header) // without a valid token the caller is nobody
 		return who, nil
 	}
 	who, err := a.auth.identify(req.Header)
@@ -167,8 +167,8 @@ func refusalOf(access httpkit.Access) error {
 }
 
 // checkLimits refuses a caller who exceeds the request limits of the sale in the path, on routes to which they apply.
-// They do not apply to admins. For a sale without guards, or unknown here, it costs a look into memory: it asks no
-// store.
+// They do not apply to admins. For a sale without guards, or one that is not in memory, it costs a map lookup and no
+// query.
 func (a *API) checkLimits(r *httpkit.Route, c *gin.Context, who httpkit.Identity) error {
 	if !r.Limited || a.cfg.Gatekeeper == nil || who.Admin() {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// routes is every route of the public listener. What answers GET answers HEAD too.
+// routes returns every route of the public listener. Routes for GET also answer HEAD.
 func (a *API) routes() []httpkit.Route {
 	own := []httpkit.Route{
 		{Method: http.MethodGet, Path: healthzPath, Uncounted: true, Handle: a.healthz},

@@ -50,8 +50,8 @@ func (a *API) server(addr string, h http.Handler, writeTimeout time.Duration) *h
 	}
 }
 
-// Operations returns the handler of the operations listener: metrics (the given handler), profiles, and health. It has
-// no access control of its own but the names of onlyKnownHosts, and belongs on an address that only operators reach.
+// Operations returns the handler of the operations listener: metrics (the given handler), profiles, and health. Its
+// only access control is onlyKnownHosts, so it belongs on an address that only operators can reach.
 func (a *API) Operations(metrics http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", metrics)
@@ -79,9 +79,9 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 const misdirected = `{"type":"about:blank","title":"Misdirected request","status":421,` +
 	`"detail":"This listener answers by its IP address, as localhost, and by the names in SECKILL_OPS_HOSTS."}`
 
-// onlyKnownHosts refuses requests that name another host. Otherwise a page on the Web whose name leads to this
-// machine could have a browser here read metrics and profiles (DNS rebinding). An address cannot be had to lead
-// elsewhere, and what sends no Host is no browser.
+// onlyKnownHosts refuses requests for an unknown host name. Otherwise a Web page whose name resolves to this machine
+// could make a browser here read metrics and profiles (DNS rebinding). It allows IP addresses, which cannot be rebound,
+// and requests without Host, which no browser sends.
 func (a *API) onlyKnownHosts(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isKnownHost(r.Host, a.cfg.OperationsHosts) {
@@ -108,7 +108,7 @@ func isKnownHost(header string, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return name == "*" || strings.EqualFold(name, host) })
 }
 
-// reply answers as the public listener does: health can be asked for at either.
+// reply answers as the public listener does: both listeners serve health.
 func (a *API) reply(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 	h := w.Header()
 	h["X-Request-Id"] = []string{requestID(r)}

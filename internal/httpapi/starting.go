@@ -12,8 +12,8 @@ import (
 // startingTimeout bounds a whole request and its answer while the service starts.
 const startingTimeout = 5 * time.Second
 
-// StartingServer returns the server of the public address while the service waits for its stores: it is alive, not
-// ready, and answers all else UNAVAILABLE. It is not started.
+// StartingServer returns the server of the public address for the time when the service waits for its stores: /healthz
+// is alive, /readyz not ready, and all other requests get UNAVAILABLE. It is not started.
 func StartingServer() (*http.Server, error) {
 	chosen, err := newLanguages()
 	if err != nil {

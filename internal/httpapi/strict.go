@@ -13,13 +13,13 @@ import (
 	"seckill/internal/kit/invalid"
 )
 
-// sendsBody reports whether a request has a body that has to be looked at. Most purchases declare none.
+// sendsBody reports whether a request has a body that must be read. Most purchases declare none.
 func sendsBody(r *httpkit.Route, req *http.Request) bool {
 	return req.ContentLength != 0 && r.Method != http.MethodGet && r.Strict()
 }
 
-// strict refuses a body that is too large and, on a strict route, every name that the route does not know. The body of
-// such a route is read here, whether or not its handler uses one.
+// strict refuses a body that is too large and, on a strict route, every name that the route does not know. It reads the
+// body of a strict route, whether or not the handler uses it.
 func (a *API) strict(r *httpkit.Route, c *gin.Context) error {
 	switch {
 	case a.declaresTooMuch(c.Request):

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// Unread returns a listener over inner whose callers get a problem document for a request that net/http cannot read
-// and refuses before any handler is asked: one without Host, with a header that is too large, in an unknown encoding.
-// Its own answer is plain text. It is to lie directly under the server.
+// Unread wraps the listener inner. If net/http refuses a request before any handler is called, because it has no Host,
+// too large a header or an unknown encoding, the caller gets a problem document instead of net/http's plain text. The
+// server must use the returned listener directly.
 func Unread(inner net.Listener) net.Listener { return unreadListener{inner} }
 
 type unreadListener struct{ net.Listener }
@@ -25,7 +25,7 @@ func (l unreadListener) Accept() (net.Conn, error) {
 	return unreadConn{c}, nil
 }
 
-// unreadConn replaces net/http's answers to what it cannot read.
+// unreadConn replaces net/http's answers to requests that it cannot read.
 type unreadConn struct{ net.Conn }
 
 // plainRefusal is what follows the status line of net/http's own refusals, which come in one Write. No answer of a
@@ -47,7 +47,8 @@ func (c unreadConn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// CloseWrite ends what is sent; net/http does so before it closes a connection with unread bytes.
+// CloseWrite closes the sending half of the connection. net/http calls it before it closes a connection with unread
+// bytes.
 func (c unreadConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -55,7 +56,8 @@ func (c unreadConn) CloseWrite() error {
 	return nil
 }
 
-// unreadAnswer is the whole answer to a request that cannot be read, in English since its header was not read.
+// unreadAnswer returns the whole answer to a request that cannot be read. It is in English, since the request's header
+// was not read.
 func unreadAnswer(refusal []byte) []byte {
 	status, problemType, title, detail, code, message := http.StatusBadRequest, "invalid", "Invalid request",
 		"The request cannot be read as HTTP.", "INVALID", "The request is not valid."

@@ -12,7 +12,7 @@ import (
 
 // Time limits of calls to Redis when the caller's context sets no shorter one. The first try of a release gets half of
 // releaseTimeout, so that time is left for a second try if the connection is dead. An acquire gets a third of
-// askTimeout, so that a Redlock reaches its majority before group's patience is over.
+// askTimeout, so that a Redlock reaches its majority before package group's timeout is over.
 const (
 	askTimeout     = 3 * time.Second
 	releaseTimeout = 3 * time.Second
@@ -55,8 +55,8 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 }
 
 // attempt asks Redis for the lock, and asks again if the first answer was lost. With ErrNotObtained, the answer says
-// when to ask again. attempt returns soon after ctx ends; if the acquire may still succeed then, it marks the claim as
-// unsure.
+// when to ask again. attempt returns soon after ctx ends; if the acquire may still succeed after that, it marks the
+// claim as unsure.
 func (l *Lock) attempt(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
 	if err := l.mayLeave(ctx); err != nil { // the error does not say who has the lock
 		return nil, answer{}, fmt.Errorf("lock %q: %w", l.name, err)

@@ -31,7 +31,7 @@ func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err er
 	e.next = &next.claim
 	held, o, err := l.releaseTo(ctx, c, e)
 	if o == nil {
-		signal(t.events) // the waiter may have the lock, or it is free: only asking tells
+		signal(t.events) // the waiter may have the lock, or it is free: the waiter has to ask Redis
 		return held, err
 	}
 	l.locker.sawToken(o.token)

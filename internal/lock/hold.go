@@ -67,7 +67,7 @@ func (h *Hold) Lost() <-chan struct{} {
 
 // Err returns nil while the lock is held, ErrLost with the reason after a loss, and ErrNotHeld after Release or for a
 // nil or zero Hold. It checks the clock at each call, so it is right at once in a process that was stopped past the
-// lease, while Lost and the contexts, which depend on a timer, may be a moment late. It ends them before it returns an
+// lease. Lost and the contexts depend on a timer and may be a moment late, but Err ends them before it returns an
 // error.
 func (h *Hold) Err() error {
 	if h == nil || h.lock == nil {
@@ -91,8 +91,8 @@ func (h *Hold) ValidUntil() time.Time {
 }
 
 // Refresh renews the lease, from now. It is for holds with WithLease, which are not renewed otherwise. The error is
-// ErrLost if the lock was no longer this hold's, ErrNotHeld after Release, or one of ctx or Redis; after such a one the
-// hold goes on until ValidUntil.
+// ErrLost if the lock was no longer this hold's, ErrNotHeld after Release, or one of ctx or Redis. After an error of
+// ctx or Redis the hold goes on until ValidUntil.
 func (h *Hold) Refresh(ctx context.Context) error {
 	if err := h.Err(); err != nil {
 		return err
@@ -263,7 +263,7 @@ func (h *Hold) RaiseToken(ctx context.Context, token int64) error {
 	return h.lock.wrap("raise token", err)
 }
 
-// note stores why the last renewal failed, or nil. If the hold is lost later, the error says so.
+// note stores why the last renewal failed, or nil. If the hold is lost later, its error includes the reason.
 func (h *Hold) note(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

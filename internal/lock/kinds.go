@@ -67,7 +67,8 @@ func (l *Locker) Mutex(name string, opts ...Option) *Lock {
 // Each hold has its own lease, is renewed or not according to its options, and can be lost alone: the lock stays taken
 // as long as one of them lives. All holds of one stay share the first one's token.
 //
-// The owner is a value from NewOwner; pass it to whoever is to enter again. The zero Owner is refused with ErrNoOwner.
+// The owner is a value from NewOwner; pass it to the code that may enter again. The zero Owner is refused with
+// ErrNoOwner.
 // Goroutines that share an owner, in one process or in several, do not exclude each other: when one of them obtains the
 // lock, the others that wait for it enter as well, ahead of all other owners.
 func (l *Locker) Reentrant(name string, owner Owner, opts ...Option) *Lock {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// leaveTime is how long a call goes on at most after its context has ended. If Redis answers, that is enough to
-	// clean up; otherwise the call finishes in the background.
+	// leaveTime is how long a call goes on at most after its context has ended. If Redis answers, this is long enough
+	// to clean up; otherwise the call finishes in the background.
 	leaveTime = 20 * time.Millisecond
 	// mostLeft is how many abandoned calls of a Locker may run in the background. Beyond it, new calls that can be
 	// cancelled are refused if their own slot has mostLeftOfSlot such calls; a slot with fewer may be on a server that

@@ -143,8 +143,8 @@ func (l *Lock) Matches(other *Lock) bool {
 		l.settings == other.settings && l.owner == other.owner
 }
 
-// As returns a Mutex for one call, made in the name of the owner o, who must be new: so several mutexes can be held by
-// one owner. Locks of other kinds have an owner already and are returned unchanged.
+// As returns a Mutex for one call in the name of the owner o, so that one owner can hold several mutexes. o must be
+// new. Locks of other kinds have an owner already and are returned unchanged.
 func (l *Lock) As(o Owner) *Lock {
 	if l.kind.owned {
 		return l

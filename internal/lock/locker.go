@@ -30,7 +30,7 @@ type Locker struct {
 	prefix   string       // escaped
 	id       string       // names this Locker in queues
 	label    string       // of this process, for State
-	repeats  bool         // the client may send a command twice: all but a plain one with MaxRetries -1
+	repeats  bool         // the client may send a command twice; false only for a plain client with MaxRetries -1
 	highest  atomic.Int64 // of all tokens handed out here
 	left     atomic.Int64 // abandoned calls of all slots (leave.go)
 	obeys    bool         // the client ends a call at its context's deadline

@@ -24,7 +24,7 @@ type kind struct {
 	//   - {-1, 0} if the claim has ended already;
 	//   - {-2, 0} if the claim would wait for its own owner.
 	acquire *redis.Script
-	// The others answer 1, or 0 if the claim does not hold the lock; force answers 0 if the lock is free. handOn is a
+	// These answer 1, or 0 if the claim does not hold the lock; force answers 0 if the lock is free. handOn is a
 	// release that names a next claim. It answers with that claim's token, as text, if the claim gets the lock. It is
 	// nil for kinds that cannot hand on.
 	release, handOn, renew, force *redis.Script
@@ -42,7 +42,7 @@ type claim struct {
 	lease   time.Duration
 	// listens: the caller hears published releases, and will wait if it is refused.
 	listens bool
-	// latched: its requests may reach Redis twice or in another order, so Redis must remember by name that it ended.
+	// latched: its requests may reach Redis twice or out of order, so Redis must remember by name that the claim ended.
 	latched bool
 	// unsure: one of its acquires was not answered and may still take the lock, even after a later one was refused.
 	// Unless the claim obtains the lock, it has to be given up.
@@ -57,8 +57,8 @@ type ending struct {
 	next    *claim // the claim that gets the lock next, or nil
 }
 
-// latchTime is how long Redis remembers at least that a request has ended: longer than copies of it can be retried or
-// stuck in the network.
+// latchTime is the least time for which Redis remembers that a request has ended: longer than copies of the request can
+// be retried or stuck in the network.
 const latchTime = 15 * time.Second
 
 // held returns the string that identifies a hold in scripts.
@@ -212,9 +212,9 @@ type masters interface {
 // Redis busy for long.
 const mostTogether = 256
 
-// together groups calls by server and returns the groups as indexes into calls. Without it, one silent server of a
-// cluster would cost the answers of the others, because the client drops them all. If a call's server has changed, its
-// client finds the right one.
+// together groups calls by server and returns the groups as indexes into calls. If a request went to several servers of
+// a cluster, one silent server would cost the answers of the others, because the client drops them all. If a call's
+// server has changed, its client finds the right one.
 func together(ctx context.Context, client Client, calls []call) [][]int {
 	nodes, several := client.(masters)
 	index, groups := map[*redis.Client]int{}, [][]int{}

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// linger is how long a subscription and its connection stay after the last waiter has left: a contended lock is
-	// soon waited for again, and subscribing costs a round trip, connecting more. It is also the length of a tick.
+	// linger is how long a subscription and its connection stay after the last waiter has left. A contended lock soon
+	// has waiters again, and subscribing costs a round trip, connecting more. linger is also the length of a tick.
 	linger = 100 * time.Millisecond
 	// After ticksToPing ticks without a message a connection is sent a PING, and after as many more it is dropped: its
 	// other end may have gone without closing it. Ticks are counted instead of time, so that a process that was stopped
@@ -97,7 +97,7 @@ func (p *pubsub) run(ctx context.Context, changed <-chan struct{}) {
 }
 
 // listen runs one connection and keeps its subscriptions equal to the topics. It reports whether another connection is
-// needed. Errors of a subscription are not handled: the connection is then lost or silent, which is.
+// needed. It ignores errors of subscribing, because it notices that the connection is lost or silent.
 func (p *pubsub) listen(ctx context.Context, changed <-chan struct{}) (again bool) {
 	conn := p.client.Subscribe(ctx)
 	defer func() { _ = conn.Close() }() // nobody uses it any more

@@ -17,8 +17,8 @@ const (
 	// request without an answer costs its connection, so the calls of the next slowTime are given their full time.
 	promptTime = 50 * time.Millisecond
 	slowTime   = 10 * time.Second
-	// How many requests may be under way before further calls share the next one. Two: while Redis works on one, the
-	// answers of the other are read. More while Redis is slow, so that one lost answer blocks nobody.
+	// How many requests may be under way before further calls share the next one. It is two, so that the answers of one
+	// are read while Redis works on the other, and more while Redis is slow, so that one lost answer blocks nobody.
 	promptSends, patientSends = 2, 8
 	// mostShared is how many calls share a request at most: Redis serves nobody else until it has finished one.
 	mostShared = 64
@@ -87,8 +87,8 @@ func failed(ctx context.Context, err error) *redis.Cmd {
 	return answer
 }
 
-// slot is the state shared by all calls to one slot of a cluster, which is on one server. A silent server so delays
-// only its own locks. (A request to several servers is answered only once all have answered.)
+// slot is the state shared by all calls to one slot of a cluster, which is on one server. So a silent server delays
+// only its own locks: a request to several servers would be answered only once all had answered.
 type slot struct {
 	patient *sends       // while answers are slow
 	left    atomic.Int64 // abandoned calls (leave.go)
@@ -110,9 +110,9 @@ func (l *Locker) slot(keys []string) *slot {
 	return s.(*slot) //nolint:forcetypeassert // nothing else is stored
 }
 
-// retry calls do, which sends a request about the keys, and calls it again, with more patience, if the first was not
-// answered; again tells do that the first may have taken effect. One failure with ErrNotSent, because the request
-// before it failed, does not count as a try.
+// retry calls do, which sends a request about the keys. If the request is not answered, retry calls do again, with a
+// longer timeout; again tells do that the first request may have taken effect. One failure with ErrNotSent, because the
+// request before it failed, does not count as a try.
 func (l *Locker) retry(ctx context.Context, keys []string, do func(again bool) error) (err error) {
 	again := false
 	for range 3 {

@@ -58,7 +58,7 @@ func signal(events chan struct{}) {
 	}
 }
 
-// notify makes every waiter ask that may: the first, now or later, or all with a queue in Redis.
+// notify makes the waiters ask that may: the first, now or later, or with a queue in Redis, all.
 func (t *topic) notify() {
 	signal(t.events)
 	if t.queued() {

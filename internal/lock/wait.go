@@ -13,7 +13,7 @@ const (
 	// lookAgain is how long a waiter relies on events alone. Only the first waiter of a process asks, so this costs one
 	// script per lock in that time.
 	lookAgain   = 4 * time.Second
-	foreignPoll = time.Second // for a key without a time to live, which is not ours
+	foreignPoll = time.Second // for a key without a time to live, which this package never writes
 	// silentTime is how long a refusal remains valid while the next answer does not come.
 	silentTime = time.Second
 	// If a waiter was notified of a release but came too late, it delays its next try after a release, and doubles the
@@ -57,8 +57,8 @@ func ownFailure(err error) bool {
 	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, errLeft)
 }
 
-// await waits until the waiter is signalled, or becomes the first and hears of a release, and then tries to take the
-// lock.
+// await waits until the waiter is signalled, or until it is the first and a release is published. Then it tries to take
+// the lock.
 func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold, error) {
 	leaseOver := time.NewTimer(lookAgain)
 	defer leaseOver.Stop()

@@ -89,8 +89,8 @@ func (w *watchdog) tick() {
 	}
 }
 
-// collect returns the holds that are due, or nearly so, which batches holds that were taken one after the other. done
-// are those that have just reached WithMaxHold; over are those whose lease may have ended.
+// collect returns the holds that are due, or nearly due, so that holds that were taken one after the other share a
+// request. done are those that have just reached WithMaxHold; over are those whose lease may have ended.
 func (w *watchdog) collect(now time.Time) (due []*watch, done, over []*Hold) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Terms are what a voucher says about each of its orders. The service never changes them. A voucher that does not exist
-// has zero Terms.
+// Terms are the part of a voucher that its orders depend on. The service never changes them. A voucher that does not
+// exist has zero Terms.
 type Terms struct {
 	ShopID     int64
 	Cents      int64         // the price of one unit
@@ -21,7 +21,7 @@ func (t Terms) Deadline(now time.Time) time.Time { return now.Add(t.PayWithin) }
 
 // Change is what one transaction of the ledger has done, or is about to do, to an order.
 type Change struct {
-	Order    Order // after the action; before it, where a hook is asked whether the action may be taken
+	Order    Order // after the action; before it when a hook is asked whether the action may be taken
 	Terms    Terms // of the order's voucher
 	Recorded bool  // the order is a new row, unpaid or failed; otherwise Action has changed an existing one
 	Action   Action
@@ -52,10 +52,10 @@ type Turn struct {
 	UserID   int64
 	OrderID  int64 // that accepting makes; 0 before
 	Kind     TurnKind
-	Number   int64     // of the turn among those of the place, from 1
+	Number   int64     // numbers the turns of the place from 1
 	Joined   time.Time // when the user joined the list
-	Invited  time.Time // zero if their turn came with a standing yes
-	Deadline time.Time // until when the invitation may be accepted, exclusive; likewise
+	Invited  time.Time // when the user was invited; zero if they had accepted in advance
+	Deadline time.Time // until when the invitation may be accepted, exclusive; zero if Invited is
 	Ended    time.Time // zero: the place is open
 	Missed   int64     // how many invitations it has missed
 	Units    int64     // of TurnReleased
@@ -65,12 +65,12 @@ type Turn struct {
 // TurnKind says what has happened to a place. It is the word that is shown.
 type TurnKind string
 
-// The kinds of turn. TurnReleased is one of the list itself, whose position is 0.
+// The kinds of turn. TurnReleased concerns the whole list, so its Position is 0.
 const (
 	TurnInvited  TurnKind = "invited"  // a unit is kept for its user, until the deadline
 	TurnAccepted TurnKind = "accepted" // its user takes the unit; Redis is asked whether they have another order
 	TurnMissed   TurnKind = "missed"   // the deadline has passed
 	TurnDeclined TurnKind = "declined" // its user gave the invitation up
 	TurnEnded    TurnKind = "ended"    // its user has another order, or the sale is over
-	TurnReleased TurnKind = "released" // nobody waits: what was kept goes on sale
+	TurnReleased TurnKind = "released" // nobody waits: the kept units go on sale
 )

@@ -2,7 +2,7 @@ package order
 
 // Entry is one order of a stream entry, as a consumer read it.
 type Entry struct {
-	Key       string // the entry's id in the stream; the orders of a packed entry share it, and follow each other
+	Key       string // the entry's id in the stream; all orders of a packed entry share it and are adjacent
 	Partition int
 	Claim     Claim
 	Raw       map[string]string // the entry's fields as the stream has them; kept for a dead letter
@@ -17,19 +17,19 @@ type Correction struct {
 	Quantity Quantity
 	GiveBack bool // whether the units go back on sale
 	New      Held // the live order that becomes the holder's; if it is empty, the user is removed as a holder
-	// Until is the sale's last operation known when this was decided. Once Redis has applied a later one, which may
-	// have made the order a holder again, the correction is outdated. 0: no operation can outdate it.
+	// Until is the number of the sale's last operation when this was decided. A later operation may make the user a
+	// holder again, so once Redis has applied one, the correction is outdated. 0: no operation can outdate it.
 	Until int64
 }
 
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
 type LedgerView struct {
 	Sales map[int64]LedgerSale // absent when there is no such sale
-	// Rows are those stored under a claim's row ids (Claim.RowID), of any user, by id. The reader looked up each
-	// claim's row ids in turn until one was free or held the claim's own row.
+	// Rows are the rows stored under the claims' row ids (Claim.RowID), whoever the user is, by id. The reader looked
+	// up each claim's row ids in turn until one was free or held the claim's own row.
 	Rows    map[int64]Order
 	Live    map[BuyerKey]Held // the live order of each buyer in the batch
-	Pending map[int64]bool    // cancelled and refunded orders that a pending operation concerns
+	Pending map[int64]bool    // cancelled and refunded orders with a pending operation
 }
 
 // LedgerSale is a sale's locked row.
@@ -40,9 +40,9 @@ type LedgerSale struct {
 	Operation  int64 // number of its last operation
 }
 
-// Admitted reports whether the claim is of this sale. One of an epoch before the sale's first is of another voucher,
-// which had the same id, and which the ledger has lost since: it was restored from a backup. An epoch of 0 is not
-// known.
+// Admitted reports whether this sale admitted the claim. A claim with an epoch before the sale's first belongs to an
+// older voucher with the same id, which was lost when the ledger was restored from a backup. A claim of an unknown
+// epoch (0) counts as admitted.
 func (s LedgerSale) Admitted(c Claim) bool {
 	return s.Epoch > 0 && (c.Epoch == 0 || c.Epoch >= s.FirstEpoch)
 }
@@ -55,8 +55,8 @@ type Decision struct {
 	Reason     Reason      // for Fail, and for Keep when the existing row has failed
 	Detail     string      // for Fail: what the recorder found, for people
 	Correction *Correction // what to correct in Redis after the commit
-	// Early: a pending operation concerns this cancelled or refunded order, so what Redis holds of the order proves
-	// nothing before that operation is completed.
+	// Early: this cancelled or refunded order has a pending operation, so what Redis holds of the order proves nothing
+	// until that operation is completed.
 	Early bool
 }
 

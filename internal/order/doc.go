@@ -7,10 +7,10 @@
 //	           ── the buyer has an answer; the order is in the partition's stream ──
 //	recorder   a consumer of the stream: one transaction per batch, then XACK + XDEL. Conflicts, dead letters
 //	           ── the order has its row ──
-//	outbox     applies to Redis what later changes of orders, and admins, have written into the ledger
+//	outbox     applies to Redis the operations that changes of orders and admins have written into the ledger
 //	recovery   keeps every sale in Redis as the ledger says, and rebuilds those that are wrong
-//	audit      checks while sales run that all units are accounted for; stats for people who watch
-//	catalog    what an instance remembers of vouchers
+//	audit      checks while sales run that all units are accounted for; statistics of running sales
+//	catalog    an instance's cache of vouchers
 //	ordertest  test doubles
 //
 // The states of an order (transition.go) and what leads from one to the next:
@@ -24,12 +24,12 @@
 // the last word. Redis decides who gets in, quickly, and can be rebuilt from the ledger and from what it still holds
 // itself. The rules that keep the two in step are numbered in docs/architecture.md and cited by number.
 //
-// Each part's package comment lists the failures that the part handles. No part can handle one: both stores lose the
-// same acknowledged write (a Redis without an append-only file, and the instances that remembered the write die with
-// it).
+// Each part's package comment lists the failures that the part handles. There is one failure that no part can handle:
+// both stores lose the same acknowledged write. Redis has no append-only file then, and the instances that remembered
+// the write die together with it.
 //
-// The package exports more names than others do: most are constants of its enumerations (states, actions, outcomes,
-// reasons, kinds of operations), for which every part and every adapter needs the same name.
+// The package exports many names. Most are constants of its enumerations (states, actions, outcomes, reasons, kinds of
+// operations), which all parts and adapters share.
 //
 // The package imports no framework. Interfaces stand beside their callers; those that several parts share are in
 // ports.go.

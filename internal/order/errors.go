@@ -8,9 +8,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Errors with which a purchase or a query for an order can end. Others are admission's refusals in outcome.go,
-// voucher.ErrNotFound, ErrNotSeckill and ErrOffShelf. Adapters wrap their drivers' errors in these with %w; httpapi has
-// one table that maps them to answers.
+// Errors of purchases and queries for orders. They can also return the refusals in outcome.go, voucher.ErrNotFound,
+// voucher.ErrNotSeckill and voucher.ErrOffShelf. Adapters wrap their drivers' errors in these with %w; httpapi has one
+// table that maps them to answers.
 var (
 	// ErrNotFound: there is no such order, or it is another user's.
 	ErrNotFound = errors.New("order not found")
@@ -19,7 +19,7 @@ var (
 	ErrUnavailable = errors.New("service unavailable")
 	// ErrSeckill: the voucher can be bought in its sale only.
 	ErrSeckill = errors.New("voucher is sold in its sale only")
-	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call answers that for certain.
+	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call is safe and shows it.
 	ErrUnknownOutcome = errors.New("outcome unknown")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")
@@ -32,7 +32,7 @@ var (
 	ErrConflict = errors.New("ledger contradicts the batch")
 	// ErrRejected: the ledger refuses a statement for good, so a retry cannot help. Nothing was written.
 	ErrRejected = errors.New("ledger rejects the batch")
-	// ErrContended: the database rolled the transaction back because of another one (a deadlock, for example). Nothing
+	// ErrContended: the database rolled the transaction back in favour of another (a deadlock, for example). Nothing
 	// was written, and a retry will probably succeed.
 	ErrContended = errors.New("another transaction is in the way")
 	// ErrSuperseded: a newer rebuild of the same sale has begun; this one must stop.
@@ -50,8 +50,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("the user has %d of this voucher, which is the limit", e.PerUser)
 }
 
-// NotNowError says that a feature forbids what an order's owner wants, for the moment. Nothing was changed. Why is the
-// feature's reason, and the answer to the owner.
+// NotNowError says that a feature forbids for now what an order's owner wants to do. Nothing was changed. Why is the
+// feature's reason, which is also the answer to the owner.
 type NotNowError struct{ Why error }
 
 func (e *NotNowError) Error() string { return e.Why.Error() }
@@ -59,8 +59,8 @@ func (e *NotNowError) Error() string { return e.Why.Error() }
 // Unwrap returns the reason.
 func (e *NotNowError) Unwrap() error { return e.Why }
 
-// OrUnavailable returns err if it is one of this package's or of voucher's, which are a store's answers. Any other
-// error kept the store from answering, and becomes ErrUnavailable.
+// OrUnavailable returns err if it is an error of this package or of voucher, as those are a store's answers. It turns
+// any other error into ErrUnavailable, since the store did not answer.
 func OrUnavailable(err error) error {
 	if err == nil {
 		return nil

@@ -22,7 +22,7 @@ const (
 	ByPayments Actor = "payments"     // decides about late payments
 	ByUnwinder Actor = "unwinder"     // ends the orders of sales that were called off
 	ByService  Actor = "service"      // the auditor, who pauses sales
-	ByWaitlist Actor = "waiting list" // keeps units that come back for those who wait
+	ByWaitlist Actor = "waiting list" // keeps units that come back for the users on the list
 )
 
 // Filter chooses orders. A zero field does not restrict.
@@ -30,9 +30,9 @@ type Filter struct {
 	UserID    int64
 	VoucherID int64
 	ShopID    int64  // only the ledger restricts by it
-	Payment   string // a payment's id, or a provider's reference of one; only Find of the ledger restricts by it
+	Payment   string // a payment's id, or the provider's reference of it; only Find of the ledger restricts by it
 	OrderID   int64  // one order; likewise
-	FirstID   int64  // orders from this id on; likewise
+	FirstID   int64  // orders from this id on; only Find of the ledger restricts by it
 	Status    Status // Queued (0) does not restrict: queued orders have no row
 	Waiting   bool   // only queued orders: the ledger has none
 }

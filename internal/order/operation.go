@@ -2,7 +2,7 @@ package order
 
 import "time"
 
-// MaxOperations is how many operations one call of scripts/apply.lua takes at most; it has the same number.
+// MaxOperations is how many operations one call of scripts/apply.lua takes at most. The script has the same number.
 const MaxOperations = 250
 
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,
@@ -17,8 +17,8 @@ type Operation struct {
 	Kind      OperationKind
 	Delta     int64 // units to put on sale; negative: units to take
 
-	// Kept is how many units it keeps for those who wait instead of putting them on sale, besides Delta; below 0, how
-	// many were kept until then.
+	// Kept is how many units, besides Delta, it keeps for the waiting list instead of putting them on sale. If it is
+	// negative, so many units are no longer kept.
 	Kept int64
 
 	// OrderID is the order concerned, 0 for none, and Units how many units it has. An operation that gives units back
@@ -66,7 +66,7 @@ const (
 	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
 	Acceptance   OperationKind = "accept"  // of a kept unit, by a user who was invited to take it
 	Releasing    OperationKind = "release" // nobody waits for kept units: they go on sale
-	Pausing      OperationKind = "pause"   // and the following: no units, the sale's mode or window changes
+	Pausing      OperationKind = "pause"   // this and the following kinds change the sale's mode or window, not units
 	Resuming     OperationKind = "resume"
 	Shelving     OperationKind = "shelf"
 	Rescheduling OperationKind = "window"
@@ -77,8 +77,7 @@ const (
 type OperationResult struct {
 	Number int64
 	Taken  bool // whether a taking operation got its units; always true for others
-	// Admission is the mark to which a Revival or an Acceptance raised the sale by making a holder; zero if it made
-	// none.
+	// Admission is the sale's new mark if a Revival or an Acceptance made a holder; otherwise zero.
 	Admission Mark
 }
 
@@ -97,6 +96,6 @@ type ApplyState int8
 const (
 	ApplyDone       ApplyState = iota // every operation sent is applied, by this call or an earlier one
 	ApplyMissing                      // Redis does not hold the sale
-	ApplyRebuilding                   // the sale is being rebuilt, which absorbs or voids what is pending
+	ApplyRebuilding                   // the sale is being rebuilt; the rebuild absorbs or voids pending operations
 	ApplyGap                          // Redis lacks operations that the ledger knows as applied: it lost its tail
 )

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Status is where an order is in its life. Its numbers are the ones stored; 0 is never stored.
+// Status is the state of an order. Its numbers are the ones stored; 0 is never stored.
 type Status int8
 
 // The states of an order. A user can have one live order per sale; it makes them a holder.
@@ -63,7 +63,7 @@ type Order struct {
 	RefundedAt  time.Time
 	FailedAt    time.Time
 	LapsedAt    time.Time
-	Revision    int64 // how many numbers its times do not count (Action.Revisions)
+	Revision    int64 // how much Number exceeds the count of its times (Action.Revisions)
 }
 
 // Reason says why an accepted order could not be recorded. It is stored with the failed row.
@@ -71,7 +71,7 @@ type Reason string
 
 // The reasons for a failed order.
 const (
-	// NoStock: the ledger had no unit left for the order. Redis gets no unit back: it had sold one that did not exist.
+	// NoStock: the ledger had no unit left for the order. Redis gets no unit back, as it sold one that did not exist.
 	NoStock Reason = "NO_STOCK"
 	// DuplicateBuyer: the ledger held another live order of the user for the voucher.
 	DuplicateBuyer Reason = "DUPLICATE_BUYER"
@@ -129,16 +129,16 @@ func (c Claim) HasRow(row Order) bool {
 type Holding struct {
 	OrderID  int64 // the order that makes the user a holder; 0: none
 	Quantity Quantity
-	Whole    bool // the sale is not missing, unreadable or being rebuilt: no OrderID then means no order
+	Whole    bool // Redis holds the sale completely: an OrderID of 0 then proves that there is no order
 	Mark     Mark // of the sale, if Whole
 }
 
 // Unrecorded says which sales of a partition may have accepted orders that have no row yet.
 type Unrecorded struct {
 	Now         time.Time // by Redis's clock
-	Since       time.Time // only sales that sold since then may, by Redis's clock; zero: any sale may
+	Since       time.Time // only sales that have sold since then, by Redis's clock; zero: any sale
 	Rebuilt     []int64   // vouchers whose sales were rebuilt recently, which may have queued older orders again
-	DeadLetters bool      // any sale may: an entry that cannot be decoded waits
+	DeadLetters bool      // there is an entry that cannot be decoded, so any sale may have such orders
 }
 
 // Page is a page of a user's orders.
@@ -156,7 +156,7 @@ func (c Claim) Buyer() BuyerKey { return BuyerKey{c.VoucherID, c.UserID} }
 
 // Number returns how many states the order has had since it was recorded, the present one included: 1 for a new row,
 // and one more after each step. Each step sets a time that no earlier step sets and no later one resets, so the number
-// only rises, without a counter. What staff do sets none or resets one: Revision makes up for that.
+// only rises, without a counter. Actions of staff set no such time or reset one, so Revision counts those.
 func (o Order) Number() int64 {
 	n := 1 + o.Revision
 	for _, at := range []interface{ IsZero() bool }{

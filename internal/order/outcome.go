@@ -7,8 +7,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Request is one user's request for units. OrderID is the id that the order gets if the request is accepted. 0: the
-// user may not enter, and only learns of an order that they already have.
+// Request is one user's request for units. OrderID is the id that the order gets if the request is accepted. If it is
+// 0, the user may not enter, and is only told which order they already have.
 type Request struct {
 	UserID, OrderID int64
 	Quantity        Quantity
@@ -51,9 +51,9 @@ func (r Result) Err() error {
 	}
 }
 
-// Outcome is how admission decides a request. From 0 on, the numbers are the codes of scripts/seckill.lua; the script
-// never returns those below 0, and those below Unreadable do not stand for an answer of the script at all. outcomeRows
-// has the consequences of each outcome.
+// Outcome is how admission decides a request. Numbers from 0 on are the codes of scripts/seckill.lua. The script never
+// returns a negative one: Unreadable stands for an answer that cannot be read, and those below it for no answer.
+// outcomeRows has the consequences of each outcome.
 type Outcome int8
 
 // The outcomes: first the script's, in the order in which it decides them, then the others.
@@ -75,7 +75,7 @@ const (
 	CalledOff     Outcome = 13 // the sale was called off; decided before OffShelf
 
 	Unreadable Outcome = -1 // the script's answer to this request is neither a known code nor an order id
-	// Units may have been taken: no answer came, or the first call got none and its repetition was refused.
+	// Units may have been taken: no answer came, or the first call got no answer and its repetition was refused.
 	Doubtful    Outcome = -2
 	Unavailable Outcome = -3 // nothing was taken: the call certainly had no effect, or too many already wait
 )
@@ -118,7 +118,7 @@ func (e *NotEnoughError) Error() string { return fmt.Sprintf("only %d units are 
 type outcomeRow struct {
 	outcome Outcome
 	word    string // in metrics: the code's name in scripts/seckill.lua, in lower case
-	answer  Answer // the answer under which the sale's counts have it
+	answer  Answer // the answer that the sale's counts count it as
 	err     error  // the error for the caller, a prototype for AlreadyBought and NotEnough; nil for Accepted
 	repair  Repair
 	final   bool // holds even if an earlier call for the same request reaches Redis later
@@ -153,7 +153,7 @@ var outcomeRows = [...]outcomeRow{
 // OutcomeKinds is how many outcomes there are.
 const OutcomeKinds = len(outcomeRows)
 
-// Refused reports whether an error says that certainly nothing was bought by the call.
+// Refused reports whether an error means that the call certainly bought nothing.
 func Refused(err error) bool {
 	for i := range outcomeRows {
 		row := &outcomeRows[i]
@@ -217,7 +217,7 @@ func (o Outcome) Answer() Answer { return o.row().answer }
 // Repair returns what the reconciler must do about the sale after this outcome.
 func (o Outcome) Repair() Repair { return o.row().repair }
 
-// Final reports whether the outcome of a repeated call holds even if the first call reaches Redis after it.
+// Final reports whether the outcome of a repeated call stays true even if the first call reaches Redis later.
 func (o Outcome) Final() bool { return o.row().final }
 
 // Repair is what the reconciler must do about a sale after an outcome.
@@ -227,10 +227,10 @@ type Repair int8
 const (
 	NoRepair    Repair = iota
 	RepairSale         // rebuild the sale if it is still missing or stopped
-	RepairEpoch        // rebuild the sale if it is still at the epoch that the script returned: Redis lost something
+	RepairEpoch        // Redis lost something: rebuild the sale if it is still at the epoch that the script returned
 )
 
-// Answer groups outcomes as people count them: the code of the HTTP answer, in lower case. The word is stored in Redis.
+// Answer groups outcomes for a sale's counts. It is the code of the HTTP answer in lower case, and stored in Redis.
 type Answer string
 
 // NoAnswer marks an outcome that is not counted here: the guard that barred the request counts it.
@@ -252,7 +252,7 @@ func Answers() []Answer {
 // Counts is how often each answer was given. Answers that were not given are missing.
 type Counts map[Answer]int64
 
-// Minus returns what was counted between o and c.
+// Minus returns c minus o: what was counted after o.
 func (c Counts) Minus(o Counts) Counts {
 	since := Counts{}
 	for answer, n := range c {

@@ -7,46 +7,46 @@ import (
 	"time"
 )
 
-// Payment is one attempt to pay for an order. Its id is ours and is the provider's idempotency key: a request that is
-// sent twice takes effect once.
+// Payment is one attempt to pay for an order. This service makes its id, which is also the idempotency key for the
+// provider: a request that is sent twice takes effect once.
 type Payment struct {
 	ID        string // "pay_" and a uuid
-	Number    int64  // where a page of a list begins
+	Number    int64  // its position in lists, which are paged by it
 	OrderID   int64
 	UserID    int64
 	VoucherID int64
 	ShopID    int64 // the voucher's
 	Amount    int64 // cents, the order's
-	// Of the voucher, for the page where it is paid; not stored, and empty where it is not needed or not known.
+	// Title is the voucher's, for the payment page; it is not stored, and empty when it is not needed or not known.
 	Title string
 	State PaymentState
-	// Who moves the money; "" for what costs nothing, and for payments of versions that knew one provider only.
+	// Provider moves the money. It is "" if the order costs nothing, and for payments from before there were several.
 	Provider    string
-	Reference   string // the provider's own id of it; "" until the provider has told one
+	Reference   string // the provider's own id of the payment; "" until it is known
 	CreatedAt   time.Time
 	ReceivedAt  time.Time // when the provider confirmed the money; zero until then
-	RefundingAt time.Time // since when the money is to go back; zero until then
+	RefundingAt time.Time // when it was decided that the money goes back; zero until then
 	RefundedAt  time.Time // when all of the money had gone back; zero until then
-	StuckAt     time.Time // since when its provider refuses for good to send the money back; zero: it does not
-	Refusal     string    // why, in the provider's words, as CheckedRefusal returns them; may be empty
+	StuckAt     time.Time // when the provider finally refused to send the money back; zero: it has not
+	Refusal     string    // why it refused, in the provider's words, as CheckedRefusal returns them; may be empty
 	ClosedAt    time.Time // when staff closed its refund; zero: they have not
 	Flow
 }
 
-// PaymentState is where a payment is. Its numbers are the ones stored.
+// PaymentState is the state of a payment. Its numbers are the ones stored.
 type PaymentState int8
 
-// The states of a payment. The buyer has the money in PaymentOpen and PaymentRefunded. In PaymentStuck and
-// PaymentClosed its provider has it still.
+// The states of a payment. In PaymentOpen and PaymentRefunded the buyer has the money; in PaymentStuck and
+// PaymentClosed the provider still has it.
 //
 //	open → received                    the order was unpaid and is paid now
 //	open → late → received             the order was cancelled; a unit was taken again
-//	open → late → refunding            the order was cancelled; there was no unit any more
-//	open → refunding                   there was nothing to pay for any more, or it had been paid for otherwise
+//	open → late → refunding            the order was cancelled; no unit was left
+//	open → refunding                   there was nothing left to pay for, or another payment had paid for it
 //	received → refunding → refunded    the owner or staff want it, or all money went back at the provider
-//	refunding → stuck                  the provider refuses for good to send it back
-//	stuck → refunding                  staff have it asked again
-//	stuck → closed                     staff have ended it: nothing more is asked of the provider
+//	refunding → stuck                  the provider finally refused to send it back
+//	stuck → refunding                  staff ask the provider again
+//	stuck → closed                     staff closed it: the provider is not asked again
 //	stuck, closed → refunding          all money went back at the provider after all
 const (
 	PaymentOpen      PaymentState = 1
@@ -78,16 +78,16 @@ func (s PaymentState) String() string {
 // NoticeKind is what a provider's notice is about.
 type NoticeKind int8
 
-// The kinds of notices, with what the amount of each is.
+// The kinds of notices, and what the amount of each means.
 const (
-	NoticePaid        NoticeKind = iota // the provider has the money: all of it
-	NoticeReturned                      // money has gone back as refunds: so much in all, until now
-	NoticeDisputed                      // the buyer disputes the payment: so much of it
-	NoticeDisputeWon                    // the dispute was decided for the shop: so much was disputed
-	NoticeDisputeLost                   // the dispute was decided for the buyer: so much has gone back by it
+	NoticePaid        NoticeKind = iota // the provider has the money; the whole amount
+	NoticeReturned                      // money has gone back as refunds; the total until now
+	NoticeDisputed                      // the buyer disputes the payment; the disputed part
+	NoticeDisputeWon                    // the dispute was decided for the shop; the part that was disputed
+	NoticeDisputeLost                   // the dispute was decided for the buyer; the part that has gone back by it
 )
 
-// Notice is what a provider tells of a payment. Its signature has been checked.
+// Notice is a provider's message about a payment. Its signature has been checked.
 type Notice struct {
 	Kind      NoticeKind
 	PaymentID string
@@ -97,8 +97,8 @@ type Notice struct {
 }
 
 // Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible
-// characters of ASCII, references up to 128. The ledger would fail on others for ever, or find a payment by an id
-// with a blank at its end.
+// characters of ASCII, references up to 128. With others the ledger would fail at each retry, or would ignore a
+// blank at the end of an id and find a payment.
 func (n Notice) Check() error {
 	const longest = 64 // as wide as the column
 	if n.PaymentID == "" || len(n.PaymentID) > longest || !visible(n.PaymentID) {
@@ -113,7 +113,7 @@ func (n Notice) Check() error {
 // MaxReference is how many characters a provider's reference may have: as wide as the column.
 const MaxReference = 128
 
-// CheckReference returns ErrBadNotice, wrapped, for what cannot be stored as a provider's reference.
+// CheckReference returns ErrBadNotice, wrapped, for a text that cannot be stored as a provider's reference.
 func CheckReference(reference string) error {
 	if len(reference) > MaxReference || !visible(reference) {
 		return fmt.Errorf("%w: %.150q is not a reference", ErrBadNotice, reference)
@@ -132,10 +132,10 @@ var (
 	ErrNoProvider = errors.New("no payment provider is configured")
 	// ErrNoPayment: there is no payment with this id.
 	ErrNoPayment = errors.New("payment not found")
-	// ErrWrongAmount: the provider reports another amount than was asked for, or none or more of what has gone back
-	// or is disputed. Nothing was changed.
+	// ErrWrongAmount: the provider reports a payment of another amount than requested, or a returned or disputed
+	// amount that is not positive or exceeds the payment's. Nothing was changed.
 	ErrWrongAmount = errors.New("amount differs from the payment's")
-	// ErrDisputed: the buyer disputes the payment, so its money cannot be sent back now: it could go back twice.
+	// ErrDisputed: the buyer disputes the payment, so its money must not be sent back now: it could go back twice.
 	ErrDisputed = errors.New("the payment is disputed")
 	// ErrBadNotice: a message that claims to be the provider's is not, or cannot be read.
 	ErrBadNotice = errors.New("not a notice of the payment provider")

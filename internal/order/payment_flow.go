@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Dispute is how a buyer's dispute of a payment stands. Its numbers are the ones stored, and it only goes up: notices
-// may come in any order.
+// Dispute is the state of a buyer's dispute of a payment. Its numbers are the ones stored. It only goes up, since
+// notices may come in any order.
 type Dispute int8
 
 // The states of a dispute.
@@ -33,19 +33,19 @@ func (d Dispute) String() string {
 	return disputeNames[d]
 }
 
-// Bars reports whether tills redeem nothing that was paid with a payment in this dispute.
+// Bars reports whether tills must refuse orders whose payment is in this state of dispute.
 func (d Dispute) Bars() bool { return d == DisputeOpen || d == DisputeLost }
 
-// Flow is what has become of a payment's money after it was received, as the provider has told it.
+// Flow is what has happened to a payment's money since it was received, according to the provider.
 type Flow struct {
 	Returned   int64 // cents that have gone back as refunds, in all
 	Dispute    Dispute
 	Disputed   int64     // cents that the dispute is about; they have gone back, too, once it is lost
-	DisputedAt time.Time // when the dispute came to its state; zero: there is none
+	DisputedAt time.Time // when the dispute reached its state; zero: there is none
 }
 
 // After returns the flow of a payment of amount cents after a notice. Notices may come repeatedly and in any order, and
-// the flow ends up the same: the highest sum counts, and the furthest state of a dispute. ErrWrongAmount.
+// the flow ends up the same: the highest sum counts, and the furthest state of a dispute. It may return ErrWrongAmount.
 func (f Flow) After(n Notice, amount int64) (Flow, error) {
 	if n.Amount < 1 || n.Amount > amount {
 		return f, fmt.Errorf("%w: %d cents of %d", ErrWrongAmount, n.Amount, amount)
@@ -74,8 +74,8 @@ var disputeNotices = map[NoticeKind]struct {
 	NoticeDisputeLost: {DisputeLost, DisputeGone, NewsDisputeLost},
 }
 
-// Gone returns the cents that have gone back: as refunds, and by a dispute that was lost. A provider that took a
-// refunded payment's money a second time makes it more than the payment's.
+// Gone returns the cents that have gone back, as refunds and by a lost dispute. It exceeds the payment's amount if the
+// provider sent the money of a refunded payment back a second time.
 func (f Flow) Gone() int64 {
 	if f.Dispute == DisputeLost {
 		return f.Returned + f.Disputed
@@ -108,7 +108,7 @@ func (p Payment) Kept() int64 {
 	return p.Amount - p.Gone()
 }
 
-// Why says in the order's history what a notice about the payment's flow has told; all: no money is left.
+// Why returns the reason for the order's history that a notice about the payment's flow gives; all: no money is left.
 func (n Notice) Why(all bool) Why {
 	switch told, is := disputeNotices[n.Kind]; {
 	case is:
@@ -120,7 +120,7 @@ func (n Notice) Why(all bool) Why {
 	}
 }
 
-// PaymentNews is what has become of a payment after its money was received. The word is shown.
+// PaymentNews is what has happened to a payment after its money was received. The word is shown.
 type PaymentNews string
 
 // The news. The first four are a provider's notices.
@@ -129,12 +129,12 @@ const (
 	NewsDisputed    PaymentNews = "disputed"     // the buyer disputes it
 	NewsDisputeWon  PaymentNews = "dispute_won"  // by the shop
 	NewsDisputeLost PaymentNews = "dispute_lost" // by the shop
-	NewsStuck       PaymentNews = "stuck"        // the provider refuses for good to send the money back
+	NewsStuck       PaymentNews = "stuck"        // the provider has finally refused to send the money back
 	NewsRetried     PaymentNews = "retried"      // staff have it asked again
 	NewsClosed      PaymentNews = "closed"       // staff have closed the refund
 )
 
-// News returns what a notice of money that went back, or of a dispute, tells.
+// News returns the news in a notice about returned money or a dispute.
 func (n Notice) News() PaymentNews { return cmp.Or(disputeNotices[n.Kind].news, NewsReturned) }
 
 // PaymentChange is news of a payment.
@@ -148,7 +148,7 @@ type PaymentChange struct {
 
 // PaymentFilter chooses payments. A zero field does not restrict.
 type PaymentFilter struct {
-	Name      string // a payment's id, or a provider's reference of one
+	Name      string // a payment's id, or the provider's reference of it
 	OrderID   int64
 	VoucherID int64
 	ShopID    int64
@@ -157,8 +157,8 @@ type PaymentFilter struct {
 	From, To  time.Time // of the payment's CreatedAt; To is exclusive
 }
 
-// RefusedError is a provider's final no: it will never send this payment's money back, however often it is asked. Any
-// other error of a provider is a temporary one.
+// RefusedError says that a provider will never send this payment's money back, however often it is asked. Any other
+// error of a provider is temporary.
 type RefusedError struct{ Reason string } // in the provider's words, for staff; may be empty
 
 func (e *RefusedError) Error() string {
@@ -171,7 +171,7 @@ const MaxRefusal = 255
 // CheckedRefusal returns a provider's reason as it can be stored and shown on one line.
 func CheckedRefusal(reason string) string {
 	reason = strings.Map(func(r rune) rune {
-		if !unicode.IsGraphic(r) { // such as a line separator, or what turns the direction of text
+		if !unicode.IsGraphic(r) { // such as a line separator, or a mark that changes the direction of text
 			return ' '
 		}
 		return r
@@ -180,7 +180,7 @@ func CheckedRefusal(reason string) string {
 	return string(runes[:min(len(runes), MaxRefusal)])
 }
 
-// PaymentStateError says that staff cannot do this with a payment in its state: only a stuck one is retried or closed.
+// PaymentStateError says that staff cannot retry or close the refund of a payment in this state: only of a stuck one.
 type PaymentStateError struct {
 	PaymentID string
 	State     PaymentState

@@ -8,25 +8,25 @@ import (
 	"seckill/internal/voucher"
 )
 
-// The interfaces that several parts of this package's tree share. Those of one part stand beside their caller.
+// The interfaces that several parts of this package's tree share. Interfaces of one part stand beside their caller.
 
 const (
 	// RedisTimeout is how long one call to Redis may take, blocking included.
 	RedisTimeout = 5 * time.Second
-	// MaxOrderIDs is how many ids one query of an Reader may name.
+	// MaxOrderIDs is how many ids one query of a Reader may name.
 	MaxOrderIDs = 1000
 )
 
-// RepairRequester has a sale that was found wrong checked and rebuilt: recovery.RepairQueue.
+// RepairRequester takes requests to check and rebuild sales that were found wrong: recovery.RepairQueue.
 type RepairRequester interface {
-	// RequestRepair asks for the sale to be checked. It is rebuilt if Redis does not hold it at the ledger's epoch,
-	// or if that epoch is not above badEpoch. It does not wait.
+	// RequestRepair asks for the sale to be checked, and does not wait for it. The sale is rebuilt if Redis does not
+	// hold it at the ledger's epoch, or if that epoch is not above badEpoch.
 	RequestRepair(voucherID, badEpoch int64)
 }
 
-// Partitions are those that this instance works in: partition.Set.
+// Partitions are the partitions that this instance works in: partition.Set.
 type Partitions interface {
-	// All returns their numbers, ascending: one at least. The caller must not change them.
+	// All returns their numbers, ascending; there is at least one. The caller must not change the slice.
 	All() []int
 }
 
@@ -44,39 +44,39 @@ type IDs interface {
 
 // Reader reads recorded orders: the ledger.
 type Reader interface {
-	// OrdersByID returns those of the orders that have a row.
+	// OrdersByID returns the orders that have a row.
 	OrdersByID(ctx context.Context, ids []int64) (map[int64]Order, error)
 	// OrdersOf returns the orders of f.UserID that the filter lets through, with an id below before, newest first, at
 	// most limit, and how many of them there are in all.
 	OrdersOf(ctx context.Context, f Filter, before int64, limit int) ([]Order, int64, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or ErrNotFound.
 	LiveOrder(ctx context.Context, key BuyerKey) (Order, error)
-	// Recorded returns the status of those of the ids that have a row.
+	// Recorded returns the status of each id that has a row.
 	Recorded(ctx context.Context, ids []int64) (map[int64]Status, error)
 }
 
 // HolderReader reads the holders of sales in Redis.
 type HolderReader interface {
-	// OrdersOf returns, in one round trip, the order by which each of the users is a holder of the sale; 0 if there is
-	// none that can be read. There may be MaxOrderIDs users at most.
+	// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there
+	// is none or it cannot be read. There may be MaxOrderIDs users at most.
 	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
 }
 
 // ErrBusy says that another instance holds the lock.
 var ErrBusy = errors.New("another instance holds the lock")
 
-// Locker runs a job on one instance at a time. It only saves work: what the job writes is fenced by itself.
+// Locker runs a job on one instance at a time. It only saves work: the job fences what it writes by itself.
 type Locker interface {
 	// Do waits for the lock with the name and runs f under it; f's context ends when the lock is lost.
 	Do(ctx context.Context, name string, f func(context.Context) error) error
-	// TryDo is Do without waiting: ErrBusy when another holds the lock.
+	// TryDo is Do without waiting: it returns ErrBusy when another instance holds the lock.
 	TryDo(ctx context.Context, name string, f func(context.Context) error) error
 }
 
 // FencedLocker runs a job on one instance at a time and gives each run a fencing token.
 type FencedLocker interface {
-	// TryDoFenced runs f under the lock with the name, with a token higher than every one before; ErrBusy, at once,
-	// when another instance holds it. f's context ends when the lock is lost.
+	// TryDoFenced runs f under the lock with the name, with a token higher than all earlier ones. It returns ErrBusy at
+	// once when another instance holds the lock. f's context ends when the lock is lost.
 	TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
 }
 
@@ -87,7 +87,7 @@ const (
 	UnwinderJob = "unwinder"
 )
 
-// FlushRequester has pending operations of a sale applied to Redis: outbox.Outbox.
+// FlushRequester takes requests to apply a sale's pending operations to Redis: outbox.Outbox.
 type FlushRequester interface {
 	// RequestFlush asks for the sale's pending operations to be applied soon. It does not wait.
 	RequestFlush(voucherID int64)

@@ -8,7 +8,7 @@ import (
 )
 
 // Quantity is how many units an order has, 1 to voucher.MaxPerUser. It is stored as the number of units beyond the
-// first: the zero value is one unit, as in every format that names none.
+// first: the zero value is one unit, as is the default in every stored format.
 type Quantity int8
 
 // OneUnit is the quantity of most orders.

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// SaleRef names a sale and where its keys are.
+// SaleRef names a sale and the partition of its keys.
 type SaleRef struct {
 	VoucherID int64
 	Partition int
@@ -16,8 +16,8 @@ type SaleRef struct {
 // SaleOf returns the sale of a seckill voucher.
 func SaleOf(v voucher.Voucher) SaleRef { return SaleRef{VoucherID: v.ID, Partition: v.Sale.Partition} }
 
-// Mark is how far a sale has got: its epoch and the number of admissions in it. A Redis that answers with a lower
-// mark than one seen before has lost its tail.
+// Mark is how far a sale has got: its epoch and the number of admissions in that epoch. If Redis answers with a lower
+// mark than one seen before, it has lost its latest writes (its tail).
 type Mark struct{ Epoch, Sequence int64 }
 
 // Before reports whether m lies before o.
@@ -78,13 +78,13 @@ func (e *UnreadableHolderError) Error() string {
 // Snapshot is what the ledger holds of one sale, read in one transaction under its row's lock.
 type Snapshot struct {
 	Voucher   voucher.Voucher
-	Operation int64          // number of the last operation, all of which the snapshot contains
+	Operation int64          // number of the last operation; the snapshot includes all operations up to it
 	Live      map[int64]Held // user id → live order
 	Dead      map[int64]bool // ids of cancelled, refunded and failed orders
-	// Admitted are the marks of the admissions that operations were (OperationResult.Admission), in no order.
+	// Admitted are the marks of operations that were admissions (OperationResult.Admission), in no order.
 	Admitted []Mark
-	// Void is how many operations are void that would have made a holder. Whether Redis had applied them, and raised
-	// the sale's sequence, is not known.
+	// Void is how many void operations would have made a holder. It is not known whether Redis had applied them and
+	// raised the sale's sequence.
 	Void int64
 }
 
@@ -108,7 +108,7 @@ const (
 	ReturnDelay = SoldOutTTL + SoldOutTTL/100
 )
 
-// RoundProgress is how far the recovery round of a stopped sale has got.
+// RoundProgress is the progress of the recovery round of a stopped sale.
 type RoundProgress struct {
 	Since   time.Duration // how long the sale has stood still, by Redis's clock
 	Seen    Mark          // the highest mark in the reports so far

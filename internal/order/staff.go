@@ -7,14 +7,15 @@ import (
 	"seckill/internal/voucher"
 )
 
-// StaffAct is what staff do with somebody's order: once for each key of its author, with an entry in the audit trail.
+// StaffAct is what staff do with somebody's order. It takes effect once for each key of its author, and the audit trail
+// has an entry of it.
 type StaffAct struct {
 	OrderID int64
 	By      voucher.Author
-	Why     string // for people; the trail has it, the order's history does not, as its owner reads that
+	Why     string // for people; it is in the audit trail, but not in the order's history, which its owner reads
 }
 
-// PaymentAct is what staff do with a payment whose refund is stuck, as a StaffAct is done.
+// PaymentAct is what staff do with a payment whose refund is stuck. Like a StaffAct, it takes effect once for each key.
 type PaymentAct struct {
 	PaymentID string
 	By        voucher.Author
@@ -24,7 +25,7 @@ type PaymentAct struct {
 // Actor returns who acts, as in histories.
 func (a PaymentAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
 
-// Audited returns what the audit trail says of an act that brings a payment from one state to another, and its order.
+// Audited returns the audit trail's entry for an act that moves a payment, and its order, from one state to another.
 func (a PaymentAct) Audited(from, to PaymentState, before, after Order) []voucher.FieldChange {
 	changes := []voucher.FieldChange{
 		{Field: "paymentId", From: a.PaymentID, To: a.PaymentID},
@@ -44,10 +45,10 @@ func ByAdmin(id int64) Actor {
 	return Actor(fmt.Sprintf("admin %d", id))
 }
 
-// Made returns what a key of the act's author has made: the order.
+// Made returns what is stored with the act's key: the order's id.
 func (a StaffAct) Made() string { return strconv.FormatInt(a.OrderID, 10) }
 
-// Audited returns what the audit trail says of an act that brings the order from one state to another, and of what else
+// Audited returns the audit trail's entry for an act that moves the order from one state to another; more is what else
 // it changes.
 func (a StaffAct) Audited(from, to Status, more ...voucher.FieldChange) []voucher.FieldChange {
 	changes := []voucher.FieldChange{{Field: "orderId", From: a.Made(), To: a.Made()}}

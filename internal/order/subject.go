@@ -6,7 +6,7 @@ import (
 )
 
 // Subject is what an event is about, as it is stored: the kind and the id, such as order-5, place-7-12 or sale-7. An
-// event's webhook-id is the subject and the event's number among those of the subject.
+// event's webhook-id is the subject and the event's number, which counts the events of the subject.
 type Subject string
 
 // SubjectKind is the kind of thing that an event is about.
@@ -58,19 +58,19 @@ func ParseSubject(text string) (s Subject, ok bool) {
 	return Subject(text), true
 }
 
-// Kind returns the kind of thing that it is.
+// Kind returns the kind of the subject.
 func (s Subject) Kind() SubjectKind {
 	kind, _, _ := strings.Cut(string(s), "-")
 	return SubjectKind(kind)
 }
 
-// ID returns which of its kind it is: an order's id, a voucher's id, or both a voucher's and a place's.
+// ID returns the id in the subject: an order's, a voucher's, or for a place, the voucher's id and the position.
 func (s Subject) ID() string {
 	_, id, _ := strings.Cut(string(s), "-")
 	return id
 }
 
-// Subject returns what the event of a turn is about: the place, or the sale if the turn is one of the list itself.
+// Subject returns what the event of a turn is about: the place, or for TurnReleased, the sale.
 func (t Turn) Subject() Subject {
 	if t.Kind == TurnReleased {
 		return SubjectOfSale(t.ID.VoucherID)

@@ -14,10 +14,10 @@ const (
 	ConfirmRefund               // refunding → refunded: it has
 	Revive                      // cancelled → paid: the money came late, and there still was a unit
 	Redeem                      // paid → redeemed: a till has taken its coupon
-	Lapse                       // paid → lapsed: its coupon was valid until then
+	Lapse                       // paid → lapsed: its coupon is no longer valid
 	Unredeem                    // redeemed → paid: staff undo what a till has done
 	Extend                      // paid → paid: staff give its coupon a later date
-	Reinstate                   // lapsed → paid: the same for one that has lapsed
+	Reinstate                   // lapsed → paid: staff give its lapsed coupon a later date
 )
 
 // step is the transition of one action.
@@ -62,13 +62,13 @@ func (a Action) String() string { return a.step().name }
 // To returns the state to which the action leads.
 func (a Action) To() Status { return a.step().to }
 
-// GivesUnit reports whether the order's unit goes back on sale by the action.
+// GivesUnit reports whether the action puts the order's unit back on sale.
 func (a Action) GivesUnit() bool { return a.step().gives }
 
-// Pays reports whether the action is that the order is paid: one that comes back to it has been paid before.
+// Pays reports whether the action pays for the order. Other actions that lead to Paid concern an order paid before.
 func (a Action) Pays() bool { return a == Pay || a == Revive }
 
-// Revisions returns by how much the action raises the order's Revision: as many numbers as its own times do not count.
+// Revisions returns by how much the action raises the order's Revision, which makes up for times that it resets.
 func (a Action) Revisions() int64 {
 	switch a {
 	case Extend:

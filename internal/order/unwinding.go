@@ -2,10 +2,10 @@ package order
 
 import "time"
 
-// Fate is what calling its sale off means for an order. The word is shown.
+// Fate is what happens to an order when its sale is called off. The word is shown.
 type Fate string
 
-// The fates. The first two are ahead of the unwinder, the next seven are left to staff.
+// The fates. The unwinder has still to handle orders of the first two; those of the next seven are left to staff.
 const (
 	FateUnpaid    Fate = "unpaid"     // it will be cancelled
 	FatePaid      Fate = "paid"       // its money will be sent back
@@ -14,7 +14,7 @@ const (
 	FateFree      Fate = "free"       // it cost nothing
 	FateDisputed  Fate = "disputed"   // its payment is disputed
 	FateNoPayment Fate = "no_payment" // it is paid, without a payment whose money could be sent back
-	FateStuck     Fate = "stuck"      // it is refunding, and its provider refuses for good to send the money back
+	FateStuck     Fate = "stuck"      // it is refunding, and its provider has finally refused to send the money back
 	FateRefunding Fate = "refunding"  // its money is on its way back
 	FateRefunded  Fate = "refunded"   // its money has gone back, or staff have closed the refund
 	FateCancelled Fate = "cancelled"  // it was cancelled, or expired
@@ -33,10 +33,10 @@ func (t Tally) Plus(o Tally) Tally {
 type Unwinding struct {
 	CalledOff time.Time // zero: it was not
 	Retired   bool      // nothing is unwound any more
-	// Orders are the orders by what calling off means for them; Before are those cancelled and refunded before it.
+	// Orders counts the orders by fate. Before counts those that were cancelled or refunded before the calling off.
 	Orders, Before map[Fate]Tally
-	Withdrawn      int64 // units that are in the stock and never for sale again
-	Kept           int64 // units that are still kept for those who waited
+	Withdrawn      int64 // units that are in the stock but will never be sold
+	Kept           int64 // units that are still kept for users who waited
 	Issued         int64
 }
 
@@ -46,8 +46,8 @@ type LeftOrder struct {
 	Fate  Fate
 }
 
-// Pending reports whether something is still to be done without staff, as far as the ledger knows: orders that were
-// accepted may not be recorded yet.
+// Pending reports whether the unwinder still has work, as far as the ledger knows: accepted orders may not be recorded
+// yet.
 func (u Unwinding) Pending() bool {
 	return u.Orders[FateUnpaid].Orders+u.Orders[FatePaid].Orders+u.Orders[FateRefunding].Orders+u.Kept > 0
 }

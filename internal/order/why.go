@@ -9,12 +9,11 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Why says why something happened to an order: a code, and after a space its data, a time, which Reserved and Extended
-// have. It is stored, and programs read it: a code that exists keeps its meaning. The reasons of failed orders are
-// among the codes.
+// Why says why something happened to an order: a code and, for Reserved and Extended, a space and a time. It is stored,
+// and programs read it: a code that exists keeps its meaning. The reasons of failed orders are also codes.
 type Why string
 
-// Why an order's state has changed, or has not.
+// The reasons why an order's state has changed, or has not.
 const (
 	BuyerAtLimit     Why = "BUYER_AT_LIMIT"
 	BuyerBelowLimit  Why = "BUYER_BELOW_LIMIT"

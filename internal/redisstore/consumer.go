@@ -44,9 +44,9 @@ func (c *Consumer) Own(ctx context.Context, after string, n int) ([]order.Entry,
 	return entries, translateRead(err)
 }
 
-// Next returns the orders of up to n new entries, waiting at most wait (and at most a second) for the first; none is no
-// error. If the group does not exist, it creates the group at the stream's beginning: acknowledged entries are deleted,
-// so the remaining ones are not recorded yet, or the recorder finds that they are.
+// Next returns the orders of up to n new entries. It waits at most wait (and at most a second) for the first, and
+// returns no orders and no error if none comes. If the group does not exist, it creates the group at the stream's
+// beginning: acknowledged entries are deleted, so the others are not recorded yet, or the recorder finds that they are.
 func (c *Consumer) Next(ctx context.Context, n int, wait time.Duration) ([]order.Entry, error) {
 	block := min(wait, rediskit.MaxBlock)
 	if block < time.Millisecond {
@@ -82,7 +82,7 @@ func (c *Consumer) read(
 		return nil, err
 	}
 	if other := c.store.formats.in(c.partition); other != nil {
-		return nil, other.err // found while the read waited: these may be another installation's orders
+		return nil, other.err // found while the read waited: the orders just read may be another installation's
 	}
 	var entries []order.Entry
 	for _, stream := range cmd.Val() { // one, or none
@@ -177,8 +177,8 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// Acknowledge acknowledges and deletes entries, both or neither for each thousand, and returns how many were still
-// pending in this group.
+// Acknowledge acknowledges and deletes entries, a thousand in one atomic step, and returns how many were still pending
+// in this group.
 func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) {
 	acknowledged := 0
 	for batch := range slices.Chunk(keys, maxKeys) {

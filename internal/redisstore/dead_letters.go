@@ -56,7 +56,7 @@ func (s *Store) DeadLetters(
 				"error", failed)
 			break
 		}
-		page, total, err = s.letters(ctx, partition, from, n) // again, with those after them, perhaps packed too
+		page, total, err = s.letters(ctx, partition, from, n) // read again: the next ones may be packed, too
 	}
 	if err != nil {
 		return nil, 0, fmt.Errorf("reading the dead letters: %w", rediskit.Translate(err))
@@ -154,9 +154,9 @@ func letterOf(m redis.XMessage) recorder.DeadLetter {
 	return l
 }
 
-// Replay queues the claim's order, with the units that its holder has, and removes the dead letter, both or neither,
-// and reports whether it did. It does so only if the order makes its user a holder. order.ErrNoDeadLetter: the dead
-// letter is gone.
+// Replay queues the claim's order, with the units that its holder has, and removes the dead letter, in one atomic step.
+// It does so only if the order makes its user a holder, and reports whether it did. It returns order.ErrNoDeadLetter if
+// the dead letter is gone.
 func (s *Store) Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error) {
 	sale := order.SaleRef{VoucherID: c.VoucherID, Partition: partition}
 	keys := []string{s.keys.dead(partition), s.keys.orders(partition), s.keys.buyers(sale)}

@@ -25,12 +25,13 @@
 //	                          order.ErrUnavailable.
 //	Redis was emptied         Sales read as missing and are rebuilt; the consumer group is created again at the
 //	                          stream's beginning, never at its end.
-//	Redis has other data      Each partition carries a word (scripts/format.lua). If it is another version's or
-//	                          another installation's, the partition is left alone, and its sales are paused.
-//	Redis lost its tail       seckill.lua answers LostTail to a caller that knows a higher mark, and stops the sale;
-//	                          apply.lua answers that operations are missing. After a restart or a failover,
-//	                          seckill.lua and views.lua treat sales that another run of a server opened in the same
-//	                          way.
+//	Redis has other data      Each partition has a word that names its format and its owner (scripts/format.lua). If
+//	                          the word is another version's or another installation's, the partition is left alone,
+//	                          and its sales are paused.
+//	Redis lost its tail       That is, its latest writes. seckill.lua answers LostTail to a caller that knows a higher
+//	                          mark, and stops the sale; apply.lua answers that operations are missing. After a restart
+//	                          or a failover, seckill.lua and views.lua do the same with sales that were opened in an
+//	                          earlier run of the server.
 //	A consumer dies           Its entries are taken over once it has been silent for Options.OrphanAfter.
 //	Somebody trims a stream   Orders are gone from it. Delivered ones show as malformed or are logged as errors. All
 //	                          their users are still holders: the next rebuild, at the latest before the sale is

@@ -14,9 +14,9 @@ import (
 // errEntryGone: the entry is pending, but no longer in the stream, because somebody trimmed it.
 var errEntryGone = errors.New("the entry is gone from the stream")
 
-// decode strictly reads a stream entry that is not packed: one that does not name a sale, a user and an order is
-// Malformed. Epoch and sequence may be 0, as a rebuild queues an order of which it knows only the holder. Raw has the
-// fields of a malformed entry and is nil for others.
+// decode strictly reads a stream entry that is not packed: an entry that does not name a sale, a user and an order is
+// Malformed. Epoch and sequence may be 0, as a rebuild may queue an order although it knows only the holder. Raw has
+// the fields of a malformed entry and is nil for others.
 func decode(partition int, m redis.XMessage) order.Entry {
 	e := order.Entry{Key: m.ID, Partition: partition}
 	if m.Values == nil {

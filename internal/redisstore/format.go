@@ -16,7 +16,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// formatReply is the first word of the error with which scripts/format.lua refuses a partition.
+// formatReply is the first word of the error by which scripts/format.lua refuses a partition.
 const formatReply = "FORMAT"
 
 // FormatError says which partition has data of another format or of another installation, and what to do. It is a
@@ -52,7 +52,7 @@ func (e *FormatError) Is(target error) bool {
 // above all purchases, rely on their result and cost Redis nothing more. Keys outside of partitions have no word. The
 // counter of order ids only rises, and its server's run id shows when it may have lost something, so another
 // installation's numbers are skipped, not repeated. A lock is held for seconds, under a random token, and the ledger
-// fences what it protects.
+// fences the writes that the lock protects.
 type formats struct{ other sync.Map } // partition → *otherData
 
 // otherData describes a partition that is left alone.
@@ -96,14 +96,14 @@ func (s *Store) OtherData(partition int) error {
 }
 
 // CheckFormat returns partition.ErrFormat if the partition has data of another format or another installation. From
-// then on this store leaves the partition alone, until one of the five writes finds that it has not any more.
+// then on this store leaves the partition alone, until one of the five writes finds that the other data is gone.
 func (s *Store) CheckFormat(ctx context.Context, partition int) error {
 	_, err := s.runWithFormat(ctx, s.scripts.checkFormat, partition, nil)
 	return err
 }
 
 // Take creates the consumer group of the partition, unless it exists; from then on an empty partition is this ledger's.
-// partition.ErrFormat as for CheckFormat.
+// It returns partition.ErrFormat as CheckFormat does.
 func (s *Store) Take(ctx context.Context, partition int) error {
 	created, err := s.intWithFormat(ctx, s.scripts.createGroup, partition, []string{s.keys.orders(partition)}, group)
 	if err != nil {
@@ -178,8 +178,8 @@ func (s *Store) placeOf(ctx context.Context, partition int) string {
 	return "an unknown address"
 }
 
-// pausedView is how a sale is shown while its partition has other data. Its window is empty, so that nothing begins or
-// ends by this machine's clock.
+// pausedView returns the view of a sale while its partition has other data. Its window is empty, so that nothing begins
+// or ends by this machine's clock.
 func pausedView() order.SaleView {
 	return order.SaleView{Mode: order.SalePaused, Now: time.Now().UTC()}
 }

@@ -14,8 +14,8 @@ import (
 
 // Admit runs scripts/seckill.lua once, together with batches of other sales that come at the same time (sharedCalls).
 // An error that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the
-// identical batch returns the outcome. If too few replicas have confirmed an order, new or existing, no caller learns
-// of it: that is an error of the latter kind. While the sale's partition has other data, all requests get order.Paused.
+// identical batch returns the outcome. If too few replicas have confirmed an order, new or existing, it returns an
+// error of the second kind for all. While the sale's partition has other data, all requests get order.Paused.
 func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
 	if err := checkBatch(b); err != nil {
 		return order.BatchResult{}, err

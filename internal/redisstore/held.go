@@ -20,7 +20,7 @@ func heldText(h order.Held) string {
 	return id + ":" + h.Quantity.String()
 }
 
-// heldArgument returns the same as an argument of a script: as a number if it is one.
+// heldArgument returns heldText as an argument of a script, and a plain id as a number.
 func heldArgument(h order.Held) any {
 	if h.Quantity.Extra() == 0 {
 		return h.OrderID

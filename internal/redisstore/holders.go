@@ -18,9 +18,9 @@ const (
 )
 
 // Correct applies corrections, each only while the order that it names makes the user a holder, so repeating it is
-// harmless. Corrections of one sale share a call, and a sale whose call fails does not keep the others from being
-// corrected. The error wraps order.ErrOutdated when a correction was decided without knowing operations that the sale
-// contains, and order.ErrRejected when a retry cannot help any of those that failed.
+// harmless. Corrections of one sale share a call. A call that fails does not stop the corrections of other sales. The
+// error wraps order.ErrOutdated when Redis has applied operations that a correction was decided without, and
+// order.ErrRejected when a retry cannot help any of the failed corrections.
 //
 // It returns, by sale, the epoch of the rebuild during which a unit was given back, because that rebuild may have
 // counted the unit as taken. Every call for the sale returns it, even with an error, until the sale has a higher epoch.
@@ -72,7 +72,7 @@ const (
 // correctResult is the answer of scripts/correct.lua.
 type correctResult struct {
 	acted      []bool // for each correction, in order
-	outdated   int    // how many were decided without knowing operations that the sale contains
+	outdated   int    // how many were decided without operations that Redis has applied
 	rebuilding int64  // epoch of the rebuild during which a unit was given back, 0 for none
 }
 
@@ -104,8 +104,8 @@ func (s *Store) correctSale(
 	return c, r.Err
 }
 
-// OrdersOf returns, in one round trip, the order by which each of the users is a holder of the sale; 0 if there is none
-// that can be read.
+// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there is
+// none or it cannot be read.
 func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
 	if len(users) == 0 {
 		return nil, nil
@@ -127,9 +127,9 @@ func (s *Store) OrdersOf(ctx context.Context, sale order.SaleRef, users []int64)
 	return ids, nil
 }
 
-// Holders yields the holders of a sale, as claims without epoch and sequence, some of them twice, as with all scans of
-// Redis. For a field that names no user or no order it yields an *order.UnreadableHolderError and goes on; any other
-// error is the last thing it yields.
+// Holders yields the holders of a sale, as claims without epoch and sequence. It may yield some twice, as all scans of
+// Redis do. For a field that does not name a user and an order it yields an *order.UnreadableHolderError and goes on;
+// after any other error it stops.
 func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error] {
 	return func(yield func(order.Claim, error) bool) {
 		for pair, err := range s.pairs(ctx, sale.Partition, s.keys.buyers(sale)) {
@@ -144,7 +144,7 @@ func (s *Store) Holders(ctx context.Context, sale order.SaleRef) iter.Seq2[order
 	}
 }
 
-// pairs yields the fields of a partition's hash with their values, some of them twice. It stops after the first error.
+// pairs yields the fields and values of a hash in a partition, perhaps some twice. It stops after the first error.
 func (s *Store) pairs(ctx context.Context, partition int, key string) iter.Seq2[[2]string, error] {
 	return func(yield func([2]string, error) bool) {
 		var cursor uint64

@@ -12,7 +12,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// Holdings implements service.Holdings. An order id that cannot be read counts as none, in a sale that is not whole.
+// Holdings implements service.Holdings. If an order id cannot be read, it returns no order, and Whole is false.
 func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error) {
 	held := make([]order.Holding, len(sales))
 	for _, part := range viewParts(sales) {
@@ -31,8 +31,8 @@ func (s *Store) Holdings(ctx context.Context, userID int64, sales []order.SaleRe
 	return held, nil
 }
 
-// rebuiltLately is how much longer ago than the oldest entry a sale may have been rebuilt whose requeued entries still
-// wait.
+// rebuiltLately is how long before the oldest waiting entry a sale may have been rebuilt if entries that the rebuild
+// queued are still waiting.
 const rebuiltLately = 10 * time.Minute
 
 // Unrecorded implements service.Holdings.

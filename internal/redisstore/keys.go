@@ -69,10 +69,10 @@ func (k keys) reporters(partition int) string { return k.partition(partition) + 
 // stops is when each sale of a partition was last stopped (sorted set: sale → milliseconds since 1970).
 func (k keys) stops(partition int) string { return k.partition(partition) + ":stops" }
 
-// format is a partition's word: the format of its data, and whose it is (string).
+// format is a partition's word, which names the format and the owner of its data (string).
 func (k keys) format(partition int) string { return k.partition(partition) + ":format" }
 
-// orders is a partition's accepted orders that wait for their rows (stream).
+// orders has a partition's accepted orders that wait for their rows (stream).
 func (k keys) orders(partition int) string { return k.partition(partition) + ":orders" }
 
 // dead is a partition's entries that could not be decoded (stream).
@@ -82,8 +82,8 @@ func (k keys) dead(partition int) string { return k.partition(partition) + ":dea
 // 1970).
 func (k keys) consumers(partition int) string { return k.partition(partition) + ":consumers" }
 
-// list is the version of a shop's list (string). It expires an hour after its last replacement; texts are not kept that
-// long.
+// list is the version of a shop's list (string). It expires an hour after its last replacement; instances cache texts
+// for less time.
 func (k keys) list(shopID int64) string {
 	return k.partition(0) + ":list:" + strconv.FormatInt(shopID, 10)
 }

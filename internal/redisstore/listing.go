@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher/listing"
 )
 
-// listVersionTTL is how long a list's version is kept: longer than any instance keeps texts.
+// listVersionTTL is how long a list's version is kept: longer than any instance caches texts.
 const listVersionTTL = time.Hour
 
 // ListState implements listing.Redis. A version that cannot be read, because its key holds something else, is "".
@@ -56,8 +56,7 @@ type listQuestion struct {
 	now      *redis.TimeCmd
 }
 
-// send sends the pipeline, with the script as text, and returns the first error of a command that the answer cannot do
-// without.
+// send sends the pipeline, with the script as text, and returns the first error of a command that the answer needs.
 func (q *listQuestion) send(ctx context.Context, s *Store, verb, text string) error {
 	pipe := s.commands.Pipeline()
 	q.now = pipe.Time(ctx)

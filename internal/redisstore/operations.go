@@ -25,9 +25,9 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies operations, at most order.MaxOperations, in order and without gaps; each once, however often, however
-// late and by however many callers it is sent. Without operations it returns how far Redis is. Operations that the sale
-// already contains get the same results as the first time; a take that the ledger completed long ago has no result.
+// Apply applies at most order.MaxOperations operations, in order and without gaps. Redis applies each operation once,
+// however often and by however many callers it is sent. Without operations Apply returns how far Redis is. Operations
+// that Redis has applied get their first results again; one that took units and was completed long ago gets none.
 //
 // A revival or an acceptance may have to wait until its unit can be sold, and Apply waits with it, for up to
 // order.ReturnDelay. If ctx ends first, the next call with the same operations continues from there.
@@ -47,7 +47,7 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		if err != nil || wait <= 0 {
 			return result, err
 		}
-		// Send all of them again, not only the rest: the script takes operations before the first one for completed.
+		// Send all of them again, not only the rest: the script considers operations before the first one as completed.
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:

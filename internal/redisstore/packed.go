@@ -66,9 +66,9 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 	return entries, nil
 }
 
-// packedLetter returns users and orders, in turn, of a dead letter that was a packed entry; nil if it was not, or if
-// none of its orders can be read. Like any dead letter it needs only voucher, user and order, so that an order can be
-// replayed although its neighbour or its sequence is damaged.
+// packedLetter returns the users and orders, alternating, of a dead letter that was a packed entry; nil if it was not,
+// or if none of its orders can be read. It needs only voucher, user and order, so that an order can be replayed
+// although its neighbour or its sequence is damaged.
 func packedLetter(fields map[string]string) []string {
 	words := strings.Fields(fields[entryPacked])
 	if n := len(words); n%2 != 0 || n > 2*maxPacked {

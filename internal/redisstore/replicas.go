@@ -28,9 +28,9 @@ func (r Replicas) check(alone bool) error {
 }
 
 // confirmation asks the replicas whether they have the calls before it in a pipeline. WAIT covers only writes of its
-// own connection, so both must be sent together. It also covers nothing if the calls wrote nothing, as when a call
-// repeats one whose answer was lost. So confirmation itself writes a key after them: replicas receive all writes in one
-// stream, and cannot confirm that write before the earlier ones.
+// own connection, so it must be sent together with the calls. It covers nothing if the calls wrote nothing, as when a
+// call repeats one whose answer was lost. So confirmation itself writes a key after the calls: replicas receive all
+// writes in one stream, and cannot confirm that write before the earlier ones.
 type confirmation struct {
 	wanted       int
 	write, count *redis.IntCmd

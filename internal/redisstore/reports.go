@@ -21,8 +21,8 @@ import (
 const (
 	// stopsKept is how long a stop is kept, for reporters that come late because their instance was suspended.
 	stopsKept = recovery.RoundTTL
-	// clockDoubt is how far the clock may have been set back since a reporter's last heartbeat without a stop being
-	// missed.
+	// clockDoubt is how far the clock may be set back after a reporter's last heartbeat before the reporter can miss a
+	// stop.
 	clockDoubt = 10 * time.Second
 	// reporterAlive is how long a reporter counts as alive after a heartbeat. It sends several per second.
 	reporterAlive = 2 * time.Second
@@ -76,7 +76,7 @@ func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error
 
 // Instances returns the instances that have recently sent a heartbeat, by name.
 func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
-	names, err := s.InstancesIn(ctx, 0) // every instance of any version works there
+	names, err := s.InstancesIn(ctx, 0) // all instances, of any version, work in partition 0
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Store) Heartbeat(
 	heard := recovery.Heard{Now: r.Number()}
 	for range r.Len() / 2 {
 		name, stopped := r.Text(), r.Number()
-		if id := identifier(name); id != 0 { // another name was written by hand: its time is removed
+		if id := identifier(name); id != 0 { // anything else was written by hand, and is removed below
 			heard.Rounds = append(heard.Rounds,
 				recovery.Round{Sale: order.SaleRef{VoucherID: id, Partition: partition}, Stopped: stopped})
 		}
@@ -149,7 +149,7 @@ func (s *Store) submitParts(
 	pipe := s.in(round.Sale.Partition).Pipeline()
 	sent := make([]*redis.Cmd, len(parts))
 	for i, claims := range parts {
-		// With its source: a restarted Redis knows no scripts, and few reports are this large.
+		// Send the script's source: a restarted Redis knows no scripts, and few reports are this large.
 		sent[i] = s.scripts.report.Command(ctx, "eval", s.scripts.report.Source, s.reportKeys(round),
 			reportArgs(round, "", seen, claims))
 		_ = pipe.Process(ctx, sent[i]) // this only queues it; a command has its own error

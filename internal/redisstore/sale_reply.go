@@ -9,8 +9,8 @@ import (
 )
 
 // resultOf reads the answer of seckill.lua to one request: a code, the number of units left if they are not enough, or
-// the order that the user already has. Any other element concerns no other request of the batch, so it becomes an
-// outcome and not an error.
+// the order that the user already has. Anything else becomes an outcome (Unreadable) and not an error, so that the
+// batch's other requests get their answers.
 func resultOf(r *rediskit.Reply) order.Result {
 	switch v := r.Next().(type) {
 	case int64:

@@ -154,8 +154,8 @@ func salesOf(vs []voucher.Voucher) ([]order.SaleRef, error) {
 	return sales, nil
 }
 
-// liveOf returns what buyers see of the vouchers' sales. A sale that Redis does not hold has ended if its window has:
-// it was retired since the voucher was read, or will be rebuilt as ended.
+// liveOf returns what buyers see of the vouchers' sales. A sale that Redis does not hold counts as ended if its window
+// has ended: it was retired after the voucher was read, or will be rebuilt as ended.
 func liveOf(vs []voucher.Voucher, views []order.SaleView) []voucher.Live {
 	live := make([]voucher.Live, len(vs))
 	for i, v := range vs {

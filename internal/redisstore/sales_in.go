@@ -14,13 +14,13 @@ import (
 // scannedKeys is how many keys one SCAN looks at.
 const scannedKeys = 1000
 
-// SaleKeys returns the keys that a sale and its holders have, for people.
+// SaleKeys returns the keys of a sale and of its holders, to show to people.
 func (s *Store) SaleKeys(sale order.SaleRef) []string {
 	return []string{s.keys.sale(sale), s.keys.buyers(sale)}
 }
 
-// SalesIn returns the ids of the vouchers of which a partition has a sale or holders, ascending. It looks at all keys
-// of the partition's server, a page at a time: it is for operators.
+// SalesIn returns the ids of the vouchers that have a sale or holders in a partition, ascending. It scans all keys of
+// the partition's server, a page at a time, so it is for operators.
 func (s *Store) SalesIn(ctx context.Context, partition int) ([]int64, error) {
 	if err := s.OtherData(partition); err != nil {
 		return nil, err

@@ -23,9 +23,9 @@ const (
 )
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends
-// are under way share the next one: usually one call of the script, of order.MaxBatch requests at most. A rush on one
+// are under way share the next send: usually one call of the script, of order.MaxBatch requests at most. A rush on one
 // sale, whose batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only sales
-// of one partition share them, since the keys of a call must be in one slot, and a partition whose Redis node does not
+// of one partition share calls, since the keys of a call must be in one slot, and a partition whose Redis node does not
 // answer must not hold up another.
 //
 // The batches of a call have nothing else in common: each has its own answer, and its own error if Redis refuses it.
@@ -138,8 +138,9 @@ func together(batches []*pendingBatch) int {
 	return n
 }
 
-// again returns the calls to repeat, which had no effect: by its source, a script that Redis does not know; and sale by
-// sale, a call that failed because a sale's slot is moving to another node and one sale was not complete there.
+// again returns the calls to repeat, none of which had an effect. A call that failed because Redis does not know the
+// script is repeated with the source. A call that failed because a slot is moving to another node, and one of its sales
+// was incomplete there, is repeated sale by sale.
 func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*sharedCall) {
 	for _, call := range calls {
 		switch err := call.cmd.Err(); {
@@ -172,9 +173,9 @@ func (c *sharedCalls) process(ctx context.Context, calls []*sharedCall) {
 	}
 }
 
-// atMaster is pipeline at the cluster's node that has the calls' slot: WAIT must follow on the same connection, and
-// names no key by which the cluster's client would find that node. The client does not follow redirections here either.
-// Redirected calls had no effect, and the next ones use the slots that are loaded then.
+// atMaster is pipeline sent to the cluster's node that has the calls' slot. WAIT must follow on the same connection,
+// and has no key by which the cluster's client could find that node. The client does not follow redirections here
+// either: redirected calls had no effect, and the next calls use the slots that are loaded then.
 func (c *sharedCalls) atMaster(ctx context.Context, calls []*sharedCall) error {
 	partition := calls[0].batches[0].batch.Sale.Partition
 	node, err := c.cluster.MasterForKey(ctx, c.keys.orders(partition))
@@ -261,7 +262,7 @@ func (c *sharedCalls) newCall(ctx context.Context, batches []*pendingBatch, verb
 	return &sharedCall{batches: batches, cmd: cmd}
 }
 
-// withLongest ends ctx when the most patient caller gives up; never, if one of them waits without end.
+// withLongest returns a context that ends when the last caller gives up; never, if one of them has no deadline.
 func withLongest(ctx context.Context, batches []*pendingBatch) (context.Context, context.CancelFunc) {
 	var last time.Time
 	for _, p := range batches {

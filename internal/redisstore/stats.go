@@ -85,7 +85,7 @@ func countsOf(fields map[string]string) (order.Counts, histogram.Counts, error) 
 	return counts, tookOf(fields), nil
 }
 
-// tookOf reads how long answers took: nothing if one of the counts is nonsense, as a part would say something wrong.
+// tookOf reads how long answers took. If one of the counts cannot be read it returns none, as the rest would mislead.
 func tookOf(fields map[string]string) histogram.Counts {
 	took := make(histogram.Counts, histogram.Buckets)
 	for bucket := range took {
@@ -111,7 +111,7 @@ func countIn(fields map[string]string, name string) (n int64, has bool, err erro
 	return n, true, nil
 }
 
-// ageOf returns how long ago the first entry was added: its key begins with the millisecond, by Redis's clock.
+// ageOf returns how long ago the first entry was added: its id begins with the millisecond, by Redis's clock.
 func ageOf(entries []redis.XMessage, now time.Time) time.Duration {
 	if len(entries) == 0 {
 		return 0

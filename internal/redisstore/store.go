@@ -12,7 +12,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// Options are a Store's settings. But for Word, the zero value is right for production.
+// Options are a Store's settings. Except for Word, which is required, the zero value is right for production.
 type Options struct {
 	// Word marks each partition as this ledger's: schema.Schema.Word.
 	Word string
@@ -24,10 +24,11 @@ type Options struct {
 	// Alone says that no other process uses this Redis, and that its data began with this process: the embedded mode. A
 	// missing sale was then never open, and sells as soon as it is built.
 	Alone bool
-	// Version is this build's version. Each heartbeat has it, for people who ask which versions run. Default: none.
+	// Version is this build's version. Each heartbeat has it, so that operators can see which versions run. Default:
+	// none.
 	Version string
-	// Formats are those that this build writes and its predecessor could not read. Each heartbeat names them, so that a
-	// new format is written only once all instances read it (docs/operations.md#upgrading).
+	// Formats are the formats that this build can read and its predecessor could not. Each heartbeat names them, so
+	// that a new format is written only once all instances read it (docs/operations.md#upgrading).
 	// Default: none, as in this version.
 	Formats []string
 	// Replicas must confirm an accepted order before its buyer gets an answer. Default: none is asked.
@@ -40,7 +41,7 @@ const defaultOrphanAfter = 5 * time.Second
 type Store struct {
 	commands redis.UniversalClient
 	blocking redis.UniversalClient
-	place    string // where Redis is, for people; "": at its nodes' addresses
+	place    string // where Redis is, to show to people; "": the address of the partition's node
 	keys     keys
 	scripts  scriptSet
 	// admissions calls scripts.seckill.
@@ -54,8 +55,8 @@ type Store struct {
 	log         *slog.Logger
 }
 
-// New returns a store on the clients; the caller still has to close them. It fails without a word, for a prefix with
-// braces, and for replicas of a Redis that has none.
+// New returns a store on the clients; the caller still has to close them. It fails if Options.Word is empty, if the
+// prefix has braces, and if replicas are to confirm in a Redis that has none.
 func New(clients *rediskit.Clients, o Options, log *slog.Logger) (*Store, error) {
 	if err := rediskit.CheckPrefix(o.Prefix); err != nil {
 		return nil, err
@@ -86,7 +87,7 @@ func (s *Store) Ping(ctx context.Context) error {
 	return rediskit.Translate(s.commands.Ping(ctx).Err())
 }
 
-// PingPartition is Ping for the partition's server: one node of a cluster may be away alone.
+// PingPartition is Ping for the partition's server: one node of a cluster may be down alone.
 func (s *Store) PingPartition(ctx context.Context, partition int) error {
 	node, err := s.nodeOf(ctx, partition)
 	if err != nil {

@@ -48,8 +48,8 @@ func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why st
 	return v, nil
 }
 
-// callOff calls the sale off and returns the voucher as it is then. The sale's window ends now, unless it has ended
-// before; one that has not begun becomes the millisecond before now, as no window is empty.
+// callOff calls the sale off and returns the changed voucher. The sale's window ends now, unless it has ended
+// before. A window that has not begun becomes the millisecond before now, as no window is empty.
 func (c *change) callOff(why string) (voucher.Voucher, error) {
 	before := c.voucher()
 	now := c.now.UTC().Truncate(time.Millisecond)
@@ -83,16 +83,16 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	return v, c.store.calledOff(c.tx, v)
 }
 
-// refundable is the condition that the money of a paid order o can go back: it was paid with a payment whose money is
-// there, and which nobody disputes. Orders for which it does not hold are left to staff.
+// refundable is the condition that the money of a paid order o can go back: its payment has been received and nobody
+// disputes it. Other orders are left to staff.
 const refundable = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
 	"p.dispute <> @disputed)"
 
-// disputed is the condition that the payment of a paid order o is disputed: sent back, its money could go back twice.
+// disputed is the condition that the payment of a paid order o is disputed. A refund could send its money back twice.
 const disputed = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
 	"p.dispute = @disputed)"
 
-// stuck is the condition that a provider refuses for good to send money of an order o back.
+// stuck is the condition that a provider has finally refused to send money of an order o back.
 const stuck = "o.id IN (SELECT p.order_id FROM tb_payment p WHERE p.voucher_id = @voucher AND p.state = @stuck)"
 
 // onItsWay is the condition that money of an order o is going back.
@@ -107,12 +107,12 @@ const fateOf = "CASE WHEN o.status = @unpaid THEN 'unpaid' WHEN o.status = @paid
 	"WHEN o.status = @refunding THEN 'refunding' WHEN o.status = @refunded THEN 'refunded' " +
 	"WHEN o.status = @cancelled THEN 'cancelled' ELSE 'failed' END"
 
-// leftFate is fateOf for an order that is left to staff. Money of one that has ended may be stuck, too: it was paid
-// late, or twice. Such an order has no unit, so it is counted by its end.
+// leftFate is fateOf for an order that is left to staff. An order that has ended may have stuck money, too, if it was
+// paid late or twice. fateOf counts such an order by how it ended, since it has no unit.
 const leftFate = "CASE WHEN o.status NOT IN (@unpaid, @paid, @redeemed, @lapsed) AND " + stuck +
 	" THEN 'stuck' ELSE " + fateOf + " END"
 
-// fateNames are the names in the conditions above.
+// fateNames returns the values of the named parameters in the conditions above.
 func fateNames(voucherID int64) map[string]any {
 	return map[string]any{
 		"voucher": voucherID, "received": order.PaymentReceived, "unpaid": order.Unpaid, "paid": order.Paid,
@@ -192,8 +192,7 @@ func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
 	return sqlkit.Map(append(paid, unpaid...), (*orderRow).order), nil
 }
 
-// refundAll begins to send back the money of those of the locked, paid orders that have a payment to send back, and
-// returns them.
+// refundAll begins to refund the locked, paid orders that have a payment to send back, and returns those orders.
 func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, error) {
 	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
 	for part := range sqlkit.Chunks(idsOf(paid)) {

@@ -14,8 +14,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// ChangeVoucher implements voucher.Changes. The voucher's row is locked first and the sale's last, as the recorder
-// waits for that one.
+// ChangeVoucher implements voucher.Changes. It locks the voucher's row first and the sale's last, as the recorder waits
+// for the sale's.
 func (s *Store) ChangeVoucher(
 	ctx context.Context, id int64, by voucher.Author, alter func(v *voucher.Voucher) error,
 ) (voucher.Voucher, error) {
@@ -78,7 +78,7 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	var ops []operationRow
 	if c.sale != nil && v.Sale != nil {
-		// Else what a later version has written stays.
+		// If the guards have not changed, their stored text stays: a later version may have written more into it.
 		if text := v.Sale.Guards.Text(); text != before.Sale.Guards.Text() {
 			row.Guards = text
 		}
@@ -100,15 +100,15 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	return v, c.audit(before, v)
 }
 
-// archivable returns ErrOrdersWait if the voucher becomes archived while an order of it is unpaid, or while Redis has
-// to decide about one.
+// archivable returns ErrOrdersWait if the change archives the voucher while one of its orders is unpaid, or while Redis
+// has still to decide about one.
 func (c *change) archivable(v voucher.Voucher) error {
 	if !v.IsArchived() {
 		return nil
 	}
 	waits := v.Sale != nil && v.Sale.Accepted > 0
 	for _, undecided := range []*gorm.DB{
-		// By its sale it might read all the orders of that, while it holds the sale.
+		// An index that begins with the voucher might make it read all orders of the sale while it holds the sale.
 		c.tx.Table(c.store.usingIndex("tb_voucher_order", "idx_order_due")).
 			Where("voucher_id = ? AND status = ?", v.ID, order.Unpaid),
 		c.tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", v.ID, operationPending),
@@ -186,7 +186,7 @@ func (s *Store) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (voucher.StockChange, error) {
 	var op operationRow
-	var committing bool // the last attempt came to its end
+	var committing bool // the last attempt got as far as the commit
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		committing = false
 		sale, err := lockSale(tx, id)
@@ -238,8 +238,8 @@ func (s *Store) ChangeStock(
 	}
 }
 
-// unarchived returns voucher.ErrArchived if the voucher is archived. The caller has locked its sale, which archiving
-// locks too.
+// unarchived returns voucher.ErrArchived if the voucher is archived. The caller has locked its sale, and so nobody can
+// archive it meanwhile.
 func unarchived(tx *gorm.DB, id int64) error {
 	v, err := findVoucher(tx, id)
 	if err == nil && v.IsArchived() {
@@ -248,11 +248,11 @@ func unarchived(tx *gorm.DB, id int64) error {
 	return err
 }
 
-// requestedDelta returns the delta that a change of stock was asked for with: part of it may concern kept units.
+// requestedDelta returns the delta that a change of stock was requested with, including what kept units covered.
 func (r operationRow) requestedDelta() int64 { return r.Delta + r.Kept }
 
-// requested returns the operation that was asked for with the key, if there is one; idempotency.ErrReused if it
-// changes the stock by another delta.
+// requested returns the operation that was requested with the key, if there is one, or idempotency.ErrReused if that
+// operation changes the stock by another delta.
 func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow, found bool, err error) {
 	err = tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Take(&op).Error
 	switch {
@@ -266,7 +266,7 @@ func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow
 	return op, true, nil
 }
 
-// ofStock returns the state as that of a change of stock.
+// ofStock converts the state of an operation to that of a change of stock.
 func (s operationState) ofStock() voucher.StockState {
 	switch s {
 	case operationApplied, operationAbsorbed:

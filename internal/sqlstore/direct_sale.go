@@ -69,7 +69,7 @@ type directPurchase struct {
 	key                        idempotency.Key
 }
 
-// record records the order, unless it was recorded before, and returns it; it is fresh if it was not.
+// record returns the order, which it records unless it was recorded before. fresh reports whether it was not.
 func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh bool, err error) {
 	row, err = p.own(tx, p.orderID)
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
@@ -108,7 +108,7 @@ func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, er
 	switch {
 	case err != nil:
 		return v, err
-	case v.Hidden(now): // before its kind, which nobody is to know either
+	case v.Hidden(now): // checked before the kind, which a hidden voucher must not reveal either
 		return v, voucher.ErrNotFound
 	case v.Kind != voucher.Ordinary:
 		return v, order.ErrSeckill
@@ -150,11 +150,11 @@ type limitedBuyerRow struct {
 // TableName implements gorm's schema.Tabler.
 func (limitedBuyerRow) TableName() string { return "tb_limited_buyer" }
 
-// claimLimited returns *order.LimitError if the user has as many live orders of the voucher as one may have. Until
-// the transaction ends, no other one can add one: its claim waits for the row that this one writes. The row is
-// written and not just locked, because the nodes of a Galera cluster share no locks, and refuse to commit the second
-// transaction that changed a row: so it is changed each time. What is counted are the orders themselves, so that
-// nothing has to be kept in step when one is cancelled or refunded.
+// claimLimited returns *order.LimitError if the user has as many live orders of the voucher as a user may have. Until
+// the transaction ends, no other transaction can add one: its claim waits for the row that this one writes. The row is
+// written and not just locked, because the nodes of a Galera cluster share no locks, and only refuse to commit the
+// second transaction that changed a row. It counts the orders themselves, so that no counter has to be kept in step
+// when an order is cancelled or refunded.
 func claimLimited(tx *gorm.DB, v voucher.Voucher, userID int64) error {
 	claim := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "voucher_id"}, {Name: "user_id"}},
@@ -164,7 +164,7 @@ func claimLimited(tx *gorm.DB, v voucher.Voucher, userID int64) error {
 		return fmt.Errorf("claiming one of %d orders of voucher %d: %w", v.PerUser, v.ID, err)
 	}
 	var found []order.Status
-	// At READ COMMITTED this sees what was committed before the row was ours.
+	// At READ COMMITTED this sees all orders that were committed before this transaction locked the row.
 	if err := tx.Model(&orderRow{}).Where("user_id = ? AND voucher_id = ?", userID,
 		v.ID).Pluck("status", &found).Error; err != nil {
 		return fmt.Errorf("counting the orders of a user: %w", err)

@@ -40,13 +40,13 @@
 // because of another are retried a few times here, except batches of the recorder, which retries them itself. When
 // the reply to COMMIT is lost, calling once more shows what happened.
 //
-// Times that are compared are the database server's; SQLite has none, and there they are this process's.
+// Times that are compared come from the database server's clock or, with SQLite, from this process's.
 //
-// Reading while the database is away returns order.ErrUnavailable, and so does changing an order: it may be retried.
+// Reading or changing an order while the database is away returns order.ErrUnavailable; both may be retried.
 //
 // The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
 // takes the file's one write lock when it begins, which is stronger.
 //
-// It is one package because transactions cross its subjects: a row of an order, its history, its payment and its sale's
-// stock change together. A file has one subject. Tables that no such transaction writes are in package installation.
+// It is one package because transactions cross its subjects: an order's row, history and payment and its sale's stock
+// change together. Each file has one subject. Tables that no such transaction writes are in package installation.
 package sqlstore

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Use has features' hooks run in the ledger's transactions, after those of earlier calls. Call it before anything is
+// Use makes the ledger's transactions run features' hooks, after the hooks of earlier calls. Call it before anything is
 // written.
 func (s *Store) Use(hooks ...sqlkit.Hook) {
 	for _, h := range hooks {
@@ -28,14 +28,14 @@ func (s *Store) Use(hooks ...sqlkit.Hook) {
 	s.hooks = append(s.hooks, hooks...)
 }
 
-// changed runs the hooks for orders that this transaction has just written, as the rows say, all in the same way. An
-// order that the transaction will pay for is left out until then.
+// changed runs the hooks for orders that this transaction has just written, all with the same change. It leaves out an
+// order that the transaction has still to pay for.
 func (s *Store) changed(tx *gorm.DB, rows []orderRow, as order.Change) error {
 	return s.changedEach(tx, rows, func(int) order.Change { return as })
 }
 
-// changedEach is changed for rows that were written in different ways: as returns that of the row with the index. Where
-// nobody wants them, it costs a question for each voucher.
+// changedEach is changed for rows with different changes: as returns the change of the row with the index. If no hook
+// wants the changes, it costs one call for each hook, voucher and state.
 func (s *Store) changedEach(tx *gorm.DB, rows []orderRow, as func(i int) order.Change) error {
 	if len(rows) == 0 || !slices.ContainsFunc(s.hooks, func(h sqlkit.Hook) bool { return h.Changed != nil }) {
 		return nil
@@ -94,8 +94,8 @@ func wantsChange(h sqlkit.Hook, t order.Terms, to order.Status) bool {
 	return h.Changed != nil && (h.Wants == nil || h.Wants(t, to))
 }
 
-// recorded is changed for claims that a batch has inserted without reading them, as their times are the database's. It
-// reads those of vouchers that somebody wants; free orders are seen once they are paid.
+// recorded is changed for claims that a batch has just inserted. It reads the new rows back, because the database set
+// their times, but only for vouchers whose changes a hook wants. Hooks see free orders later, once they are paid.
 func (s *Store) recorded(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
 	wanted := make(map[int64]bool)
 	for id, t := range terms {
@@ -150,7 +150,7 @@ func (s *Store) may(tx *gorm.DB, row orderRow, action order.Action, c cause) err
 	return nil
 }
 
-// turned runs the hooks for places of one sale, whose turns the transaction has begun or ended.
+// turned runs the hooks for places on one sale's waiting list whose turns the transaction has begun or ended.
 func (s *Store) turned(tx *gorm.DB, turns []order.Turn) error {
 	if len(turns) == 0 {
 		return nil
@@ -224,7 +224,7 @@ func (hookedOrders) Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error
 	return orders, nil
 }
 
-// errMovesUnits: units of a sale come and go with its row, which only the core changes.
+// errMovesUnits: a feature asked for an action that moves units, but only the core changes a sale's row.
 var errMovesUnits = errors.New("only the core moves units")
 
 // Advance implements sqlkit.Orders.

@@ -90,7 +90,7 @@ func (k *keptSale) Outcomes(numbers []int64) (map[int64]sqlkit.Outcome, error) {
 	return outcomes, nil
 }
 
-// ofAcceptance returns the state as what became of an acceptance.
+// ofAcceptance converts the state of an operation to the outcome of an acceptance.
 func (s operationState) ofAcceptance() sqlkit.Outcome {
 	switch s {
 	case operationPending:
@@ -141,17 +141,17 @@ func (s *Store) kept(tx *gorm.DB, voucherID int64) {
 	}
 }
 
-// keeps reports whether units that come back at the time are kept.
+// keeps reports whether units that come back at the time are kept for the waiting list.
 func (r saleRow) keeps(now time.Time) bool {
 	return r.ListOpen && !r.Retired && !now.Before(r.BeginTime) && now.Before(r.EndTime)
 }
 
-// returns reports whether the operation puts units on sale that were of an order, or are new.
+// returns reports whether the operation puts new units on sale, or units of an order.
 func (r operationRow) returns() bool {
 	return r.Delta > 0 && r.Kind != order.Releasing
 }
 
-// spare returns how many kept units nobody is promised. The sale is locked.
+// spare returns how many kept units are promised to nobody. The sale is locked.
 func (s *Store) spare(tx *gorm.DB, sale saleRow) (int64, error) {
 	spare := sale.Kept - sale.Accepted
 	for _, h := range s.hooks {
@@ -167,7 +167,7 @@ func (s *Store) spare(tx *gorm.DB, sale saleRow) (int64, error) {
 	return spare, nil
 }
 
-// accept makes an accepted unit an order if its user became a holder by it. The operation says it all.
+// accept writes the order of an acceptance if the operation made its user a holder in Redis (taken).
 func (c *completion) accept(op operationRow, taken bool) (accepted bool, lacking, err error) {
 	if op.UserID == nil || op.OrderID == nil {
 		return false, nil, fmt.Errorf("operation %d accepts nothing for nobody", op.Number)
@@ -222,7 +222,8 @@ func (c *completion) buy(op operationRow) (lacking, err error) {
 	return nil, c.store.payForNothing(c.tx, []orderRow{bought}, done.at)
 }
 
-// takeKept takes stock that an admin removes, and that was not on sale, from what is kept and promised to nobody.
+// takeKept lets an admin's removal of stock, when there was too little on sale, take kept units that are promised to
+// nobody.
 func (c *completion) takeKept(op *operationRow) (taken bool, err error) {
 	sale := c.sale
 	sale.Kept, sale.Accepted = sale.Kept-c.kept, sale.Accepted-c.accepted
@@ -239,8 +240,9 @@ func (c *completion) takeKept(op *operationRow) (taken bool, err error) {
 	return true, nil
 }
 
-// forgetAccepted keeps a rebuild from taking whom an acceptance made a holder for a buyer whose order is lost: their
-// order is made once a new operation has asked Redis again.
+// forgetAccepted marks the orders of void acceptances as dead in a rebuild's snapshot. Otherwise the rebuild would take
+// their users, who may be holders in Redis, for buyers whose order is lost. Their order is written once a new operation
+// has asked Redis again.
 func forgetAccepted(tx *gorm.DB, voucherID int64, snap *order.Snapshot) error {
 	var undecided []int64
 	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind = ?", voucherID, operationVoid,

@@ -15,14 +15,14 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// operationState is where a row of tb_voucher_operation is. Its numbers are the ones stored.
+// operationState is the state of a row of tb_voucher_operation. Its numbers are the ones stored.
 type operationState int8
 
 // The states of an operation.
 const (
 	operationPending operationState = sqlkit.OperationPending // committed here, not yet known to Redis
 	operationApplied operationState = 2                       // Redis contains it, and so does the ledger
-	// A rebuild has built the sale from a stock that contains it, or the sale has left Redis.
+	// A rebuild has built the sale from a stock that includes it, or the sale has left Redis.
 	operationAbsorbed operationState = 3
 	operationRefused  operationState = 4 // it wanted to take units and there were none
 	operationVoid     operationState = 5 // it wanted to take units and a rebuild came between: nothing was changed
@@ -65,7 +65,7 @@ func (r operationRow) operation() order.Operation {
 // takes reports whether the operation takes units.
 func (r operationRow) takes() bool { return r.operation().Takes() }
 
-// changesIssued reports whether the operation changes how many units the sale has issued, and not only where they are.
+// changesIssued reports whether the operation changes how many units the sale has issued, rather than moving some.
 func (r operationRow) changesIssued() bool { return r.Kind == order.Restock }
 
 // orderOperation is an operation that concerns an order.
@@ -73,9 +73,9 @@ func orderOperation(row orderRow, kind order.OperationKind, delta int64, by orde
 	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
 }
 
-// appendOperations writes operations after the last one of a sale whose row this transaction has locked, numbers
-// them, and adds what they give back to the sale, or keeps it for those who wait. Those of a retired sale need not be
-// applied to Redis.
+// appendOperations writes operations after the last one of a sale whose row this transaction has locked, and numbers
+// them. It adds the units that they give back to the sale's stock, or keeps them for the waiting list. Operations of a
+// retired sale need not be applied to Redis.
 func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow, now time.Time) error {
 	s.keep(tx, sale, ops, now)
 	last, given, issued, kept := sale.LastOperation, int64(0), int64(0), int64(0)
@@ -106,8 +106,8 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 	return nil
 }
 
-// Pending implements outbox.OperationLedger. It is one statement, so that both answers are of one moment; the
-// operations are chosen before they are joined, as a backlog is long and only its beginning is read.
+// Pending implements outbox.OperationLedger. It is one statement, so that ops and last are from the same moment. The
+// operations are chosen before they are joined, as a backlog may be long and only its beginning is read.
 func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
 	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
@@ -162,8 +162,9 @@ func (s *Store) CompleteOperations(ctx context.Context, id int64, results []orde
 	return nil
 }
 
-// complete completes those of the operations that are still pending. What gives back has changed the sale before and is
-// only marked: the hot row is left alone. conflict is what Redis gave and the ledger does not have.
+// complete completes the operations that are still pending. An operation that gives units back changed the sale when it
+// was written, so it is only marked, and the hot row is left alone. conflict is set when Redis gave a unit that the
+// ledger does not have.
 func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult) (conflict, err error) {
 	ops, err := pendingAmong(tx, id, results)
 	if err != nil {
@@ -231,7 +232,7 @@ func revived(ops []operationRow) []int64 {
 	return ids
 }
 
-// markOperations gives pending operations their final state, and notes which admissions they were.
+// markOperations gives pending operations their final state, and stores the mark of each that was an admission.
 func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationState, now time.Time) error {
 	for part := range sqlkit.Chunks(ops) {
 		numbers := sqlkit.Distinct(part, func(op operationRow) int64 { return op.Number })
@@ -250,7 +251,7 @@ func markOperations(tx *gorm.DB, id int64, ops []operationRow, state operationSt
 	return nil
 }
 
-// valueOf is a SQL expression for what each operation's row gets, by its number.
+// valueOf returns an SQL expression that is, for each operation's row, the value of that operation.
 func valueOf(ops []operationRow, value func(operationRow) int64) any {
 	text := strings.Repeat(" WHEN ? THEN ?", len(ops))
 	args := make([]any, 0, 2*len(ops))
@@ -260,8 +261,8 @@ func valueOf(ops []operationRow, value func(operationRow) int64) any {
 	return gorm.Expr("CASE number"+text+" END", args...)
 }
 
-// completion completes operations of one sale of which some take units. The orders that they revive are locked, and
-// then the sale.
+// completion completes operations of one sale, some of which take units. The caller has locked the orders that they
+// revive, and then the sale.
 type completion struct {
 	store  *Store
 	tx     *gorm.DB
@@ -275,8 +276,8 @@ type completion struct {
 	conflict         error
 }
 
-// complete decides what becomes of one operation. What Redis gave and the ledger does not have is refused, with a
-// conflict.
+// complete decides what becomes of one operation. If Redis gave a unit that the ledger does not have, it refuses the
+// operation with a conflict.
 func (c *completion) complete(op operationRow, taken bool) error {
 	var lacking error
 	var err error

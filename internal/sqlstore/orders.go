@@ -55,7 +55,7 @@ func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limi
 // Find implements service.OrderLedger. Pass math.MaxInt64 as before for the first page.
 func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
 	if f.Waiting {
-		return nil, nil // an order that has a row does not wait
+		return nil, nil // an order that has a row is not waiting to be recorded
 	}
 	query := s.db.Read(ctx)
 	if f.VoucherID != 0 && f.UserID == 0 && f.Status == order.Queued {
@@ -78,9 +78,9 @@ func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit i
 	return sqlkit.List(query, fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
 }
 
-// byVoucher has a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
-// up the voucher there and pass over all orders before the page, which makes the pages of a sale quadratic; SQLite does
-// not.
+// byVoucher makes a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
+// up the voucher there and skip all orders before the page, so that paging through a sale takes quadratic time. SQLite
+// does not.
 func (s *Store) byVoucher(query *gorm.DB) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query
@@ -126,9 +126,9 @@ func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 	return statuses, nil
 }
 
-// OrderIDs calls yield with every order id from from, inclusive, to to, exclusive, in ascending order, but for ids that
-// stand in for one that was taken: they are no numbers of the day (order.Claim.RowID). It holds one connection
-// meanwhile. Ids that were yielded before an error are real.
+// OrderIDs calls yield with every order id in [from, to), ascending. It leaves out substitute ids, which do not come
+// from the day's numbers (order.Claim.RowID). It holds one connection meanwhile. Ids that were yielded before an error
+// are real.
 func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
 	db, release, err := s.db.Streamed(ctx)

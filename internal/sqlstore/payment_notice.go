@@ -15,7 +15,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// of returns order.ErrNoPayment for a notice of another provider than the payment's.
+// of returns order.ErrNoPayment if the notice is from a provider other than the payment's.
 func (r *paymentRow) of(n order.Notice) error {
 	if r.Provider != "" && r.Provider != n.Provider {
 		return fmt.Errorf("%w with %q: it is with %q", order.ErrNoPayment, n.Provider, r.Provider)
@@ -49,8 +49,8 @@ func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, 
 }
 
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.
-// A payment whose money has all gone back is refunding, and so is its order, if it can be: the job that confirms
-// refunds finds that there is nothing left to send.
+// If all of the money has gone back, it sets the payment and, if possible, its order to refunding: the job that
+// confirms refunds finds that there is nothing left to send.
 func (s *Store) tookNotice(tx *gorm.DB, p *paymentRow, rows []orderRow, n order.Notice, now time.Time) error {
 	as := p.payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}
@@ -116,10 +116,10 @@ func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, ord
 			return err
 		}
 		p.ReceiveTime = &now
-		if p.ReturnTime != nil { // told before it: it comes in and goes back now
+		if p.ReturnTime != nil { // its return was notified first: the money comes in and goes back now
 			p.ReturnTime, p.GoneBefore = &now, 0
 		}
-		if n.Reference != "" { // the money is where the notice says, also when the buyer began twice
+		if n.Reference != "" { // the notice names the attempt that was paid, even if the buyer began twice
 			p.Reference = n.Reference
 		}
 		r := receipt{store: s, tx: tx, now: now, payment: p, rows: rows}
@@ -139,7 +139,7 @@ type receipt struct {
 
 // use decides what the money is for.
 func (r *receipt) use() error {
-	if p := r.payment.payment(); p.AllGone() { // the notices have come in another order
+	if p := r.payment.payment(); p.AllGone() { // the notice that it went back came first
 		return r.refuse(order.ByProvider, order.MoneyReturned)
 	}
 	switch row := r.rows[0]; row.Status {
@@ -158,8 +158,8 @@ func (r *receipt) use() error {
 	return r.refuse(order.ByProvider, order.PaidTwice)
 }
 
-// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again: from Redis first,
-// for an order of a sale.
+// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again; for a seckill order,
+// Redis is asked first.
 func (r *receipt) late() error {
 	var sale saleRow
 	var err error
@@ -198,8 +198,8 @@ func (r *receipt) reviveDirect() error {
 	return r.pays(order.Revive, order.ByPayments, why)
 }
 
-// revive has Redis asked for a unit, or sends the money back when the locked sale was called off, or has left Redis
-// for good.
+// revive writes an operation that asks Redis for a unit. If the locked sale was called off or has left Redis for good,
+// it sends the money back instead.
 func (r *receipt) revive(sale *saleRow) error {
 	switch {
 	case sale.CalledOff != nil:

@@ -176,8 +176,8 @@ func (s *Store) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Pa
 		})
 }
 
-// actOnStuck brings a payment whose refund is stuck to another state for staff, with what take writes. One that is in
-// that state already stays as it is.
+// actOnStuck moves a payment whose refund is stuck to another state for staff, with what take writes. A payment that is
+// already in that state stays as it is.
 func (s *Store) actOnStuck(
 	ctx context.Context, act order.PaymentAct, to order.PaymentState, audited voucher.Action,
 	take func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error,
@@ -189,7 +189,7 @@ func (s *Store) actOnStuck(
 			return nil
 		case before != order.PaymentStuck:
 			return &order.PaymentStateError{PaymentID: p.ID, State: before}
-		case p.Dispute == order.DisputeOpen: // it decides whose the money is
+		case p.Dispute == order.DisputeOpen: // the dispute will decide whose money it is
 			return &order.NotNowError{Why: order.ErrDisputed}
 		}
 		now, err := s.db.LedgerTime(tx)

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Insert implements recorder.Ledger: the whole batch, or nothing of it.
+// Insert implements recorder.Ledger: it inserts the whole batch or nothing.
 func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 	if len(claims) == 0 {
 		return nil
@@ -56,8 +56,8 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 }
 
 // insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed depends on
-// it: six or seven values an order, where a model would send sixteen. They are numbers, so they are in the text
-// itself; as arguments, each would be boxed, copied and searched for.
+// it: it sends six or seven values per order, where a GORM model would send sixteen. The values are numbers, so they
+// are written into the text itself; as arguments, each would be boxed, copied and searched for.
 func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, " +
 		"create_time, pay_deadline"
@@ -95,7 +95,7 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		}
 		statement = append(statement, ')')
 	}
-	// Past GORM's own reading of the text: it would look at every character for named parameters.
+	// This bypasses GORM, which would search every character of the text for named parameters.
 	if _, err := tx.Statement.ConnPool.ExecContext(tx.Statement.Context, string(statement), args...); err != nil {
 		return fmt.Errorf("inserting %d orders: %w", len(claims), err)
 	}
@@ -110,8 +110,8 @@ type take struct {
 	sequence int64 // the highest among the claims of the epoch
 }
 
-// takesOf adds up the claims of each sale, sorted by sale. Claims of one sale with different epochs cannot be
-// inserted together: at most one of the epochs is the sale's.
+// takesOf adds up the claims of each sale, sorted by sale. It returns an error for claims of one sale with different
+// epochs, as at most one of the epochs is the sale's.
 func takesOf(claims []order.Claim) ([]take, error) {
 	bySale := make(map[int64]*take)
 	for _, c := range claims {
@@ -144,10 +144,10 @@ func vouchersOf(takes []take) []int64 {
 	return ids
 }
 
-// takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. A rush on many sales at once
-// has few orders of each in a batch, and would spend more on a statement for each sale than on all orders: so MySQL
-// gets one statement. It goes through the takes as they are sorted (STRAIGHT_JOIN), so that batches that meet lock in
-// one order.
+// takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. In a rush on many sales at
+// once, a batch has few orders of each, and one statement per sale would cost more than all orders. So MySQL gets one
+// statement for all. STRAIGHT_JOIN makes it go through the takes in their order, so that concurrent batches lock rows
+// in the same order.
 func (s *Store) takeAll(tx *gorm.DB, takes []take) error {
 	if s.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
 		for _, t := range takes {
@@ -200,7 +200,7 @@ func takeStatement(takes []take) string {
 // fromEpoch lowers the sale's stock if it is enough and the epoch is still the claims' own (rules 6 and 9,
 // docs/architecture.md), and otherwise returns order.ErrConflict.
 func (t take) fromEpoch(tx *gorm.DB) error {
-	// One row changes or none: units is at least 1, so that a row that matches is changed, and MySQL counts it.
+	// units is at least 1, so a row that matches is really changed, and MySQL counts it.
 	result := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, "+
 		"sequence = CASE WHEN sequence < ? THEN ? ELSE sequence END "+
 		"WHERE voucher_id = ? AND stock >= ? AND epoch = ?",
@@ -215,15 +215,14 @@ func (t take) fromEpoch(tx *gorm.DB) error {
 	return nil
 }
 
-// liveKind is the kind of voucher of which a user has one live order at most.
+// liveKind is the kind of voucher that allows each user one live order at most.
 const liveKind = voucher.Seckill
 
 // paidAtOnce reports whether the transaction that writes the order pays for it, as it costs nothing.
 func (r orderRow) paidAtOnce() bool { return r.Status == order.Unpaid && r.Amount == 0 }
 
-// payForNothing pays for those of the rows that cost nothing, in the transaction that writes them: nobody ever sees
-// them unpaid, and no payment is made for them. It goes through advance, as every payment does, so that hooks see them
-// paid.
+// payForNothing marks the free orders among the rows as paid, in the transaction that writes them: nobody ever sees
+// them unpaid, and they have no payment. It uses advance, as every payment does, so that hooks see them paid.
 func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
 	var free []orderRow
 	var at []int
@@ -260,8 +259,8 @@ func (s *Store) payRecorded(tx *gorm.DB, claims []order.Claim, terms map[int64]o
 	return nil
 }
 
-// refundNothing ends a paid order that cost nothing, as its owner or staff want: there is no money that a provider
-// would send back.
+// refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
+// for a provider to send back.
 func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, c cause) error {
 	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 
 // SalesToKeep implements recovery.SaleLedger.
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
-	// From the sales' side: the few that are not retired are found by their index.
+	// Selecting by the sale's column lets an index find the few sales that are not retired.
 	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where("s.retired = ?", false).Order("v.id"))
 	return vs, sqlkit.ReadError("reading the sales to keep", err)
 }
@@ -55,8 +55,8 @@ func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, e
 	return epoch, nil
 }
 
-// Snapshot implements recovery.SaleLedger. Pending operations that take units become void: the sale is about to get all
-// units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
+// Snapshot implements recovery.SaleLedger. It voids pending operations that take units, because the rebuilt sale gets
+// all units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
 // orders.
 func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
@@ -105,8 +105,8 @@ func lockSale(tx *gorm.DB, id int64) (saleRow, error) {
 	return sale, err
 }
 
-// absorbOperations completes what is pending: what gave units back is contained in the stock that Redis is about to
-// get, and what was to take some has to be requested anew, also with the same key.
+// absorbOperations completes all pending operations. Those that gave units back are included in the stock that Redis is
+// about to get. Those that take units become void and have to be requested again, even if with the same key.
 func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
 	now, err := s.db.LedgerTime(tx)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
 	return nil
 }
 
-// pendingAdmissions counts the pending operations that make a holder.
+// pendingAdmissions counts the pending operations that would make a user a holder.
 func pendingAdmissions(tx *gorm.DB, id int64) (n int64, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind IN ?", id, operationPending,
 		[]order.OperationKind{order.Revival, order.Acceptance}).Count(&n).Error
@@ -132,7 +132,7 @@ func pendingAdmissions(tx *gorm.DB, id int64) (n int64, err error) {
 	return n, nil
 }
 
-// admissions returns the marks of the admissions that operations of the sale were.
+// admissions returns the marks of the sale's operations that were admissions.
 func admissions(tx *gorm.DB, id int64) (marks []order.Mark, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND sequence > 0", id).
 		Select("epoch", "sequence").Find(&marks).Error
@@ -142,7 +142,8 @@ func admissions(tx *gorm.DB, id int64) (marks []order.Mark, err error) {
 	return marks, nil
 }
 
-// readHolders reads all orders of the sale row by row: a million of them are two maps, and not two maps and a slice.
+// readHolders reads all orders of the sale row by row into the snapshot's maps, without a slice of a million rows in
+// between.
 func readHolders(tx *gorm.DB, id int64, snap *order.Snapshot) (err error) {
 	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
 		id, liveKind).Rows()
@@ -208,7 +209,7 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 	return voucher.ErrNotSeckill
 }
 
-// LedgerTotals is audit.Stores.Totals. One statement sees one moment, subqueries included. It walks the
+// LedgerTotals is audit.Stores.Totals. It is one statement, so that all sums are from the same moment. It walks the
 // voucher's orders by their index: a million of them take about a second, without locks.
 func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
@@ -217,9 +218,8 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 	err := s.db.Read(ctx).Raw("SELECT s.stock, s.kept, s.issued, s.epoch, s.sequence, "+
 		"s.last_operation, l.live, l.extra, (SELECT COUNT(*) FROM tb_voucher_operation p WHERE p.state = @pending "+
 		"AND p.voucher_id = s.voucher_id) AS pending, "+
-		// What a later operation gave is in the ledger since it was committed, what it took since it was applied. An
-		// order's units that are kept have left both sums, and come back with what puts them on sale or accepts
-		// them.
+		// Operations above applied: the ledger counts units that one gives once it is committed, and units that one
+		// takes once it is completed. Kept units are in neither store's sum until they are put on sale or accepted.
 		"(SELECT COALESCE(SUM(CASE WHEN p.kind = @restock THEN CASE WHEN p.delta > 0 OR p.state = @done "+
 		"THEN p.delta ELSE 0 END WHEN p.kind = @accept AND p.state <> @done THEN 0 ELSE -p.kept END), 0) "+
 		"FROM tb_voucher_operation p WHERE p.voucher_id = s.voucher_id AND p.number > @applied) AS ahead, "+
@@ -255,7 +255,7 @@ func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) 
 	return ids, sqlkit.ReadError("looking for rehearsals", err)
 }
 
-// errNoRehearsal: the voucher is no rehearsal, or its sale is not retired. Nothing of it was touched.
+// errNoRehearsal: the voucher is not a rehearsal, or its sale is not retired. Nothing was removed.
 var errNoRehearsal = errors.New("not a rehearsal that is over")
 
 // EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
@@ -265,7 +265,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		done = false
 		sale, err := lockSale(tx, voucherID)
-		if errors.Is(err, voucher.ErrNotFound) { // a try whose answer was lost
+		if errors.Is(err, voucher.ErrNotFound) { // an earlier try removed it, but its reply was lost
 			done = true
 			return nil
 		}

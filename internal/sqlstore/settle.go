@@ -16,9 +16,9 @@ import (
 // maxDetail is how many characters of a failure's detail are kept: the width of tb_voucher_order.detail.
 const maxDetail = 512
 
-// Settle implements recorder.Ledger. The sales' rows are locked first, so that what decide gets stays true until the
-// commit: others that take a unit, or begin a rebuild, wait. A batch that is being inserted at the same time has
-// locked its orders' rows and waits for the sale's; should this one want the same orders, the database ends the
+// Settle implements recorder.Ledger. It locks the sales' rows first, so that the view that decide gets stays true until
+// the commit: other transactions that take a unit or begin a rebuild wait. A batch that is being inserted at the same
+// time has locked its orders' rows and waits for the sale's. If Settle wants the same orders, the database ends the
 // deadlock.
 func (s *Store) Settle(
 	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
@@ -70,7 +70,7 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 			Stock: sale.Stock, Epoch: sale.Epoch, FirstEpoch: sale.FirstEpoch, Operation: sale.LastOperation,
 		}
 	}
-	// The rows under the claims' own ids, and for those that find another order there, under the next id.
+	// Look under the claims' own ids; a claim that finds another order there is looked up under its next id.
 	for try, left := 0, claims; len(left) > 0; try++ {
 		for part := range sqlkit.Chunks(sqlkit.Distinct(left, func(c order.Claim) int64 { return c.RowID(try) })) {
 			var rows []orderRow
@@ -92,7 +92,7 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 	return view, readLive(tx, claims, view.Live)
 }
 
-// readPending finds the cancelled and refunded orders that a pending operation concerns.
+// readPending finds the cancelled and refunded orders with a pending operation.
 func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
 	freed := make(map[int64][]int64) // by voucher id
 	for _, row := range rows {
@@ -192,9 +192,10 @@ func newOrderRow(c order.Claim, terms order.Terms, now time.Time) (orderRow, err
 	}, err
 }
 
-// failedRow is recordable whatever the claim says: no value in it can be too long, and nothing needs to exist.
+// failedRow returns a row that can be inserted whatever the claim says: no value is too long, and it refers to nothing
+// that must exist.
 func failedRow(d order.Decision, terms order.Terms, now time.Time) orderRow {
-	row, _ := newOrderRow(d.Claim, terms, now) // an amount that is no number is 0: nothing is owed
+	row, _ := newOrderRow(d.Claim, terms, now) // an amount that overflows is 0: nothing is owed
 	row.ID, row.Status, row.FailTime, row.PayDeadline = d.RowID, order.Failed, &now, nil
 	row.Reason, row.Detail = d.Reason, sqlkit.Truncate(d.Detail, maxDetail)
 	return row
@@ -223,8 +224,8 @@ func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []tak
 	return takes
 }
 
-// fromLocked lowers the stock of a sale whose row this transaction has locked, whatever its epoch: the decision was
-// made knowing it. It returns order.ErrConflict when the decision took more than there is.
+// fromLocked lowers the stock of a sale whose row this transaction has locked. It does not check the epoch, which the
+// decision has taken into account. It returns order.ErrConflict when the decision took more than there is.
 func (t take) fromLocked(tx *gorm.DB, sale saleRow) error {
 	if t.units == 0 && t.sequence <= sale.Sequence {
 		return nil

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	termsTTL = time.Minute // the service never changes terms; a correction by hand is seen after this
+	termsTTL = time.Minute // the service never changes terms; it notices a correction by hand after this
 	maxTerms = 10_000
 )
 
-// termsCache caches what vouchers say about their orders, so that recording a batch reads nothing.
+// termsCache caches the vouchers' terms for orders, so that recording a batch reads nothing.
 type termsCache struct {
 	now      func() time.Time
 	currency string
@@ -35,7 +35,7 @@ func newTermsCache(now func() time.Time, currency string) *termsCache {
 	return &termsCache{now: now, currency: currency, entries: make(map[int64]termsEntry)}
 }
 
-// of returns the terms of those of the vouchers that exist, reading from db what is not cached.
+// of returns the terms of the vouchers that exist. It reads those that are not cached from db.
 func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms, error) {
 	terms, missing := c.known(voucherIDs)
 	for part := range sqlkit.Chunks(missing) {

@@ -84,8 +84,8 @@ type cause struct {
 	why order.Why
 }
 
-// advance takes locked orders one step, for which they are in the right state: the rows, a line of history for each,
-// what features write about it, and, when their units go back on sale, the sales with an operation for each unit.
+// advance takes an action on locked orders, which are in the right state for it. It writes the rows, a line of history
+// for each, what features write and, when units go back on sale, the sales with an operation for each order.
 func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
@@ -105,7 +105,7 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 	return nil
 }
 
-// move writes the state of locked orders, for which they are in the right state, as the action leaves it.
+// move writes the new state of locked orders, which are in the right state for the action.
 func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) error {
 	at := &now
 	if action == order.Unredeem || action == order.Reinstate {
@@ -153,7 +153,7 @@ func timeOf(r *orderRow, action order.Action) (column string, field **time.Time)
 	}
 }
 
-// giveBackUnits gives the units of those of the orders that came from a sale back to it.
+// giveBackUnits gives the units of seckill orders back to their sales.
 func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
 	ops := make(map[int64][]operationRow)
 	for i := range rows {
@@ -262,7 +262,7 @@ func (s *Store) RefundForStaff(ctx context.Context, act order.StaffAct) (order.O
 	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, s.refund)
 }
 
-// actForStaff takes an order one step for staff. An order that has taken the step already stays as it is.
+// actForStaff takes an action on an order for staff. An order that is already in the resulting state stays as it is.
 func (s *Store) actForStaff(
 	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
 	take func(tx *gorm.DB, rows []orderRow, c cause) error,

@@ -23,9 +23,9 @@ type unpaidRow struct {
 // TableName implements gorm's schema.Tabler.
 func (unpaidRow) TableName() string { return "tb_unpaid" }
 
-// countUnpaid counts expired orders of sales that have a cool-down, in the transaction that expires them. It holds
-// the expirer's fence, so these transactions commit one after the other, and their numbers rise. Old rows are
-// deleted, twice as many as may be added.
+// countUnpaid counts, for each user, expired orders of sales that have a cool-down, in the transaction that expires
+// them. The transaction holds the expirer's fence, so these transactions commit one after the other, and the numbers of
+// their rows rise. It deletes up to twice as many old rows as it adds.
 func (s *Store) countUnpaid(tx *gorm.DB, expired []orderRow, now time.Time) error {
 	counted, err := withCoolDown(tx, expired)
 	if err != nil || len(counted) == 0 {
@@ -41,7 +41,7 @@ func (s *Store) countUnpaid(tx *gorm.DB, expired []orderRow, now time.Time) erro
 	if err != nil {
 		return err
 	}
-	// By the clock, so that numbers go on rising after a failover that lost the last ones, of which instances know.
+	// From the clock, so that numbers go on rising after a failover that lost the last ones, which instances have seen.
 	number := max(last+1, now.UnixMilli())
 	rows := make([]unpaidRow, 0, len(orders))
 	for _, user := range slices.Sorted(maps.Keys(orders)) {
@@ -62,7 +62,7 @@ func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
 	count := "CASE WHEN tb_unpaid.last_time < ? THEN " + given + " ELSE tb_unpaid.expired + " + given + " END"
 	return clause.OnConflict{
 		Columns: []clause.Column{{Name: "user_id"}},
-		// In this order: MySQL assigns one after the other, and the count is by the time before.
+		// In this order: MySQL assigns one after the other, and the count depends on the previous time.
 		DoUpdates: append(clause.Set{
 			{Column: clause.Column{Name: "expired"}, Value: gorm.Expr(count, now.Add(-guards.CoolDownMemory))},
 		},
@@ -70,8 +70,8 @@ func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
 	}
 }
 
-// deleteOldUnpaid deletes those of the n rows with the lowest numbers that count no longer, and returns the highest
-// number.
+// deleteOldUnpaid looks at the n rows with the lowest numbers and deletes those that no longer count. It returns the
+// highest number.
 func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err error) {
 	var oldest, newest []unpaidRow
 	if err := tx.Order("number, user_id").Limit(n).Find(&oldest).Error; err != nil {
@@ -97,7 +97,7 @@ func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err erro
 	return highest, nil
 }
 
-// withCoolDown returns which vouchers of the orders are of sales with a cool-down.
+// withCoolDown returns the orders' vouchers whose sales have a cool-down.
 func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
 	ids := make(map[int64]bool)
 	for _, row := range orders {

@@ -20,9 +20,9 @@ import (
 )
 
 // CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
-// order.ErrUnavailable when the database is away and certainly nothing was written; when it fails because the reply to
-// COMMIT was lost, the voucher may exist; repeating it with the author's key tells. It is voucher.ErrNoPartition when
-// the sale's partition is not open any more.
+// order.ErrUnavailable when the database is away and certainly nothing was written. When the reply to COMMIT was lost,
+// the voucher may exist, and repeating the call with the author's key returns it. It returns voucher.ErrNoPartition
+// when the sale's partition is no longer open.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
 	var c voucherRows
 	committing := false
@@ -68,7 +68,7 @@ func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author
 		VoucherID: c.row.ID, ShopID: c.row.ShopID, Action: voucher.Created,
 		Changes: voucher.Differences(voucher.Voucher{}, created),
 	}
-	if v.Rehearses != 0 { // a rehearsal concerns the shop whose sale is rehearsed
+	if v.Rehearses != 0 { // the audit entry of a rehearsal belongs to the shop whose sale is rehearsed
 		if about.ShopID, err = sqlkit.ShopOf(tx, v.Rehearses); err != nil {
 			return voucherRows{}, err
 		}
@@ -169,7 +169,7 @@ func (s *Store) VoucherIDs(
 		above).Order("id").Find(&rows).Error; err != nil {
 		return nil, nil, nil, sqlkit.ReadError(what, err)
 	}
-	// After the ids: one that is created in between is missing here for a moment, and never among the ids alone.
+	// Read after the ids, so that a voucher that is created in between is only missing from these for a moment.
 	var later []struct {
 		ID          int64
 		VisibleFrom time.Time
@@ -195,8 +195,8 @@ func (s *Store) VoucherIDs(
 // by their ids, so the rows are read.
 const vouchersPerSearch = 10_000
 
-// Vouchers implements voucher.Ledger. A search by title, or for archived or other ones only, ends after
-// vouchersPerSearch vouchers; next says where the following one goes on, so that its pages may be short, or empty.
+// Vouchers implements voucher.Ledger. A search by title, or for only archived or only other vouchers, ends after
+// vouchersPerSearch vouchers, so its page may be short or empty. next is where the following search goes on.
 func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
 	const what = "listing vouchers"
 	// One more shows whether a page follows.
@@ -229,7 +229,7 @@ func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Vo
 	return vs, next, nil
 }
 
-// likePart is a pattern of LIKE for texts with this part; ! takes the meaning from what has one there.
+// likePart returns a LIKE pattern for texts that contain s, with ! as the escape character.
 func likePart(s string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(s) + "%"
 }
@@ -245,7 +245,7 @@ func (s *Store) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
 	return ids[0], nil
 }
 
-// ofShop selects the vouchers of a shop; those of all but the shop of rehearsals for 0.
+// ofShop selects the vouchers of a shop, or for shop 0, the vouchers of all shops but that of rehearsals.
 func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
 	if shopID != 0 {
 		return query.Where("v.shop_id = ?", shopID)

@@ -107,7 +107,7 @@ func (r *fieldRules) absent(field string, t *time.Time) {
 	}
 }
 
-// visibleFrom checks when the public first sees a voucher and returns that as it is stored; zero: always visible.
+// visibleFrom checks the time from which the public sees a voucher, and returns it in its stored form; zero: always.
 func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 	if t.IsZero() {
 		return t

@@ -141,7 +141,7 @@ func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error)
 	return s.showOne(ctx, v)
 }
 
-// Find returns a voucher, on or off the shelf: for admins. ErrNotFound.
+// Find returns a voucher, on or off the shelf: for admins. Error: ErrNotFound.
 func (s *Service) Find(ctx context.Context, id int64) (Shown, error) {
 	v, err := s.parts.Ledger.Voucher(ctx, id)
 	if err != nil {

@@ -38,7 +38,8 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 }
 
 // Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied that; if not, Redis will do so
-// later. Pausing a paused sale changes nothing. ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired, ErrCalledOff.
+// later. Pausing a paused sale changes nothing. Errors: ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired,
+// ErrCalledOff.
 func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, true)
 }

@@ -2,8 +2,9 @@
 // order in which deployments replace instances. It tests the promise of an upgrade without a pause: each version reads
 // what the other one writes.
 //
-// Until 1.0 nothing promises that two versions can share their stores, so the work tree runs beside itself. From then
-// on SECKILL_TEST_UPGRADE_FROM names the previous version's commit, which is built from the clone's history.
+// SECKILL_TEST_UPGRADE_FROM names the previous version's commit, which is built from the clone's history. Without it
+// the work tree runs beside itself. What stopped versions have left in their stores is read by TestReleased (package
+// test).
 //
 // As in package test, the ledger is authoritative; the checker (internal/checker) compares it with the answers to
 // buyers and with Redis. The two versions differ only in their binary: everything here uses HTTP, signals, metrics, the

@@ -89,7 +89,7 @@ func (r remains) print(out io.Writer, named bool) error {
 	return printOrders(out, r.orders, "it is gone")
 }
 
-// printUntraced names the orders of which only Redis has a trace.
+// printUntraced prints the orders of which there is a trace only in Redis.
 func printUntraced(ctx context.Context, w *wiring.Tool, out io.Writer, id int64) error {
 	v, err := w.Stores.Ledger.Voucher(ctx, id)
 	if err != nil {

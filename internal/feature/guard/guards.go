@@ -53,8 +53,8 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	return nil
 }
 
-// Reserve keeps units for a caller, or returns a *StoppedError. With dryRun it keeps none beyond the shares, and lets
-// the caller in.
+// Reserve reserves units for a caller, or returns a *StoppedError if the caller's address or network has had its share.
+// With dryRun it then reserves nothing and lets the caller in.
 func (g *Guards) Reserve(s Sale, c Caller, units int64) (budget.Reservation, error) {
 	if s.Settings == nil || s.Settings.Units == nil {
 		return budget.Reservation{Units: units}, nil

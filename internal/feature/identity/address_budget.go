@@ -51,7 +51,7 @@ func (b *Budget) Take(address netip.Addr) error {
 	return nil
 }
 
-// customer returns the network of the customer who has the address.
+// customer returns the network of a provider's customer to which the address belongs.
 func customer(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	bits := address.BitLen()

@@ -23,7 +23,7 @@ const (
 	// mostIssuers is how many issuers there may ever be.
 	mostIssuers = (voucher.LastAccount - voucher.FirstAccount + 1) / perIssuer
 
-	tries = 20 // to find a free number; a collision of two accounts' is rare, racing instances are not
+	tries = 20 // tries to find a free number: two accounts rarely get the same, but racing instances do
 )
 
 var errNumbers = errors.New("no free number was found")

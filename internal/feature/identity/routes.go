@@ -16,12 +16,14 @@ import (
 
 // Service is what users do with sessions.
 type Service struct {
-	// Exchange returns a session for a provider's token. issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill,
+	// Exchange returns a session for a provider's token. Errors: issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill,
 	// order.ErrUnavailable.
 	Exchange func(ctx context.Context, token string, purpose Purpose) (Session, error)
-	// End makes the user's tokens that were signed in before now void, the caller's own too. order.ErrUnavailable.
+	// End makes the user's tokens that were signed in before now void, the caller's own too. Error:
+	// order.ErrUnavailable.
 	End func(ctx context.Context, userID int64) error
-	// Address returns the caller's address, the zero one if it cannot be read. Take counts a sign-in from it. ErrOften.
+	// Address returns the caller's address, the zero one if it cannot be read. Take counts a sign-in from it. Error:
+	// ErrOften.
 	Address func(r *http.Request) netip.Addr
 	Take    func(address netip.Addr) error
 	// Observe counts the outcome of a sign-in, for metrics.

@@ -66,7 +66,7 @@ func (p Purpose) as(who issuers.Person) (role string, shop int64, err error) {
 
 // Accounts knows which user a subject is: the ledger.
 type Accounts interface {
-	// Account returns the user of a subject, and makes one for a new subject. order.ErrUnavailable.
+	// Account returns the user of a subject, and makes one for a new subject. Error: order.ErrUnavailable.
 	Account(ctx context.Context, issuer, subject string) (int64, error)
 }
 
@@ -109,8 +109,8 @@ func NewSessions(
 	}
 }
 
-// Exchange returns a session for a provider's token. issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill, ErrManySignIns,
-// order.ErrUnavailable.
+// Exchange returns a session for a provider's token. Errors: issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill,
+// ErrManySignIns, order.ErrUnavailable.
 func (s *Sessions) Exchange(ctx context.Context, token string, purpose Purpose) (Session, error) {
 	permit, ok := s.room.Try(bulkhead.Purchase)
 	if !ok {

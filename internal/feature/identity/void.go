@@ -104,7 +104,7 @@ func (v *Void) dropAny() {
 	}
 }
 
-// forget drops what is older than KeepVoid, except for users who are no accounts.
+// forget drops entries that are older than KeepVoid, except those of users without an account.
 func (v *Void) forget(now time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Code is what a paid order is redeemed with: CodeLength symbols, in the form in which it is stored.
+// Code redeems a paid order. It has CodeLength symbols, in the form in which it is stored.
 //
 //	K RRRRRRRRRRR CCCC
 //	│ │           └ checksum under the key: 20 bits
 //	│ └ random: 55 bits
 //	└ id of the key
 //
-// The checksum lets a typing error, and all but one in a million guesses, be refused without a question to a store.
-// Rows have codes, and people have them on paper: the form never changes.
+// By the checksum, typing errors and all but one in a million guesses are refused without a query. The form must never
+// change: codes are stored, and people have them on paper.
 type Code string
 
 // CodeLength is how many symbols a code has.
@@ -30,11 +30,11 @@ const (
 	codeGroup    = 4 // symbols between two hyphens when a code is shown
 )
 
-// ErrMalformed says that what was typed or scanned has not the form of a code.
+// ErrMalformed says that a typed or scanned text does not have the form of a code.
 var ErrMalformed = errors.New("not a code: it has 16 letters and digits")
 
 // Parse reads a code as people type it: in any case, with spaces and hyphens anywhere, with I and L for 1 and O for 0.
-// ErrMalformed.
+// It may return ErrMalformed.
 func Parse(text string) (Code, error) {
 	code := make([]byte, 0, CodeLength)
 	for _, r := range strings.ToUpper(text) {
@@ -69,7 +69,7 @@ func (c Code) Shown() string {
 	return b.String()
 }
 
-// Masked returns the code as those see it who may not redeem it: its last group alone.
+// Masked returns the last group of the code only, for people who may not redeem it.
 func (c Code) Masked() string {
 	return "····-····-····-" + string(c[max(0, len(c)-codeGroup):])
 }
@@ -83,13 +83,14 @@ const MaxKeyID = len(symbols) - 1
 // KeyBytes is how long a key's secret is: the width of its hash.
 const KeyBytes = sha256.Size
 
-// Key makes and checks the checksums of codes. One without the key cannot tell a right code from a wrong one.
+// Key makes and checks the checksums of codes. Without the key nobody can tell a right code from a wrong one.
 type Key struct {
 	ID     int // 0 to MaxKeyID
 	Secret [KeyBytes]byte
 }
 
-// NewCode returns a random code. Two may be the same: of a hundred million about one in ten times two are.
+// NewCode returns a random code. Two codes may be equal: among a hundred million there is an equal pair with a
+// probability of about 1 in 10.
 func (k Key) NewCode() Code {
 	code := make([]byte, CodeLength)
 	_, _ = rand.Read(code) // it never fails: without randomness the program ends

@@ -19,9 +19,9 @@ var (
 	ErrRedeemed = errors.New("coupon was redeemed before")
 	// ErrReserved: another till has reserved it, or this one has and did not name its reservation.
 	ErrReserved = errors.New("coupon is reserved")
-	// ErrReservationOver: the reservation that was named is not the coupon's, or not any more.
+	// ErrReservationOver: the named reservation is not, or no longer, the coupon's.
 	ErrReservationOver = errors.New("reservation is over")
-	// ErrLapsed: it was valid until a time that has passed.
+	// ErrLapsed: its date has passed.
 	ErrLapsed = errors.New("coupon has lapsed")
 	// ErrDisputed: the buyer disputes the payment, or has won their money back.
 	ErrDisputed = errors.New("the payment is disputed")
@@ -33,13 +33,13 @@ var (
 	ErrWrongCodes = errors.New("too many wrong codes")
 )
 
-// Till is who redeems: the user id in a token with the role till, and the shop that it stands in.
+// Till is a till that redeems coupons: the user id in a token with the role till, and its shop.
 type Till struct{ ID, ShopID int64 }
 
 // Actor returns the till's name in an order's history.
 func (t Till) Actor() order.Actor { return order.Actor(fmt.Sprintf("till %d", t.ID)) }
 
-// Coupon is a paid order as tills see it: its code, and what has become of it.
+// Coupon is a paid order as tills see it: its code and its state.
 type Coupon struct {
 	OrderID    int64
 	VoucherID  int64
@@ -49,16 +49,16 @@ type Coupon struct {
 	Status     order.Status // the order's
 	ValidUntil time.Time    // exclusive; zero: for ever
 	RedeemedAt time.Time    // zero until then
-	// Reservation is the last one; it bars others until its time. A zero one has ended.
+	// Reservation is the latest reservation. It keeps others out until its time. It is zero once it has ended.
 	Reservation Reservation
-	// Ended are the requests whose reservations are over, and those that redeemed it until staff undid that.
+	// Ended are the requests whose reservations are over, and those whose redemption staff have undone.
 	Ended EndedRequests
 	// RedeemedBy and RedeemKey are the till and the key of the request that redeemed it.
 	RedeemedBy int64
 	RedeemKey  string
-	// CalledOff: its sale was called off. Only a till's command asks for it.
+	// CalledOff: its sale was called off. It is only set for a till's command.
 	CalledOff bool
-	// Disputed: the payment of its order is disputed, or the dispute was lost. Only a till's command asks for it.
+	// Disputed: the payment of its order is disputed, or the dispute was lost. It is only set for a till's command.
 	Disputed bool
 }
 
@@ -70,22 +70,23 @@ type Reservation struct {
 	Until time.Time // exclusive
 }
 
-// Reserved reports whether a reservation bars others, refund and lapse at the time.
+// Reserved reports whether a reservation prevents other tills, refunds and lapsing at the time.
 func (c *Coupon) Reserved(now time.Time) bool {
 	return c.Status == order.Paid && c.Reservation.ID != "" && now.Before(c.Reservation.Until)
 }
 
-// Past reports whether the coupon's date has passed: what is not reserved can no longer be redeemed or refunded.
+// Past reports whether the coupon's date has passed. Unless it is reserved, it can then no longer be redeemed or
+// refunded.
 func (c *Coupon) Past(now time.Time) bool {
 	return !c.ValidUntil.IsZero() && !now.Before(c.ValidUntil)
 }
 
-// Verb is what a till wants.
+// Verb is what a till wants to do.
 type Verb int8
 
 // The actions of tills.
 const (
-	Validate Verb = iota // tell whether it could be redeemed now
+	Validate Verb = iota // check whether it could be redeemed now
 	Reserve              // nobody else may redeem it for ReservationTime
 	Redeem               // once
 	Release              // end the reservation
@@ -107,19 +108,19 @@ func (v Verb) String() string {
 	}
 }
 
-// Command is what a till wants with one code.
+// Command is what a till wants to do with one code.
 type Command struct {
 	Verb Verb
 	Till Till
 	Code Code
-	// Key makes repeating harmless: a Reserve or Redeem of the same till with the same key has been done before.
+	// Key makes repeating harmless: a Reserve or Redeem of the same till with the same key takes effect once.
 	Key string
-	// Reservation names one: for Redeem the one that it ends, "" for none; for Release the one to end; for Reserve
-	// the id that a new one gets.
+	// Reservation is the id of a reservation: for Redeem, the one that it uses, "" for none; for Release, the one to
+	// end; for Reserve, the id that a new one gets.
 	Reservation string
 }
 
-// Outcome is what became of a command.
+// Outcome is the result of a command.
 type Outcome struct {
 	Coupon   Coupon // as it is then
 	At       time.Time
@@ -153,8 +154,8 @@ func (e *RefusalError) Error() string {
 // Unwrap returns the reason.
 func (e *RefusalError) Unwrap() error { return e.Reason }
 
-// Do does the command with the coupon at the time: the whole life of a coupon at tills. It reports whether the coupon
-// has changed; if not, the outcome says why.
+// Do executes a till's command on the coupon at the time; it has all rules for tills. It reports whether the coupon has
+// changed; if not, the outcome says why.
 func (c *Coupon) Do(cmd Command, now time.Time) (outcome Outcome, changed bool) {
 	if c.ShopID != cmd.Till.ShopID {
 		return Outcome{Err: ErrNotFound, At: now}, false
@@ -199,7 +200,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 	return c.Status == order.Redeemed && c.RedeemedBy == cmd.Till.ID && c.RedeemKey == cmd.Key
 }
 
-// free returns why the till cannot begin with the coupon.
+// free returns why the till cannot reserve or redeem the coupon, or nil.
 func (c *Coupon) free(t Till, now time.Time) error {
 	switch {
 	case c.Reserved(now) && c.Reservation.Till != t.ID:
@@ -210,8 +211,9 @@ func (c *Coupon) free(t Till, now time.Time) error {
 	return nil
 }
 
-// reserve replaces the till's own reservation by a new one, so that a till that forgot its id goes on. A request with
-// the old id is refused, and so is the repetition of a request whose reservation is over: nobody would own a new one.
+// reserve replaces the till's own reservation by a new one, so that a till that has lost the old id can go on. It
+// refuses a request with the old id, and the repetition of a request whose reservation is over, since nobody would own
+// a new one.
 func (c *Coupon) reserve(cmd Command, now time.Time) (repeated bool, reason error) {
 	if err := c.free(cmd.Till, now); err != nil {
 		return false, err
@@ -247,7 +249,7 @@ func (c *Coupon) redeem(cmd Command, now time.Time) error {
 	return nil
 }
 
-// release ends the reservation and reports whether it was the coupon's. Any other one has ended before.
+// release ends the reservation and reports whether it was the coupon's. Any other reservation has already ended.
 func (c *Coupon) release(cmd Command) bool {
 	if !c.holds(cmd) {
 		return false
@@ -264,7 +266,7 @@ func (c *Coupon) end() {
 	c.Reservation = Reservation{}
 }
 
-// holds reports whether the command names the coupon's reservation, as its till.
+// holds reports whether the command names the coupon's reservation and comes from the till that made it.
 func (c *Coupon) holds(cmd Command) bool {
 	return cmd.Reservation != "" && c.Reservation.ID == cmd.Reservation && c.Reservation.Till == cmd.Till.ID
 }

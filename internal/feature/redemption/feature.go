@@ -21,7 +21,7 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger has codes made by the transactions that pay for orders.
+// inLedger adds the hook that makes codes in the transactions that pay for orders.
 func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
 	ledger := NewLedger(db, orders)
 	return feature.InLedger{

@@ -12,19 +12,19 @@ import (
 // reloadEvery bounds how often wrong codes make the keyring ask the ledger for a key that it does not know.
 const reloadEvery = time.Second
 
-// Keyring has the keys of all codes that were ever given out. It reads them when it meets a code of a key that it
-// does not know: another instance may have rotated the key.
+// Keyring has the keys of all codes that were ever made. It reads them again when a code names an unknown key, because
+// another instance may have rotated the key.
 type Keyring struct {
 	ledger Coupons
 	now    func() time.Time
 
-	asking chan struct{} // taken by the one who asks the ledger
+	asking chan struct{} // taken by the caller that asks the ledger
 
 	mu        sync.Mutex
 	keys      map[int]Key
 	loaded    time.Time // when the keys were last read
 	questions int       // how often the ledger was asked
-	failed    error     // why the last question told nothing
+	failed    error     // why the last question failed
 }
 
 // NewKeyring returns an empty keyring.
@@ -32,8 +32,8 @@ func NewKeyring(ledger Coupons, now func() time.Time) *Keyring {
 	return &Keyring{ledger: ledger, now: now, asking: make(chan struct{}, 1)}
 }
 
-// Made reports whether one of the keys made the code's checksum. Its error says that the ledger does not tell the
-// key. Who waits while others ask the ledger shares the failure of their question.
+// Made reports whether one of the keys made the code's checksum. It returns an error if the key cannot be read from the
+// ledger. A caller that waits while another asks the ledger shares the other's error.
 func (k *Keyring) Made(ctx context.Context, c Code) (bool, error) {
 	key, known, questions := k.key(c.KeyID())
 	if !known {
@@ -60,7 +60,8 @@ func (k *Keyring) key(id int) (key Key, known bool, questions int) {
 	return key, known, k.questions
 }
 
-// ask asks the ledger, unless it told its keys a moment ago or failed since it had been asked so often.
+// ask reads the keys from the ledger, unless they were read a moment ago. If another caller has read them since the
+// count was questions, it returns that caller's result.
 func (k *Keyring) ask(ctx context.Context, questions int) error {
 	k.mu.Lock()
 	recent := !k.loaded.IsZero() && k.now().Sub(k.loaded) < reloadEvery
@@ -85,11 +86,11 @@ func (k *Keyring) ask(ctx context.Context, questions int) error {
 	return err
 }
 
-// loadKeysEvery is how long an instance may go on making codes with the key before a rotation.
+// loadKeysEvery is how long an instance may go on making codes with the old key after a rotation.
 const loadKeysEvery = 20 * time.Second
 
-// KeyLoader reads the keys of codes every so often, so that the ledger makes new codes with the newest one and no
-// payment waits for a key. While they cannot be read, the key that is known stays in use.
+// KeyLoader reads the keys of codes every loadKeysEvery, so that the ledger makes new codes with the newest key and no
+// payment waits for one. While the keys cannot be read, the last known key stays in use.
 type KeyLoader struct {
 	ledger Coupons
 	log    *slog.Logger

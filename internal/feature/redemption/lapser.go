@@ -12,7 +12,7 @@ import (
 const (
 	lapseEvery = 5 * time.Second // how often due coupons are looked for when there were none
 	lapseBatch = 200             // coupons in one transaction at most
-	lapseRate  = 400             // coupons a second at most: midnight comes for all of them at once
+	lapseRate  = 400             // coupons a second at most: very many may be due at midnight
 )
 
 const (
@@ -21,7 +21,7 @@ const (
 	ByLapser order.Actor = lapserJob
 )
 
-// Lapser lapses coupons whose date has passed. One instance at a time does (package job). Until it comes to a coupon,
+// Lapser lapses coupons whose date has passed, on one instance at a time (package job). Until it gets to a coupon,
 // tills refuse the coupon by its date.
 type Lapser struct {
 	ledger   Coupons
@@ -46,7 +46,7 @@ func (l *Lapser) Run(ctx context.Context) error {
 	}.Run(ctx, l.locker, l.log)
 }
 
-// batch lapses what is due, up to a batch, and returns how many coupons it has looked at.
+// batch lapses up to lapseBatch due coupons, and returns how many it has looked at.
 func (l *Lapser) batch(ctx context.Context, token int64) (seen int, err error) {
 	start := time.Now()
 	lapsed, seen, err := l.ledger.LapseDue(ctx, token, lapseBatch)

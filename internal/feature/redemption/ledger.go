@@ -26,11 +26,11 @@ func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
 	return &Ledger{db: db, orders: orders, key: newCodeKey(db.Now)}
 }
 
-// codeTries is how many random codes are tried: two in a row that exist already are one case in 2^60.
+// codeTries is how many random codes are tried; it is most unlikely that even two in a row are taken.
 const codeTries = 5
 
-// Hook gives orders that are paid their codes, keeps the money of those that a till has reserved, and ends the
-// reservations of those whose sale was called off.
+// Hook returns the hook that makes the codes of paid orders, refuses refunds while a till has reserved the coupon, and
+// ends reservations when a sale is called off.
 func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
 		May: checkRefund,
@@ -43,7 +43,7 @@ func (l *Ledger) Hook() sqlkit.Hook {
 			}
 			var coupons []couponRow
 			for _, c := range changes {
-				if c.Action.Pays() { // else it has come back to this state, and has its code
+				if c.Action.Pays() { // otherwise the order was paid before, and has its code
 					coupons = append(coupons, newCouponRow(c.Order, c.Terms, c.At))
 				}
 			}
@@ -66,8 +66,8 @@ func (l *Ledger) Hook() sqlkit.Hook {
 	}
 }
 
-// endReservations ends the reservations of coupons whose money goes back because their sale was called off: a till that
-// comes back with one is refused.
+// endReservations ends the reservations of coupons that are refunded because their sale was called off. A till that
+// still names one is refused.
 func endReservations(tx *gorm.DB, changes []order.Change) error {
 	var ids []int64
 	for _, c := range changes {
@@ -156,8 +156,8 @@ func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
 	return nil
 }
 
-// checkRefund returns why the money of a locked, paid order cannot go back now: a till has reserved its coupon, or the
-// coupon's date has passed and the lapser has not come to it yet.
+// checkRefund returns why a locked, paid order cannot be refunded now: a till has reserved its coupon, or the coupon's
+// date has passed and the lapser has not got to it yet.
 func checkRefund(tx *gorm.DB, asked order.Change) error {
 	if asked.Action != order.RequestRefund || !asked.Terms.Redemption.ByCode {
 		return nil

@@ -74,7 +74,7 @@ type couponWork struct {
 	lines    []order.Line // of what is no step
 }
 
-// errNoOrder: a coupon without an order cannot be; rows are never deleted.
+// errNoOrder: a coupon has no order. This cannot happen, as rows of orders are never deleted.
 var errNoOrder = errors.New("there is a coupon and no order")
 
 func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
@@ -129,8 +129,8 @@ func salesCalledOff(tx *gorm.DB, orders map[int64]order.Order) (map[int64]bool, 
 	return calledOff, nil
 }
 
-// disputedOrders returns those of the locked orders that were paid with a payment whose dispute bars tills. A dispute
-// is written under the lock of its order, so it stays as it is until the transaction ends.
+// disputedOrders returns the locked orders whose payment has an open or lost dispute, so that tills must refuse them. A
+// dispute is written under the lock of its order, so it stays as it is until the transaction ends.
 func disputedOrders(tx *gorm.DB, ids []int64) (map[int64]bool, error) {
 	disputed := make(map[int64]bool)
 	for part := range sqlkit.Chunks(ids) {
@@ -147,7 +147,7 @@ func disputedOrders(tx *gorm.DB, ids []int64) (map[int64]bool, error) {
 	return disputed, nil
 }
 
-// do does one command with the coupon of the order; 0 is none.
+// do executes one command on the coupon of the order with the id; 0: no order has the code.
 func (w *couponWork) do(cmd Command, id int64) Outcome {
 	c, found := w.coupons[id]
 	if !found {
@@ -169,7 +169,7 @@ func (w *couponWork) do(cmd Command, id int64) Outcome {
 	return outcome
 }
 
-// save writes what has changed: coupons, lines of histories, orders. It takes a few statements, however many there are.
+// save writes the changed coupons and orders, and the lines of histories, in a few statements for all commands.
 func (w *couponWork) save() error {
 	if len(w.changed) == 0 {
 		return nil

@@ -32,7 +32,7 @@ type couponRow struct {
 // TableName implements gorm's schema.Tabler.
 func (*couponRow) TableName() string { return "tb_coupon" }
 
-// coupon returns the coupon of an order, which has the state.
+// coupon returns the coupon of an order. Its state comes from the order.
 func (r *couponRow) coupon(o order.Order) Coupon {
 	c := Coupon{
 		OrderID: r.OrderID, VoucherID: r.VoucherID, ShopID: r.ShopID, Code: r.Code, Quantity: o.Quantity,
@@ -117,7 +117,7 @@ func (l *Ledger) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 	return coupons[o.ID].coupon(o), nil
 }
 
-// Coupons returns the coupons of orders, by order, without what is in the order's row.
+// Coupons returns the coupons of orders, by order, without the fields that come from the order's row.
 func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error) {
 	rows, err := couponsOf(l.db.Read(ctx), orderIDs)
 	if err != nil {
@@ -130,7 +130,7 @@ func (l *Ledger) Coupons(ctx context.Context, orderIDs []int64) (map[int64]Coupo
 	return coupons, nil
 }
 
-// OrderOfCode returns the order of a code; 0 if there is none. order.ErrUnavailable.
+// OrderOfCode returns the order of a code; 0 if there is none. Error: order.ErrUnavailable.
 func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err error) {
 	var ids []int64
 	if err := l.db.Read(ctx).Model(&couponRow{}).Where("code = ?", code).Pluck("order_id", &ids).Error; err != nil {
@@ -142,8 +142,8 @@ func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err
 	return ids[0], nil
 }
 
-// issueMissing gives a paid order a code if it has none: a program that knew no codes has paid it, or there was no key.
-// It returns the order as it is by then.
+// issueMissing gives a paid order a code if it has none, because an older version of the service recorded the payment,
+// or because there was no key. It returns the order as it then is.
 func (l *Ledger) issueMissing(
 	ctx context.Context, o order.Order,
 ) (now order.Order, coupons map[int64]*couponRow, err error) {

@@ -19,15 +19,15 @@ func codeKeySettings() sqlkit.Secrets {
 }
 
 var (
-	// ErrKeysExhausted says that codes have room for no more keys.
+	// ErrKeysExhausted says that all ids of keys are used.
 	ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
-	// ErrKeySpoilt says that a row in tb_setting is none of a key, so that no codes are made: orders are paid without
-	// them, and have them when they are read after it was mended.
+	// ErrKeySpoilt says that a row in tb_setting should be a key and cannot be read, so that no codes are made. Orders
+	// are paid without codes, and get them when they are read after the row is repaired.
 	ErrKeySpoilt = errors.New("no codes are made")
 )
 
-// codeKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is
-// read at the start and by KeyLoader.
+// codeKey caches the key for new codes, so that no transaction reads it while others wait for the transaction's locks.
+// It is read at the start and by KeyLoader.
 type codeKey struct {
 	now func() time.Time
 
@@ -48,7 +48,7 @@ func (c *codeKey) current() (Key, error) {
 	return c.key, c.none
 }
 
-// learn notes the key, or why there is none, as it was read after the given time.
+// learn stores the key, or why there is none. It was read after the time from.
 func (c *codeKey) learn(key Key, none error, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -58,8 +58,8 @@ func (c *codeKey) learn(key Key, none error, from time.Time) {
 	c.key, c.none, c.from = key, none, from
 }
 
-// begin reads the keys, so that the first start makes one, and not the first payment. Without a key tills are lost, but
-// not sales: a spoilt one is no error.
+// begin reads the keys, so that the first start makes the first key, and not the first payment. A key that cannot be
+// read is not an error: coupons cannot be redeemed then, but sales go on.
 func (l *Ledger) begin(ctx context.Context) error {
 	if _, err := l.CouponKeys(ctx); err != nil && !errors.Is(err, ErrKeySpoilt) {
 		return fmt.Errorf("the keys of codes: %w", err)
@@ -67,8 +67,8 @@ func (l *Ledger) begin(ctx context.Context) error {
 	return nil
 }
 
-// CouponKeys implements Coupons. New codes are made with the last of the keys from then on; where a row is spoilt,
-// orders go without codes, and nobody waits for it.
+// CouponKeys implements Coupons. From then on new codes are made with the last of the keys. If a key cannot be read,
+// orders are paid without codes.
 func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 	from := l.db.Now()
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
@@ -89,8 +89,8 @@ func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 	return keys, nil
 }
 
-// RotateCouponKey adds a key, with which all instances make new codes within a minute. Codes of the keys before stay
-// good. It returns the key's id, or ErrKeysExhausted.
+// RotateCouponKey adds a key, with which all instances make new codes within a minute. Codes of older keys stay valid.
+// It returns the key's id, or ErrKeysExhausted.
 func (l *Ledger) RotateCouponKey(ctx context.Context) (id int, err error) {
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		keys, err := couponKeys(tx)
@@ -129,7 +129,7 @@ func (l *Ledger) addCouponKey(tx *gorm.DB, id int) ([]Key, error) {
 	return keysOf(l.db.AddSecret(tx, codeKeySettings(), id))
 }
 
-// keysOf makes keys of the secrets that were read, or ErrKeySpoilt of what could not be.
+// keysOf makes keys of the secrets that were read, or returns ErrKeySpoilt if one could not be.
 func keysOf(secrets []sqlkit.Secret, err error) ([]Key, error) {
 	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
 		return nil, fmt.Errorf("%w: %w", ErrKeySpoilt, err)

@@ -40,8 +40,8 @@ func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []ord
 	return lapsed, seen, nil
 }
 
-// lapse lapses those of the orders that are paid and not reserved, once they are locked, and has none of them looked at
-// again but for the reserved ones, and those that staff have extended meanwhile.
+// lapse locks the orders and lapses those that are paid and not reserved. Only the reserved ones, and those that staff
+// have extended meanwhile, are looked at again later.
 func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 	orders, err := l.orders.Lock(tx, due)
 	if err != nil {

@@ -52,7 +52,7 @@ func (l *Ledger) Coupon(ctx context.Context, orderID int64) (c Coupon, err error
 	return c, nil
 }
 
-// stored is a time as the audit trail has it.
+// stored returns a time as the audit trail writes it.
 func stored(t time.Time) string { return moment.Of(t).String() }
 
 // openCoupon locks an order and returns its coupon.
@@ -74,13 +74,13 @@ func (l *Ledger) openCoupon(tx *gorm.DB, orderID int64) (couponWork, *Coupon, er
 // deed is what staff have done to a coupon.
 type deed struct {
 	action  order.Action
-	done    bool // false: the coupon was so already
+	done    bool // false: nothing had to be changed
 	why     order.Why
 	audited voucher.Action
 	change  voucher.FieldChange
 }
 
-// forStaff has staff do something to the coupon of an order.
+// forStaff applies an act of staff to the coupon of an order.
 func (l *Ledger) forStaff(
 	ctx context.Context, act order.StaffAct, do func(c *Coupon, now time.Time) (deed, error),
 ) (c Coupon, err error) {

@@ -26,7 +26,7 @@ func ShownCoupon(service Service) func(ctx context.Context, o order.Order, whole
 	}
 }
 
-// ShownCoupons returns feature.Members.Coupons, on what reads coupons of orders.
+// ShownCoupons returns feature.Members.Coupons, which uses the given function to read the coupon of an order.
 func ShownCoupons(
 	read func(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error),
 ) func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
@@ -49,7 +49,7 @@ func shownCode(whole bool) func(Code) string {
 	return Code.Masked
 }
 
-// FoundOrder returns feature.Members.OrderOfCode, on what finds the order of a code.
+// FoundOrder returns feature.Members.OrderOfCode, which uses the given function to find the order of a code.
 func FoundOrder(
 	find func(ctx context.Context, code Code) (orderID int64, err error),
 ) func(ctx context.Context, text string) (orderID int64, err error) {

@@ -40,7 +40,7 @@ func (m *metrics) Redemption(v Verb, err error) {
 	m.commands.WithLabelValues(v.String(), redemptionResult(err)).Inc()
 }
 
-// redemptionResult names what became of a command.
+// redemptionResult names the result of a command.
 func redemptionResult(err error) string {
 	if err == nil {
 		return "done"

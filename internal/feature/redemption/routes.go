@@ -18,10 +18,10 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service redeems coupons: *Tills. What tills ask for ends in errors of this package or order.ErrUnavailable, after
-// which the same request, repeated, tells what happened.
+// Service redeems coupons: *Tills. Methods for tills return errors of this package or order.ErrUnavailable; after the
+// latter, repeating the same request shows what happened.
 type Service interface {
-	// Validate tells whether the till could redeem the code now.
+	// Validate checks whether the till could redeem the code now.
 	Validate(ctx context.Context, till Till, code string) (Outcome, error)
 	// Reserve reserves the code for two minutes, once for each key.
 	Reserve(ctx context.Context, till Till, code, key string) (Outcome, error)
@@ -29,19 +29,19 @@ type Service interface {
 	Redeem(ctx context.Context, till Till, code, reservation, key string) (Outcome, error)
 	// Release ends a reservation.
 	Release(ctx context.Context, till Till, code, reservation string) (Outcome, error)
-	// CouponOf returns the coupon of an order, or ErrNotFound if it has none. order.ErrUnavailable.
+	// CouponOf returns the coupon of an order, or ErrNotFound if it has none. Error: order.ErrUnavailable.
 	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
 }
 
 // Vouchers finds vouchers: feature.Sales.
 type Vouchers interface {
-	// Find returns a voucher, from memory as a rule. voucher.ErrNotFound, order.ErrUnavailable.
+	// Find returns a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	Find(ctx context.Context, id int64) (voucher.Voucher, error)
 }
 
 // Purchases are the orders of users: feature.Purchases.
 type Purchases interface {
-	// Order returns a user's own order, waiting at most wait for it to be no longer queued. order.ErrNotFound,
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
 	// order.ErrUnavailable.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
@@ -113,8 +113,8 @@ func (h handlers) release(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	return h.answer(c, who)(h.service.Release(c.Request.Context(), tillOf(who), code, reservation))
 }
 
-// answer answers what became of a till's request. What the voucher is comes from memory as a rule; a redeemed coupon is
-// redeemed whether that can be read or not.
+// answer returns a function that answers with the outcome of a till's request. It adds the voucher, usually from
+// memory, if that can be read.
 func (h handlers) answer(c *gin.Context, who httpkit.Identity) func(Outcome, error) (httpkit.Answer, error) {
 	return func(o Outcome, err error) (httpkit.Answer, error) {
 		if errors.Is(err, ErrMalformed) {

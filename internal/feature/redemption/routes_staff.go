@@ -15,7 +15,7 @@ import (
 	"seckill/internal/order"
 )
 
-// StaffService is what staff do with coupons: *Staff. Errors are those of StaffLedger.
+// StaffService does for staff what they may do with coupons: *Staff. Its errors are those of StaffLedger.
 type StaffService interface {
 	// Extend gives the coupon of an order a later date.
 	Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error)
@@ -25,7 +25,7 @@ type StaffService interface {
 	Coupon(ctx context.Context, orderID int64) (Coupon, error)
 }
 
-// StaffRoutes are the routes of what staff do with coupons.
+// StaffRoutes returns the routes by which staff change coupons.
 func StaffRoutes(staff StaffService, front httpkit.Front) []httpkit.Route {
 	h, own := staffHandlers{staff, front}, httpkit.OwnOrder(front.Order, front.ShopOf)
 	return []httpkit.Route{

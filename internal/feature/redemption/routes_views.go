@@ -20,7 +20,7 @@ type tillCouponJSON struct {
 	ValidUntil  *httpkit.Time    `json:"validUntil,omitempty"`
 	RedeemTime  *httpkit.Time    `json:"redeemTime,omitempty"`
 	Reservation *reservationJSON `json:"reservation,omitempty"`
-	Repeated    bool             `json:"repeated"` // the same request was served before
+	Repeated    bool             `json:"repeated"` // the same request had been served before
 	ServerTime  *httpkit.Time    `json:"serverTime"`
 }
 
@@ -37,7 +37,7 @@ type refusedCouponJSON struct {
 	RedeemTime    *httpkit.Time `json:"redeemTime,omitempty"`
 	ValidUntil    *httpkit.Time `json:"validUntil,omitempty"`
 	ReservedUntil *httpkit.Time `json:"reservedUntil,omitempty"`
-	ByThisTill    bool          `json:"byThisTill"` // it has redeemed or reserved it
+	ByThisTill    bool          `json:"byThisTill"` // the calling till has redeemed or reserved it
 }
 
 func refusedView(e *RefusalError) refusedCouponJSON {

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Rules returns the refusals of tills, and of what a till has reserved.
+// Rules returns the answers to refused tills, and to refunds that a till's reservation prevents.
 func Rules() []httpkit.Rule {
 	return []httpkit.Rule{
 		{Matches: httpkit.Is(ErrNotFound), Failure: httpkit.Failure{

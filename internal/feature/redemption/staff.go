@@ -11,8 +11,8 @@ import (
 // ErrNotLater says that a coupon is extended to a time that is not after its date, or has passed, or it has no date.
 var ErrNotLater = errors.New("not a later date for the coupon")
 
-// Unredeem undoes the redemption. Whoever redeems the coupon anew needs another key: a late repetition of the request
-// that redeemed it must not do so again.
+// Unredeem undoes the redemption. Redeeming the coupon again needs another key, so that a late repetition of the first
+// request does not redeem it.
 func (c *Coupon) Unredeem() error {
 	if err := order.Unredeem.Check(c.OrderID, c.Status); err != nil {
 		return err
@@ -22,8 +22,8 @@ func (c *Coupon) Unredeem() error {
 	return nil
 }
 
-// Extend gives the coupon a later date, also when its date has passed, and returns what that is to its order. A coupon
-// that is valid until then already stays as it is: done is false.
+// Extend gives the coupon a later date, even if its date has passed, and returns the action on its order. If the coupon
+// has that date already, it changes nothing, and done is false.
 func (c *Coupon) Extend(until, now time.Time) (action order.Action, done bool, err error) {
 	action = order.Extend
 	if c.Status == order.Lapsed {
@@ -42,11 +42,11 @@ func (c *Coupon) Extend(until, now time.Time) (action order.Action, done bool, e
 	return action, true, nil
 }
 
-// StaffLedger keeps what staff do with coupons: *Ledger. Each method is one transaction, done once for each key of the
-// act's author: *idempotency.RepeatedError, idempotency.ErrReused. order.ErrNotFound for an order that is not there,
-// ErrNotFound for one without a coupon, *order.StateError, order.ErrUnavailable.
+// StaffLedger writes what staff do with coupons: *Ledger. Each method is one transaction, done once for each key of the
+// act's author. It may return *idempotency.RepeatedError, idempotency.ErrReused, order.ErrNotFound for an unknown
+// order, ErrNotFound for one without a coupon, *order.StateError and order.ErrUnavailable.
 type StaffLedger interface {
-	// Extend gives the coupon of an order a later date, and returns it. ErrNotLater.
+	// Extend gives the coupon of an order a later date, and returns it. Error: ErrNotLater.
 	Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error)
 	// Unredeem undoes the redemption of an order's coupon, and returns it.
 	Unredeem(ctx context.Context, act order.StaffAct) (Coupon, error)
@@ -54,7 +54,7 @@ type StaffLedger interface {
 	Coupon(ctx context.Context, orderID int64) (Coupon, error)
 }
 
-// Staff does what staff do with coupons.
+// Staff does for staff what they may do with coupons.
 type Staff struct {
 	ledger   StaffLedger
 	notifier order.StatusNotifier
@@ -65,13 +65,13 @@ func NewStaff(ledger StaffLedger, notifier order.StatusNotifier) *Staff {
 	return &Staff{ledger, notifier}
 }
 
-// Extend is StaffLedger.Extend, and tells those who watch the order.
+// Extend is StaffLedger.Extend, and notifies watchers of the order.
 func (s *Staff) Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error) {
 	c, err := s.ledger.Extend(ctx, act, until.UTC().Truncate(time.Millisecond))
 	return s.told(c, err)
 }
 
-// Unredeem is StaffLedger.Unredeem, and tells those who watch the order.
+// Unredeem is StaffLedger.Unredeem, and notifies watchers of the order.
 func (s *Staff) Unredeem(ctx context.Context, act order.StaffAct) (Coupon, error) {
 	c, err := s.ledger.Unredeem(ctx, act)
 	return s.told(c, err)

@@ -21,17 +21,18 @@ const (
 
 // Coupons keeps the coupons: *Ledger. Each method is one transaction.
 type Coupons interface {
-	// Do does the commands one after the other, as Coupon.Do says, by the ledger's clock, with a line of history for
-	// each that changes something. An outcome is ErrNotFound for a code that no order has. order.ErrUnavailable.
+	// Do executes the commands one after the other with Coupon.Do, by the ledger's clock, and writes a line of history
+	// for each that changes something. The outcome is ErrNotFound for a code that no order has. It may return
+	// order.ErrUnavailable.
 	Do(ctx context.Context, cmds []Command) ([]Outcome, error)
 	// CouponOf returns the coupon of an order, or ErrNotFound if it has none: its voucher is not redeemed by code, or
-	// it was never paid. One that was paid while no codes could be made gets its code now.
+	// it was never paid. An order that was paid while no codes could be made gets its code now.
 	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
 	// CouponKeys returns every key of codes; the first call makes one.
 	CouponKeys(ctx context.Context) ([]Key, error)
 	// LapseDue lapses up to n coupons whose date has passed by the ledger's clock and that nobody has reserved. It
-	// returns ErrSuperseded, having changed nothing, when a higher token was used. It returns the orders as they are
-	// then, and how many coupons it has looked at; fewer than n when no more are due.
+	// returns their changed orders, and how many coupons it has looked at, which are fewer than n when no more are due.
+	// When a higher token was used, it changes nothing and returns ErrSuperseded.
 	LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error)
 }
 
@@ -39,11 +40,11 @@ type Coupons interface {
 type Observer interface {
 	// Redemption: a till's command was served, or refused with one of this package's errors.
 	Redemption(v Verb, err error)
-	// CouponsLapsed: so many coupons lapsed in one transaction.
+	// CouponsLapsed: this number of coupons lapsed in one transaction.
 	CouponsLapsed(coupons int, took time.Duration)
 }
 
-// Tills does what tills ask for. Commands that come while transactions are under way share the next one.
+// Tills executes tills' commands. Commands that come while transactions are under way share the next one.
 type Tills struct {
 	ledger   Coupons
 	keys     *Keyring
@@ -67,8 +68,8 @@ func NewTills(
 	return t
 }
 
-// Validate tells whether the till could redeem the code now; the coupon of the outcome says what it is. Its errors
-// are those of Do.
+// Validate checks whether the till could redeem the code now, and returns the coupon in the outcome. Its errors are
+// those of Do.
 func (t *Tills) Validate(ctx context.Context, till Till, text string) (Outcome, error) {
 	return t.Do(ctx, Command{Verb: Validate, Till: till}, text)
 }
@@ -78,19 +79,19 @@ func (t *Tills) Reserve(ctx context.Context, till Till, text, key string) (Outco
 	return t.Do(ctx, Command{Verb: Reserve, Till: till, Key: key, Reservation: t.newID()}, text)
 }
 
-// Redeem redeems the code, once: repeated with the same key it says so again. reservation may be "" if nobody has
-// reserved it.
+// Redeem redeems the code, once; a repetition with the same key gets the same answer. reservation may be "" if nobody
+// has reserved the code.
 func (t *Tills) Redeem(ctx context.Context, till Till, text, reservation, key string) (Outcome, error) {
 	return t.Do(ctx, Command{Verb: Redeem, Till: till, Key: key, Reservation: reservation}, text)
 }
 
-// Release ends a reservation. One that has ended already is no error.
+// Release ends a reservation. It is not an error if the reservation has already ended.
 func (t *Tills) Release(ctx context.Context, till Till, text, reservation string) (Outcome, error) {
 	return t.Do(ctx, Command{Verb: Release, Till: till, Reservation: reservation}, text)
 }
 
-// CouponOf returns the coupon of an order for its owner and for admins, or ErrNotFound if it has none. It is
-// order.ErrUnavailable when the ledger does not tell it soon.
+// CouponOf returns the coupon of an order for its owner and for admins, or ErrNotFound if it has none. It returns
+// order.ErrUnavailable when the ledger does not answer soon.
 func (t *Tills) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 	ctx, cancel := context.WithTimeout(ctx, couponTimeout)
 	defer cancel()
@@ -101,8 +102,8 @@ func (t *Tills) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 	return coupon, order.OrUnavailable(err)
 }
 
-// Do does the command with the code as it was typed or scanned. It returns ErrMalformed, ErrWrongCodes, an error of
-// Coupon.Do, or order.ErrUnavailable: then it may have been done, and repeating it with the same key tells.
+// Do executes the command with the code as it was typed or scanned. It returns ErrMalformed, ErrWrongCodes, an error of
+// Coupon.Do, or order.ErrUnavailable. After the latter, repeating it with the same key shows whether it was done.
 func (t *Tills) Do(ctx context.Context, cmd Command, text string) (Outcome, error) {
 	outcome, err := t.do(ctx, cmd, text)
 	t.observer.Redemption(cmd.Verb, err)

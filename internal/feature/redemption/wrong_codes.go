@@ -7,15 +7,15 @@ import (
 
 const (
 	wrongBurst = 10               // wrong codes that a till may send at once
-	wrongEvery = 10 * time.Second // and one more in each of these
-	wrongTills = 10_000           // tills in a generation at most; more are not in one service
+	wrongEvery = 10 * time.Second // after this time a till may send one more
+	wrongTills = 10_000           // tills in a generation at most; no service should have more
 )
 
 // wrongCodes limits how many wrong codes a till may send: a token bucket for each, kept as the time at which it is full
 // again (the generic cell rate algorithm). A till with a full bucket needs no entry.
 //
 // Tills are kept in two generations. When the younger is as old as an empty bucket takes to fill, or has wrongTills, it
-// becomes the older one, and the older one goes: its tills have full buckets, unless there are too many of them.
+// becomes the older one, and the older one is dropped: its tills have full buckets, unless there were too many tills.
 type wrongCodes struct {
 	mu      sync.Mutex
 	began   time.Time // when the younger generation did
@@ -48,7 +48,7 @@ func (w *wrongCodes) count(till int64, now time.Time) {
 	w.younger[till] = full.Add(wrongEvery)
 }
 
-// full is when the till's bucket is full; the zero time if it is. The caller has locked.
+// full returns when the till's bucket will be full; the zero time if it is. The caller holds the lock.
 func (w *wrongCodes) full(till int64) time.Time {
 	if full, known := w.younger[till]; known {
 		return full

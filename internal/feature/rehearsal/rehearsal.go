@@ -151,7 +151,7 @@ func (p *Parts) refuse(sales []voucher.Voucher, now time.Time) error {
 }
 
 // End ends a rehearsal now, so that its sale is emptied soon, and returns it. It changes nothing if the rehearsal has
-// ended or is about to: it never moves the end to a later time. ErrNone.
+// ended or is about to: it never moves the end to a later time. Error: ErrNone.
 func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error) {
 	run, err := r.parts.Runs.Change(ctx, voucherID, func(now time.Time, run *Run) error {
 		run.End = earlier(run.End, now.Add(endAhead))

@@ -22,16 +22,16 @@ import (
 
 // Service is what admins and crowds do with rehearsals: *Rehearsals. Every method may return order.ErrUnavailable.
 type Service interface {
-	// Start starts a rehearsal of a voucher's sale. *NearSaleError, *RunningError, order.ErrBusy, voucher.ErrNotFound,
-	// voucher.ErrNotSeckill, *idempotency.RepeatedError, idempotency.ErrReused.
+	// Start starts a rehearsal of a voucher's sale. Errors: *NearSaleError, *RunningError, order.ErrBusy,
+	// voucher.ErrNotFound, voucher.ErrNotSeckill, *idempotency.RepeatedError, idempotency.ErrReused.
 	Start(ctx context.Context, by voucher.Author, voucherID int64) (voucher.Shown, error)
 	// Of returns the rehearsals of a voucher's sale, newest first.
 	Of(ctx context.Context, voucherID int64) ([]Run, error)
-	// End ends a rehearsal. ErrNone.
+	// End ends a rehearsal. Error: ErrNone.
 	End(ctx context.Context, by voucher.Author, voucherID int64) (Run, error)
-	// Find returns a rehearsal. ErrNone.
+	// Find returns a rehearsal. Error: ErrNone.
 	Find(ctx context.Context, voucherID int64) (Run, error)
-	// Report keeps what the crowd of a rehearsal has measured. ErrNone, ErrOver.
+	// Report keeps what the crowd of a rehearsal has measured. Errors: ErrNone, ErrOver.
 	Report(ctx context.Context, voucherID int64, f Figures, done bool) error
 }
 

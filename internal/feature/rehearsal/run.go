@@ -73,10 +73,10 @@ func earlier(a, b time.Time) time.Time {
 type Runs interface {
 	// List returns the rehearsals of a voucher's sale, newest first, at most limit.
 	List(ctx context.Context, of int64, limit int) ([]Run, error)
-	// Find returns a rehearsal. ErrNone.
+	// Find returns a rehearsal. Error: ErrNone.
 	Find(ctx context.Context, voucherID int64) (Run, error)
-	// Change changes the end, reports and figures of a rehearsal under its lock; now is the ledger's time. ErrNone, and
-	// what change returns.
+	// Change lets change update a rehearsal's end, reports and figures under its lock; now is the ledger's time. It
+	// returns ErrNone or the error that change returns.
 	Change(ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error) (Run, error)
 }
 
@@ -85,14 +85,14 @@ func (r *Rehearsals) Of(ctx context.Context, voucherID int64) ([]Run, error) {
 	return r.parts.Runs.List(ctx, voucherID, shownRuns)
 }
 
-// Find returns one rehearsal. ErrNone.
+// Find returns one rehearsal. Error: ErrNone.
 func (r *Rehearsals) Find(ctx context.Context, voucherID int64) (Run, error) {
 	return r.parts.Runs.Find(ctx, voucherID)
 }
 
 // Report keeps the figures that the crowd of a rehearsal has measured so far, and the memory that Redis uses now. If
 // done is set, the figures are final, and Report ends the sale. A final report may come twice; the first one stays.
-// ErrNone, ErrOver.
+// Errors: ErrNone, ErrOver.
 func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f Figures, done bool) error {
 	used, limit := r.memoryNow(ctx)
 	run, err := r.parts.Runs.Change(ctx, voucherID, func(now time.Time, run *Run) error {

@@ -16,7 +16,7 @@ type AuditRow struct {
 }
 
 // Audit calls yield with all entries of the audit trail that the filter selects, newest first, a page at a time, until
-// yield fails. order.ErrUnavailable.
+// yield fails. Error: order.ErrUnavailable.
 func (r *Reports) Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error {
 	for before := int64(math.MaxInt64); ; {
 		page, err := r.auditPage(ctx, f, before)

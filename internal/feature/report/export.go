@@ -48,7 +48,7 @@ func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield
 }
 
 // Payments calls yield with all payments that the filter selects, the oldest first, a page at a time, until yield
-// fails. Each is as it was when its page was read. Memory is that of a page. order.ErrUnavailable.
+// fails. Each is as it was when its page was read. Memory is that of a page. Error: order.ErrUnavailable.
 func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
 	for last := (order.Payment{}); ; {
 		reading, cancel := context.WithTimeout(ctx, exportTimeout)
@@ -97,7 +97,7 @@ func (r *Reports) page(ctx context.Context, voucherID, after int64, whole bool) 
 }
 
 // Seconds calls yield with how the requests for a sale were answered, for each second with answers, in order, a minute
-// at a time, until yield fails. voucher.ErrNotFound, order.ErrUnavailable.
+// at a time, until yield fails. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error {
 	if _, err := r.core.Find(ctx, voucherID); err != nil {
 		return order.OrUnavailable(fmt.Errorf("the timeline of voucher %d: %w", voucherID, err))

@@ -33,8 +33,8 @@ type tallyRow struct {
 // gone is what has gone back of a payment, as order.Flow's method has it.
 const gone = "(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
 
-// sums returns what became of the voucher's orders and payments, at one moment: it is one statement. It walks them
-// by the indexes of their voucher, without locks; a million orders take seconds. voucher.ErrNotFound.
+// sums adds up the voucher's orders and payments at one moment: it is one statement. It walks them
+// by the indexes of their voucher, without locks; a million orders take seconds. Error: voucher.ErrNotFound.
 func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow

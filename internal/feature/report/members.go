@@ -17,7 +17,7 @@ type Guards struct {
 	Unread bool // the figures could not be read
 }
 
-// waitlist returns what has become of those who waited for a sale, as JSON; nil if it has no waiting list.
+// waitlist returns how a sale's waiting list ended for its users, as JSON; nil if the sale has no waiting list.
 func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) {
 	if r.members.Waitlist == nil {
 		return nil, nil

@@ -18,7 +18,7 @@ func (t Tally) plus(o Tally) Tally {
 	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
 }
 
-// Money is what became of the money of a voucher's payments, in cents: what the providers have taken, also late and
+// Money is where the money of a voucher's payments went, in cents: what the providers have taken, also late and
 // twice, and what has gone back, as refunds and by disputes that were lost.
 //
 // Of what was kept, providers refuse for good to send Stuck back, and staff have closed the refund of Closed.
@@ -56,7 +56,7 @@ func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
 type Report struct {
 	Voucher  voucher.Voucher
 	Sums     Sums
-	Waitlist any // what has become of those who waited, as JSON; nil: the sale has no list
+	Waitlist any // how the waiting list ended for its users, as JSON; nil: the sale has no list
 	Guards   Guards
 	Timeline
 }
@@ -106,7 +106,7 @@ type Reports struct {
 }
 
 // Of returns the report of a voucher. It reads the voucher's orders by one statement, and its timeline page by page;
-// its memory does not grow with them. voucher.ErrNotFound, order.ErrUnavailable.
+// its memory does not grow with them. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

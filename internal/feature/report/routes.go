@@ -44,14 +44,14 @@ type Exports interface {
 
 // HTTP is what the routes need of the core's interface.
 type HTTP struct {
-	// Note adds an entry to the audit trail. order.ErrUnavailable.
+	// Note adds an entry to the audit trail. Error: order.ErrUnavailable.
 	Note    func(ctx context.Context, e voucher.Entry) error
 	Streams *httpkit.Streams
 	Now     func() time.Time
 	Zone    *time.Location // whose midnight begins a day, and of times without a zone
 	// Currency is that of all amounts, a code of ISO 4217.
 	Currency string
-	// ShopOf returns the shop of a voucher. voucher.ErrNotFound, order.ErrUnavailable.
+	// ShopOf returns the shop of a voucher. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
 }
 

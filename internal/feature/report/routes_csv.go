@@ -95,7 +95,7 @@ func (h handlers) sendCSV(
 	return httpkit.Answer{}, err
 }
 
-// line adds a line. Pass text that a person has written through cell.
+// line adds a line. The caller passes each field that a person typed through cell.
 func (o *csvStream) line(fields ...string) {
 	o.lines++
 	o.write(fields)

@@ -38,7 +38,7 @@ type Sale struct {
 const salesTimeout = 10 * time.Second
 
 // Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with a voucher id below before,
-// newest first, at most limit. Rehearsals are not among them. order.ErrUnavailable.
+// newest first, at most limit. Rehearsals are not among them. Error: order.ErrUnavailable.
 func (r *Reports) Sales(
 	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
 ) ([]Sale, error) {
@@ -49,7 +49,7 @@ func (r *Reports) Sales(
 }
 
 // SalesSums returns the sums over all sales of a shop, or with 0 of all, of each phase, without
-// rehearsals. order.ErrUnavailable.
+// rehearsals. Error: order.ErrUnavailable.
 func (r *Reports) SalesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
@@ -67,7 +67,7 @@ type Taken struct {
 }
 
 // Taken returns what a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The day
-// is that of the ledger, which notes what had gone back before it. order.ErrUnavailable.
+// is that of the ledger, which notes what had gone back before it. Error: order.ErrUnavailable.
 func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()

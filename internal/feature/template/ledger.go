@@ -138,7 +138,7 @@ func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64
 }
 
 // List returns the templates of a shop, by name; with shopID 0 the newest Listed, by shop and name.
-// order.ErrUnavailable.
+// Error: order.ErrUnavailable.
 func (t *Templates) List(ctx context.Context, shopID int64) ([]Template, error) {
 	query := t.db.Read(ctx).Order("id DESC").Limit(Listed)
 	if shopID != 0 {
@@ -158,7 +158,7 @@ func (t *Templates) List(ctx context.Context, shopID int64) ([]Template, error) 
 	return templates, nil
 }
 
-// Find returns a template. ErrNone, order.ErrUnavailable.
+// Find returns a template. Errors: ErrNone, order.ErrUnavailable.
 func (t *Templates) Find(ctx context.Context, id int64) (Template, error) {
 	var rows []row
 	if err := t.db.Read(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
@@ -170,7 +170,7 @@ func (t *Templates) Find(ctx context.Context, id int64) (Template, error) {
 	return rows[0].template(), nil
 }
 
-// Rename renames a template. *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.
+// Rename renames a template. Errors: *invalid.Error, ErrNone, ErrName, order.ErrUnavailable.
 func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error) {
 	name, err := checkedName(name)
 	if err != nil {
@@ -187,7 +187,7 @@ func (t *Templates) Rename(ctx context.Context, by voucher.Author, id int64, nam
 	})
 }
 
-// Delete deletes a template; vouchers made from it stay. ErrNone, order.ErrUnavailable.
+// Delete deletes a template; vouchers made from it stay. Errors: ErrNone, order.ErrUnavailable.
 func (t *Templates) Delete(ctx context.Context, by voucher.Author, id int64) error {
 	_, err := t.write(ctx, "deleting", by, func(tx *gorm.DB, _ time.Time) (row, sqlkit.AuditRow, error) {
 		r, err := locked(tx, id)

@@ -24,14 +24,14 @@ import (
 type Service interface {
 	// List returns the templates of a shop, by name; with shopID 0 the newest Listed.
 	List(ctx context.Context, shopID int64) ([]Template, error)
-	// Save saves a voucher as a template. *invalid.Error, voucher.ErrNotFound, ErrName,
+	// Save saves a voucher as a template. Errors: *invalid.Error, voucher.ErrNotFound, ErrName,
 	// ErrMany.
 	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error)
-	// Find returns one. ErrNone.
+	// Find returns one. Error: ErrNone.
 	Find(ctx context.Context, id int64) (Template, error)
-	// Rename renames one. *invalid.Error, ErrNone, ErrName.
+	// Rename renames one. Errors: *invalid.Error, ErrNone, ErrName.
 	Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error)
-	// Delete deletes one. ErrNone.
+	// Delete deletes one. Error: ErrNone.
 	Delete(ctx context.Context, by voucher.Author, id int64) error
 }
 

@@ -30,7 +30,7 @@ func (w *waker) wake(voucherID int64) {
 	}
 }
 
-// open wires the lists to the core. The job may be stopped at any moment: the next run finds what is due.
+// open connects the lists to the core. The job may be stopped at any moment: the next run finds what is due.
 func open(core feature.Core, waker *waker) feature.Parts {
 	ledger, metrics := NewLedger(core.DB, core.Units), NewMetrics()
 	turns := NewTurns(ledger, core.IDs, core.Outbox, metrics)

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	// lookEvery is how often the job looks for lists in which something is due.
+	// lookEvery is how often the job looks for lists with a turn that is due.
 	lookEvery = 100 * time.Millisecond
 	// lookTimeout bounds one look.
 	lookTimeout = 5 * time.Second
-	// spared is how long a list rests after a failed turn, and the job after a failed look.
+	// spared is how long the job leaves a list alone after a failed turn, and how long it waits after a failed look.
 	spared = time.Second
 )
 
-// Job takes the turns of all lists. Every instance runs it: two that work on one list wait for each other at its sale's
-// row.
+// Job takes the turns of all lists. Every instance runs it; if two work on one list, the lock on the sale's row makes
+// one wait.
 type Job struct {
 	turns  *Turns
 	ledger TurnLedger
@@ -35,7 +35,7 @@ func NewJob(turns *Turns, ledger TurnLedger, log *slog.Logger) *Job {
 	return &Job{turns: turns, ledger: ledger, log: log, awake: map[int64]bool{}, wake: make(chan struct{}, 1)}
 }
 
-// Wake has the job take the turns of a list now. It does not wait.
+// Wake makes the job take the turns of a list now. It does not wait for them.
 func (j *Job) Wake(voucherID int64) {
 	j.mu.Lock()
 	j.awake[voucherID] = true
@@ -46,7 +46,7 @@ func (j *Job) Wake(voucherID int64) {
 	}
 }
 
-// Run takes turns until ctx ends, and retries what fails. It always returns nil.
+// Run takes turns until ctx ends, and retries failed ones. It always returns nil.
 func (j *Job) Run(ctx context.Context) error {
 	looks := time.NewTicker(lookEvery)
 	defer looks.Stop()

@@ -86,8 +86,8 @@ func (r listRow) save(tx *gorm.DB) error {
 	return nil
 }
 
-// lockList locks the list's row, and creates it if it is missing. If two create it at once, one waits for the other and
-// finds it.
+// lockList locks the list's row, and creates it if it is missing. If two transactions create it at once, one waits for
+// the other and finds it.
 func lockList(tx *gorm.DB, voucherID int64) (listRow, error) {
 	var row listRow
 	find := func() error { return sqlkit.Locking(tx).Where("voucher_id = ?", voucherID).Take(&row).Error }
@@ -121,7 +121,7 @@ func positionsOf(places []placeRow) []int64 {
 	return sqlkit.Distinct(places, func(r placeRow) int64 { return r.Position })
 }
 
-// usersWithOrders returns those of the users who have a live order of the sale.
+// usersWithOrders returns the users who have a live order of the sale.
 func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]bool, error) {
 	live := make(map[int64]bool)
 	for part := range sqlkit.Chunks(users) {

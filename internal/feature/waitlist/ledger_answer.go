@@ -13,7 +13,7 @@ import (
 )
 
 // Accept accepts the user's invitation, and writes the operation that asks Redis. The place becomes an order once Redis
-// has made the user a holder. Repeated, it returns the place with the order id of the first time. Errors:
+// has made the user a holder. A repeated call returns the place with the order id of the first. Errors:
 // voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline), order.ErrUnavailable.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
@@ -63,9 +63,9 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 	return place, nil
 }
 
-// Leave gives up the user's place. An invitation is declined, and goes to the next user. A place that has ended stays
-// as it is. Leaving a place that waits locks only the place, because many may leave at once. Errors: ErrNoPlace,
-// ErrAccepted, order.ErrUnavailable.
+// Leave gives up the user's place. If it is invited, this declines the invitation, which goes to the next user. A place
+// that has ended stays as it is. For a waiting place, Leave locks only the place, because many users may leave at once.
+// Errors: ErrNoPlace, ErrAccepted, order.ErrUnavailable.
 func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, error) {
 	var place Place
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {

@@ -16,7 +16,7 @@ import (
 // Joining is a user who joins a list.
 type Joining struct {
 	UserID   int64
-	Standing *bool // a standing yes: their turn, when it comes, is accepted at once; nil: as before
+	Standing *bool // a standing yes: their turn is accepted as soon as it comes; nil: as before
 }
 
 // yes reports whether the user gives a standing yes.
@@ -172,8 +172,8 @@ func firstWaiting(tx *gorm.DB, voucherID int64) ([]turnOf, error) {
 	return first, nil
 }
 
-// withoutOpen returns the open places of the users who have one, after writing their standing yes or no, and, each
-// once, the users who have none. first comes from firstWaiting.
+// withoutOpen returns the open places of the users who have one, after writing their standing yes or no. It also
+// returns the users who have none, each once. first comes from firstWaiting.
 func withoutOpen(
 	tx *gorm.DB, voucherID int64, joining []Joining, first []turnOf,
 ) (places map[int64]Place, others []Joining, err error) {

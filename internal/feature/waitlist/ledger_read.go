@@ -133,7 +133,7 @@ func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 // dueLists is how many lists one look finds at most.
 const dueLists = 100
 
-// Due returns the open lists in which something is due, without locks. Error: order.ErrUnavailable.
+// Due returns the open lists with a turn that is due, without locks. Error: order.ErrUnavailable.
 func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"

@@ -31,8 +31,8 @@ type locked struct {
 	turns []order.Turn // for the hooks
 }
 
-// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked. Before the commit
-// call finish, which saves the last operation whose pauses have been applied.
+// lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked. Call finish before
+// the commit: it saves the last operation whose pauses have been applied.
 func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
 	sale, err := l.units(tx, voucherID)
 	if err != nil {

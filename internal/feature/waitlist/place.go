@@ -66,8 +66,8 @@ type Place struct {
 	Claimed   bool  // the guards have counted its unit: it was accepted, or once had a standing yes
 	Claims    bool  // the call that returned it claimed its unit: only one call about a place does
 	Missed    int64 // how many invitations it has missed
-	// Ahead is how many wait before it, up to MaxCounted; set for places that wait. Those who are invited are not
-	// among them.
+	// Ahead is how many waiting places are before it, up to MaxCounted; set for waiting places. Invited places do not
+	// count.
 	Ahead     int64
 	JoinedAt  time.Time
 	InvitedAt time.Time // the last time; zero: never

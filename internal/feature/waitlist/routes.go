@@ -16,25 +16,25 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service is what users and admins do with waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
+// Service does what users and admins ask of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
 type Service interface {
-	// Join gives the user a place, or the one that they have. voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList,
-	// ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
+	// Join gives the user a place, or the one that they have. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
+	// ErrNoList, ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
-	// Accept accepts the user's invitation. voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
-	// Leave gives up the user's place and its invitation. voucher.ErrNotFound, voucher.ErrNotSeckill, ErrNoPlace,
-	// ErrAccepted.
+	// Leave gives up the user's place and its invitation. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// ErrNoPlace, ErrAccepted.
 	Leave(ctx context.Context, userID, voucherID int64) (Place, error)
-	// Place returns the user's open place, or their latest. ErrNoPlace.
+	// Place returns the user's open place, or their latest. Error: ErrNoPlace.
 	Place(ctx context.Context, userID, voucherID int64) (Place, error)
 	// Places returns the user's open places.
 	Places(ctx context.Context, userID int64) ([]Place, error)
-	// Counts returns how many places a voucher's list has in each state. voucher.ErrNotSeckill, ErrNoList.
+	// Counts returns how many places a voucher's list has in each state. Errors: voucher.ErrNotSeckill, ErrNoList.
 	Counts(ctx context.Context, v voucher.Voucher) (Counts, error)
 }
 
-// Doors are the checks before the routes of a sale.
+// Doors has the checks of requests to a sale's routes.
 type Doors struct {
 	// Find returns a voucher, or voucher.ErrNotFound.
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
@@ -112,7 +112,7 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		if settle, err = h.claim(c, who, v, State.Open); err != nil {
 			return httpkit.Answer{}, err
 		}
-		ctx = context.WithoutCancel(ctx) // a caller who hangs up claims the unit all the same, and a join is short
+		ctx = context.WithoutCancel(ctx) // a caller who hangs up still claims the unit, and a join is short
 	}
 	p, err := h.lists.Join(ctx, who.UserID, v, says)
 	settle(p.Claims, err)
@@ -139,7 +139,7 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 
 // claim reserves one of the units that the guards allow the caller's address. Call settle with whether the request has
 // claimed the unit, and with its error: simultaneous requests each reserve a unit, and only one of them claims it.
-// claim reserves nothing if the place's unit is claimed already and goesOn is true of the place's state.
+// claim reserves nothing if the place's unit is claimed already and goesOn returns true for the place's state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
 ) (settle func(claimed bool, err error), err error) {
@@ -159,9 +159,9 @@ func (h handlers) claim(
 	return func(claimed bool, err error) { finish(h.outcome(ctx, who.UserID, v.ID, claimed, err)) }, err
 }
 
-// outcome returns what became of a reserved unit. A claim wins at once: Redis refuses an acceptance only if the user
-// has another order. After a failure the transaction may have been committed; the place shows whether it was. While the
-// place cannot be read, the unit stays taken.
+// outcome returns what happened to a reserved unit. A claim wins it at once: Redis refuses an acceptance only if the
+// user has another order. After a failure the transaction may have been committed; the place shows whether it was.
+// While the place cannot be read, the unit stays taken.
 func (h handlers) outcome(ctx context.Context, userID, voucherID int64, claimed bool, err error) httpkit.Outcome {
 	switch {
 	case err == nil && claimed:

@@ -15,7 +15,7 @@ type placeJSON struct {
 	Standing     bool          `json:"standing"`            // while it is open
 	Missed       int64         `json:"missed"`              // invitations
 	Ahead        *int64        `json:"ahead,omitempty"`     // while it waits
-	AheadMore    bool          `json:"aheadMore,omitempty"` // there are that many or more
+	AheadMore    bool          `json:"aheadMore,omitempty"` // there may be more than Ahead
 	JoinTime     *httpkit.Time `json:"joinTime"`
 	InviteTime   *httpkit.Time `json:"inviteTime,omitempty"`
 	AcceptBefore *httpkit.Time `json:"acceptBefore,omitempty"` // while it is invited

@@ -13,10 +13,10 @@ const turnTimeout = 6 * time.Second
 
 // TurnLedger is the part of the ledger that Turns need: *Ledger.
 type TurnLedger interface {
-	// Turn does what is due in one list, as much of it as one transaction takes. ids are order ids for places with a
-	// standing yes. order.ErrUnavailable.
+	// Turn does what is due in one list, as much as fits into one transaction. ids are order ids for places with a
+	// standing yes. Error: order.ErrUnavailable.
 	Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error)
-	// Due returns open lists in which something is due, without a lock. order.ErrUnavailable.
+	// Due returns open lists with a turn that is due, without a lock. Error: order.ErrUnavailable.
 	Due(ctx context.Context) ([]int64, error)
 }
 

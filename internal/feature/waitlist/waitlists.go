@@ -32,14 +32,14 @@ const (
 // Lists is the part of the ledger that Waitlists need: *Ledger. Each method may return order.ErrUnavailable.
 type Lists interface {
 	// Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of
-	// the sale gets none, and is missing in the answer. ErrBehind, order.ErrEnded.
+	// the sale gets none, and is missing in the answer. Errors: ErrBehind, order.ErrEnded.
 	Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error)
-	// Accept accepts the user's invitation. Repeated, it returns the place with the order id of the first time.
-	// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// Accept accepts the user's invitation. A repeated call returns the place with the order id of the first.
+	// Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
 	Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error)
-	// Leave gives up the user's place. ErrNoPlace, ErrAccepted.
+	// Leave gives up the user's place. Errors: ErrNoPlace, ErrAccepted.
 	Leave(ctx context.Context, voucherID, userID int64) (Place, error)
-	// Place returns the user's open place, or their latest. ErrNoPlace.
+	// Place returns the user's open place, or their latest. Error: ErrNoPlace.
 	Place(ctx context.Context, voucherID, userID int64) (Place, error)
 	// Places returns the user's open places, those of the newest vouchers first, at most limit.
 	Places(ctx context.Context, userID int64, limit int) ([]Place, error)
@@ -68,7 +68,7 @@ type Stores struct {
 	IDs    order.IDs
 	Outbox feature.Outbox
 	Turns  *Turns
-	Wake   func(voucherID int64) // has the job take the turns of a list
+	Wake   func(voucherID int64) // makes the job take the turns of a list
 }
 
 // Waitlists are the waiting lists of all sales, for waiting users and for admins. Users who join a sale's list while a
@@ -140,7 +140,7 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), joinTimeout)
 	defer cancel()
 	places, held, refused, err := w.places(ctx, sale, items)
-	if errors.Is(err, ErrBehind) { // as for the first to join after an order was cancelled
+	if errors.Is(err, ErrBehind) { // this happens to the first to join after an order was cancelled
 		if err = w.stores.Outbox.Flush(ctx, sale.VoucherID); err == nil {
 			places, held, refused, err = w.places(ctx, sale, items)
 		}
@@ -158,7 +158,7 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 		switch {
 		case refused != nil:
 			it.Answer.err = refused
-		case has: // of a user's calls in one transaction, one that says yes claims the unit
+		case has: // if a user has several calls in one transaction, one with a yes claims the unit
 			p.Claims = p.Claims && it.Request.yes() && !claimed[user]
 			claimed[user] = claimed[user] || p.Claims
 			it.Answer.place = p
@@ -283,7 +283,7 @@ func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher)
 	if p.OrderID == id {
 		w.metrics.Answered(true)
 	}
-	w.stores.Outbox.RequestFlush(v.ID) // Redis decides it even if this caller goes away
+	w.stores.Outbox.RequestFlush(v.ID) // Redis decides the acceptance even if this caller goes away
 	deciding, cancel := context.WithTimeout(ctx, decideTimeout)
 	defer cancel()
 	if err := w.stores.Outbox.Flush(deciding, v.ID); err != nil {
@@ -311,7 +311,7 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 	if p.State == Declined {
 		w.metrics.Answered(false)
 	}
-	w.stores.Wake(voucherID) // a unit kept for this user is for the next one now
+	w.stores.Wake(voucherID) // a unit that was kept for this user is now for the next
 	return p, nil
 }
 

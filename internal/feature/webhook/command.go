@@ -88,7 +88,7 @@ func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	})
 }
 
-// command declares the flags of a command and returns what it does.
+// command declares the flags of a command and returns the function that runs it.
 func (t *tool) command(what string, set *flag.FlagSet) (run func(context.Context) error, ok bool) {
 	switch what {
 	case "list":
@@ -221,7 +221,7 @@ func (t *tool) set(ctx context.Context, disabled bool) error {
 	return t.say("endpoint %d is %s\n", e.ID, stateOf(e))
 }
 
-// remove deletes the endpoint with -yes, and otherwise says what that would do.
+// remove deletes the endpoint with -yes, and otherwise prints what deleting it would do.
 func (t *tool) remove(ctx context.Context, set *flag.FlagSet) error {
 	if !*t.yes {
 		e, err := t.admin.Find(ctx, t.id)

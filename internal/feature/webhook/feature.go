@@ -12,8 +12,8 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// lanes is how many events of different orders are on their way to one endpoint at once. At 20 ms an answer that is 800
-// a second.
+// lanes is how many events of different orders are sent to one endpoint at the same time. If each answer takes 20 ms,
+// that is 800 events a second.
 const lanes = 16
 
 // New returns the feature.
@@ -27,7 +27,7 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger has events written by the transactions that change orders, and of waiting lists.
+// inLedger adds the hook that writes events in the transactions that change orders and waiting lists.
 func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
 	ledger := NewLedger(db, orders)
 	return feature.InLedger{
@@ -36,8 +36,8 @@ func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
 	}
 }
 
-// open wires webhooks to the ledger. Its jobs may be stopped at any moment: what is on its way is settled, or sent
-// again by another instance.
+// open connects webhooks to the ledger. Its jobs may be stopped at any moment: the result of an event that is being
+// sent is stored, or another instance sends the event again.
 func open(core feature.Core, ledger *Ledger) feature.Parts {
 	out, m := newSender(core), newMetrics()
 	deliverer := dispatch.NewDeliverer(ledger, out,

@@ -64,7 +64,7 @@ func (l *Ledger) Backlog(ctx context.Context) (b dispatch.Backlog, err error) {
 	return b, nil
 }
 
-// unnumbered adds the events that wait for a number, while there is an endpoint, and returns the first of them.
+// unnumbered adds the events that wait for a number to b, if there is an endpoint, and returns the first of them.
 func (l *Ledger) unnumbered(ctx context.Context, b *dispatch.Backlog) (first []eventRow, err error) {
 	if b.Endpoints == 0 {
 		return nil, nil

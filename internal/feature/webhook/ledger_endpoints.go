@@ -59,7 +59,7 @@ func (r *endpointRow) endpoint() dispatch.Endpoint {
 	}
 }
 
-// decided copies into the row what admins decide, and what follows from it.
+// decided copies the terms that admins decide into the row, and what follows from them.
 func (r *endpointRow) decided(e dispatch.Endpoint) {
 	names := make([]string, len(e.Types))
 	for i, t := range e.Types {
@@ -86,8 +86,8 @@ func typesOf(names string) []dispatch.Type {
 	return types
 }
 
-// CreateEndpoint implements dispatch.Endpoints. The endpoint gets changes that begin a second later, and perhaps some
-// that began earlier: until then instances remember that its shop has no endpoint.
+// CreateEndpoint implements dispatch.Endpoints. The endpoint gets all changes from a second later on, and perhaps some
+// earlier ones: for a second, instances may still have cached that its shop has no endpoint.
 func (l *Ledger) CreateEndpoint(
 	ctx context.Context, t dispatch.Terms, secret dispatch.Secret, by voucher.Author,
 ) (dispatch.Endpoint, error) {
@@ -100,7 +100,7 @@ func (l *Ledger) CreateEndpoint(
 		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
 			return err
 		}
-		// The sequence's lock keeps two creations apart, and its number from rising meanwhile.
+		// The lock on the sequence keeps two creations apart, and keeps its number from rising meanwhile.
 		var sequence sequenceRow
 		if err := sqlkit.Locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
 			return fmt.Errorf("locking the sequence: %w", err)
@@ -136,7 +136,7 @@ func (l *Ledger) CreateEndpoint(
 	return row.endpoint(), nil
 }
 
-// admits returns dispatch.ErrEndpoints if a merchant's shop has as many endpoints as it may.
+// admits returns dispatch.ErrEndpoints if a merchant's shop already has as many endpoints as it may have.
 func (l *Ledger) admits(tx *gorm.DB, shopID int64, by voucher.Author) error {
 	if by.Shop == 0 || l.perShop == 0 {
 		return nil
@@ -248,7 +248,7 @@ func (l *Ledger) ChangeEndpoint(
 	return row.endpoint(), nil
 }
 
-// DeleteEndpoint implements dispatch.Endpoints. What waits for it, and its dead letters, go too.
+// DeleteEndpoint implements dispatch.Endpoints. It also deletes the endpoint's retries and dead letters.
 func (l *Ledger) DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error {
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		row, err := findEndpoint(sqlkit.Locking(tx), id)

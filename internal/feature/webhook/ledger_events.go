@@ -62,9 +62,9 @@ func (l *Ledger) AnyEndpoint(ctx context.Context) (bool, error) {
 	return len(l.subscribed.known()) > 0, nil
 }
 
-// NumberEvents implements dispatch.Numberer. The row of the sequence is locked from before the events are read until
-// the commit, so a reader that sees a number sees all lower ones. Only committed events are read, and none is waited
-// for; one subject's are numbered as they were written, because each was written under the subject's lock.
+// NumberEvents implements dispatch.Numberer. It locks the row of the sequence before it reads the events, so a reader
+// that sees a number sees all lower ones. It reads only committed events and waits for no others. Events of one subject
+// are numbered in the order in which they were written, because each was written under the subject's lock.
 func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err error) {
 	waiting, err := l.anyUnnumbered(ctx)
 	if err != nil || !waiting {

@@ -14,23 +14,23 @@ import (
 	"seckill/internal/voucher"
 )
 
-// subscribedFor is how long it is remembered which shops have an endpoint. A transaction that begins later than that
-// after an endpoint was created writes its events. Who waits for their turn or for a connection looks afterwards;
-// only what the database takes to answer that, and to begin the transaction, comes on top.
+// subscribedFor is how long the shops with an endpoint are cached. A transaction that begins later than that after an
+// endpoint was created writes its events. The cache is checked after waiting for a turn and a connection, so only the
+// time that the database takes to answer and to begin the transaction is added.
 const subscribedFor = time.Second
 
-// subscribedShops remembers which shops have a webhook endpoint, so that the others pay nothing. It is read anew
-// before a transaction, and never within one, where others would wait for it behind locked rows.
+// subscribedShops caches which shops have a webhook endpoint, so that other shops cost nothing. It is refreshed before
+// a transaction, and never within one, where others would wait for the transaction's locks meanwhile.
 type subscribedShops struct {
 	now     func() time.Time
-	reading sync.Mutex // of the one who reads, while the others go on with what is known
+	reading sync.Mutex // of the caller that reads, while others go on with the cached shops
 
 	mu    sync.Mutex
 	shops map[int64]bool // 0: all
-	from  time.Time      // when they were read; zero: they are to be read
+	from  time.Time      // when they were read; zero: they must be read
 }
 
-// known returns the shops that have an endpoint, 0 for an endpoint of all shops. Nobody changes the result.
+// known returns the shops that have an endpoint; shop 0 stands for an endpoint of all shops. Nobody changes the result.
 func (c *subscribedShops) known() map[int64]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,8 +40,8 @@ func (c *subscribedShops) known() map[int64]bool {
 // prepare is refresh before a transaction.
 func (c *subscribedShops) prepare(_ context.Context, db *gorm.DB) error { return c.refresh(db) }
 
-// refresh reads the shops from db if they were read too long ago. One caller reads them once half of subscribedFor
-// has passed, mostly the deliverer, which has time; all must when it has passed.
+// refresh reads the shops from db if they were read too long ago. After half of subscribedFor one caller reads them,
+// mostly the deliverer, which has time; after all of it, every caller must wait for them.
 func (c *subscribedShops) refresh(db *gorm.DB) error {
 	now := c.now()
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *subscribedShops) refresh(db *gorm.DB) error {
 	return nil
 }
 
-// learn notes the shops as they were read after the given time.
+// learn notes the shops, which were read after the time from.
 func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	shops := make(map[int64]bool, len(ids))
 	for _, id := range ids {
@@ -72,12 +72,12 @@ func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Before(c.from) && !c.from.After(c.now()) {
-		return // others have read them since; a transaction may rely on that
+		return // others have read them later; a transaction may rely on their result
 	}
 	c.shops, c.from = shops, from
 }
 
-// forget has the shops read anew, after an endpoint was made or deleted here.
+// forget makes the next refresh read the shops, after an endpoint was made or deleted here.
 func (c *subscribedShops) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,7 @@ func announce(tx *gorm.DB, changes []order.Change) error {
 	return nil
 }
 
-// wanted reports whether the shop's orders have an endpoint. Those of rehearsals never do.
+// wanted reports whether an endpoint gets events of the shop's orders. No endpoint gets those of rehearsals.
 func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
 }
@@ -146,7 +146,7 @@ func (l *Ledger) announcePayment(tx *gorm.DB, c order.PaymentChange) error {
 	return nil
 }
 
-// announceTurns writes an event for each of the turns, if an endpoint waits for it. They are of one voucher.
+// announceTurns writes an event for each of the turns, if an endpoint waits for it. The turns are all of one voucher.
 func (l *Ledger) announceTurns(tx *gorm.DB, turns []order.Turn) error {
 	shops := l.subscribed.known()
 	if len(shops) == 0 {

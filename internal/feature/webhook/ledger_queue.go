@@ -55,7 +55,7 @@ const (
 	maxCandidates = 8  // endpoints that are looked at to find one whose lease is free
 )
 
-// claimable selects endpoints to which something is to be sent now, those first that have waited longest for a turn.
+// claimable selects endpoints to which something is to be sent now. Those that have waited longest come first.
 const claimable = `SELECT p.id FROM tb_webhook_endpoint p
 WHERE p.disabled_time IS NULL
 AND (p.lease_until IS NULL OR p.lease_until <= @now OR p.lease_owner = '' OR p.lease_owner = @owner)
@@ -116,7 +116,7 @@ func (r *endpointRow) hold(tx *gorm.DB, owner string, until time.Time) error {
 	return tx.Model(r).Select("lease_owner", "lease_until").Updates(r).Error
 }
 
-// heldEndpoint locks and returns the endpoint if owner has its lease still, and else returns dispatch.ErrLeaseLost.
+// heldEndpoint locks and returns the endpoint, or returns dispatch.ErrLeaseLost if owner no longer has its lease.
 func (l *Ledger) heldEndpoint(tx *gorm.DB, owner string, id int64) (row endpointRow, now time.Time, err error) {
 	row, err = findEndpoint(sqlkit.Locking(tx), id)
 	if errors.Is(err, dispatch.ErrNoEndpoint) {
@@ -159,7 +159,8 @@ func (l *Ledger) EventsToSend(
 	return w, nil
 }
 
-// readWork reads what is to be sent: all kinds of work, or one piece while a broken endpoint is only probed.
+// readWork reads the events to send: new ones, retries and replays, or only one event while a broken endpoint is
+// probed.
 func readWork(tx *gorm.DB, w *dispatch.Work, n int) error {
 	kinds := []func(*gorm.DB, *dispatch.Work, int) error{readRetries, readFresh, readReplay}
 	health := w.Endpoint.Health
@@ -180,7 +181,7 @@ func readWork(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return readWaiting(tx, w)
 }
 
-// readFresh reads events that the endpoint has not got past.
+// readFresh reads events that were not yet sent to the endpoint: those above its position.
 func readFresh(tx *gorm.DB, w *dispatch.Work, n int) error {
 	live, err := eventsFrom(tx.Where("number >= ?", w.Endpoint.Next), w.Endpoint.ShopID, n)
 	if err != nil {
@@ -193,7 +194,7 @@ func readFresh(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return nil
 }
 
-// readRetries reads the subjects that are due, with all of their events that the endpoint has got past.
+// readRetries reads the subjects whose retry is due, with all of their events up to the endpoint's position.
 func readRetries(tx *gorm.DB, w *dispatch.Work, n int) error {
 	var rows []retryRow
 	err := tx.Where("endpoint_id = ? AND due_time <= ?", w.Endpoint.ID,
@@ -238,7 +239,7 @@ func readReplay(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return nil
 }
 
-// readWaiting reads the retries that are not due, of subjects that have events here.
+// readWaiting reads the retries that are not due, for the subjects of the events in w.
 func readWaiting(tx *gorm.DB, w *dispatch.Work) error {
 	due := make(map[order.Subject]bool, len(w.Retries))
 	for _, r := range w.Retries {
@@ -309,16 +310,16 @@ func (l *Ledger) SettleEvents(ctx context.Context, owner string, done dispatch.S
 // settled copies the result of an attempt into the locked row.
 func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
 	r.NextNumber = max(r.NextNumber, done.Next)
-	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // else an admin has begun another
+	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // no admin has begun another
 		r.ReplayNext = done.ReplayNext
 	}
 	if !done.SuccessAt.IsZero() {
 		r.SuccessTime = sqlkit.Stamp(done.SuccessAt)
 	}
-	if r.URL != done.URL { // an admin has changed it since: how the old one does says nothing of this one
+	if r.URL != done.URL { // an admin has changed it since: the result says nothing about the new one
 		return
 	}
-	if !r.endpoint().Health.Equal(done.HealthWas) { // an admin has enabled it since, and it begins anew
+	if !r.endpoint().Health.Equal(done.HealthWas) { // an admin has enabled it since: its health starts again
 		return
 	}
 	r.health(done.Health)
@@ -330,7 +331,7 @@ func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
 	}
 }
 
-// settleRetries removes the retries that are over and writes those that are new or have changed.
+// settleRetries removes finished retries and writes those that are new or have changed.
 func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done dispatch.Settled) error {
 	of := func(r dispatch.Retry) *gorm.DB { // as it was read
 		return tx.Where("endpoint_id = ? AND subject = ? AND number = ? AND attempts = ?", done.EndpointID,
@@ -357,7 +358,7 @@ func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done dispatch.Settled) error {
 	return putRetries(tx, d, fresh)
 }
 
-// putRetries writes retries; where one exists the lower number stays, so that nothing is left out.
+// putRetries writes retries. If a retry exists, the lower number stays, so that no event is left out.
 func putRetries(tx *gorm.DB, d sqlkit.Dialect, rows []retryRow) error {
 	lower := "LEAST(tb_webhook_retry.number, VALUES(number))"
 	if d == sqlkit.SQLite {

@@ -43,7 +43,7 @@ func (l *Ledger) Deliveries(ctx context.Context, endpointID, before int64, n int
 	return deliveries, nil
 }
 
-// deliveriesOf says of each event how far its delivery has got.
+// deliveriesOf returns how far the delivery of each event has got.
 func (l *Ledger) deliveriesOf(
 	ctx context.Context, e dispatch.Endpoint, events []dispatch.Event,
 ) ([]dispatch.Delivery, error) {
@@ -153,13 +153,13 @@ func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.
 	return nil
 }
 
-// ReplayTime implements dispatch.Log. A range that is being sent again already is joined with the new one.
+// ReplayTime implements dispatch.Log. If a range is already being sent again, the new range is joined with it.
 func (l *Ledger) ReplayTime(
 	ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author,
 ) (events int64, err error) {
 	err = l.replay(ctx, endpointID,
 		func(tx *gorm.DB, row *endpointRow, _ time.Time) ([]voucher.FieldChange, error) {
-			theirs := tx.Model(&eventRow{}) // a merchant is not to learn how much other shops sell
+			theirs := tx.Model(&eventRow{}) // a merchant must not learn how much other shops sell
 			if row.ShopID != 0 {
 				theirs = theirs.Where("shop_id = ?", row.ShopID)
 			}
@@ -239,7 +239,8 @@ const oldEvents = `SELECT id, number, create_time FROM tb_webhook_event
 WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id)
 ORDER BY create_time, id LIMIT @n`
 
-// deletable selects those of some events that no enabled endpoint still waits for. A dead letter keeps its event.
+// deletable selects, among some events, those that no enabled endpoint still waits for. It leaves out events with a
+// dead letter.
 const deletable = `SELECT e.id FROM tb_webhook_event e
 WHERE e.id IN @ids AND e.create_time < @before
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p
@@ -262,7 +263,7 @@ func (l *Ledger) Clean(
 		var rows []eventRow
 		at := from.At.UTC()
 		if from.At.IsZero() {
-			at = time.Unix(0, 0).UTC() // MySQL compares nothing with a date of zeros
+			at = time.Unix(0, 0).UTC() // MySQL cannot compare with a date of zeros
 		}
 		params := map[string]any{"before": now.Add(-min(keep, keepDead)), "at": at, "id": from.ID, "n": n}
 		if err := tx.Raw(oldEvents, params).Find(&rows).Error; err != nil {
@@ -287,7 +288,7 @@ func (l *Ledger) Clean(
 	return done, nil
 }
 
-// deleteDeadLetters deletes the dead letters of the events that are old too.
+// deleteDeadLetters deletes those dead letters of the events that are old, too.
 func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
 	var numbers []int64
 	for i := range events {
@@ -310,7 +311,7 @@ func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (delete
 	return deleted, nil
 }
 
-// deleteEvents deletes those of the events for which nobody waits.
+// deleteEvents deletes the events for which nobody waits.
 func deleteEvents(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
 	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e eventRow) int64 { return e.ID })) {
 		var ids []int64

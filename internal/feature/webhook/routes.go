@@ -31,16 +31,16 @@ type EndpointReader interface {
 	List(ctx context.Context) ([]dispatch.Endpoint, error)
 }
 
-// EndpointAdmin is what admins decide about endpoints: *dispatch.Admin. Where an endpoint is named,
-// dispatch.ErrNoEndpoint may come back; everywhere order.ErrUnavailable.
+// EndpointAdmin changes endpoints for admins: *dispatch.Admin. Methods with an endpoint's id may return
+// dispatch.ErrNoEndpoint; all may return order.ErrUnavailable.
 type EndpointAdmin interface {
-	// Create makes an endpoint, with its secret, once for each key of the author. *invalid.Error,
+	// Create makes an endpoint, with its secret, once for each key of the author. Errors: *invalid.Error,
 	// dispatch.ErrEndpoints, *idempotency.RepeatedError, idempotency.ErrReused.
 	Create(ctx context.Context, t dispatch.Terms, by voucher.Author) (dispatch.Endpoint, error)
-	// Change changes what change does in the endpoint's terms. *invalid.Error.
+	// Change lets change edit the endpoint's terms. Error: *invalid.Error.
 	Change(ctx context.Context, id int64, change func(*dispatch.Terms), by voucher.Author) (dispatch.Endpoint, error)
-	// Rotate gives the endpoint a new secret; the old one signs too for a day, or with atOnce no longer.
-	// dispatch.ErrRotating.
+	// Rotate gives the endpoint a new secret. For another day the old one signs, too, unless atOnce is set.
+	// Error: dispatch.ErrRotating.
 	Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (dispatch.Endpoint, error)
 	// Delete deletes an endpoint.
 	Delete(ctx context.Context, id int64, by voucher.Author) error
@@ -48,15 +48,17 @@ type EndpointAdmin interface {
 	Test(ctx context.Context, id int64) (dispatch.TestResult, error)
 }
 
-// LogAdmin is what was sent and is still to be sent: *dispatch.Admin. Its errors are those of EndpointAdmin.
+// LogAdmin reads and replays what was sent and is still to be sent: *dispatch.Admin. Its errors are those of
+// EndpointAdmin.
 type LogAdmin interface {
 	// Deliveries returns events with numbers below before, newest first.
 	Deliveries(ctx context.Context, id, before int64, n int) ([]dispatch.Delivery, error)
 	// DeadLetters returns dead letters with numbers below before, newest first.
 	DeadLetters(ctx context.Context, id, before int64, n int) ([]dispatch.DeadLetter, error)
-	// ReplayEvent has one event sent again. *invalid.Error, dispatch.ErrNoEvent.
+	// ReplayEvent requests that one event is sent again. Errors: *invalid.Error, dispatch.ErrNoEvent.
 	ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error
-	// ReplayTime has the events of a time sent again; a zero to is now. *invalid.Error, dispatch.ErrNoEvent.
+	// ReplayTime requests that the events of a period are sent again; if to is zero, the period ends now.
+	// Errors: *invalid.Error, dispatch.ErrNoEvent.
 	ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
@@ -90,7 +92,7 @@ type handlers struct {
 	front httpkit.Front
 }
 
-// own is the owner of an endpoint.
+// own returns dispatch.ErrNoEndpoint unless the endpoint in the path belongs to the shop.
 func (h handlers) own(c *gin.Context, shop int64) error {
 	id, err := endpointID(c)
 	if err != nil {
@@ -160,7 +162,7 @@ func (h handlers) create(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	}, nil
 }
 
-// createdBefore answers a repeated POST /admin/webhook. Whoever did not get the secret rotates it.
+// createdBefore answers a repeated POST /admin/webhook, without the secret. An admin who did not get it can rotate it.
 func (h handlers) createdBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
@@ -173,7 +175,7 @@ func (h handlers) createdBefore(c *gin.Context, who httpkit.Identity, made strin
 	case err != nil:
 		return httpkit.Answer{}, err
 	}
-	if _, err := who.Within(e.ShopID); err != nil { // they were a merchant of another shop then
+	if _, err := who.Within(e.ShopID); err != nil { // they created it as a merchant of another shop
 		return httpkit.Answer{}, err
 	}
 	return httpkit.Answer{
@@ -181,7 +183,7 @@ func (h handlers) createdBefore(c *gin.Context, who httpkit.Identity, made strin
 	}, nil
 }
 
-// change answers PATCH /admin/webhook/:id: what is absent stays.
+// change answers PATCH /admin/webhook/:id. Fields that are absent stay unchanged.
 func (h handlers) change(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := endpointID(c)
 	if err != nil {
@@ -262,8 +264,8 @@ func (h handlers) delete(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: struct{}{}}}, nil
 }
 
-// test answers POST /admin/webhook/:id/test. It waits for the endpoint, ten seconds at most, and holds no
-// share of a store meanwhile.
+// test answers POST /admin/webhook/:id/test. It waits for the endpoint, ten seconds at most, and holds no permit of a
+// store meanwhile.
 func (h handlers) test(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, err := endpointID(c)
 	if err != nil {
@@ -344,7 +346,7 @@ func pageOf(c *gin.Context) (id, before int64, n int, err error) {
 	return id, before, n, invalid.Join(badID, badQuery, badLimit, badBefore)
 }
 
-// replay answers POST /admin/webhook/:id/replay: it has one event sent again, or all of a period.
+// replay answers POST /admin/webhook/:id/replay: one event, or all events of a period, will be sent again.
 func (h handlers) replay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, err := endpointID(c)
 	if err != nil {

@@ -21,15 +21,15 @@ type endpointJSON struct {
 	DisabledWhy    string               `json:"disabledWhy,omitempty"` // in the caller's language
 	DisabledCode   dispatch.FailureCode `json:"disabledCode,omitempty"`
 	CreateTime     httpkit.Time         `json:"createTime"`
-	OldSecretUntil *httpkit.Time        `json:"oldSecretUntil,omitempty"` // until then the secret before signs too
+	OldSecretUntil *httpkit.Time        `json:"oldSecretUntil,omitempty"` // until then the old secret signs, too
 	Failures       int64                `json:"failures"`                 // since the last success
 	FailingSince   *httpkit.Time        `json:"failingSince,omitempty"`
-	RetryTime      *httpkit.Time        `json:"retryTime,omitempty"` // when it is tried next, of one that fails
+	RetryTime      *httpkit.Time        `json:"retryTime,omitempty"` // when a failing endpoint is tried next
 	SuccessTime    *httpkit.Time        `json:"successTime,omitempty"`
 	LastError      string               `json:"lastError,omitempty"` // in the caller's language
 	LastFailure    *dispatch.Failure    `json:"lastFailure,omitempty"`
 	Replaying      bool                 `json:"replaying"`
-	// Secret is there when it is new.
+	// Secret is only present when it is new.
 	Secret dispatch.Secret `json:"secret,omitempty"`
 }
 
@@ -56,7 +56,7 @@ func secretView(e dispatch.Endpoint, l words.Language) endpointJSON {
 	return v
 }
 
-// failed is why an attempt failed: in the caller's language, and as code and data.
+// failed says why an attempt failed, in words in the caller's language, and as a code with data.
 type failed struct {
 	Error   string            `json:"error,omitempty"`
 	Failure *dispatch.Failure `json:"failure,omitempty"`
@@ -105,7 +105,8 @@ type testJSON struct {
 	failed
 }
 
-// replayedJSON is how many events are sent again, at most: those of other shops and types are counted and left out.
+// replayedJSON is how many events will be sent again at most: it includes events of other types, which are then left
+// out.
 type replayedJSON struct {
 	Events int64 `json:"events"`
 }

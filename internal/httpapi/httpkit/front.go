@@ -14,15 +14,15 @@ type Front struct {
 	Bodies  Bodies
 	Streams *Streams
 	Now     func() time.Time
-	// Address returns from which address a request comes, behind trusted proxies; the zero one if it cannot be read.
+	// Address returns the client's address, also behind trusted proxies, or the zero address if it cannot be read.
 	Address  func(r *http.Request) netip.Addr
-	Zone     *time.Location // in which times without one are read
+	Zone     *time.Location // the zone of times that do not name one
 	Currency string         // of all amounts, a code of ISO 4217
-	// ShopOf returns the shop of a voucher, from memory as a rule. voucher.ErrNotFound, order.ErrUnavailable.
+	// ShopOf returns the shop of a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
-	// Order returns anybody's recorded order. order.ErrNotFound, order.ErrUnavailable.
+	// Order returns anybody's recorded order. Errors: order.ErrNotFound, order.ErrUnavailable.
 	Order func(ctx context.Context, id int64) (order.Order, error)
 	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below
-	// before, newest first, at most n. order.ErrUnavailable.
+	// before, newest first, at most n. Error: order.ErrUnavailable.
 	Orders func(ctx context.Context, f order.Filter, before int64, n int) (Envelope, error)
 }

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Identity is who calls. The zero identity is nobody.
+// Identity identifies the caller. The zero identity is nobody.
 type Identity struct {
 	UserID  int64
 	Role    string    // a role of package authtoken
@@ -17,7 +17,7 @@ type Identity struct {
 	Claims  guards.Claims
 }
 
-// Admin reports whether it is an admin who calls.
+// Admin reports whether the caller is an admin.
 func (who Identity) Admin() bool { return who.Role == authtoken.RoleAdmin }
 
 // Left is for how long the identity is proven from a time on.

@@ -32,7 +32,7 @@ func (who Identity) Only() int64 {
 	return 0
 }
 
-// Within returns the shop to which a request is restricted that asks for one, or with 0 for all. ErrNoShop.
+// Within returns the shop to which a request is restricted that asks for one, or with 0 for all. Error: ErrNoShop.
 func (who Identity) Within(shopID int64) (int64, error) {
 	switch only := who.Only(); {
 	case only == 0 || only == shopID:

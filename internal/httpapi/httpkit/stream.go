@@ -38,7 +38,7 @@ type Streams struct {
 	ended  bool          // the process stops
 }
 
-// NewStreams returns streams of which limit may be open at once (some 36 KB each), and userLimit by one user.
+// NewStreams returns streams. At most limit may be open at once (some 36 KB each), and at most userLimit of one user.
 func NewStreams(limit, userLimit int) *Streams {
 	return &Streams{
 		limit: limit, userLimit: userLimit, Lifetime: streamTime, WriteTimeout: streamWrite,

@@ -18,7 +18,7 @@ type Audit interface {
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
 	// most limit.
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Note adds an entry for what an admin is about to do outside the ledger, which sets its ID and At.
+	// Note adds an entry for something that an admin is about to do outside the ledger. The ledger sets its ID and At.
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
@@ -57,7 +57,7 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, nil
 }
 
-// authors returns whose accounts made the entries.
+// authors returns the accounts of the entries' authors, by user id.
 func (a *API) authors(ctx context.Context, entries []voucher.Entry) (map[int64]voucher.Account, error) {
 	if a.cfg.Accounts == nil {
 		return nil, nil //nolint:nilnil // nobody has one

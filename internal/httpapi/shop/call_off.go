@@ -15,11 +15,12 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Unwindings say how far sales that were called off are unwound: the ledger. order.ErrUnavailable.
+// Unwindings says how far sales that were called off are unwound: the ledger. Its methods may return
+// order.ErrUnavailable.
 type Unwindings interface {
-	// Unwinding counts the orders of a voucher's sale by what calling it off means for them.
+	// Unwinding counts the orders of a voucher's sale by fate.
 	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
-	// LeftToStaff returns the orders that nobody but staff ends, with an id below before, newest first, at most n.
+	// LeftToStaff returns the orders that only staff can end, with an id below before, newest first, at most n.
 	LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error)
 }
 
@@ -58,12 +59,12 @@ func tallyView(t order.Tally) tallyJSON {
 	return tallyJSON{Orders: t.Orders, Units: t.Units, Amount: t.Cents}
 }
 
-// unwindingJSON is what calling a sale off means for its orders: before it, and how far it has got after it.
+// unwindingJSON is what calling a sale off would mean for its orders or, afterwards, how far it has got.
 type unwindingJSON struct {
 	VoucherID int64         `json:"voucherId"`
 	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: it was not
 	Currency  string        `json:"currency"`
-	// Pending: something is still to be done without staff.
+	// Pending: the service itself still has something to do.
 	Pending   bool  `json:"pending"`
 	Unwound   bool  `json:"unwound"` // called off, and nothing is pending
 	Issued    int64 `json:"issued"`

@@ -20,8 +20,8 @@ type checkJSON struct {
 	Lines []httpkit.CheckLine `json:"lines"`
 }
 
-// check answers GET /admin/check: the checklist before a sale, in the caller's language. A store that hangs or is down
-// is reported in a line of it.
+// check answers GET /admin/check: the checklist before a sale, in the caller's language. A line of it reports a store
+// that hangs or is down.
 func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)

@@ -19,19 +19,19 @@ import (
 // DeadLetters lists, replays and discards entries that cannot be decoded: *recorder.DeadLetters. by and why are logged.
 type DeadLetters interface {
 	// List returns up to n dead letters after the one with the id after ("" for the first), oldest first, and how
-	// many there are in all. order.ErrNoDeadLetter, order.ErrUnavailable.
+	// many there are in all. Errors: order.ErrNoDeadLetter, order.ErrUnavailable.
 	List(ctx context.Context, after string, n int) (deadLetters []recorder.DeadLetter, total int64, err error)
-	// Replay queues a dead letter's order again. order.ErrNoDeadLetter, recorder.ErrNotReplayable,
+	// Replay queues a dead letter's order again. Errors: order.ErrNoDeadLetter, recorder.ErrNotReplayable,
 	// order.ErrUnavailable.
 	Replay(ctx context.Context, id, by, why string) (order.Claim, error)
-	// Discard removes a dead letter for good; an order that waits for it fails. order.ErrNoDeadLetter,
-	// order.ErrUnavailable.
+	// Discard removes a dead letter for good; its order, if it still waits to be recorded, fails.
+	// Errors: order.ErrNoDeadLetter, order.ErrUnavailable.
 	Discard(ctx context.Context, id, by, why string) (recorder.DeadLetter, error)
 }
 
 const maxDeadLetterID = 64 // bytes; real ones have some 20
 
-// listDeadLetters answers GET /admin/deadletter: dead letters, oldest first; next is the after of the following page.
+// listDeadLetters answers GET /admin/deadletter: dead letters, oldest first; next is the following page's after.
 func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	after, _, badAfter := values.Text("after")
@@ -87,9 +87,8 @@ func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.A
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: deadLetterView(l)}}, nil
 }
 
-// isEntryID reports whether a text can be the id of a stream's entry: two numbers joined by a dash, after a prefix p,
-// the partition's number and a colon unless the partition is 0. Other ids are answered as unknown, and not written into
-// the audit trail.
+// isEntryID reports whether a text can be the id of a stream's entry: two numbers joined by a dash, with a prefix such
+// as p3: unless the partition is 0. Other ids are answered as unknown, and not written into the audit trail.
 func isEntryID(id string) bool {
 	before, after, found := strings.Cut(id, "-")
 	if partition, entry, named := strings.Cut(before, ":"); named && strings.HasPrefix(partition, "p") &&
@@ -102,8 +101,8 @@ func isEntryID(id string) bool {
 	return found && len(id) <= maxDeadLetterID && isNumber(before) && isNumber(after)
 }
 
-// command reads which dead letter to act on, and why. The audit trail's entry is written before the act, because dead
-// letters are not in the ledger: so no act lacks its entry.
+// command reads which dead letter to act on, and why. It writes the audit trail's entry before the act: dead letters
+// are not in the ledger, so one transaction cannot do both, and no act must lack its entry.
 func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Action) (id, why string, err error) {
 	if id = c.Param("id"); !isEntryID(id) {
 		return "", "", order.ErrNoDeadLetter

@@ -1,12 +1,12 @@
-// Package shop is the core's routes: what buyers, admins and payment providers ask of vouchers, orders and payments. It
-// is made as a feature's routes are, of httpkit: [API.Routes] and [Rules] go to package httpapi, which serves them. A
-// file has the routes of one subject, with the interface of what it calls.
+// Package shop has the core's routes: requests of buyers, admins and payment providers about vouchers, orders and
+// payments. Like a feature's routes, they are built with httpkit: package httpapi serves [API.Routes] and answers
+// errors by [Rules]. Each file has the routes of one subject, with the interface of what they call.
 //
-// The domain is what Config names: listing.Listings for what everybody reads of vouchers; voucher.Service for creating
-// and changing them; service.Purchases for purchases in a sale, for owners' orders and for watching one;
+// The routes call the domain through Config: listing.Listings for public reads of vouchers; voucher.Service for
+// creating and changing them; service.Purchases for purchases in a sale, and for owners who read or watch their orders;
 // service.DirectSales for ordinary vouchers; service.Orders for cancelling, histories and admins' searches;
 // service.Payments and a provider's callbacks for payments. The table of routes is in routes.go. The routes of a part
 // that is not configured do not exist.
 //
-// Its tests are those of package httpapi, as a route is only worth what is served of it.
+// Its tests are in package httpapi, because they test routes as they are served.
 package shop

@@ -18,9 +18,9 @@ import (
 // Repeating it may buy once more.
 var ErrUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 
-// Rules is the table from the domain's errors to answers. The first rule that matches decides: what a sale answers most
-// often comes first, and an unknown outcome before an unavailable store, which would promise that nothing was changed.
-// The codes in web/openapi.yaml and the console's list of refusals are written from it (make docs).
+// Rules returns the table from the domain's errors to answers. The first rule that matches decides. A sale's most
+// frequent answers come first. An unknown outcome comes before an unavailable store, whose answer would promise that
+// nothing was changed. make docs generates the codes in web/openapi.yaml and the console's list of refusals from it.
 func Rules() []httpkit.Rule { return slices.Concat(saleRules, coreRules) }
 
 // saleRules are the most frequent answers of a sale: thousands a second in a rush.

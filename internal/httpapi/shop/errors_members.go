@@ -69,7 +69,7 @@ func limitReached() httpkit.Failure {
 	}
 }
 
-// limitMembers adds how many a user may have.
+// limitMembers adds how many live orders of the voucher a user may have.
 func limitMembers(body []byte, _ words.Language, err error) []byte {
 	e, _ := errors.AsType[*order.LimitError](err)
 	body = append(body, `,"data":{"perUser":`...)

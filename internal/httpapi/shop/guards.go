@@ -23,8 +23,8 @@ func (a *API) enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) err
 	return a.cfg.Gatekeeper.Enter(c, who, v)
 }
 
-// reserve keeps units for a caller who may enter a voucher's sale, if its guards bound how many go to one address. Call
-// finish with the purchase's error. A sale without guards costs a comparison.
+// reserve reserves units for a caller who may enter a voucher's sale, if a guard limits how many units one address may
+// get. Call finish with the purchase's error. A sale without guards costs a comparison.
 func (a *API) reserve(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
 ) (finish func(error), err error) {
@@ -39,7 +39,7 @@ func (a *API) reserve(
 func outcomeOf(err error) httpkit.Outcome {
 	_, failed := errors.AsType[*OrderFailedError](err)
 	switch {
-	case err == nil, failed: // units that come back were won
+	case err == nil, failed: // a failed order had won its units, even if they come back
 		return httpkit.Won
 	case order.Refused(err):
 		return httpkit.Refused
@@ -96,8 +96,8 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	)
 }
 
-// ifThere returns the field of a guard, or one that refuses any value if this service lacks the guard. guards: null
-// turns all off in either case.
+// ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. The input
+// "guards: null" turns all guards off in either case.
 func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
 	if a.cfg.Gatekeeper == nil {
 		return jsonbody.Forbidden(string(n), invalid.NeedsGuards, nil)

@@ -25,12 +25,12 @@ import (
 type Listings interface {
 	// Voucher returns one voucher: voucher.ErrNotFound, listing.ErrUnavailable.
 	Voucher(ctx context.Context, id int64) (listing.Snapshot, error)
-	// List returns the part of a shop's list that has the newest vouchers with an id below before; newer ones may be
-	// in it. listing.ErrUnavailable.
+	// List returns the part of a shop's list that begins with the newest voucher below before; the part may also have
+	// newer ones. Error: listing.ErrUnavailable.
 	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
 }
 
-// maxPages is how many rendered pages of one content are kept. Others are rendered for each answer, and not compressed.
+// maxPages is how many rendered pages of one content are cached. Others are rendered for each answer, uncompressed.
 const maxPages = 8
 
 // showVoucher answers GET /voucher/:id. A voucher that is off the shelf, archived or still hidden is shown to staff
@@ -98,7 +98,7 @@ func (a *API) restore(c *gin.Context, who httpkit.Identity) (httpkit.Answer, err
 	return a.act(c, who, a.setArchived(false))
 }
 
-// setArchived returns a change for act. Redis has nothing to apply.
+// setArchived returns a change for act that archives or restores a voucher. Redis has nothing to apply.
 func (a *API) setArchived(archived bool) func(context.Context, voucher.Author, int64) (voucher.Shown, bool, error) {
 	return func(ctx context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
 		v, err := a.cfg.VoucherChanges.SetArchived(ctx, by, id, archived)
@@ -106,7 +106,7 @@ func (a *API) setArchived(archived bool) func(context.Context, voucher.Author, i
 	}
 }
 
-// archivedIn returns whether the query asks for archived vouchers: for none unless it says so.
+// archivedIn returns which vouchers the query asks for by archived: by default, those that are not archived.
 func archivedIn(values param.Query) (voucher.ArchiveFilter, *invalid.Problem) {
 	text, given, bad := values.Text("archived")
 	switch filter := voucher.ArchiveFilter(text); {
@@ -167,7 +167,7 @@ func appendStale(b []byte, stale bool) []byte {
 	return append(b, '}')
 }
 
-// rendering is a content as JSON, voucher by voucher, from which pages are assembled.
+// rendering is a content's vouchers as JSON, from which pages are assembled.
 type rendering struct {
 	content  *listing.Content
 	vouchers []byte // one after the other, separated by commas
@@ -238,7 +238,7 @@ func (r *rendering) list(k pageKey) *prepared {
 	})
 }
 
-// page returns a page, and keeps it if there is room. There always is for the most frequent one, the whole list.
+// page returns a page, and caches it if there is room. There is always room for the most frequent page, the whole list.
 func (r *rendering) page(k pageKey, body func() []byte) *prepared {
 	r.mu.Lock()
 	defer r.mu.Unlock()

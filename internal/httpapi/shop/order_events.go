@@ -16,13 +16,13 @@ import (
 	"seckill/internal/order"
 )
 
-// errNothingNew: the caller reconnects and knows the order's final state already.
+// errNothingNew: the caller has reconnected and already knows the order's final state.
 var errNothingNew = errors.New("nothing follows")
 
 // orderEvents answers GET /order/:id/events with server-sent events (HTML Standard, section 9.2): the order at once
 // and at every change, as an "order" event whose id is its status, and "bye" with the reason when the server ends the
-// stream. A browser then reconnects; when the Last-Event-ID that it sends is a final state the answer is 204, which
-// ends its attempts.
+// stream. A browser then reconnects. If it sends a final state as Last-Event-ID, the answer is 204, which ends its
+// attempts.
 func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	if err := invalid.Join(badID); err != nil {

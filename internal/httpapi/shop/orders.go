@@ -22,19 +22,19 @@ import (
 
 // Orders keeps the recorded orders: *service.Orders.
 type Orders interface {
-	// Cancel cancels the user's unpaid order, waiting for the row of one that is queued; a cancelled one stays as it
-	// is. order.ErrNotFound, *order.StateError, order.ErrUnavailable.
+	// Cancel cancels the user's unpaid order; it first waits for the row of a queued one. A cancelled order stays as it
+	// is. Errors: order.ErrNotFound, *order.StateError, order.ErrUnavailable.
 	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
 	// CancelForStaff cancels anybody's recorded order, once for each key of the act's author; a cancelled one stays as
-	// it is. order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable,
+	// it is. Errors: order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable,
 	// *idempotency.RepeatedError, idempotency.ErrReused.
 	CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// History returns what happened to the order, oldest first. order.ErrUnavailable.
+	// History returns what happened to the order, oldest first. Error: order.ErrUnavailable.
 	History(ctx context.Context, o order.Order) ([]order.Event, error)
-	// Order returns any user's recorded order. order.ErrNotFound, order.ErrUnavailable.
+	// Order returns any user's recorded order. Errors: order.ErrNotFound, order.ErrUnavailable.
 	Order(ctx context.Context, orderID int64) (order.Order, error)
 	// Find returns recorded orders that the filter selects, with an id below before, newest first, at most limit.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
 }
 
@@ -158,8 +158,8 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
-// couponCode returns the coupon's code that a request names, "" for none. It stands in a header, because proxies and
-// browsers keep queries.
+// couponCode returns the coupon's code that a request names, "" for none. The code is in a header, because proxies and
+// browsers log the query.
 func couponCode(c *gin.Context) (string, *invalid.Problem) {
 	if len(c.Request.Header.Values("Coupon-Code")) > 1 {
 		return "", invalid.New("Coupon-Code", invalid.Repeated, invalid.Once, nil)
@@ -175,8 +175,8 @@ func (a *API) orderOfCode(ctx context.Context, code string) (int64, error) {
 	return a.cfg.OrderOfCode(ctx, code)
 }
 
-// window returns the ids between which those of orders are that were accepted at the times in the query: from,
-// inclusive, to to, exclusive. An id has its second, so the primary key finds them.
+// window returns the range [from, to) of ids of the orders that were accepted at the times in the query. An order id
+// contains the second of its making, so the primary key finds the orders.
 func (a *API) window(values param.Query) (from, to int64, problems []*invalid.Problem) {
 	begin, badBegin := a.moment(values, "from")
 	end, badEnd := a.moment(values, "to")
@@ -273,8 +273,8 @@ func orderPage(orders []order.Order, n int, currency string) httpkit.Envelope {
 	return e
 }
 
-// orderJSON is an order as its owner reads it. It leaves out what has not happened; and the amount of an order without
-// a row, which is copied from the voucher with the row.
+// orderJSON is an order as its owner reads it. It leaves out what has not happened. It leaves out the amount of an
+// order without a row, as the amount is copied from the voucher when the row is written.
 type orderJSON struct {
 	ID            string        `json:"id"` // a string, because JavaScript cannot represent such large ids exactly
 	VoucherID     int64         `json:"voucherId"`
@@ -293,9 +293,9 @@ type orderJSON struct {
 	RefundTime    *httpkit.Time `json:"refundTime,omitempty"`
 	FailTime      *httpkit.Time `json:"failTime,omitempty"`
 	LapseTime     *httpkit.Time `json:"lapseTime,omitempty"`
-	// Coupon is there when one order is asked for that has a code.
+	// Coupon is only in the answer about a single order, if it has a code.
 	Coupon any `json:"coupon,omitempty"`
-	// History is there when one order is asked for.
+	// History is only in the answer about a single order.
 	History []eventJSON `json:"history,omitempty"`
 }
 
@@ -336,8 +336,8 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
-// orderAnswer is the answer with one order. It adds the coupon, with the whole code for its owner, and the history, if
-// they can be read soon.
+// orderAnswer returns the answer with one order. It adds the coupon, with the whole code only for the owner, and the
+// history, if they can be read soon.
 func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
 	v, stale := orderView(o, a.cfg.Currency), false

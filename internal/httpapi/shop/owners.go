@@ -9,13 +9,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// ownOrder returns order.ErrNotFound unless the order in the path is of the shop.
+// ownOrder returns order.ErrNotFound unless the order in the path belongs to the shop.
 func (a *API) ownOrder(c *gin.Context, shop int64) error {
 	return httpkit.OwnOrder(a.cfg.Orders.Order, a.cfg.ShopOf)(c, shop)
 }
 
-// ownCheck returns voucher.ErrNotFound unless the checklist's voucher is of the shop. Without a voucher it refuses:
-// that checklist is about the whole installation.
+// ownCheck returns voucher.ErrNotFound unless the checklist's voucher belongs to the shop. Without a voucher it
+// refuses, because that checklist is about the whole installation.
 func (a *API) ownCheck(c *gin.Context, shop int64) error {
 	values, badQuery := param.ParseQuery(c.Request)
 	id, bad := values.ID("voucherId", voucher.MaxID)

@@ -13,21 +13,22 @@ import (
 
 // Partitions lists partitions and their contents: *partition.Admin.
 type Partitions interface {
-	// List returns all, also removed ones. One whose Redis does not answer has Away. order.ErrUnavailable.
+	// List returns all partitions, including removed ones. Away is set if a partition's Redis does not answer.
+	// Error: order.ErrUnavailable.
 	List(ctx context.Context) ([]partition.Contents, error)
 }
 
-// partitionJSON is a partition as admins see it, without Redis's part while that is down or has other data.
+// partitionJSON is a partition as admins see it. It lacks Redis's part while Redis is down or has other data.
 type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`
-	Since     *httpkit.Time    `json:"since,omitempty"` // absent for one that is as it always was
+	Since     *httpkit.Time    `json:"since,omitempty"` // absent if its state has never changed
 	Sales     int              `json:"sales"`           // that are not retired
 	Away      bool             `json:"away,omitempty"`
 	OtherData bool             `json:"otherData,omitempty"`
 	Figures   *partitionFigure `json:"figures,omitempty"`
 	Instances int              `json:"instances"`
-	Missing   []string         `json:"missing,omitempty"` // instances that live and do not work there
+	Missing   []string         `json:"missing,omitempty"` // live instances that do not work in the partition
 }
 
 // partitionFigure is Redis's part of a partition.

@@ -22,20 +22,20 @@ import (
 // Payments takes money for orders and gives it back: *service.Payments.
 type Payments interface {
 	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free
-	// order is paid at once, and has no URL. order.ErrNotFound, *order.StateError, order.ErrNoProvider,
+	// order is paid at once, and has no URL. Errors: order.ErrNotFound, *order.StateError, order.ErrNoProvider,
 	// order.ErrUnavailable.
 	Pay(ctx context.Context, userID, orderID int64) (p order.Payment, payURL string, err error)
-	// Confirm records what the provider tells: it has the money, money has gone back, the buyer disputes the payment.
-	// Repeating it is harmless. order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount.
+	// Confirm records a provider's notice: it has the money, money has gone back, or the buyer disputes the payment.
+	// Repeating it is harmless. Errors: order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount.
 	Confirm(ctx context.Context, n order.Notice) error
-	// Refund begins to send back the money of the user's paid order and returns the order, refunding or refunded.
-	// Repeating it is harmless. order.ErrNotFound, *order.StateError.
+	// Refund begins to refund the user's paid order and returns the order, which is refunding or refunded.
+	// Repeating it is harmless. Errors: order.ErrNotFound, *order.StateError.
 	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
-	// RefundForStaff is Refund for anybody's recorded order, once for each key of the act's author.
+	// RefundForStaff is Refund for anybody's recorded order, once for each key of the act's author. Errors:
 	// order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError,
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// Of returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
+	// Of returns the payments of anybody's order, oldest first. Error: order.ErrUnavailable.
 	Of(ctx context.Context, orderID int64) ([]order.Payment, error)
 }
 

@@ -17,24 +17,23 @@ import (
 
 // PaymentList reads payments: *sqlstore.Store. Both methods may return order.ErrUnavailable.
 type PaymentList interface {
-	// FindPayments returns payments that the filter selects, from behind the one with the number before, newest first,
-	// at most limit.
+	// FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit.
 	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
-	// Payment returns one payment. order.ErrNoPayment.
+	// Payment returns one payment. Error: order.ErrNoPayment.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 }
 
-// StuckRefunds are the refunds that a provider refuses for good: *service.Payments. Both methods do what they say once
+// StuckRefunds acts on refunds that a provider has finally refused: *service.Payments. Both methods take effect once
 // for each key of the act's author, and may return order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError,
 // order.ErrUnavailable, *idempotency.RepeatedError, and idempotency.ErrReused.
 type StuckRefunds interface {
-	// RetryRefund has the provider asked again, and returns the payment: refunding.
+	// RetryRefund lets the service ask the provider again, and returns the payment, which is refunding.
 	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
-	// CloseRefund ends the refund without the provider, and returns the payment: closed.
+	// CloseRefund ends the refund without the provider, and returns the payment, which is closed.
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
 }
 
-// staffPaymentJSON is a payment as staff read it, with what finds it at the provider.
+// staffPaymentJSON is a payment as staff read it, with the reference that finds it at the provider.
 type staffPaymentJSON struct {
 	ID        string `json:"id"`
 	OrderID   string `json:"orderId"`
@@ -57,7 +56,7 @@ type staffPaymentJSON struct {
 	ReceiveTime   *httpkit.Time `json:"receiveTime,omitempty"`
 	RefundingTime *httpkit.Time `json:"refundingTime,omitempty"`
 	RefundTime    *httpkit.Time `json:"refundTime,omitempty"`
-	DisputeTime   *httpkit.Time `json:"disputeTime,omitempty"` // when the dispute came to its state
+	DisputeTime   *httpkit.Time `json:"disputeTime,omitempty"` // when the dispute reached its state
 	StuckTime     *httpkit.Time `json:"stuckTime,omitempty"`   // since when its provider refuses
 	CloseTime     *httpkit.Time `json:"closeTime,omitempty"`   // when staff closed the refund
 }
@@ -105,7 +104,7 @@ func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
-// paymentID reads the id in the path. A text that can be no payment's id is the id of none.
+// paymentID reads the id in the path. It returns an error for a text that cannot be a payment's id.
 func paymentID(c *gin.Context) (string, error) {
 	id := c.Param("id")
 	if (order.Notice{PaymentID: id}).Check() != nil {
@@ -142,7 +141,7 @@ func (a *API) closeRefund(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	return a.actOnPayment(c, who, a.cfg.StuckRefunds.CloseRefund)
 }
 
-// actOnPayment does for staff what act does with the payment in the path, once for the request's key.
+// actOnPayment calls act with the payment in the path for staff, once for the request's key.
 func (a *API) actOnPayment(
 	c *gin.Context, who httpkit.Identity, act func(context.Context, order.PaymentAct) (order.Payment, error),
 ) (httpkit.Answer, error) {
@@ -179,7 +178,7 @@ func (a *API) paymentBefore(c *gin.Context, _ httpkit.Identity, made string) (ht
 	return a.paymentAnswer(sentBackStatus(p), p, err)
 }
 
-// ownPayment returns order.ErrNoPayment unless the payment in the path is of the shop.
+// ownPayment returns order.ErrNoPayment unless the payment in the path belongs to the shop.
 func (a *API) ownPayment(c *gin.Context, shop int64) error {
 	id, err := paymentID(c)
 	if err != nil {

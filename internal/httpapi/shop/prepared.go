@@ -19,7 +19,7 @@ import (
 	"seckill/internal/voucher/listing"
 )
 
-// compressFrom is from how many bytes on a page is compressed: smaller ones fit into one packet.
+// compressFrom is the size in bytes from which a page is compressed: smaller ones fit into one packet.
 const compressFrom = 1400
 
 // joinUpTo is the largest answer that is copied into one write: up to it, copying costs less than a second write.

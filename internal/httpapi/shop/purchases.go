@@ -20,20 +20,20 @@ import (
 
 // Purchases sells in sales, and shows buyers their orders: *service.Purchases.
 type Purchases interface {
-	// Buy buys so many units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
-	// order to be recorded and returns it as order.Queued or as what it became. Its errors are those of order and
-	// voucher, *order.AlreadyBoughtError and *order.NotEnoughError among them, and *invalid.Error for more units than
-	// the sale allows; any other error leaves open whether something was bought.
+	// Buy buys quantity units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
+	// order to be recorded and returns it, still order.Queued or with its new status. It returns the errors of order
+	// and voucher, including *order.AlreadyBoughtError and *order.NotEnoughError, and *invalid.Error for more units
+	// than the sale allows. After any other error it is not known whether something was bought.
 	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
 		wait time.Duration) (order.Order, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	// Orders returns the orders of the filter's user that it selects, with an id below before, newest first, at most
-	// limit, and how many of them the user has in all; as much of it as can be read soon. order.ErrUnavailable.
+	// Orders returns the orders of f.UserID that the filter selects, with an id below before, newest first, at most
+	// limit, and how many there are in all. It returns as much as can be read soon. Error: order.ErrUnavailable.
 	Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error)
 	// Watch yields the user's order at once and after each change, and with changed false every 15 seconds. It
-	// returns nil after a final state, else yield's error, ctx's, service.ErrStopping when the process stops,
-	// order.ErrNotFound or order.ErrUnavailable.
+	// returns nil after a final state. Otherwise it returns the error of yield or ctx, order.ErrNotFound,
+	// order.ErrUnavailable, or service.ErrStopping when the process stops.
 	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
 }
 
@@ -53,7 +53,7 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	switch {
 	case units == 0:
 		units = inQuery
-	case values["quantity"] != nil: // which of the two is meant?
+	case values["quantity"] != nil: // in the body and in the query
 		badUnits = invalid.New("quantity", invalid.Repeated, invalid.Once, nil)
 	}
 	wait, badWait := a.wait(values, who)
@@ -79,9 +79,8 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	return o, err
 }
 
-// wait returns how long the answer waits for an order to be recorded, but never beyond the expiry of the caller's
-// token. It is 0 if the caller does not ask for it, or while so many requests are in flight that waiting ones would
-// keep out new ones.
+// wait returns how long the answer waits for an order to be recorded, at most until the caller's token expires. It is 0
+// if the caller does not ask for it, or while so many requests are in flight that waiting ones would keep out new ones.
 func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *invalid.Problem) {
 	d, p := values.Duration("wait", a.cfg.MaxWait)
 	if d > 0 {

@@ -24,7 +24,7 @@ import (
 const statsEvery = time.Second
 
 // saleEvents answers GET /admin/voucher/:id/live with server-sent events: the sale's stats, at once and every second,
-// as "figures"; "away" instead while a store cannot be asked; and "bye" like orderEvents.
+// as "figures", or "away" while a store does not answer; and "bye" as in orderEvents.
 func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	if err := invalid.Join(badID); err != nil {
@@ -89,7 +89,7 @@ type saleStatsJSON struct {
 	Stock    int64 `json:"stock"`    // left to sell
 	Held     int64 `json:"held"`     // holders
 	Recorded int64 `json:"recorded"` // live orders in the ledger
-	Stale    bool  `json:"stale"`    // issued and recorded are not of now: the ledger is away
+	Stale    bool  `json:"stale"`    // issued and recorded are outdated: the ledger is away
 
 	Accepted int64            `json:"accepted"` // requests, since the sale's counts began
 	Refused  map[string]int64 `json:"refused"`  // by code
@@ -107,7 +107,7 @@ type saleStatsJSON struct {
 	Balance *balanceJSON `json:"balance,omitempty"` // absent when it is not known
 }
 
-// balanceJSON says whether all units are accounted for. Its numbers are of the time at.
+// balanceJSON says whether all units were accounted for at the time At.
 type balanceJSON struct {
 	At httpkit.Time `json:"at"`
 	// balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess.
@@ -117,8 +117,8 @@ type balanceJSON struct {
 	Stock      int64  `json:"stock"`          // left to sell, in Redis
 	Held       int64  `json:"held"`           // holders, in Redis
 	Live       int64  `json:"live"`           // live orders, in the ledger
-	Kept       int64  `json:"kept,omitempty"` // units kept for those who wait, in the ledger
-	Difference int64  `json:"difference"`     // units too many, or below 0 too few
+	Kept       int64  `json:"kept,omitempty"` // units kept for the waiting list, in the ledger
+	Difference int64  `json:"difference"`     // units too many; negative: too few
 	Lost       int64  `json:"lost"`           // accepted orders that are in no stream and no ledger
 }
 

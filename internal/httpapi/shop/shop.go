@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Config says what the routes call. Vouchers, Purchases and the front are required.
+// Config has what the routes call. Vouchers, Purchases and the front are required.
 type Config struct {
 	httpkit.Front
 
@@ -34,46 +34,46 @@ type Config struct {
 	Audit          Audit
 	DeadLetters    DeadLetters // only together with Audit
 	Partitions     Partitions
-	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. voucher.ErrNotFound,
-	// voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone, order.ErrUnavailable;
-	// order.ErrUnknownOutcome, after which repeating with the same key tells.
+	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
+	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
+	// order.ErrUnavailable. After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error)
-	// FindVoucher returns a voucher, from memory as a rule, without its live state. voucher.ErrNotFound,
+	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
-	// Gatekeeper stands before sales with guards; nil: no sale may be given any.
+	// Gatekeeper runs the guards of sales; nil: no sale can have guards.
 	Gatekeeper httpkit.Gatekeeper
 	// GuardFigures returns what a sale's guards did, as JSON; nil for nothing. Nil shows none.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
-	// code that is missing. order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
+	// code that is missing. Error: order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
-	// Accounts returns which of the users sign in by an identity provider, and as whom; nil: nobody does.
-	// order.ErrUnavailable.
+	// Accounts returns the accounts of the users who sign in by an identity provider; nil: nobody does.
+	// Error: order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
-	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. *invalid.Error,
+	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
-	// SaleStats returns how a sale goes now, across all instances. voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// SaleStats returns how a sale goes now, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
-	// Check finds out what the list before a sale is made from, of a voucher's or with 0 of none, within seconds also
-	// while stores hang. voucher.ErrNotFound, voucher.ErrNotSeckill.
+	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
+	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
-	// Callbacks read the payment providers' callbacks, only together with Payments: by the name in POST
-	// /payment/callback/:provider, and by "" for POST /payment/callback, which is the default provider's.
+	// Callbacks read the payment providers' callbacks, only together with Payments. The key is the provider's name in
+	// POST /payment/callback/:provider, or "" for POST /payment/callback, which is the default provider's.
 	Callbacks map[string]CallbackReader
-	// NoProvider: no payment provider is configured. A voucher with a price is created with a warning then, or
-	// refused with RequireProvider.
+	// NoProvider: no payment provider is configured. A voucher with a price is then created with a warning, or with
+	// RequireProvider, refused.
 	NoProvider, RequireProvider bool
 	// CallbackTime is how long the body of a callback may take to arrive; 0: two seconds. Real ones come in one piece.
 	CallbackTime time.Duration
 	// MaxWait is the longest that ?wait= may ask for.
 	MaxWait time.Duration
-	// InFlight is the bound of requests that this instance works on at once. Above half of it no answer waits for
-	// ?wait=. A callback takes a permit once it is known who calls.
+	// InFlight bounds how many requests this instance works on at once. While more than half are in use, no answer
+	// waits for ?wait=. A callback takes a permit once its signature is checked.
 	InFlight *bulkhead.Bulkhead
 }
 
@@ -108,5 +108,5 @@ func New(cfg Config) (*API, error) {
 	}, nil
 }
 
-// Apart returns the bounds of routes that do not count among the requests in flight.
+// Apart returns the bounds of routes whose requests do not count in InFlight.
 func (a *API) Apart() []*bulkhead.Bulkhead { return []*bulkhead.Bulkhead{a.callbacks} }

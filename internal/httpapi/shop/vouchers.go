@@ -27,31 +27,31 @@ type Vouchers interface {
 	CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error)
 	// CreateSeckill returns *invalid.Error for a draft that breaks a rule.
 	CreateSeckill(ctx context.Context, by voucher.Author, d voucher.Draft, sd voucher.SaleDraft) (voucher.Shown, error)
-	// Find returns a voucher, on or off the shelf. voucher.ErrNotFound.
+	// Find returns a voucher, on or off the shelf. Error: voucher.ErrNotFound.
 	Find(ctx context.Context, id int64) (voucher.Shown, error)
 	// All returns a page of vouchers on and off the shelf, newest first.
 	All(ctx context.Context, q voucher.Search) (voucher.Found, error)
 }
 
-// VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false while Redis has not applied the
-// change, which it will. All methods return voucher.ErrNotFound, and all but SetArchived voucher.ErrArchived.
+// VoucherChanges changes vouchers while they sell: *voucher.Service. applied is false if Redis has not applied the
+// change yet. All methods may return voucher.ErrNotFound, and all except SetArchived voucher.ErrArchived.
 type VoucherChanges interface {
-	// Change changes texts, window and shelf status. *invalid.Error, voucher.ErrRetired, voucher.ErrCalledOff.
+	// Change changes texts, window and shelf status. Errors: *invalid.Error, voucher.ErrRetired, voucher.ErrCalledOff.
 	Change(ctx context.Context, by voucher.Author, id int64,
 		change voucher.Change) (v voucher.Shown, applied bool, err error)
-	// AddStock adds units to a sale or takes some, once for each key. *invalid.Error, voucher.ErrNotSeckill,
-	// voucher.ErrRetired, voucher.ErrCalledOff, *voucher.InsufficientStockError, idempotency.ErrReused,
-	// voucher.ErrUndecided.
+	// AddStock adds (delta > 0) or removes (delta < 0) units of a sale, once for each key. Errors: *invalid.Error,
+	// voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff, *voucher.InsufficientStockError,
+	// idempotency.ErrReused, voucher.ErrUndecided.
 	AddStock(ctx context.Context, by voucher.Author, id, delta int64,
 		key string) (v voucher.Shown, applied bool, err error)
-	// Pause stops a sale until Resume. voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff.
+	// Pause stops a sale until Resume. Errors: voucher.ErrNotSeckill, voucher.ErrRetired, voucher.ErrCalledOff.
 	Pause(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
 	// Resume continues a paused sale. Its errors are Pause's.
 	Resume(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error)
-	// CallOff calls a sale off for good, once for each key of the author. voucher.ErrNotSeckill, voucher.ErrRetired,
-	// *idempotency.RepeatedError, idempotency.ErrReused.
+	// CallOff calls a sale off for good, once for each key of the author. Errors: voucher.ErrNotSeckill,
+	// voucher.ErrRetired, *idempotency.RepeatedError, idempotency.ErrReused.
 	CallOff(ctx context.Context, by voucher.Author, id int64, why string) (v voucher.Shown, applied bool, err error)
-	// SetArchived archives a voucher, or restores it. voucher.ErrSaleNotOver, voucher.ErrOrdersWait,
+	// SetArchived archives a voucher, or restores it. Errors: voucher.ErrSaleNotOver, voucher.ErrOrdersWait,
 	// order.ErrUnavailable.
 	SetArchived(ctx context.Context, by voucher.Author, id int64, archived bool) (voucher.Shown, error)
 }
@@ -94,7 +94,7 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	return a.created(v, err)
 }
 
-// newDraft returns a draft with its defaults. Its orders have codes if a till can redeem them, because a paid coupon
+// newDraft returns a draft with the defaults. Its orders have codes if this service can redeem them: a paid coupon
 // should be redeemable unless the shop says that it delivers in another way.
 func (a *API) newDraft() voucher.Draft {
 	return voucher.Draft{Redemption: voucher.Redemption{ByCode: a.cfg.Coupon != nil}}
@@ -146,7 +146,7 @@ func (a *API) createdBefore(c *gin.Context, who httpkit.Identity, made string) (
 		err = idempotency.ErrGone
 	}
 	if err == nil {
-		_, err = who.Within(v.ShopID) // they may have been a merchant of another shop then
+		_, err = who.Within(v.ShopID) // the caller may have been a merchant of another shop when they created it
 	}
 	return a.created(v, err)
 }
@@ -331,7 +331,7 @@ type voucherJSON struct {
 	ValidDays   int64         `json:"validDays,omitempty"`   // after the payment
 	VisibleFrom *httpkit.Time `json:"visibleFrom,omitempty"` // before then, for admins only
 	Archived    *httpkit.Time `json:"archiveTime,omitempty"` // when it was; shown to staff only
-	// Units that a user may have; absent: one in a sale, any number of an ordinary voucher.
+	// PerUser is how many units a user may have; absent: one in a sale, any number of an ordinary voucher.
 	PerUser    int64          `json:"perUser,omitempty"`
 	Type       voucher.Kind   `json:"type"`
 	Status     voucher.Status `json:"status"`
@@ -352,7 +352,7 @@ type saleJSON struct {
 	InviteWindow int64 `json:"waitlistWindowSeconds,omitempty"`
 	// Partition is where its orders wait, for admins; absent: 0.
 	Partition int `json:"partition,omitempty"`
-	// Stale: stock and state are not of now, for admins; a partition of Redis does not answer.
+	// Stale, for admins: stock and state are outdated, because a partition of Redis does not answer.
 	Stale bool `json:"stale,omitempty"`
 	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
 	TicketsFrom *httpkit.Time    `json:"ticketsFrom,omitempty"`
@@ -388,7 +388,7 @@ func voucherView(v voucher.Shown, currency string) voucherJSON {
 		SaleState: voucher.StatePreparing, CalledOff: httpkit.TimeView(v.Sale.CalledOff),
 		InviteWindow: int64(v.Sale.InviteWindow / time.Second),
 	}
-	// A dry run must not delay those whose page would wait for a moment.
+	// A dry run must not make a buyer's page wait for tickets.
 	if v.Sale.Guards.State(guards.TicketsGuard) == guards.On {
 		view.TicketsFrom = httpkit.TimeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
 	}

@@ -166,7 +166,7 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	return who, nil
 }
 
-// checkSource checks that a user's id comes from where it may: a session, or whoever signs tokens directly.
+// checkSource checks that a user's id may come from this source: a session, or a direct signer of tokens.
 func checkSource(r *Rules, id int64, role string, session bool) error {
 	account, buyer := id >= voucher.FirstAccount && id <= voucher.LastAccount, role == RoleBuyer
 	switch {

@@ -22,7 +22,7 @@ func (c Class) String() string {
 	return [classes]string{"unnamed", "public_read", "own_read", "background", "purchase", "admin", "recording"}[c]
 }
 
-// quarters returns the class's limit: it may take free permits while fewer than so many quarters of them are taken.
+// quarters returns the class's limit: it may take free permits while fewer than this many quarters of them are taken.
 func (c Class) quarters() int {
 	switch c {
 	case PublicRead:

@@ -154,7 +154,7 @@ type JWT struct {
 	// before all instances know it, set the new one here on every instance first.
 	PreviousSecret Secret `env:"SECKILL_JWT_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another valid key while SECKILL_JWT_SECRET is being changed"`
 
-	// AdminSecret keeps whoever signs buyers' tokens from making themselves an admin.
+	// AdminSecret prevents a signer of buyers' tokens from making themselves an admin.
 	AdminSecret Secret `env:"SECKILL_JWT_ADMIN_SECRET" unit:"text, 32 bytes or more" effect:"when set, key of all tokens but buyers', and SECKILL_JWT_SECRET of buyers' alone"`
 
 	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another valid key while SECKILL_JWT_ADMIN_SECRET is being changed"`

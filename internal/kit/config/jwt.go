@@ -32,7 +32,7 @@ func checkJWT(c *Config, ps *problems) {
 	checkSecret("SECKILL_JWT_SECRET", c.JWT.Secret, ps)
 }
 
-// checkAdminSecrets refuses secrets of admins that can be guessed, or that whoever signs buyers' tokens knows as well.
+// checkAdminSecrets refuses secrets of admins that can be guessed, or that signers of buyers' tokens know, too.
 func checkAdminSecrets(c *Config, ps *problems) {
 	const name, previousName = "SECKILL_JWT_ADMIN_SECRET", "SECKILL_JWT_ADMIN_PREVIOUS_SECRET"
 	secret, previous := c.JWT.AdminSecret, c.JWT.AdminPreviousSecret

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// legible is the contrast that the shop's colour has to the page. The colour is also text on a tint of itself, which
-// WCAG wants to be 4.5.
+// legible is the least contrast of the shop's colour to the page. It is above WCAG's 4.5 because the colour is also the
+// colour of text on its own tint, where the contrast is lower.
 const legible = 5.5
 
 // colour is red, green and blue, from 0 to 255.

@@ -45,7 +45,7 @@ func Multi(first *lock.Lock, more ...*lock.Lock) *Lock {
 	return newLock(members, len(members))
 }
 
-// Redlock returns a lock that is held by whoever holds the majority of the given locks: the same lock on Redis servers
+// Redlock returns a lock whose holder holds the majority of the given locks: the same lock on Redis servers
 // that do not depend on each other. The members must be Mutexes, or Reentrants of one owner, with one name and the same
 // options. Redlock works while more than half of the servers do. Otherwise it says that too few answer: at once if
 // connections are refused, after two seconds if all are silent, and after at most four if some answer late.

@@ -32,7 +32,7 @@ func (s *Suspects) Suspect(sale int64) {
 	}
 }
 
-// take returns those of the sales that are suspects, and forgets all suspects. The next sweep adds those that still
+// take returns the sales that are suspects, and forgets all suspects. The next sweep adds those that still
 // are.
 func (s *Suspects) take(vs []voucher.Voucher) []int64 {
 	s.mu.Lock()

@@ -16,7 +16,7 @@ type AdminLedger interface {
 	PlaceLedger
 	// ChangePartition changes a partition's state, if that is from. Even if others change partitions or create vouchers
 	// at the same time, it neither closes the last open partition nor removes one with sales that are not retired.
-	// ErrUnknown, ErrState, ErrNotEmpty.
+	// Errors: ErrUnknown, ErrState, ErrNotEmpty.
 	ChangePartition(ctx context.Context, number int, from, to State) error
 }
 

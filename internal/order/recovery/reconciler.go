@@ -62,7 +62,7 @@ type Reconciler struct {
 	observer Observer
 	log      *slog.Logger
 	reading  chan struct{} // a semaphore of maxReading
-	late     chan struct{} // a semaphore of maxReadingLate, taken before reading by rebuilds of ended sales
+	late     chan struct{} // a semaphore of maxReadingLate: rebuilds of ended sales take it before reading
 
 	state atomic.Pointer[error] // the last sweep's result; a nil pointer before the first
 	ready atomic.Bool           // see Ready

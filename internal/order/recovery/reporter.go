@@ -36,7 +36,7 @@ type Heard struct {
 	Rounds []Round
 }
 
-// RoundTTL is how long reporters are told of a recovery round, and how long they retry a failed report.
+// RoundTTL is how long reporters are notified of a recovery round, and how long they retry a failed report.
 const RoundTTL = 10 * time.Minute
 
 // Report is what one instance remembers of a sale.

@@ -58,7 +58,7 @@ func (in *rebuildInput) highest() order.Mark {
 	return highest
 }
 
-// withoutSequence counts the reported orders of an epoch of which nobody knows the sequence.
+// withoutSequence counts the reported orders of an epoch whose sequence nobody knows.
 func (in *rebuildInput) withoutSequence(epoch int64) int {
 	orders := make(map[int64]bool)
 	for _, c := range in.reported {

@@ -6,7 +6,7 @@
 //	Orders       cancels for the owner, returns an order's history, finds orders for admins
 //	Payments     takes money, on a provider's signed notice, and gives it back
 //	Expirer      cancels orders that are not paid for in time; one instance at a time, under a fenced lock
-//	Notifier     notifies callers who wait when their order gets its row, and watchers of every change
+//	Notifier     notifies waiting callers when their order gets its row, and watchers of every change
 //
 // From the click to the end of an order:
 //
@@ -27,5 +27,5 @@
 //	                                 back
 //	the provider refuses a refund    it is retried with growing pauses; other refunds are not held up
 //	the provider does not answer     refunds wait; late payments do not
-//	two expirers hold the lock       the ledger knows the higher token; the other changes nothing and stops
+//	two expirers hold the lock       the ledger refuses the lower token; that expirer changes nothing and stops
 package service

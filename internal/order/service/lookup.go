@@ -27,7 +27,7 @@ const (
 	// partitionTimeout is how long each of several partitions has to name its holders. The Redis node of one may be
 	// away, and orders in the others must be found all the same. It leaves time to look for the row once more.
 	partitionTimeout = 400 * time.Millisecond
-	// clockDoubt is how far the clock that decides windows may have been set back since.
+	// clockDoubt is how far the clock that decides windows may have been set back before a lookup.
 	clockDoubt = 10 * time.Minute
 	// lateIDs is how far below the newest voucher to look for new ones: a transaction that got a lower id may commit
 	// later.
@@ -98,7 +98,7 @@ func (l *Lookup) unrecordedIn(partition int) *unrecordedCalls {
 	return found.(*unrecordedCalls)
 }
 
-// errOtherOwner is ErrNotFound for an order whose row is another user's: that is certain without asking any sale.
+// errOtherOwner is ErrNotFound for an order whose row is another user's. It is certain without asking any sale.
 var errOtherOwner = fmt.Errorf("%w: another user's", order.ErrNotFound)
 
 // Order returns the user's order, or ErrNotFound, even if it is another user's. While a store in which the order may be

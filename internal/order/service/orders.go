@@ -61,7 +61,8 @@ func (s *Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.
 	return s.cancelled(ctx, o, err)
 }
 
-// cancelled has an order that was just cancelled known to those who watch it, and its unit given back to Redis.
+// cancelled notifies the watchers of an order that was just cancelled, and flushes the outbox, which gives its unit
+// back to Redis.
 func (s *Orders) cancelled(ctx context.Context, o order.Order, err error) (order.Order, error) {
 	if err != nil {
 		return order.Order{}, order.OrUnavailable(err)
@@ -97,7 +98,7 @@ func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, err
 	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
 	defer cancel()
 	v, err := s.catalog.Find(ctx, o.VoucherID)
-	// A voucher that does not exist is why the order failed.
+	// If the voucher does not exist, the order failed for that reason.
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return nil, err
 	}

@@ -15,11 +15,11 @@ import (
 )
 
 // Orders returns the orders of f.UserID that pass the filter, with an id below before (0 for all), newest first, at
-// most limit, and the number of all of them. It includes queued ones, unless an order may be named only once it has its
-// row.
+// most limit, and the number of all of them. It includes queued ones, unless orders may be named only once they have
+// their row (PurchaseOptions.WaitForRow).
 //
-// It asks the stores at the same time, for sideTimeout at most. If only one of them answered, it returns that answer,
-// as stale; if none did, ErrUnavailable.
+// It asks the stores at the same time, for sideTimeout at most. If only one of them answers, it returns that answer, as
+// stale; if none does, ErrUnavailable.
 func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, limit int) (order.Page, error) {
 	if before <= 0 {
 		before = math.MaxInt64
@@ -33,7 +33,7 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 		all    bool
 		errs   [2]error
 	)
-	if !f.Waiting { // an order with a row does not wait
+	if !f.Waiting { // an order with a row is not waiting to be recorded
 		asking.Go(func() { rows, errs[0] = p.recorded.Do(ctx, ownQuestion{f, before, limit}) })
 	}
 	asking.Go(func() { queued, all, errs[1] = p.queued(ctx, f) })

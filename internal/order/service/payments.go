@@ -28,7 +28,7 @@ type Payments struct {
 	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
 }
 
-// PaymentParts are what Payments reads orders from, and notifies of changes.
+// PaymentParts are the parts from which Payments reads orders, and which it notifies of changes.
 type PaymentParts struct {
 	Lookup   *Lookup
 	Notifier *Notifier
@@ -111,7 +111,7 @@ func (p *Payments) begin(ctx context.Context, payment order.Payment) (order.Paym
 	return payment, checkout.URL, nil
 }
 
-// Of returns an order's payments, whoever owns it, oldest first. ErrUnavailable.
+// Of returns an order's payments, whoever owns it, oldest first. Error: ErrUnavailable.
 func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, error) {
 	payments, err := p.ledger.PaymentsOf(ctx, orderID)
 	return payments, order.OrUnavailable(err)

@@ -11,9 +11,9 @@ import (
 
 // OrderLedger is the ledger of orders after they are recorded, and of direct sales. Each method is one transaction.
 type OrderLedger interface {
-	// Transition takes the order one step, with a line of history and, when its unit goes back on sale, an operation,
-	// and returns the order after it. owner 0 stands for any owner. ErrNotFound when the order does not exist or is
-	// another user's; *order.StateError when the step is not possible.
+	// Transition takes an action on the order. It writes a line of history and, when the order's unit goes back on
+	// sale, an operation, and returns the changed order. owner 0 stands for any owner. It returns ErrNotFound when the
+	// order does not exist or is another user's, and *order.StateError when the action is not possible.
 	Transition(ctx context.Context, orderID, owner int64, action order.Action, by order.Actor) (order.Order, error)
 	// CancelForStaff cancels anybody's order, once for each key of the act's author, with an entry in the audit trail;
 	// a cancelled one stays as it is. ErrNotFound, *order.StateError, *order.NotNowError; for the key,
@@ -52,9 +52,9 @@ type PaymentLedger interface {
 	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once.
 	// ErrNoPayment, even for another provider's payment; ErrWrongAmount.
 	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
-	// TakeNotice records what any other kind of notice tells: what has gone back, or a dispute (order.Flow). When all
-	// of a received payment's money has gone, it and its paid order become refunding. It returns both as they are then;
-	// repeating it returns the same. ErrNoPayment, ErrWrongAmount.
+	// TakeNotice records any other kind of notice, about returned money or a dispute (order.Flow). When all of a
+	// received payment's money has gone back, the payment and its paid order become refunding. It returns both as they
+	// are then; repeating it returns the same. Errors: ErrNoPayment, ErrWrongAmount.
 	TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
 	RefundLedger
 }
@@ -67,14 +67,14 @@ type RefundLedger interface {
 	// audit trail. ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError and
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// Refunding returns up to n payments whose money must go back, the oldest first, but for those that are stuck or
-	// disputed: staff and the dispute decide.
+	// Refunding returns up to n payments whose money must go back, oldest first. It leaves out stuck payments, about
+	// which staff decide, and disputed ones.
 	Refunding(ctx context.Context, n int) ([]order.Payment, error)
-	// Payment returns a payment. ErrNoPayment.
+	// Payment returns a payment. Error: ErrNoPayment.
 	Payment(ctx context.Context, id string) (order.Payment, error)
-	// Refunded records that all of the money has gone back, also of a payment that is stuck or closed by now. An order
-	// that is refunding by this payment takes the step ConfirmRefund, with its operation. It returns the order after
-	// that. Repeating it is no error.
+	// Refunded records that all of the payment's money has gone back, even if the payment is now stuck or closed. If
+	// its order is being refunded by this payment, the order takes the action ConfirmRefund, with its operation. It
+	// returns the order after that. Repeating it is not an error.
 	Refunded(ctx context.Context, paymentID string) (order.Order, error)
 	StuckLedger
 }
@@ -82,16 +82,16 @@ type RefundLedger interface {
 // StuckLedger is the part of RefundLedger for payments that stand still: their provider refuses for good to send the
 // money back, or they came late and a rebuild voided what was to decide about them.
 type StuckLedger interface {
-	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. It stays as it is in any
-	// other state, while it is disputed, and once all of its money has gone back. ErrNoPayment.
+	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. A payment in any other state
+	// stays as it is, and so does one that is disputed or whose money has all gone back. Error: ErrNoPayment.
 	Refused(ctx context.Context, paymentID, reason string) (order.Payment, error)
 	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
-	// audit trail; one that is refunding stays as it is. It returns it with its order. ErrNoPayment,
-	// *order.PaymentStateError, *order.NotNowError while it is disputed; for the key, *idempotency.RepeatedError and
-	// idempotency.ErrReused.
+	// audit trail; a refunding payment stays as it is. It returns the payment and its order, or ErrNoPayment,
+	// *order.PaymentStateError, *order.NotNowError while the payment is disputed; for the key,
+	// *idempotency.RepeatedError and idempotency.ErrReused.
 	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
-	// CloseRefund closes a stuck payment in the same way. An order that is refunding by it takes the step
-	// ConfirmRefund, with its operation.
+	// CloseRefund closes a stuck payment in the same way. If its order is being refunded by this payment, the order
+	// takes the action ConfirmRefund, with its operation.
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
 	// NeedStaff counts the payments that need staff.
 	NeedStaff(ctx context.Context) (order.NeedStaff, error)
@@ -124,6 +124,6 @@ type Observer interface {
 	// PaymentRefunded: a payment's money went back, or the attempt failed with err; *order.RefusedError is the
 	// provider's final no.
 	PaymentRefunded(err error)
-	// PaymentsNeedStaff: so many payments need staff, unless they could not be counted.
+	// PaymentsNeedStaff: n counts the payments that need staff; err says that they could not be counted.
 	PaymentsNeedStaff(n order.NeedStaff, err error)
 }

@@ -102,8 +102,8 @@ func (p *Purchases) await(
 	}
 }
 
-// OwnOrder returns as an error which order the user has in the voucher's sale, without letting them in:
-// *order.AlreadyBoughtError, order.ErrBarred if they have none, or another error when that is not known.
+// OwnOrder looks up the user's order in the voucher's sale without letting them in. It always returns an error:
+// *order.AlreadyBoughtError with the order, order.ErrBarred if they have none, or another error if it is not known.
 func (p *Purchases) OwnOrder(ctx context.Context, userID, voucherID int64) error {
 	return p.explain(ctx, userID, p.admission.Order(ctx, voucherID, userID))
 }

@@ -88,9 +88,9 @@ func (b *refundBackOff) longer() *refundBackOff {
 	return &refundBackOff{pause: pause, until: time.Now().Add(pause)}
 }
 
-// refund gives one payment's money back, or notes that its provider will never do so. Where providers are slow, it
-// comes long after the payment was listed: if another instance has ended the refund, staff have closed it, or the buyer
-// disputes the payment by then, it does nothing.
+// refund gives one payment's money back, or notes that its provider will never do so. If providers are slow, the
+// payment was listed long ago: refund does nothing if meanwhile another instance has ended the refund, staff have
+// closed it, or the buyer disputes the payment.
 func (p *Payments) refund(ctx context.Context, listed order.Payment) error {
 	payment, err := p.asItIs(ctx, listed)
 	if err == nil && !payment.Due() {
@@ -121,8 +121,8 @@ func (p *Payments) asItIs(ctx context.Context, payment order.Payment) (order.Pay
 	return now, nil
 }
 
-// sendBack lets the payment's provider send the money back, and records that. Where nothing is left to send, it asks
-// no provider.
+// sendBack asks the payment's provider to send the money back, and records that. If nothing is left to send, it asks no
+// provider.
 func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
 	if payment.Rest() > 0 {
 		provider, err := p.providers.of(payment)
@@ -152,7 +152,7 @@ func (p *Payments) logFailure(ctx context.Context, what string, err error) {
 	}
 }
 
-// getsStuck notes a provider's final no. If the ledger cannot be told, the provider is asked again.
+// getsStuck writes a provider's final no into the ledger. If that fails, the provider is asked again later.
 func (p *Payments) getsStuck(ctx context.Context, payment order.Payment, no *order.RefusedError) error {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
@@ -167,9 +167,9 @@ func (p *Payments) getsStuck(ctx context.Context, payment order.Payment, no *ord
 	return nil
 }
 
-// RetryRefund has the provider asked once more to send a stuck payment's money back, and returns the payment, which is
-// refunding. It returns ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed, and
-// ErrUnavailable; for the author's key, *idempotency.RepeatedError and idempotency.ErrReused.
+// RetryRefund lets Run ask the provider once more to send a stuck payment's money back, and returns the payment, which
+// is refunding. It may return ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed,
+// and ErrUnavailable; for the author's key, *idempotency.RepeatedError and idempotency.ErrReused.
 func (p *Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
 	payment, _, err := p.ledger.RetryRefund(ctx, act)
 	if err != nil {

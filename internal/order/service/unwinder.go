@@ -12,8 +12,8 @@ import (
 const (
 	unwindEvery = time.Second // how often it looks for sales that were called off
 	unwindBatch = 200         // most orders in one transaction
-	// unwindRest is how many times as long as a pass over a sale's orders took the sale is left alone, once a pass has
-	// found nothing.
+	// unwindRest says how long a sale is left alone after a pass over its orders has found nothing: this many times the
+	// duration of the pass.
 	unwindRest = 100
 )
 
@@ -23,13 +23,14 @@ type UnwindLedger interface {
 	SalesToUnwind(ctx context.Context) ([]int64, error)
 	// Unwind cancels unpaid orders of a voucher's sale, and takes paid ones, and their payments, to refunding: up to n
 	// with ids above the given one, in one transaction. It returns them as they are then, and the highest id that it
-	// looked at, 0 for none. Free orders, and paid ones without a payment, are left to staff. ErrSuperseded, after
-	// which nothing is changed, if a higher token than the given one has been used.
+	// looked at, 0 for none. Free orders, and paid ones without a payment, are left to staff. If a higher token than
+	// the given one has been used, it changes nothing and returns ErrSuperseded.
 	Unwind(ctx context.Context, token, voucherID, above int64, n int) (unwound []order.Order, last int64, err error)
 }
 
-// Unwinder cancels and refunds the orders of sales that were called off, until the sales are retired: orders that were
-// accepted are recorded later, and others become paid by what staff do. One instance at a time does so (package job).
+// Unwinder cancels and refunds the orders of sales that were called off. It goes on until the sales are retired, since
+// accepted orders may be recorded later, and acts of staff may make orders paid again. It runs on one instance at a
+// time (package job).
 type Unwinder struct {
 	ledger   UnwindLedger
 	locker   order.FencedLocker
@@ -68,8 +69,7 @@ func (u *Unwinder) Run(ctx context.Context) error {
 	}.Run(ctx, u.locker, u.log)
 }
 
-// batch unwinds a batch of orders of each sale that is due, until they are as many as a full batch has, and returns how
-// many they were.
+// batch unwinds orders of the sales that are due, until it has a full batch, and returns how many they were.
 func (u *Unwinder) batch(ctx context.Context, token int64) (int, error) {
 	sales, err := u.ledger.SalesToUnwind(ctx)
 	if err != nil {

@@ -85,7 +85,7 @@ func ParseSeconds(text string) (map[order.Answer]*Seconds, map[int]histogram.Cou
 
 func isSecond(n int) bool { return n >= 0 && n < len(Seconds{}) }
 
-// parse returns what a text has of each answer, and its histograms; nothing of a text of which some cannot be read.
+// parse returns the counts of each answer in a text, and its histograms; nothing if a part of the text cannot be read.
 func parse[C, H any](text string) (counts map[order.Answer]C, took H) {
 	var none H
 	var members map[order.Answer]json.RawMessage

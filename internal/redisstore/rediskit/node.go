@@ -11,7 +11,7 @@ import (
 )
 
 // Node returns the server that has the key, for commands without a key: a cluster's client would send these to any
-// node. order.ErrUnavailable.
+// node. Error: order.ErrUnavailable.
 func Node(ctx context.Context, client redis.UniversalClient, key string) (redis.UniversalClient, error) {
 	cluster, is := client.(*redis.ClusterClient)
 	if !is {

@@ -111,7 +111,7 @@ func (d *DB) read(ctx context.Context) error {
 	return ReadError("ping", d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none))
 }
 
-// Before has prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind
+// Before makes prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind
 // locked rows for what it reads. Its error ends the write, with nothing written. Call it before the database is used.
 func (d *DB) Before(prepare func(ctx context.Context, db *gorm.DB) error) {
 	d.before = append(d.before, prepare)

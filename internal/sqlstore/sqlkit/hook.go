@@ -27,8 +27,8 @@ type Hook struct {
 	// by order, each wanted. An order that costs nothing is paid by the transaction that records it: its first change
 	// is that it is paid.
 	Changed func(tx *gorm.DB, changes []order.Change) error
-	// May returns why the owner of a locked order, or staff, may not cancel it, or ask for the money back, now: as
-	// *order.NotNowError or *order.StateError, which is the answer that they get. Nothing else asks it.
+	// May is called before the owner of a locked order, or staff, cancel or refund it. If the feature forbids that now,
+	// it returns a *order.NotNowError or *order.StateError, which they get as the answer.
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error
@@ -38,8 +38,8 @@ type Hook struct {
 	// Kept is called after a transaction has kept units of a voucher's sale, or completed acceptances. It must not
 	// block.
 	Kept func(voucherID int64)
-	// Promised returns how many kept units of a sale are promised to somebody, besides those of acceptances. The sale's
-	// row is locked, and nobody promises more until the transaction ends.
+	// Promised returns how many kept units of a sale the feature has promised to users who have not accepted them yet.
+	// The sale's row is locked, so that nobody promises more until the transaction ends.
 	Promised func(tx *gorm.DB, voucherID int64) (int64, error)
 	// Created runs in the transaction that creates a voucher, after its rows.
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
@@ -60,12 +60,12 @@ type Orders interface {
 	Advance(tx *gorm.DB, a order.Action, at time.Time, steps []order.Step) ([]order.Order, error)
 	// Note adds lines to the histories of locked orders.
 	Note(tx *gorm.DB, lines []order.Line) error
-	// Terms returns the terms of those of the vouchers that exist, mostly from memory.
+	// Terms returns the terms of the vouchers that exist, mostly from memory.
 	Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error)
 }
 
 // KeptUnits locks a sale's row until the transaction ends, for the feature that has the list of those who wait for its
-// units. voucher.ErrNotFound, voucher.ErrNotSeckill.
+// units. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 type KeptUnits func(tx *gorm.DB, voucherID int64) (KeptSale, error)
 
 // KeptSale is a locked sale with the units that are kept for those who wait.
@@ -78,7 +78,7 @@ type KeptSale interface {
 	// operations, in the order given. An acceptance whose operation a rebuild voided is asked about again with the same
 	// order id; it is counted among the undecided ones still.
 	Ask(acceptances []Acceptance, at time.Time) ([]int64, error)
-	// Outcomes returns what became of the operations of acceptances, by number.
+	// Outcomes returns the outcomes of the operations of acceptances, by number.
 	Outcomes(numbers []int64) (map[int64]Outcome, error)
 	// Release puts kept units on sale.
 	Release(units int64, at time.Time) error
@@ -95,7 +95,7 @@ type Acceptance struct {
 // OperationPending is tb_voucher_operation.state of an operation that Redis has not decided.
 const OperationPending = 1
 
-// Outcome is what became of the operation that asks about an acceptance.
+// Outcome is the outcome of the operation that asks Redis about an acceptance.
 type Outcome int8
 
 // The outcomes of an acceptance's operation.

@@ -12,7 +12,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// ErrSecretSpoilt says that a row of tb_setting is none of a secret.
+// ErrSecretSpoilt says that a row of tb_setting should be a secret and cannot be read as one.
 var ErrSecretSpoilt = errors.New("a row of tb_setting is spoilt")
 
 // Secrets are rows of tb_setting with random secrets, each named by a prefix and an id. All ids have the same number

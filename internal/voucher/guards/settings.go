@@ -91,7 +91,7 @@ type Challenge struct {
 // cool-down.
 const CoolDownMemory = 7 * 24 * time.Hour
 
-// CoolDown is how long users wait who have let so many orders expire unpaid, counting orders of all sales with a
+// CoolDown is how long users with a number of unpaid expired orders must wait, counting orders of all sales with a
 // cool-down.
 type CoolDown struct {
 	Expired int64 `json:"expired"`

@@ -133,7 +133,7 @@ func weight(_ key, e *entry) uint32 {
 	return uint32(min(total, math.MaxUint32))
 }
 
-// Voucher returns one voucher, on or off the shelf, if it is visible to the public by now. voucher.ErrNotFound,
+// Voucher returns one voucher, on or off the shelf, if it is visible to the public by now. Errors: voucher.ErrNotFound,
 // ErrUnavailable.
 func (l *Listings) Voucher(ctx context.Context, id int64) (Snapshot, error) {
 	k := key{voucher: id}
@@ -158,7 +158,7 @@ func (l *Listings) visible(s Snapshot, err error) (Snapshot, error) {
 func (l *Listings) now() time.Time { return l.clock.Load().at(time.Now()) }
 
 // List returns a part of the shop's list that contains the newest vouchers with an id below before; it may also contain
-// newer ones. A shop without vouchers has an empty list. ErrUnavailable.
+// newer ones. A shop without vouchers has an empty list. Error: ErrUnavailable.
 func (l *Listings) List(ctx context.Context, shopID, before int64) (Snapshot, error) {
 	k := key{shop: shopID, before: math.MaxInt64}
 	e, known := l.cache.GetIfPresent(k)

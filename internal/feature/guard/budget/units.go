@@ -72,7 +72,7 @@ func (t *Table) Return(r Reservation) {
 }
 
 // Win counts reserved units as sold, for good: the count stays even if the sale gets units back later. Other instances
-// are told of them.
+// are notified of them.
 func (t *Table) Win(r Reservation) {
 	if t.spending == nil {
 		return

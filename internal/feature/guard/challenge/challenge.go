@@ -64,7 +64,7 @@ type Parameters struct {
 
 // Data binds a challenge to its caller.
 type Data struct {
-	Bound      string `json:"bound"`      // of which user and network
+	Bound      string `json:"bound"`      // the user and network that it is for
 	Difficulty int    `json:"difficulty"` // the most tries that it takes, for a display of progress
 	Key        uint16 `json:"key"`        // id of the salt of the keys that signed it
 }

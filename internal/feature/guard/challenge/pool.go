@@ -35,9 +35,9 @@ type puzzle struct {
 	key         [keyLength]byte
 }
 
-// pool has puzzles that were made before they are asked for, by their counters, so that asking costs no scrypt, and
-// no number of callers costs more of the processor than the maker's half. It is empty, and costs nothing, until a
-// challenge is asked for.
+// pool has puzzles that were made in advance, by their counters, so that a request for one costs no scrypt, and
+// callers, however many, cost at most the maker's half of the processor. It is empty, and costs nothing, until the
+// first request for a challenge.
 //
 // Where more are asked for than are made, networks take turns: those that ask and do not solve leave the reserve to
 // the others, and whoever waits is served by their network's standing, and then by when they came.

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Staff says which values of which claim give an issuer's users a role of staff. The zero value gives nobody one: all
+// Staff says which values of a claim give an issuer's users a role of staff. The zero value gives nobody a role: all
 // users of the issuer are buyers.
 type Staff struct {
 	Claim string            // a text, or a list of texts

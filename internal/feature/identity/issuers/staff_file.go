@@ -14,7 +14,7 @@ const (
 	maxShops  = 1000 // of an issuer
 )
 
-// staff reads who is more than a buyer; without the member nobody is.
+// staff reads which users are more than buyers; without the member nobody is.
 func (e entry) staff() (s Staff) {
 	raw, given := e.members["staff"]
 	if !given {

@@ -26,28 +26,29 @@ const (
 type Endpoints interface {
 	// CreateEndpoint returns ErrEndpoints when there are too many.
 	CreateEndpoint(ctx context.Context, t Terms, secret Secret, by voucher.Author) (Endpoint, error)
-	// Endpoints returns all, oldest first.
+	// Endpoints returns all endpoints, oldest first.
 	Endpoints(ctx context.Context) ([]Endpoint, error)
-	// Endpoint returns one. ErrNoEndpoint.
+	// Endpoint returns one endpoint. Error: ErrNoEndpoint.
 	Endpoint(ctx context.Context, id int64) (Endpoint, error)
-	// ChangeEndpoint changes one as change does, unless that fails; now is the ledger's time. ErrNoEndpoint.
+	// ChangeEndpoint lets change edit an endpoint, and stores it unless change fails; now is the ledger's time. Error:
+	// ErrNoEndpoint.
 	ChangeEndpoint(ctx context.Context, id int64, a voucher.Action, by voucher.Author,
 		change func(e *Endpoint, now time.Time) error) (Endpoint, error)
-	// DeleteEndpoint deletes one, with all that waits for it. ErrNoEndpoint.
+	// DeleteEndpoint deletes an endpoint, with its retries and dead letters. Error: ErrNoEndpoint.
 	DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error
 }
 
-// Log is what was sent and what is still to be sent: the ledger. Every method may return ErrNoEndpoint and
+// Log has the events that were sent and those still to be sent: the ledger. Every method may return ErrNoEndpoint and
 // order.ErrUnavailable.
 type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// WebhookDeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
 	WebhookDeadLetters(ctx context.Context, endpointID, before int64, n int) ([]DeadLetter, error)
-	// ReplayEvent has an event sent again, and those of its subject after it. ErrNoEvent.
+	// ReplayEvent makes an event and all later ones of its subject be sent again. Error: ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
-	// ReplayTime has all events from one time to another (exclusive) sent again, and returns how many event numbers
-	// that covers; for an endpoint of one shop, how many events of the shop. ErrNoEvent.
+	// ReplayTime makes all events from one time to another (exclusive) be sent again, and returns how many event
+	// numbers that covers; for an endpoint of one shop, how many events of the shop. Error: ErrNoEvent.
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
@@ -60,7 +61,7 @@ type EventID struct {
 // String returns the id as endpoints get it, as webhook-id: order-660000000123456789-2.
 func (id EventID) String() string { return string(id.Subject) + "-" + strconv.FormatInt(id.Number, 10) }
 
-// ParseEventID reads a webhook-id. *invalid.Error.
+// ParseEventID reads a webhook-id. Error: *invalid.Error.
 func ParseEventID(text string) (EventID, error) {
 	i := max(strings.LastIndexByte(text, '-'), 0)
 	subject, ok := order.ParseSubject(text[:i])
@@ -83,7 +84,7 @@ type State string
 // The states of deliveries.
 const (
 	Waiting   State = "waiting"   // it was not sent yet
-	Retrying  State = "retrying"  // it was not taken yet, or one of its subject before it was not
+	Retrying  State = "retrying"  // the endpoint has not yet taken it, or an earlier event of its subject
 	Delivered State = "delivered" // the endpoint has taken it
 	Dead      State = "dead"      // the endpoint did not take it, in spite of all attempts
 )
@@ -133,7 +134,7 @@ func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() ti
 	return &Admin{endpoints: endpoints, log: log, sender: sender, now: now}
 }
 
-// Create makes an endpoint with a new secret. *invalid.Error, ErrEndpoints, order.ErrUnavailable.
+// Create makes an endpoint with a new secret. Errors: *invalid.Error, ErrEndpoints, order.ErrUnavailable.
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
 	err := t.Check()
 	if err == nil {
@@ -145,16 +146,16 @@ func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoin
 	return a.endpoints.CreateEndpoint(ctx, t, NewSecret(), by)
 }
 
-// List returns all endpoints. order.ErrUnavailable.
+// List returns all endpoints. Error: order.ErrUnavailable.
 func (a *Admin) List(ctx context.Context) ([]Endpoint, error) { return a.endpoints.Endpoints(ctx) }
 
-// Find returns an endpoint. ErrNoEndpoint, order.ErrUnavailable.
+// Find returns an endpoint. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
 	return a.endpoints.Endpoint(ctx, id)
 }
 
 // Change changes what change does in the endpoint's terms. One that is enabled again is tried at once, from where it
-// was. *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
+// was. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by voucher.Author) (Endpoint, error) {
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
@@ -181,7 +182,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 
 // Rotate gives the endpoint a new secret. The one before signs too for OldSecretFor, so that its owner has time to
 // change it; until then there is no further rotation, unless at once is true, which ends the old one now: for a
-// secret that was disclosed. ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
+// secret that was disclosed. Errors: ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
 func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
 	fresh := NewSecret()
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
@@ -198,7 +199,7 @@ func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Au
 	})
 }
 
-// Delete deletes an endpoint. ErrNoEndpoint, order.ErrUnavailable.
+// Delete deletes an endpoint. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
 	return a.endpoints.DeleteEndpoint(ctx, id, by)
 }
@@ -240,18 +241,18 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	return result, nil
 }
 
-// Deliveries returns events for the endpoint, newest first. ErrNoEndpoint, order.ErrUnavailable.
+// Deliveries returns events for the endpoint, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
 	return a.log.Deliveries(ctx, id, before, n)
 }
 
-// DeadLetters returns the endpoint's dead letters, newest first. ErrNoEndpoint, order.ErrUnavailable.
+// DeadLetters returns the endpoint's dead letters, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]DeadLetter, error) {
 	return a.log.WebhookDeadLetters(ctx, id, before, n)
 }
 
-// ReplayEvent has one event sent again, and those of the same subject after it, so that the endpoint ends with the
-// subject's last state. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayEvent makes one event and all later ones of its subject be sent again, so that the endpoint ends with the
+// subject's last state. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
 	event, err := ParseEventID(eventID)
 	if err != nil {
@@ -260,8 +261,8 @@ func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by vo
 	return a.log.ReplayEvent(ctx, id, event, by)
 }
 
-// ReplayTime has all events of a time sent again, beside new ones; a zero to is now. It returns how many numbers that
-// are. *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayTime makes all events of a period be sent again, beside new ones. If to is zero, the period ends now. It
+// returns how many numbers it covers. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error) {
 	if to.IsZero() {
 		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything

@@ -22,9 +22,9 @@ const (
 // Cleaning deletes what is no longer needed: the ledger.
 type Cleaning interface {
 	// Clean looks at up to n events behind from: it deletes dead letters older than keepDead, and events older than
-	// keep that no enabled endpoint waits for. order.ErrUnavailable.
+	// keep that no enabled endpoint waits for. Error: order.ErrUnavailable.
 	Clean(ctx context.Context, from Place, keep, keepDead time.Duration, n int) (Cleaned, error)
-	// Backlog returns how much waits. order.ErrUnavailable.
+	// Backlog returns how much waits. Error: order.ErrUnavailable.
 	Backlog(ctx context.Context) (Backlog, error)
 }
 

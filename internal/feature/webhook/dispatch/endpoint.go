@@ -78,7 +78,7 @@ func wrongURL(reason invalid.Reason, data invalid.Data) *invalid.Problem {
 	return invalid.New("url", reason, invalid.URL, data)
 }
 
-// checkURL does not look the host up: which address it has is checked whenever it is dialled.
+// checkURL does not resolve the host: its address is checked at each dial.
 func checkURL(text string) *invalid.Problem {
 	wrong := wrongURL
 	u, err := url.Parse(text)

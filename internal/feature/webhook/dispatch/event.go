@@ -17,7 +17,7 @@ type Type string
 // Test is the type of the event that an admin sends to try an endpoint. It concerns nothing.
 const Test Type = "webhook.test"
 
-// SaleCalledOff is the type of the event that a sale was called off. The sale's orders are told one by one, as they
+// SaleCalledOff is the type of the event that a sale was called off. The sale's orders get events of their own, as they
 // are cancelled and refunded.
 const SaleCalledOff Type = "sale.called_off"
 

@@ -18,11 +18,11 @@ const (
 	disableAfter = 5 * 24 * time.Hour
 )
 
-// Health is how an endpoint has taken what was sent to it.
+// Health is whether an endpoint has taken the events that were sent to it.
 type Health struct {
 	Failures     int64     // since the last success
-	FailingSince time.Time // of the first of them
-	RetryAt      time.Time // nothing is sent before
+	FailingSince time.Time // when the first of them failed
+	RetryAt      time.Time // nothing is sent before this time
 }
 
 // Equal reports whether both are the same.

@@ -10,9 +10,9 @@ import (
 // Numberer numbers events in the order of their commits: the ledger.
 type Numberer interface {
 	// NumberEvents numbers up to n events that are committed, and returns how many it has numbered: 0 when there were
-	// none, or when another instance is at it. order.ErrUnavailable.
+	// none, or when another instance is at it. Error: order.ErrUnavailable.
 	NumberEvents(ctx context.Context, n int) (int, error)
-	// AnyEndpoint reports whether there is an endpoint, from memory for up to a second. order.ErrUnavailable.
+	// AnyEndpoint reports whether there is an endpoint, from memory for up to a second. Error: order.ErrUnavailable.
 	AnyEndpoint(ctx context.Context) (bool, error)
 }
 
@@ -27,10 +27,10 @@ type Queue interface {
 	ClaimEndpoint(ctx context.Context, owner string, busy []int64,
 		lease time.Duration) (endpointID int64, ok bool, err error)
 	// EventsToSend renews the lease and returns up to n events to be sent, and up to n that belong to retries.
-	// ErrLeaseLost.
+	// Error: ErrLeaseLost.
 	EventsToSend(ctx context.Context, owner string, endpointID int64, lease time.Duration, n int) (Work, error)
 	// SettleEvents writes what has come of work, all or nothing; what an admin had sent again meanwhile stays to be
-	// sent. ErrLeaseLost.
+	// sent. Error: ErrLeaseLost.
 	SettleEvents(ctx context.Context, owner string, s Settled) error
 	// ReleaseEndpoint gives the lease back, if owner has it.
 	ReleaseEndpoint(ctx context.Context, owner string, endpointID int64) error
