@@ -73,7 +73,9 @@ type fakeVouchers struct {
 }
 
 func (f *fakeVouchers) service() *voucher.Service {
-	return voucher.NewService(f, f, f, nil, nil, f, f, func() time.Time { return noon })
+	return voucher.NewService(voucher.Parts{
+		Ledger: f, Lists: f, Live: f.Live, Open: f.Open, Place: f.Place, Now: func() time.Time { return noon },
+	})
 }
 
 func (f *fakeVouchers) CreateOrdinary(ctx context.Context, by voucher.Author, d voucher.Draft) (voucher.Shown, error) {

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (f Flow) After(n Notice, amount int64) (Flow, error) {
 		f.Returned = max(f.Returned, n.Amount)
 		return f, nil
 	}
-	switch d := n.dispute(); {
+	switch d := disputeNotices[n.Kind].dispute; {
 	case d > f.Dispute:
 		f.Dispute, f.Disputed = d, n.Amount
 	case d == f.Dispute:
@@ -62,18 +63,15 @@ func (f Flow) After(n Notice, amount int64) (Flow, error) {
 	return f, nil
 }
 
-// dispute returns the state of the dispute that a notice reports.
-func (n Notice) dispute() Dispute {
-	switch n.Kind {
-	case NoticeDisputed:
-		return DisputeOpen
-	case NoticeDisputeWon:
-		return DisputeWon
-	case NoticeDisputeLost:
-		return DisputeLost
-	default:
-		return DisputeNone
-	}
+// disputeNotices has what each notice of a dispute tells. The others tell that money has gone back.
+var disputeNotices = map[NoticeKind]struct {
+	dispute Dispute
+	why     Why
+	news    PaymentNews
+}{
+	NoticeDisputed:    {DisputeOpen, DisputeOpened, NewsDisputed},
+	NoticeDisputeWon:  {DisputeWon, DisputeDecided, NewsDisputeWon},
+	NoticeDisputeLost: {DisputeLost, DisputeGone, NewsDisputeLost},
 }
 
 // Gone returns the cents that have gone back, as refunds and by a lost dispute. It exceeds the payment's amount if the
@@ -112,17 +110,12 @@ func (p Payment) Kept() int64 {
 
 // Why returns the reason for the order's history that a notice about the payment's flow gives; all: no money is left.
 func (n Notice) Why(all bool) Why {
-	switch n.Kind {
-	case NoticeDisputed:
-		return DisputeOpened
-	case NoticeDisputeWon:
-		return DisputeDecided
-	case NoticeDisputeLost:
-		return DisputeGone
+	switch told, is := disputeNotices[n.Kind]; {
+	case is:
+		return told.why
+	case all:
+		return MoneyReturned
 	default:
-		if all {
-			return MoneyReturned
-		}
 		return PartReturned
 	}
 }
@@ -142,18 +135,7 @@ const (
 )
 
 // News returns the news in a notice about returned money or a dispute.
-func (n Notice) News() PaymentNews {
-	switch n.Kind {
-	case NoticeDisputed:
-		return NewsDisputed
-	case NoticeDisputeWon:
-		return NewsDisputeWon
-	case NoticeDisputeLost:
-		return NewsDisputeLost
-	default:
-		return NewsReturned
-	}
-}
+func (n Notice) News() PaymentNews { return cmp.Or(disputeNotices[n.Kind].news, NewsReturned) }
 
 // PaymentChange is news of a payment.
 type PaymentChange struct {

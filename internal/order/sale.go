@@ -38,6 +38,20 @@ const (
 	SaleCalledOff                  // called off: it never sells again
 )
 
+// ModeOf returns the mode that Redis is to hold of a sale.
+func ModeOf(status voucher.Status, sale voucher.Sale) SaleMode {
+	switch {
+	case sale.IsCalledOff():
+		return SaleCalledOff
+	case status != voucher.OnShelf:
+		return SaleOffShelf
+	case sale.Paused:
+		return SalePaused
+	default:
+		return SaleOpen
+	}
+}
+
 // SaleView is the state of a sale in Redis at one moment.
 type SaleView struct {
 	Mode    SaleMode

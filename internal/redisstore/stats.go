@@ -36,7 +36,7 @@ func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts,
 	return err
 }
 
-// LiveStats implements audit.LiveStatsReader.
+// LiveStats reads the stats of a seckill voucher's sale for an audit.Monitor.
 func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveStats, error) {
 	sale := order.SaleOf(v)
 	views, err := s.Views(ctx, []order.SaleRef{sale})

@@ -200,7 +200,10 @@ func TestArchiveRace(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		end := ledgertest.RecordedAt.Add(time.Hour)
 		redis := endedRedis{}
-		s := voucher.NewService(l, redis, redis, l, redis, redis, nil, func() time.Time { return end })
+		s := voucher.NewService(voucher.Parts{
+			Ledger: l, Changes: l, Outbox: redis, Lists: redis, Live: redis.Live, Open: redis.Open,
+			Now: func() time.Time { return end },
+		})
 		by := ledgertest.Admin
 		for range 20 {
 			id := l.Seckill(t, 5)

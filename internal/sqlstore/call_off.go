@@ -17,35 +17,30 @@ import (
 func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (voucher.Voucher, error) {
 	var v voucher.Voucher
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		if err := s.claimKey(tx, by.Key, strconv.FormatInt(id, 10)); err != nil {
+			return err
+		}
+		rows, err := lockVoucher(tx, id)
+		switch {
+		case err != nil:
+			return err
+		case rows.sale == nil:
+			return voucher.ErrNotSeckill
+		case rows.row.Archived != nil:
+			return voucher.ErrArchived
+		case rows.sale.CalledOff != nil:
+			v = rows.voucher()
+			return nil
+		case rows.sale.Retired:
+			return voucher.ErrRetired
+		}
 		now, err := s.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		if err := sqlkit.ClaimKey(tx, now, by.Key, strconv.FormatInt(id, 10)); err != nil {
-			return err
-		}
-		row, sale, err := lockVoucher(tx, id)
-		switch {
-		case err != nil:
-			return err
-		case sale == nil:
-			return voucher.ErrNotSeckill
-		case row.Archived != nil:
-			return voucher.ErrArchived
-		case sale.CalledOff == nil && sale.Retired:
-			return voucher.ErrRetired
-		}
-		if now, err = s.db.LedgerTime(tx); err != nil { // the locks may have been waited for
-			return err
-		}
-		c := change{store: s, tx: tx, now: now, by: by, row: row, sale: sale}
-		if sale.CalledOff == nil {
-			v, err = c.callOff(why)
-			return err
-		}
-		v = row.voucher()
-		v.Sale = sale.sale(row)
-		return nil
+		c := change{store: s, tx: tx, now: now, by: by, voucherRows: rows}
+		v, err = c.callOff(why)
+		return err
 	})
 	if err != nil {
 		return voucher.Voucher{}, sqlkit.ReadError(fmt.Sprintf("calling off the sale of voucher %d", id), err)
@@ -56,8 +51,7 @@ func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why st
 // callOff calls the sale off and returns the changed voucher. The sale's window ends now, unless it has ended
 // before. A window that has not begun becomes the millisecond before now, as no window is empty.
 func (c *change) callOff(why string) (voucher.Voucher, error) {
-	before := c.row.voucher()
-	before.Sale = c.sale.sale(c.row)
+	before := c.voucher()
 	now := c.now.UTC().Truncate(time.Millisecond)
 	c.sale.CalledOff = &now
 	if now.Before(c.sale.EndTime) {
@@ -66,9 +60,8 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	if !c.sale.BeginTime.Before(c.sale.EndTime) {
 		c.sale.BeginTime = c.sale.EndTime.Add(-time.Millisecond)
 	}
-	row := c.row
-	row.Version, row.UpdateTime = row.Version+1, c.now
-	if err := c.writeVoucher(row); err != nil {
+	c.row.Version, c.row.UpdateTime = c.row.Version+1, c.now
+	if err := c.writeVoucher(c.row); err != nil {
 		return voucher.Voucher{}, err
 	}
 	if err := c.tx.Model(c.sale).Update("called_off", now).Error; err != nil {
@@ -81,8 +74,7 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	}}); err != nil {
 		return voucher.Voucher{}, err
 	}
-	v := row.voucher()
-	v.Sale = c.sale.sale(row)
+	v := c.voucher()
 	changes := append(voucher.Differences(before, v), voucher.FieldChange{Field: "why", To: why})
 	if err := sqlkit.WriteAudit(c.tx, c.now, c.by,
 		sqlkit.AuditRow{VoucherID: v.ID, Action: voucher.CalledOff, Changes: changes}); err != nil {
@@ -134,10 +126,7 @@ func fateNames(voucherID int64) map[string]any {
 func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("retired = ? AND called_off IS NOT NULL", false).
 		Order("voucher_id").Pluck("voucher_id", &ids).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("looking for sales that were called off", err)
-	}
-	return ids, nil
+	return ids, sqlkit.ReadError("looking for sales that were called off", err)
 }
 
 // Unwind implements service.UnwindLedger. Orders that another transaction has locked are waited for: tills, buyers and
@@ -200,13 +189,7 @@ func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
 	if err := s.advance(tx, unpaid, order.Cancel, c); err != nil {
 		return nil, err
 	}
-	unwound := make([]order.Order, 0, len(paid)+len(unpaid))
-	for _, rows := range [][]orderRow{paid, unpaid} {
-		for i := range rows {
-			unwound = append(unwound, rows[i].order())
-		}
-	}
-	return unwound, nil
+	return sqlkit.Map(append(paid, unpaid...), (*orderRow).order), nil
 }
 
 // refundAll begins to refund the locked, paid orders that have a payment to send back, and returns those orders.
@@ -284,20 +267,15 @@ func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding
 func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
 	names := fateNames(voucherID)
 	names["before"], names["n"] = before, n
-	var rows []struct {
+	type left struct {
 		Order orderRow   `gorm:"embedded"`
 		Fate  order.Fate `gorm:"column:fate"`
 	}
-	err := s.db.Read(ctx).Raw("SELECT o.*, "+leftFate+" AS fate FROM tb_voucher_order o WHERE o.voucher_id = @voucher "+
+	query := s.db.Read(ctx).Raw("SELECT o.*, "+leftFate+" AS fate FROM tb_voucher_order o "+
+		"WHERE o.voucher_id = @voucher "+
 		"AND o.id < @before AND (o.status IN (@redeemed, @lapsed) OR o.status = @paid AND (o.amount = 0 OR NOT "+
 		refundable+") OR o.status NOT IN (@unpaid, @paid) AND "+stuck+") ORDER BY o.id DESC LIMIT @n",
-		names).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading what is left to staff of voucher %d", voucherID), err)
-	}
-	left := make([]order.LeftOrder, len(rows))
-	for i := range rows {
-		left[i] = order.LeftOrder{Order: rows[i].Order.order(), Fate: rows[i].Fate}
-	}
-	return left, nil
+		names)
+	return sqlkit.List(query, fmt.Sprintf("reading what is left to staff of voucher %d", voucherID),
+		func(l *left) order.LeftOrder { return order.LeftOrder{Order: l.Order.order(), Fate: l.Fate} })
 }

@@ -21,13 +21,11 @@ func (s *Store) ChangeVoucher(
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, sale, err := lockVoucher(tx, id)
+		rows, err := lockVoucher(tx, id)
 		if err != nil {
 			return err
 		}
-		if v = row.voucher(); sale != nil {
-			v.Sale = sale.sale(row)
-		}
+		v = rows.voucher()
 		if err := alter(&v); err != nil {
 			return err
 		}
@@ -35,11 +33,9 @@ func (s *Store) ChangeVoucher(
 		if err != nil {
 			return err
 		}
-		c := change{store: s, tx: tx, now: now, by: by, row: row, sale: sale}
-		if v, err = c.write(v); err != nil {
-			return err
-		}
-		return nil
+		c := change{store: s, tx: tx, now: now, by: by, voucherRows: rows}
+		v, err = c.write(v)
+		return err
 	})
 	if err != nil {
 		return voucher.Voucher{}, sqlkit.ReadError(fmt.Sprintf("changing voucher %d", id), err)
@@ -47,20 +43,15 @@ func (s *Store) ChangeVoucher(
 	return v, nil
 }
 
-// lockVoucher locks a voucher and its sale, which is nil for an ordinary one.
-func lockVoucher(tx *gorm.DB, id int64) (voucherRow, *saleRow, error) {
-	var row voucherRow
-	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&row).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return row, nil, voucher.ErrNotFound
-	case err != nil:
-		return row, nil, fmt.Errorf("locking the voucher: %w", err)
-	case row.Kind != voucher.Seckill:
-		return row, nil, nil
+// lockVoucher locks a voucher and its sale.
+func lockVoucher(tx *gorm.DB, id int64) (voucherRows, error) {
+	row, err := sqlkit.Take[voucherRow](sqlkit.Locking(tx).Where("id = ?", id), voucher.ErrNotFound,
+		"locking the voucher")
+	if err != nil || row.Kind != voucher.Seckill {
+		return voucherRows{row: row}, err
 	}
 	sale, err := lockSale(tx, id)
-	return row, &sale, err
+	return voucherRows{row, &sale}, err
 }
 
 // change is what an admin does to a locked voucher.
@@ -69,16 +60,12 @@ type change struct {
 	tx    *gorm.DB
 	now   time.Time
 	by    voucher.Author
-	row   voucherRow
-	sale  *saleRow // nil for an ordinary voucher
+	voucherRows
 }
 
 // write stores what is different in v and returns the voucher as it is then.
 func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
-	row, before := c.row, c.row.voucher()
-	if c.sale != nil {
-		before.Sale = c.sale.sale(c.row)
-	}
+	row, before := c.row, c.voucher()
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
 		row.VisibleFrom = sqlkit.Stamp(v.VisibleFrom)
@@ -108,10 +95,8 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 			return v, err
 		}
 	}
-	v = row.voucher()
-	if c.sale != nil {
-		v.Sale = c.sale.sale(row)
-	}
+	c.row = row
+	v = c.voucher()
 	return v, c.audit(before, v)
 }
 
@@ -154,9 +139,10 @@ func (c *change) audit(before, after voucher.Voucher) error {
 // changed. Each holds the mode and the window that the sale has afterwards.
 func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
+	to.CalledOff = sqlkit.At(c.sale.CalledOff) // nothing undoes that
 	add := func(kind order.OperationKind) {
 		ops = append(ops, operationRow{
-			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: modeOf(status, to.Paused, c.sale.CalledOff != nil),
+			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: order.ModeOf(status, to),
 			BeginTime: &begin, EndTime: &end,
 		})
 	}
@@ -175,20 +161,6 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 	}
 	c.sale.Paused, c.sale.BeginTime, c.sale.EndTime = to.Paused, begin, end
 	return ops
-}
-
-// modeOf returns the mode that a rebuild would give the sale.
-func modeOf(status voucher.Status, paused, calledOff bool) order.SaleMode {
-	switch {
-	case calledOff:
-		return order.SaleCalledOff
-	case status != voucher.OnShelf:
-		return order.SaleOffShelf
-	case paused:
-		return order.SalePaused
-	default:
-		return order.SaleOpen
-	}
 }
 
 func (c *change) writeVoucher(row voucherRow) error {
@@ -323,23 +295,19 @@ func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64
 	if f.AdminID != 0 {
 		query = query.Where("a.admin_id = ?", f.AdminID)
 	}
-	var rows []struct {
+	type entry struct {
 		Audit sqlkit.AuditRow `gorm:"embedded"`
 		State *operationState `gorm:"column:state"`
 	}
-	if err := query.Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError("reading the audit trail", err)
-	}
-	entries := make([]voucher.Entry, len(rows))
-	for i, row := range rows {
+	return sqlkit.List(query, "reading the audit trail", func(row *entry) voucher.Entry {
 		a := row.Audit
-		entries[i] = voucher.Entry{
+		e := voucher.Entry{
 			ID: a.ID, At: a.CreateTime, By: voucher.Author{AdminID: a.AdminID, Request: a.RequestID},
 			Action: a.Action, VoucherID: a.VoucherID, ShopID: a.ShopID, Changes: a.Changes, Delta: a.Delta,
 		}
 		if row.State != nil {
-			entries[i].Outcome = row.State.ofStock()
+			e.Outcome = row.State.ofStock()
 		}
-	}
-	return entries, nil
+		return e
+	})
 }

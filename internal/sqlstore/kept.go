@@ -11,19 +11,13 @@ import (
 	"seckill/internal/voucher"
 )
 
-// keptUnits is sqlkit.KeptUnits.
-type keptUnits struct{ store *Store }
-
-// KeptUnits returns the units that are kept for those who wait, to the feature that has their list.
-func (s *Store) KeptUnits() sqlkit.KeptUnits { return keptUnits{s} }
-
-// Lock implements sqlkit.KeptUnits.
-func (k keptUnits) Lock(tx *gorm.DB, voucherID int64) (sqlkit.KeptSale, error) {
+// KeptUnits is a sqlkit.KeptUnits.
+func (s *Store) KeptUnits(tx *gorm.DB, voucherID int64) (sqlkit.KeptSale, error) {
 	row, err := lockSale(tx, voucherID)
 	if err != nil {
 		return nil, err
 	}
-	return &keptSale{store: k.store, tx: tx, row: row}, nil
+	return &keptSale{store: s, tx: tx, row: row}, nil
 }
 
 // keptSale is sqlkit.KeptSale.

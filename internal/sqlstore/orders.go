@@ -31,19 +31,9 @@ func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Or
 // LiveOrder implements order.Reader.
 func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
 	query := s.db.Read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
-	return takeOrder(query, fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID))
-}
-
-func takeOrder(query *gorm.DB, what string) (order.Order, error) {
-	var row orderRow
-	err := query.Take(&row).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return order.Order{}, fmt.Errorf("%s: %w", what, order.ErrNotFound)
-	case err != nil:
-		return order.Order{}, sqlkit.ReadError("reading "+what, err)
-	}
-	return row.order(), nil
+	row, err := sqlkit.Take[orderRow](query, order.ErrNotFound, "reading it")
+	what := fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID)
+	return row.order(), sqlkit.ReadError(what, err)
 }
 
 // OrdersOf implements order.Reader. Pass math.MaxInt64 as before for the first page.
@@ -72,51 +62,20 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 		query = s.byVoucher(query)
 	}
 	if f.Payment != "" {
-		ids, err := s.paidWith(ctx, f.Payment)
+		ids, err := s.ofPaymentsNamed(ctx, "order_id", f.Payment)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
 		query = query.Where("id IN ?", ids)
 	}
-	var rows []orderRow
-	if err := filtered(query, f).Where("id < ?", before).Order("id DESC").Limit(limit).Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError("listing orders", err)
-	}
-	orders := make([]order.Order, len(rows))
-	for i, row := range rows {
-		orders[i] = row.order()
-	}
-	return orders, nil
-}
-
-// paidWith returns the orders of the payments that have the id or the reference: one as a rule, and no more than 1000.
-func (s *Store) paidWith(ctx context.Context, payment string) (ids []int64, err error) {
-	const most = 1000
-	for _, column := range []string{"id", "reference"} {
-		var found []int64
-		err := s.db.Read(ctx).Model(&paymentRow{}).Where(column+" = ?", payment).Limit(most).
-			Pluck("order_id", &found).Error
-		if err != nil {
-			return nil, sqlkit.ReadError("finding the orders of payment "+payment, err)
-		}
-		ids = append(ids, found...)
-	}
-	return ids[:min(len(ids), most)], nil
+	return sqlkit.List(filtered(query, f).Where("id < ?", before).Order("id DESC").Limit(limit), "listing orders",
+		(*orderRow).order)
 }
 
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
-	var rows []orderRow
-	err := s.byVoucher(s.db.Read(ctx)).Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit).
-		Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the orders of voucher %d", voucherID), err)
-	}
-	orders := make([]order.Order, len(rows))
-	for i, row := range rows {
-		orders[i] = row.order()
-	}
-	return orders, nil
+	query := s.byVoucher(s.db.Read(ctx)).Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit)
+	return sqlkit.List(query, fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
 }
 
 // byVoucher makes a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
@@ -190,10 +149,7 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 		}
 		yield(id)
 	}
-	if err := rows.Err(); err != nil {
-		return sqlkit.ReadError(what, err)
-	}
-	return nil
+	return sqlkit.ReadError(what, rows.Err())
 }
 
 type eventRow struct {
@@ -222,14 +178,9 @@ func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
 
 // History implements service.OrderLedger. An order without a row has none.
 func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, error) {
-	var rows []eventRow
 	// Events of one order are written under its lock, so that their ids are in the order of what happened.
-	if err := s.db.Read(ctx).Where("order_id = ?", orderID).Order("id").Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the history of order %d", orderID), err)
-	}
-	events := make([]order.Event, len(rows))
-	for i, row := range rows {
-		events[i] = order.Event{Status: row.Status, At: row.CreateTime, By: row.Actor, Why: row.Why}
-	}
-	return events, nil
+	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("id"),
+		fmt.Sprintf("reading the history of order %d", orderID), func(r *eventRow) order.Event {
+			return order.Event{Status: r.Status, At: r.CreateTime, By: r.Actor, Why: r.Why}
+		})
 }

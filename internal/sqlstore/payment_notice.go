@@ -2,12 +2,15 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -22,14 +25,7 @@ func (r *paymentRow) of(n order.Notice) error {
 
 // TakeNotice implements service.PaymentLedger.
 func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
-	var p paymentRow
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		locked, row, err := lockPayment(tx, n.PaymentID)
-		if err != nil {
-			return err
-		}
-		p, rows = locked, []orderRow{row}
+	take := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
 		}
@@ -46,13 +42,10 @@ func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, 
 		if after.Dispute != before.Dispute {
 			p.DisputeTime = &now
 		}
-		s.wentBack(&p, before.Gone(), now)
-		return s.tookNotice(tx, &p, rows, n, now)
-	})
-	if err != nil {
-		return order.Payment{}, order.Order{}, sqlkit.ReadError("taking a notice about payment "+n.PaymentID, err)
+		s.wentBack(p, before.Gone(), now)
+		return s.tookNotice(tx, p, rows, n, now)
 	}
-	return p.payment(), rows[0].order(), nil
+	return s.withPayment(ctx, "taking a notice about", idempotency.Key{}, n.PaymentID, take)
 }
 
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.
@@ -103,5 +96,218 @@ func (s *Store) paymentChanged(
 			return err
 		}
 	}
+	return nil
+}
+
+// Receive implements service.PaymentLedger.
+func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
+	receive := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+		if err := p.of(n); err != nil {
+			return err
+		}
+		if n.Amount != p.Amount {
+			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
+		}
+		if p.State != order.PaymentOpen {
+			return nil // received before
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		p.ReceiveTime = &now
+		if p.ReturnTime != nil { // its return was notified first: the money comes in and goes back now
+			p.ReturnTime, p.GoneBefore = &now, 0
+		}
+		if n.Reference != "" { // the notice names the attempt that was paid, even if the buyer began twice
+			p.Reference = n.Reference
+		}
+		r := receipt{store: s, tx: tx, now: now, payment: p, rows: rows}
+		return r.use()
+	}
+	return s.withPayment(ctx, "receiving", idempotency.Key{}, n.PaymentID, receive)
+}
+
+// receipt is a payment that has just arrived, and its locked order.
+type receipt struct {
+	store   *Store
+	tx      *gorm.DB
+	now     time.Time
+	payment *paymentRow
+	rows    []orderRow // the order alone
+}
+
+// use decides what the money is for.
+func (r *receipt) use() error {
+	if p := r.payment.payment(); p.AllGone() { // the notice that it went back came first
+		return r.refuse(order.ByProvider, order.MoneyReturned)
+	}
+	switch row := r.rows[0]; row.Status {
+	case order.Unpaid:
+		return r.pays(order.Pay, order.ByProvider, "")
+	case order.Cancelled:
+		other, err := paymentOf(r.tx, row.ID, order.PaymentLate)
+		if err != nil {
+			return err
+		}
+		if other == nil {
+			return r.late()
+		}
+	default:
+	}
+	return r.refuse(order.ByProvider, order.PaidTwice)
+}
+
+// late tries to revive a cancelled order. Its unit was given back, so one has to be taken again; for a seckill order,
+// Redis is asked first.
+func (r *receipt) late() error {
+	var sale saleRow
+	var err error
+	ofSale := r.rows[0].Kind == liveKind
+	if ofSale {
+		if sale, err = lockSale(r.tx, r.rows[0].VoucherID); err != nil {
+			return err
+		}
+	}
+	if err := r.note(order.ByProvider, order.PaidLate); err != nil {
+		return err
+	}
+	if ofSale {
+		return r.revive(&sale)
+	}
+	return r.reviveDirect()
+}
+
+// reviveDirect revives the order of an ordinary voucher, unless that would put the buyer over the voucher's perUser.
+func (r *receipt) reviveDirect() error {
+	v, err := findVoucher(r.tx, r.rows[0].VoucherID)
+	if err != nil {
+		return err
+	}
+	why := order.NoLimit
+	if v.PerUser > 0 {
+		why = order.BuyerBelowLimit
+		err := claimLimited(r.tx, v, r.rows[0].UserID)
+		if _, reached := errors.AsType[*order.LimitError](err); reached {
+			return r.refuse(order.ByPayments, order.BuyerAtLimit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.pays(order.Revive, order.ByPayments, why)
+}
+
+// revive writes an operation that asks Redis for a unit. If the locked sale was called off or has left Redis for good,
+// it sends the money back instead.
+func (r *receipt) revive(sale *saleRow) error {
+	switch {
+	case sale.CalledOff != nil:
+		return r.refuse(order.ByPayments, order.CalledOffSale)
+	case sale.Retired:
+		return r.refuse(order.ByPayments, order.SaleOver)
+	}
+	row := r.rows[0]
+	ops := []operationRow{orderOperation(row, order.Revival, -row.units().Units(), order.ByPayments)}
+	if err := r.store.appendOperations(r.tx, sale, ops, r.now); err != nil {
+		return err
+	}
+	r.payment.State, r.payment.Operation = order.PaymentLate, &ops[0].Number
+	return r.payment.save(r.tx)
+}
+
+// pays makes the order paid with the payment.
+func (r *receipt) pays(action order.Action, by order.Actor, why order.Why) error {
+	if err := r.store.advance(r.tx, r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
+		return err
+	}
+	return r.payment.accept(r.tx, r.now)
+}
+
+// note writes an event without changing the order.
+func (r *receipt) note(by order.Actor, why order.Why) error {
+	return writeHistory(r.tx, r.rows, cause{by: by, at: r.now, why: why})
+}
+
+func (r *receipt) refuse(by order.Actor, why order.Why) error {
+	if err := r.note(by, why); err != nil {
+		return err
+	}
+	return r.payment.sendBack(r.tx, r.now)
+}
+
+// ReviveLate implements service.PaymentLedger.
+func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
+	var vouchers []int64
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		vouchers = nil
+		found, err := undecided(tx.Limit(n))
+		if err != nil || len(found) == 0 {
+			return err
+		}
+		orders, err := lockOrders(tx, sqlkit.Distinct(found, func(p paymentRow) int64 { return p.OrderID }))
+		if err != nil {
+			return err
+		}
+		sales, err := lockSales(tx, sqlkit.Distinct(slices.Collect(maps.Values(orders)),
+			func(row *orderRow) int64 { return row.VoucherID }))
+		if err != nil {
+			return err
+		}
+		// Once more, now that no other transaction can decide about them.
+		found, err = undecided(tx.Where("p.id IN ?", sqlkit.Distinct(found, func(p paymentRow) string { return p.ID })))
+		if err != nil {
+			return err
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		for _, p := range found {
+			if err := s.reviveOne(tx, p, orders, sales, now); err != nil {
+				return err
+			}
+		}
+		vouchers = sqlkit.Distinct(found, func(p paymentRow) int64 { return p.VoucherID })
+		return nil
+	})
+	if err != nil {
+		return nil, sqlkit.ReadError("reviving orders with late payments", err)
+	}
+	return vouchers, nil
+}
+
+// undecided returns late payments that no pending revival decides about, the oldest first.
+func undecided(query *gorm.DB) ([]paymentRow, error) {
+	var found []paymentRow
+	err := query.Table("tb_payment p").Select("p.*").
+		Joins("JOIN tb_voucher_order r ON r.id = p.order_id JOIN tb_voucher_operation o "+
+			"ON o.voucher_id = p.voucher_id AND o.number = p.operation").
+		Where("p.state = ? AND o.state <> ?", order.PaymentLate, operationPending).
+		Order("p.create_time, p.id").Find(&found).Error
+	if err != nil {
+		return nil, fmt.Errorf("looking for late payments: %w", err)
+	}
+	return found, nil
+}
+
+func (s *Store) reviveOne(
+	tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time,
+) error {
+	row, found := orders[p.OrderID]
+	var sale saleRow
+	sold := false
+	if found {
+		sale, sold = sales[row.VoucherID]
+	}
+	if !sold {
+		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there",
+			p.ID, p.OrderID, p.VoucherID)
+	}
+	r := receipt{store: s, tx: tx, now: now, payment: &p, rows: []orderRow{*row}}
+	if err := r.revive(&sale); err != nil {
+		return err
+	}
+	sales[row.VoucherID] = sale
 	return nil
 }

@@ -7,8 +7,10 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
 )
 
 // errNotPaid: the service cannot refund a paid order without a payment.
@@ -19,14 +21,8 @@ var errNotRefunding = errors.New("the payment's money is not going back")
 
 // AskRefund implements service.PaymentLedger.
 func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, err := lockOrder(tx, orderID, owner)
-		if err != nil {
-			return err
-		}
-		rows = []orderRow{row}
-		if row.Status == order.Refunding || row.Status == order.Refunded {
+	ask := func(tx *gorm.DB, rows []orderRow) error {
+		if status := rows[0].Status; status == order.Refunding || status == order.Refunded {
 			return nil // asked before
 		}
 		now, err := s.db.LedgerTime(tx)
@@ -34,11 +30,8 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 			return err
 		}
 		return s.refund(tx, rows, cause{by: order.Owner, at: now})
-	})
-	if err != nil {
-		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("asking for a refund of order %d", orderID), err)
 	}
-	return rows[0].order(), nil
+	return s.withOrder(ctx, "asking for a refund of", idempotency.Key{}, orderID, owner, ask)
 }
 
 // refund begins to send back the money of a locked order. One that cost nothing is refunded at once.
@@ -71,28 +64,14 @@ func (s *Store) refund(tx *gorm.DB, rows []orderRow, c cause) error {
 
 // Refunding implements service.PaymentLedger.
 func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
-	var rows []paymentRow
-	err := s.db.Read(ctx).Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen).
-		Order("create_time, number").Limit(n).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("reading payments that are to go back", err)
-	}
-	payments := make([]order.Payment, len(rows))
-	for i, row := range rows {
-		payments[i] = row.payment()
-	}
-	return payments, nil
+	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen).
+		Order("create_time, number").Limit(n)
+	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
 }
 
 // Refunded implements service.PaymentLedger.
 func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		p, row, err := lockPayment(tx, paymentID)
-		if err != nil {
-			return err
-		}
-		rows = []orderRow{row}
+	back := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
 		switch p.State {
 		case order.PaymentRefunded:
 			return nil // refunded before
@@ -108,21 +87,19 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = order.PaymentRefunded, &now, nil, ""
 		before := p.payment().Gone()
 		p.Returned += p.payment().Rest()
-		s.wentBack(&p, before, now)
+		s.wentBack(p, before, now)
 		if err := p.save(tx); err != nil {
 			return err
 		}
 		if closed { // the news was that the provider keeps the money
-			if err := s.paymentChanged(tx, &p, rows, order.NewsReturned, now); err != nil {
+			if err := s.paymentChanged(tx, p, rows, order.NewsReturned, now); err != nil {
 				return err
 			}
 		}
-		return s.refundEnds(tx, &p, rows, cause{by: order.ByProvider, at: now, why: order.MoneyBack})
-	})
-	if err != nil {
-		return order.Order{}, sqlkit.ReadError("refunding payment "+paymentID, err)
+		return s.refundEnds(tx, p, rows, cause{by: order.ByProvider, at: now, why: order.MoneyBack})
 	}
-	return rows[0].order(), nil
+	_, o, err := s.withPayment(ctx, "refunding", idempotency.Key{}, paymentID, back)
+	return o, err
 }
 
 // refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it
@@ -136,14 +113,9 @@ func (s *Store) refundEnds(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause)
 
 // Refused implements service.StuckLedger.
 func (s *Store) Refused(ctx context.Context, paymentID, reason string) (order.Payment, error) {
-	var p paymentRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		locked, row, err := lockPayment(tx, paymentID)
-		if err != nil {
-			return err
-		}
+	refused := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
 		// The provider may have said something else meanwhile, to another instance or by a notice.
-		if p = locked; p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen || p.payment().AllGone() {
+		if p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen || p.payment().AllGone() {
 			return nil
 		}
 		now, err := s.db.LedgerTime(tx)
@@ -154,16 +126,13 @@ func (s *Store) Refused(ctx context.Context, paymentID, reason string) (order.Pa
 		if err := p.save(tx); err != nil {
 			return err
 		}
-		rows := []orderRow{row}
-		if err := s.paymentChanged(tx, &p, rows, order.NewsStuck, now); err != nil {
+		if err := s.paymentChanged(tx, p, rows, order.NewsStuck, now); err != nil {
 			return err
 		}
 		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: order.RefundRefused})
-	})
-	if err != nil {
-		return order.Payment{}, sqlkit.ReadError("noting that payment "+paymentID+" is refused to go back", err)
 	}
-	return p.payment(), nil
+	p, _, err := s.withPayment(ctx, "noting the refusal of", idempotency.Key{}, paymentID, refused)
+	return p, err
 }
 
 // NeedStaff implements service.StuckLedger.
@@ -173,8 +142,67 @@ func (s *Store) NeedStaff(ctx context.Context) (order.NeedStaff, error) {
 	if err == nil {
 		err = s.db.Read(ctx).Model(&paymentRow{}).Where("dispute = ?", order.DisputeOpen).Count(&n.Disputed).Error
 	}
-	if err != nil {
-		return order.NeedStaff{}, sqlkit.ReadError("counting payments that need staff", err)
+	return n, sqlkit.ReadError("counting payments that need staff", err)
+}
+
+// RetryRefund implements service.StuckLedger.
+func (s *Store) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
+	return s.actOnStuck(ctx, act, order.PaymentRefunding, voucher.RefundRetried,
+		func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error {
+			if err := p.sendBack(tx, c.at); err != nil {
+				return err
+			}
+			if err := s.paymentChanged(tx, p, rows, order.NewsRetried, c.at); err != nil {
+				return err
+			}
+			c.why = order.RefundRetried
+			return writeHistory(tx, rows, c)
+		})
+}
+
+// CloseRefund implements service.StuckLedger.
+func (s *Store) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
+	return s.actOnStuck(ctx, act, order.PaymentClosed, voucher.RefundClosed,
+		func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error {
+			p.State, p.CloseTime = order.PaymentClosed, &c.at
+			if err := p.save(tx); err != nil {
+				return err
+			}
+			if err := s.paymentChanged(tx, p, rows, order.NewsClosed, c.at); err != nil {
+				return err
+			}
+			c.why = order.RefundClosed
+			return s.refundEnds(tx, p, rows, c)
+		})
+}
+
+// actOnStuck moves a payment whose refund is stuck to another state for staff, with what take writes. A payment that is
+// already in that state stays as it is.
+func (s *Store) actOnStuck(
+	ctx context.Context, act order.PaymentAct, to order.PaymentState, audited voucher.Action,
+	take func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error,
+) (order.Payment, order.Order, error) {
+	step := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+		row := rows[0]
+		switch before := p.State; {
+		case before == to:
+			return nil
+		case before != order.PaymentStuck:
+			return &order.PaymentStateError{PaymentID: p.ID, State: before}
+		case p.Dispute == order.DisputeOpen: // the dispute will decide whose money it is
+			return &order.NotNowError{Why: order.ErrDisputed}
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		if err := take(tx, p, rows, cause{by: act.Actor(), at: now}); err != nil {
+			return err
+		}
+		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
+			VoucherID: row.VoucherID, Action: audited,
+			Changes: act.Audited(order.PaymentStuck, p.State, row.order(), rows[0].order()),
+		})
 	}
-	return n, nil
+	return s.withPayment(ctx, string(audited)+" of", act.By.Key, act.PaymentID, step)
 }

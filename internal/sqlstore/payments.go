@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -97,15 +97,7 @@ func (s *Store) wentBack(r *paymentRow, before int64, now time.Time) {
 
 // findPayment returns a payment, or order.ErrNoPayment.
 func findPayment(tx *gorm.DB, id string) (paymentRow, error) {
-	var row paymentRow
-	err := tx.Where("id = ?", id).Take(&row).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound):
-		return row, order.ErrNoPayment
-	case err != nil:
-		return row, fmt.Errorf("reading the payment: %w", err)
-	}
-	return row, nil
+	return sqlkit.Take[paymentRow](tx.Where("id = ?", id), order.ErrNoPayment, "reading the payment")
 }
 
 // lockPayment locks the payment's order, which is the lock of its payments, and returns both.
@@ -120,6 +112,31 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 	}
 	p, err = findPayment(tx, id) // once more, now that no other transaction can change it
 	return p, row, err
+}
+
+// withPayment runs f in a transaction that has claimed the key, if one is given, and locked a payment and its order,
+// and returns both as f leaves them. rows is the order alone.
+func (s *Store) withPayment(
+	ctx context.Context, doing string, key idempotency.Key, id string,
+	f func(tx *gorm.DB, p *paymentRow, rows []orderRow) error,
+) (order.Payment, order.Order, error) {
+	var p paymentRow
+	var rows []orderRow
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		if err := s.claimKey(tx, key, id); err != nil {
+			return err
+		}
+		locked, row, err := lockPayment(tx, id)
+		if err != nil {
+			return err
+		}
+		p, rows = locked, []orderRow{row}
+		return f(tx, &p, rows)
+	})
+	if err != nil {
+		return order.Payment{}, order.Order{}, sqlkit.ReadError(doing+" payment "+id, err)
+	}
+	return p.payment(), rows[0].order(), nil
 }
 
 // paymentOf returns the oldest payment of a locked order in one of the states, or nil. tx may narrow the choice.
@@ -195,32 +212,19 @@ func (s *Store) SetReference(ctx context.Context, paymentID, reference string) e
 		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
 			order.PaymentOpen).Update("reference", reference).Error
 	})
-	if err != nil {
-		return sqlkit.ReadError("storing the reference of payment "+paymentID, err)
-	}
-	return nil
+	return sqlkit.ReadError("storing the reference of payment "+paymentID, err)
 }
 
 // PaymentsOf implements service.PaymentLedger.
 func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
-	var rows []paymentRow
-	if err := s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number").Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the payments of order %d", orderID), err)
-	}
-	payments := make([]order.Payment, len(rows))
-	for i, row := range rows {
-		payments[i] = row.payment()
-	}
-	return payments, nil
+	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number"),
+		fmt.Sprintf("reading the payments of order %d", orderID), (*paymentRow).payment)
 }
 
 // Payment returns one payment, or order.ErrNoPayment.
 func (s *Store) Payment(ctx context.Context, id string) (order.Payment, error) {
 	row, err := findPayment(s.db.Read(ctx), id)
-	if err != nil {
-		return order.Payment{}, sqlkit.ReadError("reading payment "+id, err)
-	}
-	return row.payment(), nil
+	return row.payment(), sqlkit.ReadError("reading payment "+id, err)
 }
 
 // FindPayments returns payments that the filter selects, from behind the one with the number before, newest first, at
@@ -245,7 +249,7 @@ func (s *Store) FindPayments(
 		}
 		query = s.behind(query, "<", order.Payment{Number: before, CreatedAt: from[0].CreateTime})
 	}
-	return read(query.Order("create_time DESC, number DESC").Limit(limit), what)
+	return sqlkit.List(query.Order("create_time DESC, number DESC").Limit(limit), what, (*paymentRow).payment)
 }
 
 // PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
@@ -260,19 +264,7 @@ func (s *Store) PaymentsAfter(
 	if last.Number != 0 {
 		query = s.behind(query, ">", last)
 	}
-	return read(query.Order("create_time, number").Limit(limit), "exporting payments")
-}
-
-func read(query *gorm.DB, what string) ([]order.Payment, error) {
-	var rows []paymentRow
-	if err := query.Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError(what, err)
-	}
-	payments := make([]order.Payment, len(rows))
-	for i := range rows {
-		payments[i] = rows[i].payment()
-	}
-	return payments, nil
+	return sqlkit.List(query.Order("create_time, number").Limit(limit), "exporting payments", (*paymentRow).payment)
 }
 
 // behind restricts a query to payments on one side of another. Both databases read only the index entries that are
@@ -292,7 +284,7 @@ func (s *Store) selected(ctx context.Context, f order.PaymentFilter) (query *gor
 		query = query.Table(s.usingIndex("tb_payment", index))
 	}
 	if f.Name != "" {
-		numbers, err := s.paymentsNamed(ctx, f.Name)
+		numbers, err := s.ofPaymentsNamed(ctx, "number", f.Name)
 		if err != nil || len(numbers) == 0 {
 			return nil, false, err
 		}
@@ -339,16 +331,17 @@ func indexFor(f order.PaymentFilter) string {
 	}
 }
 
-// paymentsNamed returns the numbers of the payments that have the id or the reference, no more than 1000.
-func (s *Store) paymentsNamed(ctx context.Context, name string) (numbers []int64, err error) {
+// ofPaymentsNamed returns a column of the payments that have the id or the reference: of one as a rule, and of no more
+// than 1000.
+func (s *Store) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
 	const most = 1000
-	for _, column := range []string{"id", "reference"} {
+	for _, by := range []string{"id", "reference"} {
 		var found []int64
-		err := s.db.Read(ctx).Model(&paymentRow{}).Where(column+" = ?", name).Limit(most).Pluck("number", &found).Error
+		err := s.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
 		if err != nil {
 			return nil, sqlkit.ReadError("looking for payment "+name, err)
 		}
-		numbers = append(numbers, found...)
+		values = append(values, found...)
 	}
-	return numbers[:min(len(numbers), most)], nil
+	return values[:min(len(values), most)], nil
 }

@@ -82,6 +82,20 @@ func (r voucherRow) voucher() voucher.Voucher {
 	}
 }
 
+// voucherRows are a voucher's row and that of its sale.
+type voucherRows struct {
+	row  voucherRow
+	sale *saleRow // nil for an ordinary voucher
+}
+
+func (r voucherRows) voucher() voucher.Voucher {
+	v := r.row.voucher()
+	if r.sale != nil {
+		v.Sale = r.sale.sale(r.row)
+	}
+	return v
+}
+
 func (r voucherRow) redemption() voucher.Redemption {
 	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
 }

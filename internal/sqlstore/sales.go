@@ -17,20 +17,14 @@ import (
 func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// Selecting by the sale's column lets an index find the few sales that are not retired.
 	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where("s.retired = ?", false).Order("v.id"))
-	if err != nil {
-		return nil, sqlkit.ReadError("reading the sales to keep", err)
-	}
-	return vs, nil
+	return vs, sqlkit.ReadError("reading the sales to keep", err)
 }
 
-// SalesAbove implements service.NewSales.
+// SalesAbove is service.LookupStores.NewSales.
 func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID,
 		false).Order("voucher_id").Pluck("voucher_id", &ids).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("reading the newest sales", err)
-	}
-	return ids, nil
+	return ids, sqlkit.ReadError("reading the newest sales", err)
 }
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
@@ -189,9 +183,14 @@ func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (reti
 		if err != nil {
 			return err
 		}
-		pending, err := hasPending(tx, id)
-		if err != nil || pending || sale.LastOperation != lastOperation || now.Before(sale.EndTime) || sale.ListOpen {
-			return err
+		var pending []int64
+		err = tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", id, operationPending).
+			Order("number").Limit(1).Pluck("number", &pending).Error
+		if err != nil {
+			return fmt.Errorf("looking for pending operations: %w", err)
+		}
+		if len(pending) > 0 || sale.LastOperation != lastOperation || now.Before(sale.EndTime) || sale.ListOpen {
+			return nil
 		}
 		retired = true
 		return tx.Model(&saleRow{}).Where("voucher_id = ?", id).Update("retired", true).Error
@@ -210,8 +209,8 @@ func noSale(tx *gorm.DB, voucherID int64) error {
 	return voucher.ErrNotSeckill
 }
 
-// LedgerTotals implements audit.LedgerTotalsReader. It is one statement, so that all sums are from the same moment. It
-// walks the voucher's orders by their index: a million of them take about a second, without locks.
+// LedgerTotals is audit.Stores.Totals. It is one statement, so that all sums are from the same moment. It walks the
+// voucher's orders by their index: a million of them take about a second, without locks.
 func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
 		Stock, Kept, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
@@ -245,4 +244,82 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 		Kept: r.Kept, Issued: r.Issued,
 		Live: r.Live, Extra: r.Extra, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
 	}, nil
+}
+
+// RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
+func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
+	err = s.db.Read(ctx).Table("tb_voucher v").
+		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = "+
+			"v.id AND s.retired = ?)",
+			voucher.RehearsalShop, voucher.Seckill, false).Order("v.id").Pluck("v.id", &ids).Error
+	return ids, sqlkit.ReadError("looking for rehearsals", err)
+}
+
+// errNoRehearsal: the voucher is not a rehearsal, or its sale is not retired. Nothing was removed.
+var errNoRehearsal = errors.New("not a rehearsal that is over")
+
+// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
+// no orders left, it removes the voucher itself, and is done. For any other voucher it returns an error and removes
+// nothing: each transaction checks that under the lock of the sale's row. The entries of tb_audit stay.
+func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
+	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		done = false
+		sale, err := lockSale(tx, voucherID)
+		if errors.Is(err, voucher.ErrNotFound) { // an earlier try removed it, but its reply was lost
+			done = true
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		v, err := findVoucher(tx, voucherID)
+		if err != nil {
+			return err
+		}
+		if !v.Rehearsal() || !sale.Retired {
+			return errNoRehearsal
+		}
+		var ids []int64
+		if err := tx.Model(&orderRow{}).Where("voucher_id = ?",
+			voucherID).Order("id").Limit(n).Pluck("id", &ids).Error; err != nil {
+			return err
+		}
+		if len(ids) > 0 {
+			return s.removeOrders(tx, ids)
+		}
+		done = true
+		return removeVoucher(tx, voucherID)
+	})
+	return err == nil && done, sqlkit.ReadError(fmt.Sprintf("emptying the rehearsal of voucher %d", voucherID), err)
+}
+
+// removeOrders removes orders and the rows that belong to them.
+func (s *Store) removeOrders(tx *gorm.DB, ids []int64) error {
+	if err := s.removed(tx, ids); err != nil {
+		return err
+	}
+	for _, from := range []string{
+		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?",
+		"tb_voucher_order WHERE id IN ?",
+	} {
+		for part := range sqlkit.Chunks(ids) {
+			if err := tx.Exec("DELETE FROM "+from, part).Error; err != nil {
+				return fmt.Errorf("removing from %s: %w", from, err)
+			}
+		}
+	}
+	return nil
+}
+
+// removeVoucher removes a voucher that has no orders, and its sale.
+func removeVoucher(tx *gorm.DB, id int64) error {
+	for _, from := range []string{
+		"tb_sale_minute WHERE voucher_id = ?", "tb_voucher_operation WHERE voucher_id = ?",
+		"tb_seckill_voucher WHERE voucher_id = ?", "tb_voucher WHERE id = ?",
+	} {
+		if err := tx.Exec("DELETE FROM "+from, id).Error; err != nil {
+			return fmt.Errorf("removing from %s: %w", from, err)
+		}
+	}
+	return nil
 }

@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"gorm.io/gorm"
+
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/sqlstore/installation"
 	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
@@ -56,6 +59,18 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 
 // Close closes all connections. Transactions that are still open are rolled back.
 func (s *Store) Close() error { return s.db.Close() }
+
+// claimKey is sqlkit.ClaimKey at the ledger's time. Read the time anew once rows are locked: they may be waited for.
+func (s *Store) claimKey(tx *gorm.DB, k idempotency.Key, made string) error {
+	if !k.Given() {
+		return nil
+	}
+	now, err := s.db.LedgerTime(tx)
+	if err != nil {
+		return err
+	}
+	return sqlkit.ClaimKey(tx, now, k, made)
+}
 
 // usingIndex names a table in a query that is to be read by the index.
 func (s *Store) usingIndex(table, index string) string {

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
 )
 
 // paidOnline is tb_voucher_order.pay_type of an order that was paid through the service.
@@ -21,15 +24,34 @@ const paidOnline = 1
 // lockOrder locks and returns an order. It returns order.ErrNotFound if the order does not exist or is another user's;
 // owner 0 is any user.
 func lockOrder(tx *gorm.DB, id, owner int64) (orderRow, error) {
-	var row orderRow
-	err := sqlkit.Locking(tx).Where("id = ?", id).Take(&row).Error
-	switch {
-	case errors.Is(err, gorm.ErrRecordNotFound), err == nil && owner != 0 && row.UserID != owner:
+	row, err := sqlkit.Take[orderRow](sqlkit.Locking(tx).Where("id = ?", id), order.ErrNotFound, "locking the order")
+	if err == nil && owner != 0 && row.UserID != owner {
 		return orderRow{}, order.ErrNotFound
-	case err != nil:
-		return orderRow{}, fmt.Errorf("locking the order: %w", err)
 	}
-	return row, nil
+	return row, err
+}
+
+// withOrder runs f in a transaction that has claimed the key, if one is given, and locked an order, as lockOrder does.
+// It returns the order as f leaves it. rows is the order alone.
+func (s *Store) withOrder(
+	ctx context.Context, doing string, key idempotency.Key, id, owner int64, f func(tx *gorm.DB, rows []orderRow) error,
+) (order.Order, error) {
+	var rows []orderRow
+	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		if err := s.claimKey(tx, key, strconv.FormatInt(id, 10)); err != nil {
+			return err
+		}
+		row, err := lockOrder(tx, id, owner)
+		if err != nil {
+			return err
+		}
+		rows = []orderRow{row}
+		return f(tx, rows)
+	})
+	if err != nil {
+		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("%s order %d", doing, id), err)
+	}
+	return rows[0].order(), nil
 }
 
 // lockOrders locks orders and returns those that exist, by id.
@@ -85,66 +107,50 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 
 // move writes the new state of locked orders, which are in the right state for the action.
 func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) error {
-	for i := range rows {
-		rows[i] = rows[i].after(action, now)
+	at := &now
+	if action == order.Unredeem || action == order.Reinstate {
+		at = nil
 	}
-	ids := idsOf(rows)
-	for part := range sqlkit.Chunks(ids) {
-		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(rows[0].changed(action)).Error; err != nil {
-			return fmt.Errorf("%s %d orders: %w", action, len(ids), err)
+	columns := map[string]any{"status": action.To()}
+	for i := range rows {
+		row := &rows[i]
+		row.Status, row.Revision = action.To(), row.Revision+action.Revisions()
+		if column, field := timeOf(row, action); field != nil {
+			*field, columns[column] = at, at
+		}
+		if action.Pays() {
+			row.PayType, columns["pay_type"] = paidOnline, paidOnline
+		}
+	}
+	if n := action.Revisions(); n > 0 {
+		columns["revision"] = gorm.Expr("revision + ?", n)
+	}
+	for part := range sqlkit.Chunks(idsOf(rows)) {
+		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(columns).Error; err != nil {
+			return fmt.Errorf("%s %d orders: %w", action, len(rows), err)
 		}
 	}
 	return nil
 }
 
-// after returns the row as the action leaves it.
-func (r orderRow) after(action order.Action, now time.Time) orderRow {
-	r.Status = action.To()
+// timeOf returns the column that an action sets, or takes back, and its field; nil for one that has no time of its own.
+func timeOf(r *orderRow, action order.Action) (column string, field **time.Time) {
 	switch action {
 	case order.Pay, order.Revive:
-		r.PayTime, r.PayType = &now, paidOnline
+		return "pay_time", &r.PayTime
 	case order.Cancel, order.Expire:
-		r.CancelTime = &now
+		return "cancel_time", &r.CancelTime
 	case order.RequestRefund:
-		r.RefundingTime = &now
+		return "refunding_time", &r.RefundingTime
 	case order.ConfirmRefund:
-		r.RefundTime = &now
-	case order.Redeem:
-		r.RedeemTime = &now
-	case order.Lapse:
-		r.LapseTime = &now
-	case order.Unredeem:
-		r.RedeemTime = nil
-	case order.Reinstate:
-		r.LapseTime = nil
-	case order.Extend:
-	}
-	r.Revision += action.Revisions()
-	return r
-}
-
-// changed returns the columns that the action changes.
-func (r orderRow) changed(action order.Action) map[string]any {
-	columns := map[string]any{"status": r.Status}
-	switch action {
-	case order.Pay, order.Revive:
-		columns["pay_time"], columns["pay_type"] = r.PayTime, r.PayType
-	case order.Cancel, order.Expire:
-		columns["cancel_time"] = r.CancelTime
-	case order.RequestRefund:
-		columns["refunding_time"] = r.RefundingTime
-	case order.ConfirmRefund:
-		columns["refund_time"] = r.RefundTime
+		return "refund_time", &r.RefundTime
 	case order.Redeem, order.Unredeem:
-		columns["redeem_time"] = r.RedeemTime
+		return "redeem_time", &r.RedeemTime
 	case order.Lapse, order.Reinstate:
-		columns["lapse_time"] = r.LapseTime
-	case order.Extend:
+		return "lapse_time", &r.LapseTime
+	default: // order.Extend
+		return "", nil
 	}
-	if n := action.Revisions(); n > 0 {
-		columns["revision"] = gorm.Expr("revision + ?", n)
-	}
-	return columns
 }
 
 // giveBackUnits gives the units of seckill orders back to their sales.
@@ -193,12 +199,8 @@ var errTakes = errors.New("only a completed operation takes a unit")
 func (s *Store) Transition(
 	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
 ) (order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		row, err := lockOrder(tx, orderID, owner)
-		if err != nil {
-			return err
-		}
+	step := func(tx *gorm.DB, rows []orderRow) error {
+		row := rows[0]
 		if err := action.Check(row.ID, row.Status); err != nil {
 			return err
 		}
@@ -209,18 +211,15 @@ func (s *Store) Transition(
 		if err != nil {
 			return err
 		}
+		c := cause{by: by, at: now}
 		if by == order.Owner {
-			if err := s.may(tx, row, action, cause{by: by, at: now}); err != nil {
+			if err := s.may(tx, row, action, c); err != nil {
 				return err
 			}
 		}
-		rows = []orderRow{row}
-		return s.advance(tx, rows, action, cause{by: by, at: now})
-	})
-	if err != nil {
-		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("%s order %d", action, orderID), err)
+		return s.advance(tx, rows, action, c)
 	}
-	return rows[0].order(), nil
+	return s.withOrder(ctx, action.String(), idempotency.Key{}, orderID, owner, step)
 }
 
 // ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
@@ -234,8 +233,12 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 		if err != nil {
 			return err
 		}
-		if rows, err = lockUnpaid(tx.Where("pay_deadline <= ?", now).Order("pay_deadline, id").Limit(n)); err != nil {
-			return err
+		rows = nil
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		err = tx.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
+			Order("pay_deadline, id").Limit(n).Find(&rows).Error
+		if err != nil {
+			return fmt.Errorf("locking unpaid orders: %w", err)
 		}
 		if err := s.advance(tx, rows, order.Expire,
 			cause{by: order.ByExpirer, at: now, why: order.NotPaidInTime}); err != nil {
@@ -246,19 +249,51 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
 	}
-	expired := make([]order.Order, len(rows))
-	for i := range rows {
-		expired[i] = rows[i].order()
-	}
-	return expired, nil
+	return sqlkit.Map(rows, (*orderRow).order), nil
 }
 
-// lockUnpaid locks and returns the unpaid orders that no other transaction has locked.
-func lockUnpaid(query *gorm.DB) ([]orderRow, error) {
-	var rows []orderRow
-	locking := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
-	if err := query.Clauses(locking).Where("status = ?", order.Unpaid).Find(&rows).Error; err != nil {
-		return nil, fmt.Errorf("locking unpaid orders: %w", err)
+// CancelForStaff implements service.OrderLedger.
+func (s *Store) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, s.cancel)
+}
+
+// RefundForStaff implements service.PaymentLedger.
+func (s *Store) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, s.refund)
+}
+
+// actForStaff takes an action on an order for staff. An order that is already in the resulting state stays as it is.
+func (s *Store) actForStaff(
+	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
+	take func(tx *gorm.DB, rows []orderRow, c cause) error,
+) (order.Order, error) {
+	step := func(tx *gorm.DB, rows []orderRow) error {
+		row := rows[0]
+		if row.Status == action.To() || action == order.RequestRefund && row.Status == order.Refunded {
+			return nil
+		}
+		now, err := s.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		c := cause{by: act.Actor(), at: now, why: order.StaffDecided}
+		if err := take(tx, rows, c); err != nil {
+			return err
+		}
+		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
+			VoucherID: row.VoucherID, Action: audited, Changes: act.Audited(row.Status, rows[0].Status),
+		})
 	}
-	return rows, nil
+	return s.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
+}
+
+// cancel cancels a locked order.
+func (s *Store) cancel(tx *gorm.DB, rows []orderRow, c cause) error {
+	if err := order.Cancel.Check(rows[0].ID, rows[0].Status); err != nil {
+		return err
+	}
+	if err := s.may(tx, rows[0], order.Cancel, c); err != nil {
+		return err
+	}
+	return s.advance(tx, rows, order.Cancel, c)
 }

@@ -24,7 +24,7 @@ import (
 // the voucher may exist, and repeating the call with the author's key returns it. It returns voucher.ErrNoPartition
 // when the sale's partition is no longer open.
 func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
-	var c creation
+	var c voucherRows
 	committing := false
 	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
 		committing = false
@@ -43,40 +43,26 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 	return nil
 }
 
-// creation is the rows of a new voucher.
-type creation struct {
-	row  voucherRow
-	sale *saleRow // nil without a sale
-}
-
-func (c creation) voucher() voucher.Voucher {
-	v := c.row.voucher()
-	if c.sale != nil {
-		v.Sale = c.sale.sale(c.row)
-	}
-	return v
-}
-
 // createVoucher writes the rows of a voucher, those of features and the line of the audit trail.
-func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author) (creation, error) {
+func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author) (voucherRows, error) {
 	now, err := s.db.LedgerTime(tx)
 	if err != nil {
-		return creation{}, err
+		return voucherRows{}, err
 	}
 	if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
-		return creation{}, err
+		return voucherRows{}, err
 	}
 	c, err := insertVoucher(tx, now, v)
 	if err != nil {
-		return creation{}, err
+		return voucherRows{}, err
 	}
 	if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(c.row.ID, 10)); err != nil {
-		return creation{}, err
+		return voucherRows{}, err
 	}
 	created := c.voucher()
 	created.Rehearses = v.Rehearses
 	if err := s.created(tx, created, by); err != nil {
-		return creation{}, err
+		return voucherRows{}, err
 	}
 	about := sqlkit.AuditRow{
 		VoucherID: c.row.ID, ShopID: c.row.ShopID, Action: voucher.Created,
@@ -84,29 +70,29 @@ func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author
 	}
 	if v.Rehearses != 0 { // the audit entry of a rehearsal belongs to the shop whose sale is rehearsed
 		if about.ShopID, err = sqlkit.ShopOf(tx, v.Rehearses); err != nil {
-			return creation{}, err
+			return voucherRows{}, err
 		}
 	}
 	return c, sqlkit.WriteAudit(tx, now, by, about)
 }
 
 // insertVoucher writes the row of a voucher and that of its sale, and holds the sale's partition.
-func insertVoucher(tx *gorm.DB, now time.Time, v *voucher.Voucher) (creation, error) {
+func insertVoucher(tx *gorm.DB, now time.Time, v *voucher.Voucher) (voucherRows, error) {
 	if v.Sale != nil {
 		if err := installation.LockPartition(tx, v.Sale.Partition); err != nil {
-			return creation{}, err
+			return voucherRows{}, err
 		}
 	}
-	c := creation{row: newVoucherRow(v, now)}
+	c := voucherRows{row: newVoucherRow(v, now)}
 	if err := tx.Create(&c.row).Error; err != nil {
-		return creation{}, fmt.Errorf("voucher: %w", err)
+		return voucherRows{}, fmt.Errorf("voucher: %w", err)
 	}
 	if v.Sale == nil {
 		return c, nil
 	}
 	sale := newSaleRow(c.row.ID, *v.Sale)
 	if err := tx.Create(&sale).Error; err != nil {
-		return creation{}, fmt.Errorf("sale: %w", err)
+		return voucherRows{}, fmt.Errorf("sale: %w", err)
 	}
 	c.sale = &sale
 	return c, nil
@@ -172,7 +158,7 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit 
 	return vs, total, nil
 }
 
-// VoucherIDs implements listing.IndexLedger.
+// VoucherIDs implements listing.Ledger.
 func (s *Store) VoucherIDs(
 	ctx context.Context, above int64,
 ) (ids, shops []int64, hidden map[int64]time.Time, err error) {
@@ -267,14 +253,8 @@ func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
 	return query.Where("v.shop_id <> ?", voucher.RehearsalShop)
 }
 
-// joinedRow is a voucher with its sale, whose fields are zero for an ordinary voucher.
-type joinedRow struct {
-	Voucher voucherRow `gorm:"embedded"`
-	Sale    saleRow    `gorm:"embedded"`
-}
-
-// joined selects vouchers with their sales in one statement. It names the columns because the two tables may one day
-// have a column of the same name.
+// joined selects vouchers with their sales in one statement. It names the columns because two tables that grow may
+// one day have one of the same name.
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
@@ -288,18 +268,21 @@ func joined(db *gorm.DB) *gorm.DB {
 
 // scanVouchers returns what a query of joined selects.
 func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
+	type joinedRow struct {
+		Voucher voucherRow `gorm:"embedded"`
+		Sale    saleRow    `gorm:"embedded"` // zero for an ordinary voucher
+	}
 	var rows []joinedRow
 	if err := query.Find(&rows).Error; err != nil {
 		return nil, err
 	}
-	vs := make([]voucher.Voucher, len(rows))
-	for i, row := range rows {
-		vs[i] = row.Voucher.voucher()
-		if row.Sale.VoucherID != 0 {
-			vs[i].Sale = row.Sale.sale(row.Voucher)
+	return sqlkit.Map(rows, func(r *joinedRow) voucher.Voucher {
+		both := voucherRows{row: r.Voucher}
+		if r.Sale.VoucherID != 0 {
+			both.sale = &r.Sale
 		}
-	}
-	return vs, nil
+		return both.voucher()
+	}), nil
 }
 
 func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
@@ -313,12 +296,9 @@ func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
 	return vs[0], nil
 }
 
-// OpenSales implements voucher.Shops.
+// OpenSales is voucher.Parts.OpenSales.
 func (s *Store) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
 	err = s.db.Read(ctx).Table("tb_seckill_voucher s").Joins("JOIN tb_voucher v ON v.id = s.voucher_id").
 		Where("v.shop_id = ? AND s.end_time > ?", shopID, s.db.LedgerClock()).Count(&n).Error
-	if err != nil {
-		return 0, sqlkit.ReadError(fmt.Sprintf("counting the sales of shop %d", shopID), err)
-	}
-	return n, nil
+	return n, sqlkit.ReadError(fmt.Sprintf("counting the sales of shop %d", shopID), err)
 }

@@ -23,11 +23,11 @@ func (s *Service) SetArchived(ctx context.Context, by Author, id int64, archived
 			return Shown{}, err
 		}
 	}
-	v, err := s.changes.ChangeVoucher(ctx, id, by, alter)
+	v, err := s.parts.Changes.ChangeVoucher(ctx, id, by, alter)
 	if err != nil {
 		return Shown{}, err
 	}
-	s.lists.Changed(ctx, v)
+	s.parts.Lists.Changed(ctx, v)
 	return s.showOne(ctx, v)
 }
 
@@ -37,13 +37,13 @@ func (s *Service) SetArchived(ctx context.Context, by Author, id int64, archived
 // what is missing in Redis at that time are the orders that wait. A window that was moved meanwhile makes another sale
 // of it; what is retired meanwhile has no such orders.
 func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error, error) {
-	before, err := s.ledger.Voucher(ctx, id)
+	before, err := s.parts.Ledger.Voucher(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	var inRedis *Live
 	if selling := Selling([]Voucher{before}); len(selling) > 0 {
-		live, now, err := s.sales.Live(ctx, selling)
+		live, now, err := s.parts.Live(ctx, selling)
 		if err != nil {
 			return nil, err
 		}
@@ -61,7 +61,7 @@ func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error
 		case inRedis != nil && !v.Sale.Retired && !inRedis.holdsAllOf(*before.Sale, *v.Sale):
 			return ErrOrdersWait
 		}
-		v.Archived = instant(s.now())
+		v.Archived = instant(s.parts.Now())
 		return nil
 	}, nil
 }

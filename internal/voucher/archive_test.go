@@ -70,7 +70,7 @@ func TestArchiveTwice(t *testing.T) {
 		if _, err := s.SetArchived(t.Context(), by, id, true); err != nil || !f.voucher.Archived.Equal(now) {
 			t.Fatalf("archived %v, %v", f.voucher.Archived, err)
 		}
-		s.now = func() time.Time { return now.Add(time.Minute) }
+		s.parts.Now = func() time.Time { return now.Add(time.Minute) }
 	}
 	for range 2 {
 		f.units = 3

@@ -21,26 +21,13 @@ func (e *BoundError) Error() string {
 	return fmt.Sprintf("a merchant's shop may have %d %s", e.Most, e.What)
 }
 
-// Shops counts what shops have: the ledger.
-type Shops interface {
-	// OpenSales returns how many sales of a shop have not ended. Error: order.ErrUnavailable.
-	OpenSales(ctx context.Context, shopID int64) (int64, error)
-}
-
-// Bound returns the service with bounds for merchants.
-func (s *Service) Bound(shops Shops, b Bounds) *Service {
-	bound := *s
-	bound.shops, bound.bounds = shops, b
-	return &bound
-}
-
 // admits returns *BoundError if a merchant may not have one more sale with that many units. Several at once may exceed
 // the number of sales by as many: it keeps a shop from filling the mall, and is no promise to anybody.
 func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 	if by.Shop == 0 {
 		return nil
 	}
-	if most := s.bounds.Units; most > 0 && units > most {
+	if most := s.parts.Bounds.Units; most > 0 && units > most {
 		return &BoundError{What: "units", Most: most}
 	}
 	refusal, err := s.oneMore(ctx, by)
@@ -52,11 +39,11 @@ func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 
 // oneMore returns as refusal why an author may not have one more sale that has not ended, or nil.
 func (s *Service) oneMore(ctx context.Context, by Author) (refusal, err error) {
-	most := s.bounds.Sales
+	most := s.parts.Bounds.Sales
 	if by.Shop == 0 || most == 0 {
 		return nil, nil
 	}
-	n, err := s.shops.OpenSales(ctx, by.Shop)
+	n, err := s.parts.OpenSales(ctx, by.Shop)
 	if err == nil && n >= most {
 		refusal = &BoundError{What: "sales", Most: most}
 	}
@@ -75,7 +62,7 @@ func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, 
 // bounded returns the author with the bound on what a sale of theirs may issue.
 func (s *Service) bounded(by Author) Author {
 	if by.Shop != 0 {
-		by.MaxUnits = s.bounds.Units
+		by.MaxUnits = s.parts.Bounds.Units
 	}
 	return by
 }

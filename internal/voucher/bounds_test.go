@@ -30,7 +30,8 @@ func TestBounds(t *testing.T) {
 		"more units":      {Author{Shop: 3}, Bounds{Units: most - 1}, 0, "units"},
 		"another's sales": {Author{Shop: 4}, Bounds{Sales: 5}, 5, ""},
 	} {
-		s := newTestService(&fakeLedger{}, &fakeSales{}).Bound(openSales{3: tc.open}, tc.bounds)
+		s := newTestService(&fakeLedger{}, &fakeSales{})
+		s.parts.OpenSales, s.parts.Bounds = openSales{3: tc.open}.OpenSales, tc.bounds
 		_, err := s.CreateSeckill(t.Context(), tc.by, goodDraft(), goodSale())
 		bound, _ := errors.AsType[*BoundError](err)
 		switch {
@@ -45,7 +46,8 @@ func TestBounds(t *testing.T) {
 // TestBoundOfUnits checks that units which are added count together with those that a sale has issued.
 func TestBoundOfUnits(t *testing.T) {
 	t.Parallel()
-	s := newTestService(&fakeLedger{}, &fakeSales{}).Bound(openSales{}, Bounds{Units: 100})
+	s := newTestService(&fakeLedger{}, &fakeSales{})
+	s.parts.OpenSales, s.parts.Bounds = openSales{}.OpenSales, Bounds{Units: 100}
 	merchant, admin := s.bounded(Author{Shop: 3}), s.bounded(Author{AdminID: 1})
 	for _, tc := range []struct {
 		by            Author
@@ -77,7 +79,8 @@ func TestBoundOfReopening(t *testing.T) {
 	} {
 		changes := newFakeChanges()
 		changes.voucher.Sale.Begin, changes.voucher.Sale.End = now.Add(-time.Hour), tc.end
-		s := changes.service().Bound(openSales{3: tc.open}, Bounds{Sales: 5})
+		s := changes.service()
+		s.parts.OpenSales, s.parts.Bounds = openSales{3: tc.open}.OpenSales, Bounds{Sales: 5}
 		_, _, err := s.Change(t.Context(), tc.by, changes.voucher.ID, tc.change)
 		if bound, _ := errors.AsType[*BoundError](err); (bound == nil) != tc.ok || tc.ok && err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -17,74 +17,56 @@ type Ledger interface {
 	Vouchers(ctx context.Context, q Search) (vs []Voucher, next int64, err error)
 }
 
-// Sales reads the live state of sales: Redis.
-type Sales interface {
-	// Live returns the state of each sale, in the order asked, and the time by Redis's clock, in few round trips.
-	Live(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
-}
-
-// Opener puts a sale into Redis: recovery.Reconciler, which builds it like a lost one.
-type Opener interface {
-	// Open builds the sale of a seckill voucher from the ledger. It is safe to repeat.
-	Open(ctx context.Context, voucherID int64) error
-}
-
 // Lists show vouchers to the public, on all instances: listing.Listings.
 type Lists interface {
 	// Changed makes them show v's shop as it is now, at most some seconds later.
 	Changed(ctx context.Context, v Voucher)
 }
 
-// Placer chooses the partition of a new sale: partition.Placer.
-type Placer interface {
-	// Place returns the partition of a new sale: the wanted one, or one of its choice for nil. *invalid.Error if the
-	// wanted one never takes sales; ErrNoPartition, wrapped, if it, or every one, takes none at present; ErrOtherData
-	// if it has other data.
-	Place(ctx context.Context, wanted *int64) (int, error)
-}
-
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
 const openTime = 3 * time.Second
 
 // Service creates, changes and shows vouchers.
-type Service struct {
-	ledger  Ledger
-	sales   Sales
-	opener  Opener
-	changes Changes
-	outbox  Outbox
-	lists   Lists
-	placer  Placer
-	now     func() time.Time
-	shops   Shops // nil without Bound
-	bounds  Bounds
+type Service struct{ parts Parts }
+
+// Parts are what a Service works with.
+type Parts struct {
+	Ledger  Ledger
+	Changes Changes
+	Outbox  Outbox
+	Lists   Lists
+	// Live returns the state of each sale in Redis, in the order asked, and the time by Redis's clock, in few round
+	// trips.
+	Live func(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
+	// Open puts a sale into Redis, built from the ledger like a lost one (recovery.Reconciler). It is safe to repeat.
+	Open func(ctx context.Context, voucherID int64) error
+	// Place returns the partition of a new sale: the wanted one, or one of its choice for nil. *invalid.Error if the
+	// wanted one never takes sales; ErrNoPartition, wrapped, if it, or every one, takes none at present; ErrOtherData
+	// if it has other data. Without Place there is one partition.
+	Place func(ctx context.Context, wanted *int64) (int, error)
+	// Bounds hold merchants. OpenSales returns how many sales of a shop have not ended; order.ErrUnavailable.
+	Bounds    Bounds
+	OpenSales func(ctx context.Context, shopID int64) (int64, error)
+	// Now decides whether an end is in the past, and is shown while Redis is away.
+	Now func() time.Time
 }
 
-// NewService returns a service. now is its clock, to decide whether an end is in the past, and to show while Redis is
-// away. Without a placer there is one partition.
-func NewService(
-	ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists,
-	placer Placer, now func() time.Time,
-) *Service {
-	return &Service{
-		ledger: ledger, sales: sales, opener: opener, changes: changes, outbox: outbox, lists: lists,
-		placer: placer, now: now,
-	}
-}
+// NewService returns a service.
+func NewService(parts Parts) *Service { return &Service{parts: parts} }
 
 // CreateOrdinary creates an ordinary voucher. It returns *invalid.Error for a draft that breaks a rule.
 func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown, error) {
 	var r fieldRules
-	v := d.check(&r, s.now())
+	v := d.check(&r, s.parts.Now())
 	r.Number("perUser", d.PerUser, 0, MaxPerUser)
 	v.PerUser = d.PerUser
 	if err := r.Err(); err != nil {
 		return Shown{}, err
 	}
-	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
+	if err := s.parts.Ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
-	s.lists.Changed(ctx, v)
+	s.parts.Lists.Changed(ctx, v)
 	return Shown{Voucher: v}, nil
 }
 
@@ -93,8 +75,8 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 // ErrNoPartition says that no partition takes the sale at present.
 func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd SaleDraft) (Shown, error) {
 	var r fieldRules
-	v := d.check(&r, s.now())
-	sale := sd.check(&r, s.now())
+	v := d.check(&r, s.parts.Now())
+	sale := sd.check(&r, s.parts.Now())
 	r.Number("perUser", d.PerUser, 1, MaxPerUser)
 	r.usable(v.Redemption, sale.End)
 	r.inTime(v.VisibleFrom, sale.Begin)
@@ -130,10 +112,10 @@ func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other 
 
 // place chooses the partition of a new sale.
 func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
-	if s.placer == nil {
+	if s.parts.Place == nil {
 		return 0, nil
 	}
-	return s.placer.Place(ctx, wanted)
+	return s.parts.Place(ctx, wanted)
 }
 
 // beside returns the partition of the given sale, or another one if that takes no new sales.
@@ -147,21 +129,21 @@ func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
 
 // open stores a seckill voucher and opens its sale.
 func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error) {
-	if err := s.ledger.CreateVoucher(ctx, &v, by); err != nil {
+	if err := s.parts.Ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
 	// A failure here is not returned: within seconds the reconciler finds the sale missing and retries. The live state
 	// shows whether it is open.
 	opening, cancel := context.WithTimeout(ctx, openTime)
-	_ = s.opener.Open(opening, v.ID)
+	_ = s.parts.Open(opening, v.ID)
 	cancel()
-	s.lists.Changed(ctx, v)
+	s.parts.Lists.Changed(ctx, v)
 	return s.showOne(ctx, v)
 }
 
 // Find returns a voucher, on or off the shelf: for admins. Error: ErrNotFound.
 func (s *Service) Find(ctx context.Context, id int64) (Shown, error) {
-	v, err := s.ledger.Voucher(ctx, id)
+	v, err := s.parts.Ledger.Voucher(ctx, id)
 	if err != nil {
 		return Shown{}, err
 	}
@@ -170,7 +152,7 @@ func (s *Service) Find(ctx context.Context, id int64) (Shown, error) {
 
 // All returns a page of vouchers on and off the shelf, newest first: for admins.
 func (s *Service) All(ctx context.Context, q Search) (Found, error) {
-	vs, next, err := s.ledger.Vouchers(ctx, q)
+	vs, next, err := s.parts.Ledger.Vouchers(ctx, q)
 	if err != nil {
 		return Found{}, err
 	}
@@ -180,12 +162,12 @@ func (s *Service) All(ctx context.Context, q Search) (Found, error) {
 
 // show adds the live state. While Redis is away nobody can buy, but vouchers can still be read.
 func (s *Service) show(ctx context.Context, vs []Voucher) ([]Shown, time.Time, error) {
-	now := s.now()
+	now := s.parts.Now()
 	selling := Selling(vs)
 	if len(selling) == 0 {
 		return Show(vs, nil), now, nil
 	}
-	live, redisNow, err := s.sales.Live(ctx, selling)
+	live, redisNow, err := s.parts.Live(ctx, selling)
 	switch {
 	case err == nil:
 		return Show(vs, live), redisNow, nil
@@ -194,4 +176,30 @@ func (s *Service) show(ctx context.Context, vs []Voucher) ([]Shown, time.Time, e
 	default:
 		return Show(vs, nil), now, nil
 	}
+}
+
+// ArchiveFilter says whether a list has archived vouchers: one of the constants, which are words of requests.
+type ArchiveFilter string
+
+// The filters.
+const (
+	NoArchived   ArchiveFilter = ""
+	WithArchived ArchiveFilter = "true"
+	OnlyArchived ArchiveFilter = "only"
+)
+
+// Search says which vouchers an admin asks for.
+type Search struct {
+	ShopID   int64  // only this shop's; 0: all except the shop of rehearsals
+	Title    string // only those whose title contains it, regardless of case; "": any
+	Archived ArchiveFilter
+	Before   int64 // only those with a lower id
+	Limit    int   // most vouchers returned
+}
+
+// Found is a page of the results of a [Search].
+type Found struct {
+	Vouchers []Shown
+	Next     int64 // Before of the next page; 0: there is none
+	Now      time.Time
 }

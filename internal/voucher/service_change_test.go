@@ -41,7 +41,10 @@ func newFakeChanges() *fakeChanges {
 
 func (f *fakeChanges) service() *Service {
 	ledger := &fakeLedger{vouchers: []Voucher{f.voucher}}
-	return NewService(ledger, f, f, f, f, f, nil, func() time.Time { return now })
+	return NewService(Parts{
+		Ledger: ledger, Changes: f, Outbox: f, Lists: f, Live: f.Live, Open: f.Open,
+		Now: func() time.Time { return now },
+	})
 }
 
 func (f *fakeChanges) failure() error {

@@ -119,7 +119,7 @@ func TestErrorAfterTheCommit(t *testing.T) {
 	t.Parallel()
 	f := newFakeChanges()
 	s := f.service()
-	s.ledger = &fakeLedger{vouchers: []Voucher{selling()}, fails: errAway}
+	s.parts.Ledger = &fakeLedger{vouchers: []Voucher{selling()}, fails: errAway}
 	if _, _, err := s.AddStock(t.Context(), author, 1, 1, "k"); !errors.Is(err, ErrUndecided) {
 		t.Errorf("error = %v, want ErrUndecided", err)
 	}

@@ -84,7 +84,9 @@ func (f *fakeSales) Open(_ context.Context, id int64) error {
 }
 
 func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
-	return NewService(ledger, sales, sales, nil, nil, sales, nil, func() time.Time { return now })
+	return NewService(Parts{
+		Ledger: ledger, Live: sales.Live, Open: sales.Open, Lists: sales, Now: func() time.Time { return now },
+	})
 }
 
 func TestCreateSeckillOpensTheSale(t *testing.T) {
@@ -248,7 +250,8 @@ func TestAll(t *testing.T) {
 func TestCreateInAPartition(t *testing.T) {
 	t.Parallel()
 	ledger, sales := &fakeLedger{}, &fakeSales{}
-	s := NewService(ledger, sales, sales, nil, nil, sales, placing{}, func() time.Time { return now })
+	s := newTestService(ledger, sales)
+	s.parts.Place = placing{}.Place
 	sd := goodSale()
 	sd.Partition = new(int64(2))
 	got, err := s.CreateSeckill(t.Context(), author, goodDraft(), sd)
@@ -256,7 +259,7 @@ func TestCreateInAPartition(t *testing.T) {
 		t.Fatalf("created: %+v, %v", got.Sale, err)
 	}
 	for closed, want := range map[int]int{0: 2, 2: 1} {
-		s.placer = placing{closed: closed}
+		s.parts.Place = placing{closed: closed}.Place
 		shadow := Voucher{Kind: Seckill, Sale: &Sale{Begin: now, End: now.Add(time.Minute + time.Microsecond)}}
 		beside, err := s.CreateBeside(t.Context(), author, shadow, got.Sale)
 		if err != nil || beside.Sale.Partition != want || !beside.Sale.End.Equal(now.Add(time.Minute)) {

@@ -28,8 +28,9 @@ func TestAuditUnderLoad(t *testing.T) {
 		voucher.Draft{ShopID: 1, Title: "100 for 10", PayValue: 10_00, ActualValue: 100_00, PerUser: 1},
 		voucher.SaleDraft{Stock: 20_000, Begin: now.Add(-time.Minute), End: now.Add(time.Hour)})
 	must(t, err)
-	auditor := audit.New(audit.Stores{Vouchers: s.stores.sql, Totals: s.stores.sql, Redis: s.stores.redis},
-		p.repairs, telemetry.NewMetrics(telemetry.Build{}), s.stores.log)
+	auditor := audit.New(audit.Stores{
+		Vouchers: s.stores.sql, Totals: s.stores.sql.LedgerTotals, Inventory: s.stores.redis.Inventory,
+	}, p.repairs, telemetry.NewMetrics(telemetry.Build{}), s.stores.log)
 
 	working, stop := context.WithCancel(t.Context())
 	defer stop()

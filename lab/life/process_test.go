@@ -92,22 +92,26 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Redis: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
 	p.reconciler = recovery.New(recovery.Stores{
 		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)},
-		Outbox: p.outbox, Suspects: audit.NewSuspects(),
+		Outbox: p.outbox, Suspect: audit.NewSuspects().Suspect,
 	}, p.catalog, p.repairs, metrics, s.log)
 	p.admission = admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: p.ledger},
 		p.catalog, p.repairs, metrics, 1000, s.log)
-	lookup := service.NewLookup(service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger}, p.catalog)
+	lookup := service.NewLookup(
+		service.LookupStores{Rows: p.ledger, Holdings: redis, NewSales: p.ledger.SalesAbove}, p.catalog)
 	p.purchases = service.NewPurchases(p.admission, lookup, p.ledger, p.ids, notifier, service.PurchaseOptions{})
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, service.Providers{
 		Default: providerName, ByName: map[string]service.Provider{providerName: sendingBack{s.provider, p.faults}},
 	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
-	p.vouchers = voucher.NewService(p.ledger, s.redis, p.reconciler, p.ledger, p.outbox, noLists{}, nil, time.Now)
+	p.vouchers = voucher.NewService(voucher.Parts{
+		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Lists: noLists{}, Live: s.redis.Live,
+		Open: p.reconciler.Open, Now: time.Now,
+	})
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
 	p.staff = redemption.NewStaff(p.coupons, notifier)
-	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits()), p.ledger}
+	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits), p.ledger}
 	p.turns = waitlist.NewTurns(kept.Turn, p.ids, p.outbox, waitlist.NewMetrics())
 	p.waitlists = waitlist.NewWaitlists(waitlist.Stores{
 		Ledger: kept, Views: redis.Views, Held: redis.OrdersOf, LiveOrder: p.ledger.LiveOrder, IDs: p.ids,

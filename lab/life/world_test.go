@@ -500,8 +500,9 @@ func (w *world) balance(t *rapid.T) audit.Balance {
 }
 
 func (w *world) auditor() *audit.Auditor {
-	return audit.New(audit.Stores{Vouchers: w.stores.sql, Totals: w.stores.sql, Redis: w.stores.redis},
-		w.process.repairs, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
+	return audit.New(audit.Stores{
+		Vouchers: w.stores.sql, Totals: w.stores.sql.LedgerTotals, Inventory: w.stores.redis.Inventory,
+	}, w.process.repairs, telemetry.NewMetrics(telemetry.Build{}), w.stores.log)
 }
 
 // each reads the rows of a query about the world's voucher.

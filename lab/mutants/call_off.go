@@ -8,21 +8,21 @@ func inCallingOff() []mutant.Mutant {
 		store, redis, redemption = "internal/sqlstore/", "internal/redisstore/", "internal/feature/redemption/"
 		ledger, redisTests       = "./internal/sqlstore", "./internal/redisstore"
 
-		callOff = store + "call_off.go"
+		callOff, mode = store + "call_off.go", "internal/order/sale.go"
 	)
 	mutants := []mutant.Mutant{
 		packageMutant("a voucher is read without its call-off", ledger, "TestCallOff$", "unset:",
 			mutant.Change{File: store + "vouchers.go", From: "s.list_open, s.called_off", To: "s.list_open"}),
 		packageMutant("calling off twice is two", ledger, "TestCallOff$", "told 2 times",
-			mutant.Change{File: callOff, From: `		if sale.CalledOff == nil {`, To: `		if !sale.Retired {`}),
+			mutant.Change{File: callOff, From: `case rows.sale.CalledOff != nil:`, To: `case rows.row.ID == 0:`}),
 		packageMutant("a retired sale is called off", ledger, "TestCallOffRefused$", "retired:",
-			mutant.Change{File: callOff, From: `case sale.CalledOff == nil && sale.Retired:`, To: `case row.ID == 0:`}),
+			mutant.Change{File: callOff, From: `case rows.sale.Retired:`, To: `case rows.row.ID == 0:`}),
 		packageMutant("calling off leaves the window", ledger, "TestCallOff", "alled off:",
 			mutant.Change{File: callOff, From: `		c.sale.EndTime = now
 `, To: ``}),
 		packageMutant("a change opens a sale that was called off", ledger, "TestCallOff$", "opens the sale",
 			mutant.Change{
-				File: store + "changes.go", From: "case calledOff:", To: "case calledOff && paused && !paused:",
+				File: mode, From: "case sale.IsCalledOff():", To: "case sale.IsCalledOff() && sale.Retired:",
 			}),
 		packageMutant("a sale that was called off gets more stock", ledger, "TestCallOff$", "more stock",
 			mutant.Change{
@@ -31,8 +31,7 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("a rebuild opens a sale that was called off", "./internal/order/recovery", "TestPlanOfARebuild",
 			"plan (-want +got)", mutant.Change{
-				File: "internal/order/recovery/plan.go", From: "case v.Sale.IsCalledOff():",
-				To: "case v.Sale.IsCalledOff() && v.Sale.Retired:",
+				File: mode, From: "case sale.IsCalledOff():", To: "case sale.IsCalledOff() && sale.Retired:",
 			}),
 		packageMutant("a sale is retired within a day of being called off", "./internal/order/recovery",
 			"TestSweepRetires$/within_a_day_of_being_called_off", "retired (-want +got)", mutant.Change{
@@ -40,7 +39,7 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("late money takes a unit of a sale that was called off", ledger,
 			"TestLatePaymentAfterCallingOff", "a late payment is late", mutant.Change{
-				File: store + "payment_receive.go", From: "case sale.CalledOff != nil:",
+				File: store + "payment_notice.go", From: "case sale.CalledOff != nil:",
 				To: "case sale.CalledOff != nil && sale.Retired:",
 			}),
 		packageMutant("buyers hear that it is off the shelf", redisTests, "TestOnEveryServer$/miniredis/modes", `13`,

@@ -50,7 +50,7 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
 			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
-				File: store + "complete_operations.go", From: "if left := p.payment(); !left.AllGone() {",
+				File: store + "operations.go", From: "if left := p.payment(); !left.AllGone() {",
 				To: "if left := p.payment(); !left.AllGone() || left.AllGone() {",
 			}),
 		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills",

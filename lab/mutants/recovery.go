@@ -63,7 +63,7 @@ end
 		),
 		serverMutant("sweeps suspect nobody, and the audit checks one sale in a pass", "F40", "mending the sale",
 			mutant.Change{
-				File: "internal/order/recovery/reconciler.go", From: `		r.suspects.Suspect(sale) //`,
+				File: "internal/order/recovery/reconciler.go", From: `		r.stores.Suspect(sale) //`,
 				To: `		_ = r.suspects //`,
 			},
 			mutant.Change{
@@ -85,9 +85,11 @@ func inFailovers() []mutant.Mutant {
 			mutant.Change{File: "internal/redisstore/replicas.go", From: `got < int64(c.wanted)`, To: `got < 0`},
 		),
 		serverMutant("an epoch for each try to stop the sale", "F43-slot", "want 2 at most",
-			mutant.Change{File: "internal/order/recovery/rebuild.go", From: `	err := r.builder.Begin(ctx, sale, 0)
+			mutant.Change{
+				File: "internal/order/recovery/rebuild.go", From: `	err := r.stores.Builder.Begin(ctx, sale, 0)
 `, To: `	err := order.ErrSuperseded
-`},
+`,
+			},
 		),
 	}
 }

@@ -75,7 +75,7 @@ func open(b *testing.B) *list {
 	store, err := sqlstore.OpenMySQL(b.Context(), ledgertest.MigratedMySQL(b), ledgertest.Limits())
 	must(b, err)
 	b.Cleanup(func() { must(b, store.Close()) })
-	l := &list{Store: store, lists: waitlist.NewLedger(store.DB(), store.KeptUnits())}
+	l := &list{Store: store, lists: waitlist.NewLedger(store.DB(), store.KeptUnits)}
 	metrics := waitlist.NewMetrics()
 	l.turns = waitlist.NewTurns(l.lists.Turn, l, l, metrics)
 	l.job = waitlist.NewJob(l.turns, l.lists.Due, slog.New(slog.DiscardHandler))

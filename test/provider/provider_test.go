@@ -99,7 +99,8 @@ func openOn(
 	quiet := slog.New(slog.DiscardHandler)
 	known := catalog.New(ledger)
 	notifier := service.NewNotifier(ledger, quiet)
-	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: noHoldings{}, NewSales: ledger}, known)
+	lookup := service.NewLookup(
+		service.LookupStores{Rows: ledger, Holdings: noHoldings{}, NewSales: ledger.SalesAbove}, known)
 	metrics := telemetry.NewMetrics(telemetry.Build{})
 	payments := service.NewPayments(ledger, providers,
 		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: noOutbox{}}, newPaymentID, metrics, quiet)

@@ -34,7 +34,7 @@ func Core(
 		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: s.Ledger, Redis: s.Redis,
 		Partitions: s.Redis, Memory: s.Servers.Memory,
 		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, UserOrder: shop.Purchases.Order,
-		Units: s.Ledger.KeptUnits(), IDs: shop.ids, Outbox: shop.outbox,
+		Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
 		Tokens: TokenRules(cfg, s.Secret),

@@ -69,8 +69,9 @@ func OpenInspector(
 	if i.ledgerErr == nil {
 		s.checkFormats(ctx)
 	}
-	i.auditor = audit.New(audit.Stores{Sales: s.Ledger, Vouchers: s.Ledger, Totals: s.Ledger, Redis: s.Redis},
-		recovery.NewRepairQueue(), telemetry.NewMetrics(build), log)
+	i.auditor = audit.New(audit.Stores{
+		Sales: s.Ledger, Vouchers: s.Ledger, Totals: s.Ledger.LedgerTotals, Inventory: s.Redis.Inventory,
+	}, recovery.NewRepairQueue(), telemetry.NewMetrics(build), log)
 	return i, nil
 }
 

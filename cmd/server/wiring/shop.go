@@ -70,11 +70,12 @@ func OpenShop(
 ) *Shop {
 	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
 	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+LocksPrefix), metrics}
-	listings := listing.New(ledger, redis, ledger, listing.DefaultMemory, log)
+	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
 	notifier := service.NewNotifier(ledger, log)
 	metrics.WatchRepairs(repairs.Load)
-	lookup := service.NewLookup(service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger}, catalog)
+	lookup := service.NewLookup(
+		service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
 
 	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog,
 		repairs, notifier, metrics, log)
@@ -82,13 +83,20 @@ func OpenShop(
 	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger}, catalog,
 		repairs, metrics, cfg.Orders.MaxBacklog, log)
 	reconciler, reporterOf := openRecovery(cfg, s, recovery.Stores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox, Suspects: suspects,
+		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
+		Suspect: suspects.Suspect,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
-	vouchers := voucher.NewService(ledger, redis, reconciler, ledger, outbox, listings,
-		partition.NewPlacer(ledger, redis), time.Now).
-		Bound(ledger, voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units})
+	vouchers := voucher.NewService(voucher.Parts{
+		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox, Lists: listings,
+		Place: partition.NewPlacer(ledger, redis).Place, OpenSales: ledger.OpenSales,
+		Bounds: voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units}, Now: time.Now,
+	})
 	auditor := audit.New(audit.Stores{
-		Sales: ledger, Vouchers: ledger, Totals: ledger, Redis: redis, Locker: locks, Pauser: salePauser{vouchers},
+		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, Locker: locks,
+		Pause: func(ctx context.Context, voucherID int64) error {
+			_, _, err := vouchers.Pause(ctx, voucher.Author{Request: "auditor"}, voucherID)
+			return err
+		},
 		Suspects: suspects,
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
@@ -107,7 +115,7 @@ func OpenShop(
 		Vouchers:      vouchers,
 		Listings:      listings,
 		DeadLetters:   openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		Monitor:       audit.NewMonitor(ledger, catalog, redis, auditor),
+		Monitor:       audit.NewMonitor(ledger, catalog, redis.LiveStats, auditor.Balance),
 		Notifier:      notifier,
 		statsFlusher:  admission.NewStatsFlusher(admissions, redis.Add, answers.Add, metrics, log),
 		timeline:      answers,
@@ -117,7 +125,7 @@ func OpenShop(
 		outbox:        outbox,
 		expirer:       service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
 		unwinder:      service.NewUnwinder(ledger, locks, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
-		keyCleaner:    service.NewKeyCleaner(ledger, locks, log),
+		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, locks, log),
 		Auditor:       auditor,
 		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {

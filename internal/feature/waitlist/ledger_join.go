@@ -63,7 +63,7 @@ func (l *Ledger) join(
 	var sale sqlkit.KeptSale
 	var err error
 	if opens {
-		if sale, err = l.units.Lock(tx, voucherID); err != nil {
+		if sale, err = l.units(tx, voucherID); err != nil {
 			return nil, err
 		}
 	}

@@ -34,7 +34,7 @@ type locked struct {
 // lock locks a sale and its list, and moves deadlines by the pauses since the list was last locked. Call finish before
 // the commit: it saves the last operation whose pauses have been applied.
 func (l *Ledger) lock(tx *gorm.DB, voucherID int64) (*locked, error) {
-	sale, err := l.units.Lock(tx, voucherID)
+	sale, err := l.units(tx, voucherID)
 	if err != nil {
 		return nil, err
 	}

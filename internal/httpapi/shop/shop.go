@@ -57,7 +57,7 @@ type Config struct {
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 	// SaleStats returns how a sale goes now, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
-	// Error: order.ErrUnavailable.
+	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
 	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
 	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.

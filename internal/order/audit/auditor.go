@@ -16,25 +16,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// LedgerTotalsReader sums up a sale in the ledger.
-type LedgerTotalsReader interface {
-	// LedgerTotals reads the sums in one statement, for a Redis that has applied operations up to the given number.
-	// voucher.ErrNotSeckill: there is no such sale.
-	LedgerTotals(ctx context.Context, sale int64, applied int64) (LedgerTotals, error)
-}
-
-// InventoryReader counts a sale in Redis.
-type InventoryReader interface {
-	// Inventory counts the sale at one moment.
-	Inventory(ctx context.Context, sale order.SaleRef) (Inventory, error)
-}
-
-// SalePauser pauses sales.
-type SalePauser interface {
-	// Pause pauses the sale as an admin's pause does, until an admin resumes it.
-	Pause(ctx context.Context, voucherID int64) error
-}
-
 // Observer counts what an Auditor finds, for metrics. Its methods must not block.
 type Observer interface {
 	// Audited: some sales were checked. balances are the latest results of all sales, and unchecked is how long ago the
@@ -108,10 +89,14 @@ type Auditor struct {
 type Stores struct {
 	Sales    order.KeptSales
 	Vouchers catalog.Vouchers
-	Totals   LedgerTotalsReader
-	Redis    InventoryReader
-	Locker   order.Locker
-	Pauser   SalePauser
+	// Totals sums a sale up in the ledger, in one statement, for a Redis that has applied operations up to the given
+	// number. voucher.ErrNotSeckill: there is no such sale.
+	Totals func(ctx context.Context, sale int64, applied int64) (LedgerTotals, error)
+	// Inventory counts a sale in Redis at one moment.
+	Inventory func(ctx context.Context, sale order.SaleRef) (Inventory, error)
+	Locker    order.Locker
+	// Pause pauses a sale as an admin's pause does, until an admin resumes it.
+	Pause func(ctx context.Context, voucherID int64) error
 	// Suspects are checked first; nil for none.
 	Suspects *Suspects
 }
@@ -245,7 +230,10 @@ func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err
 
 // checkOne checks a sale and acts on the result. A sale that was retired meanwhile is no failure.
 func (a *Auditor) checkOne(ctx context.Context, id int64) error {
-	b, err := a.readTwice(ctx, id)
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	// Twice at most: the next round tries again if the sale is still undecided, or its orders could not be compared.
+	b, err := a.readUpTo(asking, id, 2, 0)
 	switch {
 	case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound):
 		return nil
@@ -382,7 +370,7 @@ func (a *Auditor) pause(ctx context.Context, b Balance, reason string) {
 	if b.Redis.Mode != order.SaleOpen {
 		return
 	}
-	if err := a.stores.Pauser.Pause(ctx, b.VoucherID); err != nil {
+	if err := a.stores.Pause(ctx, b.VoucherID); err != nil {
 		a.log.ErrorContext(ctx, "pausing a sale whose units are not accounted for failed; retrying", "voucher",
 			b.VoucherID, "error", err)
 		return

@@ -80,7 +80,10 @@ func (f *fakeAuditStores) RepairRequested() {}
 func (f *fakeAuditStores) SalePaused()      {}
 
 func newTestAuditor(f *fakeAuditStores) *Auditor {
-	return New(Stores{Sales: f, Vouchers: f, Totals: f, Redis: f, Locker: f, Pauser: f, Suspects: f.suspects},
+	return New(Stores{
+		Sales: f, Vouchers: f, Totals: f.LedgerTotals, Inventory: f.Inventory,
+		Locker: f, Pause: f.Pause, Suspects: f.suspects,
+	},
 		f, f, ordertest.Quiet())
 }
 

@@ -61,25 +61,18 @@ func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 // Check reads one sale and returns its balance. While the stores cannot be compared it reads again, a few times. Its
 // errors are those of Balance.
 func (a *Auditor) Check(ctx context.Context, sale int64) (Balance, error) {
-	for try := 1; ; try++ {
-		b, err := a.read(ctx, sale)
-		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == maxReads || b.hopeless() {
-			return b, err
-		}
-		order.Sleep(ctx, readAgain)
-	}
+	return a.readUpTo(ctx, sale, maxReads, readAgain)
 }
 
-// readTwice reads one sale for a pass, and once more if it changed meanwhile. If the sale is still undecided, or its
-// orders could not be compared, the next round tries again.
-func (a *Auditor) readTwice(ctx context.Context, sale int64) (Balance, error) {
-	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	b, err := a.read(ctx, sale)
-	if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || b.hopeless() {
-		return b, err
+// readUpTo reads one sale, and again as long as it changes meanwhile.
+func (a *Auditor) readUpTo(ctx context.Context, sale int64, reads int, pause time.Duration) (Balance, error) {
+	for try := 1; ; try++ {
+		b, err := a.read(ctx, sale)
+		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == reads || b.hopeless() {
+			return b, err
+		}
+		order.Sleep(ctx, pause)
 	}
-	return a.read(ctx, sale)
 }
 
 // read reads one sale: the ledger, Redis, and the ledger again.
@@ -95,11 +88,11 @@ func (a *Auditor) read(ctx context.Context, sale int64) (Balance, error) {
 		Mark: order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}, Operation: v.Sale.LastOperation,
 		Stock: v.Sale.Stock,
 	}
-	redis, err := a.stores.Redis.Inventory(ctx, order.SaleOf(v))
+	redis, err := a.stores.Inventory(ctx, order.SaleOf(v))
 	if err != nil {
 		return Balance{}, order.OrUnavailable(err)
 	}
-	ledger, err := a.stores.Totals.LedgerTotals(ctx, sale, redis.Applied)
+	ledger, err := a.stores.Totals(ctx, sale, redis.Applied)
 	switch {
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return Balance{}, err

@@ -22,19 +22,6 @@ type LiveStats struct {
 	DeadLetters   int64            // dead letters of the partition
 }
 
-// LiveStatsReader reads the stats of sales in Redis.
-type LiveStatsReader interface {
-	// LiveStats returns the stats of a seckill voucher's sale.
-	LiveStats(ctx context.Context, v voucher.Voucher) (LiveStats, error)
-}
-
-// Balances returns whether the units of sales are accounted for: Auditor.
-type Balances interface {
-	// Balance returns the balance of a sale, a few seconds old at most. voucher.ErrNotSeckill for a sale that Redis no
-	// longer holds, or ErrUnavailable.
-	Balance(ctx context.Context, voucherID int64) (Balance, error)
-}
-
 // SaleStats are the stats of a sale, across all instances and both stores.
 type SaleStats struct {
 	LiveStats
@@ -52,15 +39,20 @@ type SaleStats struct {
 
 // Monitor gathers the stats of a sale for people who watch it.
 type Monitor struct {
-	ledger   catalog.Vouchers
-	catalog  *catalog.Catalog
-	live     LiveStatsReader
-	balances Balances
+	ledger  catalog.Vouchers
+	catalog *catalog.Catalog
+	live    func(ctx context.Context, v voucher.Voucher) (LiveStats, error)
+	balance func(ctx context.Context, voucherID int64) (Balance, error)
 }
 
-// NewMonitor returns a monitor. The catalog stands in while the ledger is away.
-func NewMonitor(ledger catalog.Vouchers, catalog *catalog.Catalog, pulses LiveStatsReader, balances Balances) *Monitor {
-	return &Monitor{ledger: ledger, catalog: catalog, live: pulses, balances: balances}
+// NewMonitor returns a monitor. The catalog stands in while the ledger is away. live reads the stats of a seckill
+// voucher's sale in Redis; balance is Auditor.Balance.
+func NewMonitor(
+	ledger catalog.Vouchers, catalog *catalog.Catalog,
+	live func(ctx context.Context, v voucher.Voucher) (LiveStats, error),
+	balance func(ctx context.Context, voucherID int64) (Balance, error),
+) *Monitor {
+	return &Monitor{ledger: ledger, catalog: catalog, live: live, balance: balance}
 }
 
 // readings is how often the stores are read at most, until no more units are left and held than were issued.
@@ -80,7 +72,7 @@ func (m *Monitor) Stats(ctx context.Context, voucherID int64) (f SaleStats, err 
 	if err != nil {
 		return SaleStats{}, err
 	}
-	if b, err := m.balances.Balance(ctx, voucherID); err == nil {
+	if b, err := m.balance(ctx, voucherID); err == nil {
 		f.Balance = &b
 	}
 	return f, nil
@@ -99,7 +91,7 @@ func (m *Monitor) read(ctx context.Context, voucherID int64) (SaleStats, error) 
 		Issued: v.Sale.Issued, Recorded: v.Sale.Issued - v.Sale.Stock - v.Sale.Kept, Voucher: v,
 		Partition: v.Sale.Partition, Stale: stale,
 	}
-	if f.LiveStats, err = m.live.LiveStats(ctx, v); err != nil {
+	if f.LiveStats, err = m.live(ctx, v); err != nil {
 		return SaleStats{}, fmt.Errorf("reading the stats of voucher %d: %w", voucherID, order.OrUnavailable(err))
 	}
 	if v.Sale.Retired { // Redis no longer holds it

@@ -89,7 +89,7 @@ func TestFigures(t *testing.T) {
 			if tc.known != nil {
 				catalog.SetSales([]voucher.Voucher{*tc.known})
 			}
-			got, err := NewMonitor(tc.ledger, catalog, tc.pulses, tc.balances).Stats(t.Context(), 1)
+			got, err := NewMonitor(tc.ledger, catalog, tc.pulses.LiveStats, tc.balances.Balance).Stats(t.Context(), 1)
 			if err == nil && got.Voucher.Sale == nil {
 				t.Errorf("the stats are of the voucher %+v", got.Voucher)
 			}
@@ -122,7 +122,7 @@ func TestFiguresNeverHaveAUnitTwice(t *testing.T) {
 	seen := []LiveStats{
 		{View: order.SaleView{Stock: 3, Buyers: 6, Extra: 2}}, {View: order.SaleView{Stock: 4, Buyers: 7}}, agree,
 	}
-	got, err := NewMonitor(v, catalog, changing{&seen}, balances{}).Stats(t.Context(), 1)
+	got, err := NewMonitor(v, catalog, changing{&seen}.LiveStats, balances{}.Balance).Stats(t.Context(), 1)
 	if diff := cmp.Diff(agree, got.LiveStats); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}

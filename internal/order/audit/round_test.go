@@ -74,7 +74,10 @@ func (m *manySales) run(t *testing.T, while time.Duration) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), while)
 	defer cancel()
-	a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects},
+	a := New(Stores{
+		Sales: m, Vouchers: m, Totals: m.LedgerTotals, Inventory: m.Inventory,
+		Locker: m, Pause: m.Pause, Suspects: m.suspects,
+	},
 		m, m, ordertest.Quiet())
 	if err := a.Run(ctx); err != nil {
 		t.Error(err)
@@ -168,7 +171,10 @@ func TestAuditorForgetsRetiredSales(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		a := New(Stores{Sales: m, Vouchers: m, Totals: m, Redis: m, Locker: m, Pauser: m, Suspects: m.suspects},
+		a := New(Stores{
+			Sales: m, Vouchers: m, Totals: m.LedgerTotals, Inventory: m.Inventory,
+			Locker: m, Pause: m.Pause, Suspects: m.suspects,
+		},
 			m, m, ordertest.Quiet())
 		_ = a.Run(ctx)
 		if len(a.known()) != 1 || len(a.checked) != 1 {
@@ -237,7 +243,10 @@ func TestAuditorGoesPastHungPartitions(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		a := New(Stores{Sales: h, Vouchers: h, Totals: h, Redis: h, Locker: h, Pauser: h, Suspects: h.suspects},
+		a := New(Stores{
+			Sales: h, Vouchers: h, Totals: h.LedgerTotals, Inventory: h.Inventory,
+			Locker: h, Pause: h.Pause, Suspects: h.suspects,
+		},
 			h, h, ordertest.Quiet())
 		if err := a.Run(ctx); err != nil {
 			t.Error(err)

@@ -47,7 +47,7 @@ func NewPlacer(ledger PlaceLedger, instances Instances) *Placer {
 	return &Placer{ledger: ledger, instances: instances}
 }
 
-// Place implements voucher.Placer.
+// Place is voucher.Parts.Place.
 func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 	all, err := p.ledger.Partitions(ctx)
 	if err != nil {

@@ -25,7 +25,7 @@ type inspection struct {
 func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
-	vs, err := r.ledger.SalesToKeep(ctx)
+	vs, err := r.stores.Ledger.SalesToKeep(ctx)
 	if err != nil {
 		return inspection{}, fmt.Errorf("reading the sales from the ledger: %w", err)
 	}
@@ -47,7 +47,7 @@ func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 			for i, v := range vs {
 				sales[i] = order.SaleOf(v)
 			}
-			views, err := r.reader.Views(ctx, sales)
+			views, err := r.stores.Reader.Views(ctx, sales)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

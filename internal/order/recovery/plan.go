@@ -7,7 +7,6 @@ import (
 	"strconv"
 
 	"seckill/internal/order"
-	"seckill/internal/voucher"
 )
 
 // rebuildInput is what a rebuild has read: from the stream, the holders, the recovery reports and the ledger.
@@ -111,19 +110,10 @@ func (in *rebuildInput) unlikeRedis(holders map[int64]order.Held) (unlike []orde
 // its holders have beyond one each.
 func (in *rebuildInput) opening(promised, extra int64) order.Opening {
 	v := in.ledger.Voucher
-	o := order.Opening{
-		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End, Mode: order.SaleOpen,
-		Operation: in.ledger.Operation,
+	return order.Opening{
+		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End,
+		Mode: order.ModeOf(v.Status, *v.Sale), Operation: in.ledger.Operation,
 	}
-	switch {
-	case v.Sale.IsCalledOff():
-		o.Mode = order.SaleCalledOff
-	case v.Status != voucher.OnShelf:
-		o.Mode = order.SaleOffShelf
-	case v.Sale.Paused:
-		o.Mode = order.SalePaused
-	}
-	return o
 }
 
 // takeForeign removes from what was read the claims of another voucher that had this one's id, and returns them: those

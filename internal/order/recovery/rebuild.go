@@ -87,7 +87,7 @@ func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, ord
 	if err != nil || v.Sale == nil || v.Sale.Retired {
 		return v, order.SaleView{}, err
 	}
-	views, err := r.reader.Views(ctx, []order.SaleRef{order.SaleOf(v)})
+	views, err := r.stores.Reader.Views(ctx, []order.SaleRef{order.SaleOf(v)})
 	if err != nil {
 		return v, order.SaleView{}, fmt.Errorf("reading the sale from Redis: %w", err)
 	}
@@ -98,7 +98,7 @@ func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, ord
 // key, Redis refuses (TRYAGAIN). Without this check each instance would keep retrying, and raise the epoch each time
 // for a rebuild that cannot even begin.
 func (r *Reconciler) canStop(ctx context.Context, sale order.SaleRef) error {
-	err := r.builder.Begin(ctx, sale, 0)
+	err := r.stores.Builder.Begin(ctx, sale, 0)
 	if errors.Is(err, order.ErrSuperseded) {
 		return nil
 	}
@@ -121,11 +121,11 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.canStop(ctx, sale); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
-	epoch, err := r.ledger.RaiseEpoch(ctx, sale.VoucherID, r.epochAbove(v, view))
+	epoch, err := r.stores.Ledger.RaiseEpoch(ctx, sale.VoucherID, r.epochAbove(v, view))
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)
 	}
-	if err := r.builder.Begin(ctx, sale, epoch); err != nil {
+	if err := r.stores.Builder.Begin(ctx, sale, epoch); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
 	in := rebuildInput{
@@ -151,17 +151,17 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.gather(ctx, sale, &in); err != nil {
 		return err
 	}
-	if in.ledger, err = r.ledger.Snapshot(ctx, sale.VoucherID, epoch); err != nil {
+	if in.ledger, err = r.stores.Ledger.Snapshot(ctx, sale.VoucherID, epoch); err != nil {
 		return fmt.Errorf("reading the ledger: %w", err)
 	}
 	plan := in.makePlan(epoch)
-	if err := r.builder.SetHolders(ctx, sale, epoch, plan.setHolders, plan.removeHolders); err != nil {
+	if err := r.stores.Builder.SetHolders(ctx, sale, epoch, plan.setHolders, plan.removeHolders); err != nil {
 		return fmt.Errorf("writing the holders: %w", err)
 	}
-	if err := r.builder.Requeue(ctx, sale, epoch, plan.requeue); err != nil {
+	if err := r.stores.Builder.Requeue(ctx, sale, epoch, plan.requeue); err != nil {
 		return fmt.Errorf("writing the stream: %w", err)
 	}
-	if err := r.builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
+	if err := r.stores.Builder.Publish(ctx, sale, epoch, plan.opening); err != nil {
 		return fmt.Errorf("opening the sale: %w", err)
 	}
 	r.repairs.rebuilt(sale.VoucherID, epoch)
@@ -216,13 +216,13 @@ func (r *Reconciler) epochAbove(v voucher.Voucher, view order.SaleView) int64 {
 
 // gather reads what Redis holds of the stopped sale, and the recovery reports.
 func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuildInput) error {
-	for claim, err := range r.reader.Waiting(ctx, sale) {
+	for claim, err := range r.stores.Reader.Waiting(ctx, sale) {
 		if err != nil {
 			return fmt.Errorf("reading the stream: %w", err)
 		}
 		in.waiting = append(in.waiting, claim)
 	}
-	for claim, err := range r.reader.Holders(ctx, sale) {
+	for claim, err := range r.stores.Reader.Holders(ctx, sale) {
 		var unreadable *order.UnreadableHolderError
 		switch {
 		case errors.As(err, &unreadable):
@@ -233,10 +233,10 @@ func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuild
 			in.holders[claim.UserID] = claim.Held()
 		}
 	}
-	if r.reports == nil {
+	if r.stores.Reports == nil {
 		return nil
 	}
-	for claim, err := range r.reports.Reported(ctx, sale) {
+	for claim, err := range r.stores.Reports.Reported(ctx, sale) {
 		if err != nil {
 			return fmt.Errorf("reading the recovery reports: %w", err)
 		}

@@ -48,13 +48,6 @@ var (
 	errUnread = errors.New("the sales of a partition cannot be read")
 )
 
-// Suspects collects sales whose units do not add up at a glance: audit.Suspects. The auditor then decides whether
-// anything is wrong.
-type Suspects interface {
-	// Suspect asks for the sale to be audited soon. It must not block.
-	Suspect(sale int64)
-}
-
 // Reconciler keeps every sale in Redis as the ledger says (rules 9, 10 and 13): it opens new sales, rebuilds missing
 // and outdated ones, requests a flush for those that lack operations, and retires those that are long over. Every
 // instance runs one; a lock per sale avoids double work, and the epoch makes double work harmless.
@@ -63,16 +56,9 @@ type Suspects interface {
 // repair queue, to which other parts of the service add theirs. At the same time it works through the queue, most
 // urgent first. So sweeping and repairing do not wait for each other, and no sale waits for a less urgent one.
 type Reconciler struct {
-	ledger   SaleLedger
-	rows     order.Reader
-	reader   SaleReader
-	builder  SaleBuilder
-	locker   order.Locker
-	reports  ReportReader // nil without reporters
-	outbox   order.FlushRequester
+	stores   Stores
 	catalog  *catalog.Catalog
 	repairs  *RepairQueue
-	suspects Suspects
 	observer Observer
 	log      *slog.Logger
 	reading  chan struct{} // a semaphore of maxReading
@@ -92,8 +78,9 @@ type Stores struct {
 	Outbox  order.FlushRequester
 	// Reports is nil in the embedded mode, whose Redis ends with its only process.
 	Reports ReportReader
-	// Suspects collects sales whose units do not add up.
-	Suspects Suspects
+	// Suspect asks the auditor, who decides whether anything is wrong, to look soon at a sale whose units do not add up
+	// at a glance. It must not block.
+	Suspect func(sale int64)
 }
 
 // New returns a reconciler that works through the repair queue once Run is called.
@@ -101,9 +88,7 @@ func New(
 	stores Stores, catalog *catalog.Catalog, repairs *RepairQueue, observer Observer, log *slog.Logger,
 ) *Reconciler {
 	return &Reconciler{
-		ledger: stores.Ledger, rows: stores.Rows, reader: stores.Reader, builder: stores.Builder, locker: stores.Locker,
-		reports: stores.Reports, outbox: stores.Outbox, catalog: catalog, repairs: repairs, suspects: stores.Suspects,
-		observer: observer, log: log,
+		stores: stores, catalog: catalog, repairs: repairs, observer: observer, log: log,
 		reading: make(chan struct{}, maxReading), late: make(chan struct{}, maxReadingLate),
 	}
 }
@@ -210,7 +195,7 @@ func (r *Reconciler) Healthy() error {
 
 // Open puts a sale into Redis, or waits for another instance that is doing so.
 func (r *Reconciler) Open(ctx context.Context, voucherID int64) error {
-	return r.locker.Do(ctx, lockName(voucherID), func(ctx context.Context) error {
+	return r.stores.Locker.Do(ctx, lockName(voucherID), func(ctx context.Context) error {
 		return r.rebuildIfNeeded(ctx, voucherID)
 	})
 }
@@ -277,13 +262,13 @@ func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.
 	case broken:
 		r.repairs.found(sale, u)
 	case view.Applied < v.Sale.LastOperation:
-		r.outbox.RequestFlush(v.ID)
+		r.stores.Outbox.RequestFlush(v.ID)
 		return
 	case over(v, view):
 		r.repairs.found(sale, Retiring)
 	}
 	if !broken && view.Stock+view.Buyers+view.Extra+v.Sale.Kept != v.Sale.Issued {
-		r.suspects.Suspect(sale) // the auditor compares exactly, and takes pending changes of stock into account
+		r.stores.Suspect(sale) // the auditor compares exactly, and takes pending changes of stock into account
 	}
 }
 
@@ -322,7 +307,7 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 
 // tryRebuild rebuilds the sale if it is wrong and no other instance is doing so.
 func (r *Reconciler) tryRebuild(ctx context.Context, sale int64) result {
-	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error {
+	err := r.stores.Locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error {
 		return r.rebuildIfNeeded(ctx, sale)
 	})
 	switch {

@@ -28,7 +28,7 @@ func newTestReconciler(t *testing.T, f *ordertest.FakeSales) *Reconciler {
 	t.Cleanup(catalog.Close)
 	return New(Stores{
 		Ledger: f, Rows: &ordertest.FakeOrders{Rows: map[int64]order.Order{100: {ID: 100}}}, Reader: f, Builder: f,
-		Locker: f, Outbox: f, Suspects: f,
+		Locker: f, Outbox: f, Suspect: f.Suspect,
 	}, catalog, NewRepairQueue(), ordertest.NopObserver{}, ordertest.Quiet())
 }
 

@@ -123,7 +123,7 @@ func TestRunningSalesNeedNotWaitForEndedOnes(t *testing.T) {
 		built := builtAt{at: map[int64]time.Time{}}
 		f.OnPublish = built.note
 		r := newTestReconciler(t, f)
-		r.reports = f
+		r.stores.Reports = f
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		start := time.Now()

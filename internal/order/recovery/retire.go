@@ -33,7 +33,7 @@ func over(v voucher.Voucher, view order.SaleView) bool {
 // tryRetire removes a sale that is over from Redis, and then marks it as retired in the ledger (rule 13). If the
 // process dies in between, the next sweep rebuilds the sale and retires it again. The next sweep also retries failures.
 func (r *Reconciler) tryRetire(ctx context.Context, sale int64) result {
-	err := r.locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error { return r.retire(ctx, sale) })
+	err := r.stores.Locker.TryDo(ctx, lockName(sale), func(ctx context.Context) error { return r.retire(ctx, sale) })
 	if err != nil && !errors.Is(err, order.ErrBusy) && ctx.Err() == nil {
 		r.log.WarnContext(ctx, "retiring a sale failed; retrying", "voucher", sale, "error", err)
 	}
@@ -61,11 +61,11 @@ func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 		r.repairs.RequestRepair(sale, view.Mark.Epoch)
 		return nil
 	}
-	dropped, err := r.builder.Drop(ctx, order.SaleOf(v), view)
+	dropped, err := r.stores.Builder.Drop(ctx, order.SaleOf(v), view)
 	if err != nil || !dropped {
 		return err
 	}
-	retired, err := r.ledger.Retire(ctx, sale, v.Sale.LastOperation)
+	retired, err := r.stores.Ledger.Retire(ctx, sale, v.Sale.LastOperation)
 	if err != nil || !retired {
 		return err // the sale has changed since the view: the next sweep rebuilds it
 	}
@@ -78,7 +78,7 @@ func (r *Reconciler) retire(ctx context.Context, sale int64) error {
 // order that leaves it meanwhile has its row.
 func (r *Reconciler) Untraced(ctx context.Context, v voucher.Voucher) (lost []order.Claim, err error) {
 	queued := make(map[int64]bool)
-	for claim, err := range r.reader.Waiting(ctx, order.SaleOf(v)) {
+	for claim, err := range r.stores.Reader.Waiting(ctx, order.SaleOf(v)) {
 		if err != nil {
 			return nil, fmt.Errorf("reading the stream: %w", err)
 		}
@@ -90,7 +90,7 @@ func (r *Reconciler) Untraced(ctx context.Context, v voucher.Voucher) (lost []or
 		for i, c := range asked {
 			ids[i] = c.OrderID
 		}
-		recorded, err := r.rows.Recorded(ctx, ids)
+		recorded, err := r.stores.Rows.Recorded(ctx, ids)
 		if err != nil {
 			return fmt.Errorf("reading the ledger: %w", err)
 		}
@@ -102,7 +102,7 @@ func (r *Reconciler) Untraced(ctx context.Context, v voucher.Voucher) (lost []or
 		asked = asked[:0]
 		return nil
 	}
-	for claim, err := range r.reader.Holders(ctx, order.SaleOf(v)) {
+	for claim, err := range r.stores.Reader.Holders(ctx, order.SaleOf(v)) {
 		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
 			continue // nobody can name its order any more
 		}

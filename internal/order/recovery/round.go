@@ -30,12 +30,12 @@ const (
 // awaitReports waits until every live instance has reported what it remembers of the stopped sale, maxRoundTime at
 // most, and returns the highest mark in the reports.
 func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch int64) (order.Mark, error) {
-	if r.reports == nil {
+	if r.stores.Reports == nil {
 		return order.Mark{}, nil
 	}
 	began := time.Now() // in case Redis's clock is set back
 	for {
-		state, err := r.reports.RoundProgress(ctx, sale, epoch)
+		state, err := r.stores.Reports.RoundProgress(ctx, sale, epoch)
 		if err != nil {
 			return order.Mark{}, err
 		}

@@ -44,7 +44,7 @@ func TestRebuildWaitsForReports(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &ordertest.FakeSales{Kept: []voucher.Voucher{tc.ledger}}
 				r := newTestReconciler(t, f)
-				r.reports = f
+				r.stores.Reports = f
 				start := time.Now()
 				f.OnProgress = func() {
 					f.Progress.Since = time.Since(start)
@@ -76,7 +76,7 @@ func TestManyRoundsRunAtOnce(t *testing.T) {
 			f.Kept = append(f.Kept, v)
 		}
 		r := newTestReconciler(t, f)
-		r.reports = f
+		r.stores.Reports = f
 		var mu sync.Mutex
 		read, most := 0, 0
 		count := func(n int) {
@@ -135,7 +135,7 @@ func TestRebuildOvertakesWhatInstancesHaveSeen(t *testing.T) {
 		f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}}
 		f.Progress = order.RoundProgress{Since: minRoundTime, Seen: order.Mark{Epoch: 40, Sequence: 5}}
 		r := newTestReconciler(t, f)
-		r.reports = f
+		r.stores.Reports = f
 		for range 3 {
 			r.sweepAndServe(t.Context())
 		}
@@ -150,7 +150,7 @@ func TestRoundEndsWithItsRebuild(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(3, 9)}}
 	r := newTestReconciler(t, f)
-	r.reports = f
+	r.stores.Reports = f
 	f.Before["progress"] = 1
 	r.sweepAndServe(t.Context())
 	if len(f.Built) != 1 {

@@ -52,15 +52,20 @@ func (e *Expirer) batch(ctx context.Context, token int64) (int, error) {
 		return 0, err
 	}
 	e.observer.OrdersExpired(len(orders), time.Since(start))
+	ended(orders, e.outbox, e.notifier)
+	return len(orders), nil
+}
+
+// ended has orders that a job has ended known to those who wait for them, and their units given back to Redis.
+func ended(orders []order.Order, outbox order.FlushRequester, notifier order.StatusNotifier) {
 	outcomes := make(map[int64]order.Status, len(orders))
 	requested := make(map[int64]bool)
 	for _, o := range orders {
 		outcomes[o.ID] = o.Status
 		if !requested[o.VoucherID] {
 			requested[o.VoucherID] = true
-			e.outbox.RequestFlush(o.VoucherID)
+			outbox.RequestFlush(o.VoucherID)
 		}
 	}
-	e.notifier.Notify(outcomes)
-	return len(orders), nil
+	notifier.Notify(outcomes)
 }

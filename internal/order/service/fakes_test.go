@@ -445,7 +445,7 @@ func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
 	p.catalog = catalog.New(sales)
 	t.Cleanup(p.catalog.Close)
 	p.notifier = NewNotifier(p.ledger.rows, ordertest.Quiet())
-	p.lookup = NewLookup(LookupStores{Rows: p.ledger.rows, Holdings: p.holders, NewSales: sales}, p.catalog)
+	p.lookup = NewLookup(LookupStores{Rows: p.ledger.rows, Holdings: p.holders, NewSales: sales.SalesAbove}, p.catalog)
 	p.orders = NewOrders(p.ledger, p.lookup, p.notifier, p.catalog, p.outbox,
 		func(id int64) time.Time { return ordertest.Begin.Add(time.Duration(id) * time.Second) })
 	ids := 0

@@ -16,7 +16,7 @@ type oldKeys struct {
 	ends []int // how many were left after each batch
 }
 
-// ForgetKeys implements KeyLedger.
+// ForgetKeys is the ledger's.
 func (k *oldKeys) ForgetKeys(_ context.Context, _ int64, age time.Duration, n int) (int, error) {
 	n = min(n, k.left)
 	k.left -= n
@@ -31,7 +31,7 @@ func TestKeyCleaner(t *testing.T) {
 		keys := &oldKeys{left: 2*cleanBatch + 1}
 		ctx, cancel := context.WithTimeout(t.Context(), cleanEvery/2)
 		defer cancel()
-		if err := NewKeyCleaner(keys, &fakeFence{}, ordertest.Quiet()).Run(ctx); err != nil {
+		if err := NewKeyCleaner(keys.ForgetKeys, &fakeFence{}, ordertest.Quiet()).Run(ctx); err != nil {
 			t.Error(err)
 		}
 		if keys.left != 0 || len(keys.ends) != 3 || keys.age != 30*24*time.Hour {

@@ -48,32 +48,42 @@ type Lookup struct {
 type LookupStores struct {
 	Rows     order.Reader
 	Holdings Holdings
-	NewSales NewSales
+	// NewSales returns the ids, above the given one, of vouchers whose sale Redis must hold. The ledger has also those
+	// that another instance has created just now.
+	NewSales func(ctx context.Context, above int64) ([]int64, error)
 }
 
 // unrecordedCalls share the query for which sales of one partition may have accepted orders without a row.
 type unrecordedCalls = batch.Batcher[struct{}, order.Unrecorded]
 
-// NewLookup returns a lookup over the ledger and the holders in Redis. Its shared queries count as purchases', even if
-// a reader starts them: payments wait for them too, and only a few run at once.
+// NewLookup returns a lookup over the ledger and the holders in Redis.
 func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	l := &Lookup{reader: newReader(stores.Rows), stores: stores, catalog: catalog}
-	l.newSales = batch.New(batch.Options{
-		Calls: 2,
-	}, func(ctx context.Context, items []*batch.Item[int64, []int64]) error {
-		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
+	l.newSales = sharing(batch.Options{Calls: 2}, pollTimeout,
+		func(ctx context.Context, above []int64) ([]int64, error) {
+			return l.stores.NewSales(ctx, slices.Min(above))
+		})
+	return l
+}
+
+// sharing returns a batcher whose callers share queries, each of which answers all its requests alike. Queries count as
+// purchases', even if a reader starts them: payments wait for them too, and only a few run at once.
+func sharing[Q, A any](
+	options batch.Options, timeout time.Duration, ask func(ctx context.Context, requests []Q) (A, error),
+) *batch.Batcher[Q, A] {
+	return batch.New(options, func(ctx context.Context, items []*batch.Item[Q, A]) error {
+		ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), timeout)
 		defer cancel()
-		above := items[0].Request
-		for _, it := range items {
-			above = min(above, it.Request)
+		requests := make([]Q, len(items))
+		for i, it := range items {
+			requests[i] = it.Request
 		}
-		ids, err := l.stores.NewSales.SalesAbove(ctx, above)
+		answer, err := ask(ctx, requests)
 		for _, it := range items {
-			it.Answer = ids
+			it.Answer = answer
 		}
 		return err
 	})
-	return l
 }
 
 // unrecordedIn returns the batcher that callers share for a partition.
@@ -81,15 +91,9 @@ func (l *Lookup) unrecordedIn(partition int) *unrecordedCalls {
 	if found, ok := l.unrecorded.Load(partition); ok {
 		return found.(*unrecordedCalls)
 	}
-	found, _ := l.unrecorded.LoadOrStore(partition, batch.New(batch.Options{Calls: 2},
-		func(ctx context.Context, items []*batch.Item[struct{}, order.Unrecorded]) error {
-			ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), order.RedisTimeout)
-			defer cancel()
-			u, err := l.stores.Holdings.Unrecorded(ctx, partition)
-			for _, it := range items {
-				it.Answer = u
-			}
-			return err
+	found, _ := l.unrecorded.LoadOrStore(partition, sharing(batch.Options{Calls: 2}, order.RedisTimeout,
+		func(ctx context.Context, _ []struct{}) (order.Unrecorded, error) {
+			return l.stores.Holdings.Unrecorded(ctx, partition)
 		}))
 	return found.(*unrecordedCalls)
 }
@@ -335,22 +339,7 @@ type reader struct {
 }
 
 func newReader(rows order.Reader) reader {
-	options := batch.Options{Size: order.MaxOrderIDs, Calls: maxReads}
-	return reader{
-		queries: batch.New(options, func(ctx context.Context, items []*batch.Item[int64, map[int64]order.Order]) error {
-			ids := make([]int64, len(items))
-			for i, it := range items {
-				ids[i] = it.Request
-			}
-			ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.Purchase), pollTimeout)
-			defer cancel()
-			found, err := rows.OrdersByID(ctx, ids)
-			for _, it := range items {
-				it.Answer = found
-			}
-			return err
-		}),
-	}
+	return reader{sharing(batch.Options{Size: order.MaxOrderIDs, Calls: maxReads}, pollTimeout, rows.OrdersByID)}
 }
 
 // order returns one order, ErrNotFound, or ErrUnavailable.

@@ -60,14 +60,10 @@ func NewNotifier(rows order.Reader, log *slog.Logger) *Notifier {
 
 // Subscribe returns a subscription to an order that the caller believes to have no row yet. Subscribe before reading
 // the order, so that no change is missed, and always call Cancel.
-func (n *Notifier) Subscribe(orderID int64) *Subscription { return n.subscribe(orderID, 0) }
+func (n *Notifier) Subscribe(orderID int64) *Subscription { return n.SubscribeWithTick(orderID, 0) }
 
 // SubscribeWithTick is Subscribe for a caller whose Wait must also end after a while without news.
-func (n *Notifier) SubscribeWithTick(orderID int64, after time.Duration) *Subscription {
-	return n.subscribe(orderID, after)
-}
-
-func (n *Notifier) subscribe(orderID int64, tickEvery time.Duration) *Subscription {
+func (n *Notifier) SubscribeWithTick(orderID int64, tickEvery time.Duration) *Subscription {
 	s := &Subscription{notifier: n, orderID: orderID, updates: make(chan order.Status, 1), tickEvery: tickEvery}
 	n.mu.Lock()
 	n.unrecorded.add(s)

@@ -25,7 +25,6 @@ type Payments struct {
 	log       *slog.Logger
 
 	wakeups  chan struct{}             // holds a value when there is money to give back
-	late     chan struct{}             // holds a value when a late payment has come
 	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
 }
 
@@ -43,7 +42,7 @@ func NewPayments(
 ) *Payments {
 	return &Payments{
 		ledger: ledger, providers: providers, parts: parts, newID: newID, observer: observer, log: log,
-		wakeups: make(chan struct{}, 1), late: make(chan struct{}, 1), backOffs: make(map[string]*refundBackOff),
+		wakeups: make(chan struct{}, 1), backOffs: make(map[string]*refundBackOff),
 	}
 }
 
@@ -221,12 +220,9 @@ func (p *Payments) notPaid(ctx context.Context, userID, orderID int64) error {
 }
 
 // Wake makes Run look for refunds at once. It does not wait.
-func (p *Payments) Wake() { wake(p.wakeups) }
-
-// wake puts a value into a channel of capacity one, unless it is full.
-func wake(c chan<- struct{}) {
+func (p *Payments) Wake() {
 	select {
-	case c <- struct{}{}:
+	case p.wakeups <- struct{}{}:
 	default:
 	}
 }

@@ -47,13 +47,6 @@ type PaymentLedger interface {
 	SetReference(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
-	NoticeLedger
-	RefundLedger
-	LateLedger
-}
-
-// NoticeLedger is the part of PaymentLedger for providers' notices.
-type NoticeLedger interface {
 	// Receive records that the provider has the money (order.PaymentState draws what follows), and returns the payment
 	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
 	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once.
@@ -63,6 +56,7 @@ type NoticeLedger interface {
 	// received payment's money has gone back, the payment and its paid order become refunding. It returns both as they
 	// are then; repeating it returns the same. Errors: ErrNoPayment, ErrWrongAmount.
 	TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
+	RefundLedger
 }
 
 // RefundLedger is the part of PaymentLedger that gives money back.
@@ -85,7 +79,8 @@ type RefundLedger interface {
 	StuckLedger
 }
 
-// StuckLedger is the part of RefundLedger for refunds that a provider has finally refused.
+// StuckLedger is the part of RefundLedger for payments that stand still: their provider refuses for good to send the
+// money back, or they came late and a rebuild voided what was to decide about them.
 type StuckLedger interface {
 	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. A payment in any other state
 	// stays as it is, and so does one that is disputed or whose money has all gone back. Error: ErrNoPayment.
@@ -100,10 +95,6 @@ type StuckLedger interface {
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
 	// NeedStaff counts the payments that need staff.
 	NeedStaff(ctx context.Context) (order.NeedStaff, error)
-}
-
-// LateLedger is the part of PaymentLedger for late payments.
-type LateLedger interface {
 	// ReviveLate gives up to n late payments whose Revival a rebuild voided a new one, or makes them refunding if their
 	// sale is retired. It returns their vouchers.
 	ReviveLate(ctx context.Context, n int) ([]int64, error)
@@ -115,12 +106,6 @@ type Holdings interface {
 	Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error)
 	// Unrecorded says which sales of the partition may have accepted orders without a row.
 	Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error)
-}
-
-// NewSales reads sales that another instance may have created just now: the ledger.
-type NewSales interface {
-	// SalesAbove returns the ids, above the given one, of vouchers whose sale Redis must hold.
-	SalesAbove(ctx context.Context, voucherID int64) ([]int64, error)
 }
 
 // Outbox brings Redis up to the ledger: Flush while the caller waits, RequestFlush soon.

@@ -66,8 +66,8 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	stores := admission.Stores{Gate: p.gate.Admit, Holders: p.sales.Holders, Rows: p.rows}
 	admission := admission.New(stores, catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
 	t.Cleanup(admission.Close)
-	p.purchases = NewPurchases(admission, NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales},
-		catalog), p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
+	lookup := NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales.SalesAbove}, catalog)
+	p.purchases = NewPurchases(admission, lookup, p.rows, &ordertest.FakeIDs{Last: 99}, p.notifier, options)
 	return p
 }
 
@@ -558,7 +558,7 @@ func TestTheLedgerHangs(t *testing.T) {
 		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
 		rows := &silentRows{}
 		p.purchases.lookup.reader, p.purchases.recorded = newReader(rows), newOwnReads(rows)
-		p.purchases.lookup.stores.NewSales = rows
+		p.purchases.lookup.stores.NewSales = rows.SalesAbove
 		p.catalog.SetSales(p.sales.Kept)
 		p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 66}
 		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66

@@ -112,12 +112,7 @@ func (u *Unwinder) unwind(ctx context.Context, token, id int64) (int, error) {
 	if len(orders) == 0 {
 		return 0, nil
 	}
-	outcomes := make(map[int64]order.Status, len(orders))
-	for _, o := range orders {
-		outcomes[o.ID] = o.Status
-	}
-	u.outbox.RequestFlush(id)
-	u.notifier.Notify(outcomes)
+	ended(orders, u.outbox, u.notifier)
 	u.refunds()
 	u.log.InfoContext(ctx, "orders of a sale that was called off are unwound", "voucher", id, "orders", len(orders))
 	return len(orders), nil

@@ -14,7 +14,7 @@ import (
 // FindKey implements httpapi.Keys.
 func (t *Tables) FindKey(ctx context.Context, k idempotency.Key) error { return t.db.FindKey(ctx, k) }
 
-// ForgetKeys implements service.KeyLedger.
+// ForgetKeys is for service.KeyCleaner.
 func (t *Tables) ForgetKeys(ctx context.Context, token int64, age time.Duration, n int) (forgotten int, err error) {
 	err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		if err := sqlkit.RaiseFence(tx, order.KeysJob, token); err != nil {

@@ -83,10 +83,7 @@ func (d *DB) Ping(ctx context.Context) error {
 	case d.now().Sub(*failed) < tryEvery:
 		return fmt.Errorf("%w: the last transaction failed", order.ErrUnavailable)
 	}
-	if err := d.TryWrite(ctx); err != nil {
-		return ReadError("trying a transaction", err)
-	}
-	return nil
+	return ReadError("trying a transaction", d.TryWrite(ctx))
 }
 
 // tryEvery is how often Ping tries to write at most. A server whose disk is full may keep each transaction waiting, and
@@ -111,10 +108,7 @@ func (d *DB) read(ctx context.Context) error {
 	}
 	defer permit.Release()
 	var none int
-	if err := d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none); err != nil {
-		return ReadError("ping", err)
-	}
-	return nil
+	return ReadError("ping", d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none))
 }
 
 // Before makes prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind
@@ -275,3 +269,22 @@ func (d *DB) LedgerClock() any {
 
 // Clock returns this process's time as the tables keep it.
 func (d *DB) Clock() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
+
+// commits are what is to be done once a transaction is committed. Its context has them.
+type commits []func()
+
+type commitsKey struct{}
+
+func (c *commits) run() {
+	for _, f := range *c {
+		f()
+	}
+}
+
+// AfterCommit has f called once the transaction is committed. It is not called where the answer to COMMIT was lost. It
+// must not block.
+func AfterCommit(tx *gorm.DB, f func()) {
+	if c, in := tx.Statement.Context.Value(commitsKey{}).(*commits); in {
+		*c = append(*c, f)
+	}
+}

@@ -38,10 +38,14 @@ func WriteError(what string, err error) error {
 // ReadError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the
 // caller may retry; a cancelled caller stays a cancelled caller.
 func ReadError(what string, err error) error {
-	if IsAway(err) {
+	switch {
+	case err == nil:
+		return nil
+	case IsAway(err):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrUnavailable, err)
+	default:
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return fmt.Errorf("%s: %w", what, err)
 }
 
 // HookError converts the error of a feature's hook. It keeps the cause only of a busy or unreachable database and of a

@@ -46,10 +46,7 @@ func findKey(db *gorm.DB, k idempotency.Key) error {
 // FindKey returns nil for a request that has not been done, *idempotency.RepeatedError for one that has,
 // idempotency.ErrReused if its key was used for another one, or order.ErrUnavailable.
 func (d *DB) FindKey(ctx context.Context, k idempotency.Key) error {
-	if err := findKey(d.Read(ctx), k); err != nil {
-		return ReadError("repeating a request", err)
-	}
-	return nil
+	return ReadError("repeating a request", findKey(d.Read(ctx), k))
 }
 
 // ClaimKey begins a transaction that may be done once for each key: its error, one of FindKey's, ends it. It waits for

@@ -1,6 +1,8 @@
 package sqlkit
 
 import (
+	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -25,6 +27,35 @@ func CreateAll[T any](tx *gorm.DB, rows []T) error {
 		}
 	}
 	return nil
+}
+
+// List returns the rows that a query outside transactions finds, as the domain has them.
+func List[T, R any](query *gorm.DB, what string, domain func(*T) R) ([]R, error) {
+	var rows []T
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, ReadError(what, err)
+	}
+	return Map(rows, domain), nil
+}
+
+// Map returns what f makes of each row.
+func Map[T, R any](rows []T, f func(*T) R) []R {
+	all := make([]R, len(rows))
+	for i := range rows {
+		all[i] = f(&rows[i])
+	}
+	return all
+}
+
+// Take returns the row that a query finds, or none if there is no such row.
+func Take[T any](query *gorm.DB, none error, doing string) (row T, err error) {
+	switch err := query.Take(&row).Error; {
+	case errors.Is(err, gorm.ErrRecordNotFound):
+		return row, none
+	case err != nil:
+		return row, fmt.Errorf("%s: %w", doing, err)
+	}
+	return row, nil
 }
 
 // Locking makes the query lock what it reads until the transaction ends. SQLite's transactions lock everything.

@@ -13,15 +13,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// IndexLedger is the ledger as an Index reads it.
-type IndexLedger interface {
-	// Voucher returns one voucher with its sale, or voucher.ErrNotFound.
-	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
-	// VoucherIDs returns the ids of all vouchers above the given one, ascending, and the shops of these vouchers.
-	// hidden has the time of visibility of all vouchers that are still hidden.
-	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error)
-}
-
 const (
 	// indexTTL is how often all ids are read instead of only new ones: an operator may write rows by hand.
 	indexTTL = 10 * time.Second
@@ -31,7 +22,7 @@ const (
 
 // Index knows which vouchers and shops exist. It costs eight bytes per voucher.
 type Index struct {
-	ledger    IndexLedger
+	ledger    Ledger
 	questions *batch.Batcher[struct{}, struct{}]
 
 	mu     sync.RWMutex
@@ -43,8 +34,8 @@ type Index struct {
 	fullAt time.Time // when all ids were last read
 }
 
-// NewIndex returns an empty index. running counts the goroutines of its queries.
-func NewIndex(ledger IndexLedger, running *sync.WaitGroup) *Index {
+// newIndex returns an empty index. running counts the goroutines of its queries.
+func newIndex(ledger Ledger, running *sync.WaitGroup) *Index {
 	x := &Index{ledger: ledger, shops: make(map[int64]struct{})}
 	x.questions = batch.New(batch.Options{Calls: 1, Running: running},
 		func(ctx context.Context, _ []*batch.Item[struct{}, struct{}]) error {

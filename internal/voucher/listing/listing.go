@@ -45,6 +45,9 @@ type Ledger interface {
 	// VouchersOfShop returns the shop's vouchers that are on the shelf and have an id below before, newest first, at
 	// most limit, and how many vouchers the shop has on the shelf in all.
 	VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error)
+	// VoucherIDs returns the ids of all vouchers above the given one, ascending, and the shops of these vouchers.
+	// hidden has the time of visibility of all vouchers that are still hidden.
+	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error)
 }
 
 // Redis returns what changes while vouchers sell.
@@ -101,9 +104,9 @@ type entry struct {
 }
 
 // New returns empty listings that keep about that many bytes. Close ends their goroutines.
-func New(ledger Ledger, redis Redis, ids IndexLedger, memory uint64, log *slog.Logger) *Listings {
+func New(ledger Ledger, redis Redis, memory uint64, log *slog.Logger) *Listings {
 	l := &Listings{ledger: ledger, redis: redis, log: log, changed: make(map[int64]time.Time)}
-	l.index = NewIndex(ids, &l.running)
+	l.index = newIndex(ledger, &l.running)
 	l.calls = batch.New(batch.Options{Size: maxShared, Calls: maxLiveCalls, Running: &l.running}, l.call)
 	l.cache = otter.Must(&otter.Options[key, *entry]{MaximumWeight: memory, Weigher: weight})
 	return l

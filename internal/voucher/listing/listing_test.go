@@ -149,7 +149,7 @@ func inBubble(t *testing.T, f func(t *testing.T, l *Listings, s *stores)) {
 				Sale: &voucher.Sale{Stock: 9},
 			},
 		}
-		l := New(s, s, s, DefaultMemory, slog.New(slog.DiscardHandler))
+		l := New(s, s, DefaultMemory, slog.New(slog.DiscardHandler))
 		defer l.Close()
 		f(t, l, s)
 	})
@@ -507,7 +507,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			s.add(id, id)
 		}
 		const memory = 1 << 20
-		l := New(s, s, s, memory, slog.New(slog.DiscardHandler))
+		l := New(s, s, memory, slog.New(slog.DiscardHandler))
 		defer l.Close()
 		for id := int64(1); id <= 2000; id++ {
 			if v, err := l.Voucher(t.Context(), id); err != nil || v.Vouchers[0].ID != id {
