@@ -29,7 +29,7 @@ func (p *process) openAPI(context.Context) error {
 	}
 	p.api, err = httpapi.New(httpapi.Config{
 		// What they answer.
-		Keys:       p.stores.Ledger,
+		FindKey:    p.stores.Ledger.FindKey,
 		Routes:     slices.Concat(sells.Routes(), p.features.Routes),
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),

@@ -85,7 +85,7 @@ func testSetup() setup {
 			},
 		},
 		Config: Config{
-			Keys:     apitest.Keys{},
+			FindKey:  apitest.FindKey(""),
 			GuardsOf: func(int64) *guards.Settings { return nil }, Rules: append(apitest.StoppedRules(), couponRule()),
 			Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
 			OperationsHosts: []string{"example.com"}, // httptest's

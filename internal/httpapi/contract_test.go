@@ -571,7 +571,7 @@ func TestContract(t *testing.T) {
 			if s.Made != "x" && strings.HasPrefix(r.Path, "/admin/payment/") {
 				s.Made = strings.Replace(s.Made, "3", "pay_1", 1) // ids of payments are no numbers
 			}
-			change = append(change, func(cfg *setup) { cfg.Keys = apitest.Keys{Made: s.Made} })
+			change = append(change, func(cfg *setup) { cfg.FindKey = apitest.FindKey(s.Made) })
 			if s.Strict {
 				change = append(change, func(cfg *setup) { cfg.UserRate, cfg.UserBurst = 1, 1 })
 			}

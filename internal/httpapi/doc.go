@@ -78,7 +78,7 @@
 // # What is authoritative, and what can go wrong
 //
 // Nothing is decided here about stock, windows or orders; the domain decides. There is one ordered table from errors
-// to status, code and messages: the rules of shop and of the features, and those of errors_table.go. An error that
+// to status, code and messages: the rules of shop and of the features, and those of errors_rules.go. An error that
 // is not in it becomes INTERNAL, a 500 without details; the log has them beside the request id. A handler that
 // panics is the same. An outcome that is not known is UNKNOWN_OUTCOME, never success and never a refusal.
 //
@@ -102,5 +102,5 @@
 // Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. docs/operations.md says which
 // role may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
-// What routes are made of is in httpkit; what knows nothing of the service is in jsonbody, param and problem.
+// What routes are made of is in httpkit; what knows nothing of the service is in jsonbody and param.
 package httpapi

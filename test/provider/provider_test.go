@@ -136,7 +136,7 @@ func openOn(
 			Note: ledger.Note, Streams: streams, Now: time.Now, Zone: time.UTC, Currency: "CNY",
 			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
 		})...),
-		Rules: shop.Rules(), Keys: ledger, Tokens: rules, Log: quiet,
+		Rules: shop.Rules(), FindKey: ledger.FindKey, Tokens: rules, Log: quiet,
 		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {

@@ -16,6 +16,9 @@ type Format int8
 const (
 	ProblemDocument Format = iota // RFC 9457, with the error's own status
 	PlainEnvelope                 // the tutorial's: business refusals are 200
+
+	// Formats is how many there are.
+	Formats = iota
 )
 
 // Handler does the work of one route. It never writes, except for streams; serve writes what it returns.
