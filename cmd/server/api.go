@@ -20,12 +20,30 @@ import (
 	"seckill/web"
 )
 
+func (p *process) openPages(context.Context) (err error) {
+	if !p.cfg.HTTP.Pages {
+		return nil
+	}
+	p.pages, err = pages.New(web.FS, pages.Site{
+		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
+		Currency: p.cfg.Payment.Currency,
+		NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
+		NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
+		Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+	})
+	return err
+}
+
 func (p *process) openAPI(context.Context) error {
 	cfg := p.cfg
 	inFlight := bulkhead.New(cfg.HTTP.MaxInFlight, 0, bulkhead.Requests()...)
 	sells, err := p.openShopRoutes(inFlight)
 	if err != nil {
 		return err
+	}
+	var noPage http.HandlerFunc
+	if p.pages != nil {
+		noPage = p.pages.NotFound
 	}
 	p.api, err = httpapi.New(httpapi.Config{
 		// What they answer.
@@ -35,6 +53,7 @@ func (p *process) openAPI(context.Context) error {
 		Checks:     checks(p.stores, p.shop.Reconciler),
 		Gatekeeper: p.features.Gatekeeper,
 		GuardsOf:   p.shop.Catalog.Guards,
+		NoPage:     noPage,
 
 		// Which callers they accept, and how often.
 		Tokens:         wiring.TokenRules(cfg, p.stores.Secret),
@@ -132,18 +151,8 @@ func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*lis
 
 // withPages serves pages in front of the routes: the service's, and those of the payment provider if it has any.
 func (p *process) withPages(routes http.Handler) (http.Handler, error) {
-	if p.cfg.HTTP.Pages {
-		shown, err := pages.New(web.FS, pages.Site{
-			Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
-			Currency: p.cfg.Payment.Currency,
-			NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
-			NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
-			Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
-		})
-		if err != nil {
-			return nil, err
-		}
-		routes = shown.Before(routes)
+	if p.pages != nil {
+		routes = p.pages.Before(routes)
 	}
 	if p.payments.mount == nil {
 		return routes, nil

@@ -14,6 +14,7 @@ import (
 	"seckill/internal/idworker"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/config"
+	"seckill/internal/kit/pages"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/sqlstore/installation"
@@ -34,6 +35,7 @@ type process struct {
 	front     httpkit.Front
 	addresses *clientip.Addresses // of callers
 	features  feature.Parts
+	pages     *pages.Pages // nil: none are shown
 	api       *httpapi.API
 	link      signInLink
 
@@ -56,6 +58,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 		p.openPayments, // their currency, and the provider, if there is one
 		p.openShop,     // the domain
 		p.openFeatures, // what could be left out
+		p.openPages,    // what browsers are shown
 		p.openAPI,      // routes, which callers they accept, how errors are answered
 		p.listen,       // at the addresses for the public and for operators
 		p.serve,        // jobs run, requests are answered, until ctx ends or a listener fails

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
@@ -44,6 +45,9 @@ type Config struct {
 	// OperationsHosts are the names by which the operations listener answers, and POST /demo/buyer, besides localhost
 	// and every IP address; "*": every name.
 	OperationsHosts []string
+
+	// NoPage answers browsers that ask for an address at which there is nothing; nil: they are answered as programs.
+	NoPage http.HandlerFunc
 
 	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check

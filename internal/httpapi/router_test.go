@@ -108,3 +108,27 @@ func TestNeighbouringPaths(t *testing.T) {
 		}
 	}
 }
+
+// A browser that asks for an address at which there is nothing is shown a page; programs, and other methods, are not.
+func TestNoPage(t *testing.T) {
+	t.Parallel()
+	const browser = "text/html,application/xhtml+xml,*/*;q=0.8"
+	a := newAPI(t, func(cfg *setup) {
+		cfg.NoPage = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }
+	})
+	for _, c := range []struct {
+		method, target, accept string
+		status                 int
+	}{
+		{http.MethodGet, "/nowhere", browser, http.StatusTeapot},
+		{http.MethodHead, "/nowhere", browser, http.StatusTeapot},
+		{http.MethodGet, "/nowhere", "*/*", http.StatusNotFound},
+		{http.MethodPost, "/nowhere", browser, http.StatusNotFound},
+		{http.MethodGet, "/voucher/999", browser, http.StatusNotFound},
+	} {
+		w := do(t, a, request{method: c.method, target: c.target, header: map[string]string{"Accept": c.accept}})
+		if w.Code != c.status {
+			t.Errorf("%s %s for %s: %d, want %d", c.method, c.target, c.accept, w.Code, c.status)
+		}
+	}
+}
