@@ -48,7 +48,7 @@ func (p *process) openAPI(context.Context) error {
 	p.api, err = httpapi.New(httpapi.Config{
 		// What they answer.
 		FindKey:    p.stores.Ledger.FindKey,
-		Routes:     slices.Concat(sells.Routes(), p.features.Routes),
+		Routes:     slices.Concat(sells.Routes(), p.features.Routes), //nolint:contextcheck // requests have their own
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),
 		Gatekeeper: p.features.Gatekeeper,
@@ -96,8 +96,8 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		BuyOrdinary:     p.shop.DirectSales.Buy,
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
-		PaymentList:     p.stores.Ledger,
-		StuckRefunds:    p.shop.Payments,
+		PaymentsOf:      p.shop.Payments.Of,
+		Ledger:          p.stores.Ledger,
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,
@@ -105,10 +105,8 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Accounts:        p.features.Members.Accounts,
 		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
-		Unwindings:      p.stores.Ledger,
-		Audit:           p.stores.Ledger,
 		DeadLetters:     p.shop.DeadLetters,
-		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis),
+		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
 		Check:           wiring.NewInspector(p.stores, p.shop.Auditor, !noProvider, p.cfg).Facts,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,

@@ -122,7 +122,7 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
-		Payments: payments, PaymentList: ledger, StuckRefunds: payments, Callbacks: callbacks,
+		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks,
 		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
 		MaxWait:     time.Second, InFlight: inFlight,
 	})

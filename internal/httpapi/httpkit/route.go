@@ -154,8 +154,3 @@ func newRoute(pattern string, class bulkhead.Class, access Access, h Handler, op
 	}
 	return r
 }
-
-// Refuse returns a handler that always fails with err.
-func Refuse(err error) Handler {
-	return func(*gin.Context, Identity) (Answer, error) { return Answer{}, err }
-}
