@@ -59,7 +59,7 @@ func (p *process) openAPI(context.Context) error {
 		Tokens:         wiring.TokenRules(cfg, p.stores.Secret),
 		Void:           p.features.Void,
 		DemoTokens:     demoTokens(cfg),
-		SignInCode:     p.link.code,
+		SignInCode:     p.signInCode,
 		UserRate:       cfg.HTTP.UserRate,
 		UserBurst:      cfg.HTTP.UserBurst,
 		InFlight:       inFlight,
