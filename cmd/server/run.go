@@ -48,7 +48,9 @@ type process struct {
 func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.Env) error {
 	log.InfoContext(ctx, "starting", "version", env.Build.Version, "embedded", cfg.Embedded())
 	log.DebugContext(ctx, "settings", "settings", cfg)
-	p := &process{cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), signInCode: newSignInCode(cfg)}
+	p := &process{
+		cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), signInCode: newSignInCode(cfg),
+	}
 	defer p.close()
 	for _, step := range []func(context.Context) error{
 		p.openLobby,    // answers health checks while the stores start

@@ -51,7 +51,7 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 }
 
 // Locks returns the locks of the service.
-func (w *Tool) Locks() *lock.Locker { return w.Shop.locks.locks }
+func (w *Tool) Locks() *lock.Locker { return w.locks.locks }
 
 // Close releases everything that the tool holds.
 func (w *Tool) Close(ctx context.Context) {

@@ -66,7 +66,8 @@ func TestSubcommand(t *testing.T) {
 		{args: []string{"--help"}, out: "about\n", err: flag.ErrHelp},
 		{
 			args: []string{"shut"}, err: cmdline.ErrUsage,
-			says: "server locks: there is no subcommand \"shut\" (list, show or force)\nserver locks --help tells more.\n",
+			says: "server locks: there is no subcommand \"shut\" (list, show or force)\n" +
+				"server locks --help tells more.\n",
 		},
 	} {
 		var out, says strings.Builder
