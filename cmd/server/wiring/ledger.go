@@ -19,8 +19,15 @@ type Ledger struct {
 	home *embedded.Home // nil outside the embedded mode
 }
 
-// openLedger opens the configured ledger, or that of the embedded mode if there is one.
 func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
+	ledger, err := openStore(ctx, cfg, log)
+	if err == nil {
+		withHooks(ledger.Store)
+	}
+	return ledger, err
+}
+
+func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
 	if !cfg.Embedded() {
 		cfg.Stores.Wait = false // somebody waits for the command
 		ledger, err := openMySQL(ctx, cfg, log)
@@ -84,7 +91,6 @@ func WithAnyLedger(
 		return err
 	}
 	defer Closing(log, "the database", ledger.close)
-	withHooks(ledger.Store)
 	sayDatabase(env, ledger.Store)
 	return f(cfg, ledger, log)
 }
