@@ -20,6 +20,20 @@ import (
 	"seckill/web"
 )
 
+func (p *process) openPages(context.Context) (err error) {
+	if !p.cfg.HTTP.Pages {
+		return nil
+	}
+	p.pages, err = pages.New(web.FS, pages.Site{
+		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
+		Currency: p.cfg.Payment.Currency,
+		NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
+		NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
+		Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+	})
+	return err
+}
+
 func (p *process) openAPI(context.Context) error {
 	cfg := p.cfg
 	inFlight := bulkhead.New(cfg.HTTP.MaxInFlight, 0, bulkhead.Requests()...)
@@ -27,20 +41,25 @@ func (p *process) openAPI(context.Context) error {
 	if err != nil {
 		return err
 	}
+	var noPage http.HandlerFunc
+	if p.pages != nil {
+		noPage = p.pages.NotFound
+	}
 	p.api, err = httpapi.New(httpapi.Config{
 		// What they answer.
-		Keys:       p.stores.Ledger,
-		Routes:     slices.Concat(sells.Routes(), p.features.Routes),
+		FindKey:    p.stores.Ledger.FindKey,
+		Routes:     slices.Concat(sells.Routes(), p.features.Routes), //nolint:contextcheck // requests have their own
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),
 		Gatekeeper: p.features.Gatekeeper,
 		GuardsOf:   p.shop.Catalog.Guards,
+		NoPage:     noPage,
 
 		// Which callers they accept, and how often.
 		Tokens:         wiring.TokenRules(cfg, p.stores.Secret),
 		Void:           p.features.Void,
 		DemoTokens:     demoTokens(cfg),
-		SignInCode:     p.link.code,
+		SignInCode:     p.signInCode,
 		UserRate:       cfg.HTTP.UserRate,
 		UserBurst:      cfg.HTTP.UserBurst,
 		InFlight:       inFlight,
@@ -77,8 +96,8 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		BuyOrdinary:     p.shop.DirectSales.Buy,
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
-		PaymentList:     p.stores.Ledger,
-		StuckRefunds:    p.shop.Payments,
+		PaymentsOf:      p.shop.Payments.Of,
+		Ledger:          p.stores.Ledger,
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,
@@ -86,10 +105,8 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Accounts:        p.features.Members.Accounts,
 		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
-		Unwindings:      p.stores.Ledger,
-		Audit:           p.stores.Ledger,
 		DeadLetters:     p.shop.DeadLetters,
-		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis),
+		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
 		Check:           wiring.NewInspector(p.stores, p.shop.Auditor, !noProvider, p.cfg).Facts,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,
@@ -132,18 +149,8 @@ func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*lis
 
 // withPages serves pages in front of the routes: the service's, and those of the payment provider if it has any.
 func (p *process) withPages(routes http.Handler) (http.Handler, error) {
-	if p.cfg.HTTP.Pages {
-		shown, err := pages.New(web.FS, pages.Site{
-			Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
-			Currency: p.cfg.Payment.Currency,
-			NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
-			NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
-			Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
-		})
-		if err != nil {
-			return nil, err
-		}
-		routes = shown.Before(routes)
+	if p.pages != nil {
+		routes = p.pages.Before(routes)
 	}
 	if p.payments.mount == nil {
 		return routes, nil

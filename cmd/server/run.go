@@ -14,8 +14,8 @@ import (
 	"seckill/internal/idworker"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/config"
+	"seckill/internal/kit/pages"
 	"seckill/internal/kit/telemetry"
-	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/sqlstore/installation"
 )
 
@@ -26,16 +26,17 @@ type process struct {
 	env     wiring.Env
 	metrics *telemetry.Metrics
 
-	stores    *wiring.Stores
-	ids       *idworker.Worker
-	payments  payments
-	shop      *wiring.Shop
-	streams   *httpkit.Streams
-	front     httpkit.Front
-	addresses *clientip.Addresses // of callers
-	features  feature.Parts
-	api       *httpapi.API
-	link      signInLink
+	stores     *wiring.Stores
+	ids        *idworker.Worker
+	payments   payments
+	shop       *wiring.Shop
+	streams    *httpkit.Streams
+	front      httpkit.Front
+	addresses  *clientip.Addresses // of callers
+	features   feature.Parts
+	pages      *pages.Pages // nil: none are shown
+	signInCode string       // of the link to the console
+	api        *httpapi.API
 
 	lobby              *lobby    // nil: nothing is answered before the start is complete
 	public, operations *listener // nil: not wanted
@@ -47,7 +48,9 @@ type process struct {
 func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.Env) error {
 	log.InfoContext(ctx, "starting", "version", env.Build.Version, "embedded", cfg.Embedded())
 	log.DebugContext(ctx, "settings", "settings", cfg)
-	p := &process{cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), link: newSignInLink(cfg)}
+	p := &process{
+		cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), signInCode: newSignInCode(cfg),
+	}
 	defer p.close()
 	for _, step := range []func(context.Context) error{
 		p.openLobby,    // answers health checks while the stores start
@@ -56,6 +59,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 		p.openPayments, // their currency, and the provider, if there is one
 		p.openShop,     // the domain
 		p.openFeatures, // what could be left out
+		p.openPages,    // what browsers are shown
 		p.openAPI,      // routes, which callers they accept, how errors are answered
 		p.listen,       // at the addresses for the public and for operators
 		p.serve,        // jobs run, requests are answered, until ctx ends or a listener fails
@@ -99,16 +103,10 @@ func (p *process) openStores(ctx context.Context) (err error) {
 	return p.stores.TakePartitions(ctx, p.cfg.Orders.Partitions, p.log)
 }
 
-func (p *process) openOrderIDs(ctx context.Context) error {
-	key, err := p.stores.Ledger.IDKey(ctx)
-	if err != nil {
-		return fmt.Errorf("reading the key of the order ids: %w", err)
-	}
-	counter, err := idcounter.New(p.stores.Clients.Commands, p.cfg.Redis.Prefix)
-	if err != nil {
+func (p *process) openOrderIDs(ctx context.Context) (err error) {
+	if p.ids, err = p.stores.OrderIDs(ctx, p.cfg, p.log); err != nil {
 		return err
 	}
-	p.ids = idworker.New(counter, p.stores.Ledger, key, idworker.Options{Logger: p.log})
 	p.closeAtTheEnd(func() {
 		wiring.Closing(p.log, "the order ids", func() error { return p.ids.Close(context.WithoutCancel(ctx)) })
 	})

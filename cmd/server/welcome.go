@@ -26,20 +26,14 @@ const (
 	readyPoll  = 20 * time.Millisecond
 )
 
-// signInLink is the link with which the person who started the service signs in to its console, once.
-type signInLink struct{ code string }
-
-// newSignInLink returns a link for the embedded mode's console; an empty one for any other service.
-func newSignInLink(cfg config.Config) signInLink {
+// newSignInCode returns what the link to the embedded mode's console carries, with which the person who started the
+// service signs in, once; "" for any other service.
+func newSignInCode(cfg config.Config) string {
 	if demoTokens(cfg) == 0 {
-		return signInLink{}
+		return ""
 	}
-	return signInLink{code: rand.Text()}
+	return rand.Text()
 }
-
-// at returns the link to the console of the service at url. The code after the # never leaves the browser, so no log
-// contains it.
-func (l signInLink) at(url string) string { return url + "/admin#sign-in=" + l.code }
 
 // welcome creates the demonstration vouchers when the data is new, and prints what there is and what to try, for people
 // who started the service without any configuration.
@@ -70,6 +64,8 @@ func (p *process) welcome(ctx context.Context) error {
 		return err
 	}
 	url := "http://" + reachable(p.public.addr())
+	// What is behind the # never leaves the browser, so no log has it.
+	console := url + "/admin#sign-in=" + p.signInCode
 	open := "Pages are switched off (SECKILL_PAGES)."
 	if p.cfg.HTTP.Pages {
 		till := ""
@@ -81,7 +77,7 @@ func (p *process) welcome(ctx context.Context) error {
 
   the shop       %[1]s
   the console    %[2]s   (signs you in, once; on this machine)
-%[3]s  the interface  %[1]s/docs`, url, p.link.at(url), till)
+%[3]s  the interface  %[1]s/docs`, url, console, till)
 	}
 	try := "Nothing is on sale in shop 1 to try it with; create a sale in the console, or with the admin's token."
 	if demo != 0 {

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
@@ -17,7 +19,7 @@ type API struct {
 	router      *gin.Engine
 	auth        *authenticator
 	languages   *languages
-	errors      *errorTable
+	errors      *renderedErrors
 	ready       *readiness
 	users       *rateLimit[int64] // nil: users may ask as often as they like
 	failed      *failedTokens
@@ -33,11 +35,13 @@ type API struct {
 // fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
 type fixedHeaders struct{ json, problem, nosniff, noStore, closing, byLanguage []string }
 
-// New returns the API, or an error that lists everything that is wrong with the configuration. It starts nothing.
+// New returns the API, or an error for a configuration that lacks something. It starts nothing.
 func New(cfg Config) (*API, error) {
-	cfg, err := cfg.checked()
-	if err != nil {
-		return nil, err
+	if cfg.Log == nil || cfg.FindKey == nil || cfg.Streams == nil || cfg.InFlight == nil {
+		return nil, errors.New("httpapi: Log, FindKey, Streams and InFlight are required")
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	auth, err := newAuthenticator(cfg.Tokens, cfg.Now, cfg.Void)
 	if err != nil {
@@ -47,12 +51,8 @@ func New(cfg Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := newErrorTable(rules(cfg.Rules))
-	if err != nil {
-		return nil, err
-	}
 	a := &API{
-		cfg: cfg, auth: auth, languages: languages, errors: table, log: cfg.Log,
+		cfg: cfg, auth: auth, languages: languages, errors: renderErrors(rules(cfg.Rules)), log: cfg.Log,
 		bodies:      httpkit.Bodies{Limit: cfg.BodyLimit},
 		ready:       newReadiness(cfg.Checks, cfg.Now),
 		users:       newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),

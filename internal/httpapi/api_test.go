@@ -66,12 +66,11 @@ func testSetup() setup {
 	return setup{
 		shopConfig: shop.Config{
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
-			Payments: fakePayments{}, PaymentList: fakePaymentList{},
-			StuckRefunds: fakeStuckRefunds{},
-			Coupon:       noCoupon, GuardFigures: shownGuards,
-			FindVoucher: findSeckill(), Audit: fakeAudit(nil), DeadLetters: fakeDeadLetters{},
-			Unwindings: fakeUnwindings{},
-			Partitions: fakePartitions{},
+			Payments: fakePayments{}, Ledger: fakeLedger{},
+			PaymentsOf: func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
+			Coupon:     noCoupon, GuardFigures: shownGuards,
+			FindVoucher: findSeckill(), DeadLetters: fakeDeadLetters{},
+			Partitions: partitionsOrError(nil),
 			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ idempotency.Key) (order.Order, error) {
 				return order.Order{ID: orderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 			},
@@ -85,7 +84,7 @@ func testSetup() setup {
 			},
 		},
 		Config: Config{
-			Keys:     apitest.Keys{},
+			FindKey:  apitest.FindKey(""),
 			GuardsOf: func(int64) *guards.Settings { return nil }, Rules: append(apitest.StoppedRules(), couponRule()),
 			Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: secret},
 			OperationsHosts: []string{"example.com"}, // httptest's

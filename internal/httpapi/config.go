@@ -1,28 +1,27 @@
 package httpapi
 
 import (
-	"errors"
-	"fmt"
+	"context"
 	"log/slog"
-	"net/url"
+	"net/http"
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/clientip"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/voucher/guards"
 )
 
-// maxUserRate is the largest UserRate: a request each microsecond.
-const maxUserRate = 1_000_000
-
-// Config has an API's parts and settings. Log, Tokens.Secret, Keys, Streams and InFlight are required, and so is every
-// limit except UserRate. Package internal/kit/config sets the defaults.
+// Config says what an API is made of and how it behaves. Log, Tokens.Secret, FindKey, Streams and InFlight are
+// required, and so is every limit, UserRate apart. internal/kit/config has the defaults, and checks what is set.
 type Config struct {
 	Log    *slog.Logger
 	Tokens authtoken.Rules
-	Keys   Keys
+	// FindKey returns nil for a request that has not been done, *idempotency.RepeatedError for one that has,
+	// idempotency.ErrReused if its key was used for another one, or order.ErrUnavailable.
+	FindKey func(ctx context.Context, k idempotency.Key) error
 
 	// Void reports whether a user's token that was issued at a time has been revoked; the time is zero if the token
 	// does not say. It is called for each token. nil: no token is ever revoked.
@@ -47,7 +46,10 @@ type Config struct {
 	// POST /demo/buyer answer; "*": every name.
 	OperationsHosts []string
 
-	// Checks are the checks that /readyz runs. Without any, the service is ready as long as it runs.
+	// NoPage answers browsers that ask for an address at which there is nothing; nil: they are answered as programs.
+	NoPage http.HandlerFunc
+
+	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
 	Checks []Check
 	// Observe is called after each answered request, unless it is nil. route is a pattern of this package, "" if none
 	// matched; code is one of the error table, "" for a success; method is as the caller sent it.
@@ -73,42 +75,4 @@ type Config struct {
 	// AllowedOrigins are the origins, such as https://shop.example, whose pages may call from a browser; "*" alone:
 	// all. Tokens are sent in a header and never in a cookie, so "*" gives no page a user's session.
 	AllowedOrigins []string
-}
-
-// checked returns the configuration ready for use, or everything that is wrong with it.
-func (cfg Config) checked() (Config, error) {
-	var errs []error
-	if cfg.Log == nil || cfg.Keys == nil || cfg.Streams == nil || cfg.InFlight == nil {
-		errs = append(errs, errors.New("httpapi: Log, Keys, Streams and InFlight are required"))
-	}
-	if cfg.BodyLimit < 1 || cfg.MaxWait < 1 || cfg.UserBurst < 1 {
-		errs = append(errs, errors.New("httpapi: BodyLimit, MaxWait and UserBurst must be above 0"))
-	}
-	if cfg.UserRate < 0 || cfg.UserRate > maxUserRate || cfg.DemoTokens < 0 {
-		errs = append(errs, fmt.Errorf("httpapi: UserRate must be from 0 to %d, DemoTokens not below 0", maxUserRate))
-	}
-	for _, origin := range cfg.AllowedOrigins {
-		if err := checkOrigin(origin, len(cfg.AllowedOrigins)); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	return cfg, errors.Join(errs...)
-}
-
-// checkOrigin accepts "*" when it stands alone among n origins, and scheme://host[:port] as browsers send it.
-func checkOrigin(origin string, n int) error {
-	if origin == "*" {
-		if n > 1 {
-			return errors.New(`httpapi: the allowed origin "*" must stand alone`)
-		}
-		return nil
-	}
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Scheme+"://"+u.Host != origin {
-		return fmt.Errorf("httpapi: %q is not an origin (allowed: scheme://host or scheme://host:port, or *)", origin)
-	}
-	return nil
 }

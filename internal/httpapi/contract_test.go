@@ -52,7 +52,7 @@ func routesDescribed() map[string]described {
 		&order.NotNowError{Why: order.ErrDisputed}, idempotency.ErrReused, unavailable,
 	}
 	actsOnPayment := func(s order.PaymentState) func(*setup) {
-		return func(cfg *setup) { cfg.StuckRefunds = fakeStuckRefunds{state: s} }
+		return func(cfg *setup) { cfg.Payments = fakePayments{state: s} }
 	}
 	noProvider := func(cfg *setup) { cfg.NoProvider = true }
 	purchases := []error{
@@ -379,9 +379,9 @@ func withAudit(action voucher.Action) func(*setup) {
 		e.Changes = []voucher.FieldChange{{Field: "title", To: "a"}}
 	}
 	return func(cfg *setup) {
-		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) {
+		cfg.Ledger = fakeLedger{entries: func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) {
 			return []voucher.Entry{e, e}, nil
-		})
+		}}
 	}
 }
 
@@ -437,13 +437,13 @@ func has(s order.Status) func(*setup) {
 		}
 		cfg.Payments = fakePayments{
 			refund: func(int64, int64) (order.Order, error) { return o, nil },
-			of: func(int64) ([]order.Payment, error) {
-				return append(twoPayments(), order.Payment{
-					ID: "pay_3", OrderID: orderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
-					State: order.PaymentRefunded, Provider: "bank", CreatedAt: noon, ReceivedAt: noon,
-					RefundingAt: noon, RefundedAt: noon, Flow: order.Flow{Returned: 1000},
-				}), nil
-			},
+		}
+		cfg.PaymentsOf = func(context.Context, int64) ([]order.Payment, error) {
+			return append(twoPayments(), order.Payment{
+				ID: "pay_3", OrderID: orderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
+				State: order.PaymentRefunded, Provider: "bank", CreatedAt: noon, ReceivedAt: noon,
+				RefundingAt: noon, RefundedAt: noon, Flow: order.Flow{Returned: 1000},
+			}), nil
 		}
 	}
 }
@@ -524,19 +524,19 @@ func failing(err error) func(*setup) {
 			pay:     func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
 			confirm: func(order.Notice) error { return err },
 			refund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
+			err:     err,
 		}
-		cfg.PaymentList, cfg.StuckRefunds = fakePaymentList{err}, fakeStuckRefunds{err: err}
+		cfg.Ledger = fakeLedger{err: err}
 		cfg.BuyOrdinary = func(context.Context, int64, int64, idempotency.Key) (order.Order, error) {
 			return order.Order{}, err
 		}
-		cfg.Audit = fakeAudit(func(voucher.AuditFilter, int64, int) ([]voucher.Entry, error) { return nil, err })
 		cfg.SaleStats = func(context.Context, int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }
 		cfg.DeadLetters = fakeDeadLetters{
 			list:    func(string, int) ([]recorder.DeadLetter, int64, error) { return nil, 0, err },
 			replay:  func(string, string, string) (order.Claim, error) { return order.Claim{}, err },
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
-		cfg.Partitions = fakePartitions{err: err}
+		cfg.Partitions = partitionsOrError(err)
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		reader := reads(order.Notice{}, err)
 		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
@@ -571,7 +571,7 @@ func TestContract(t *testing.T) {
 			if s.Made != "x" && strings.HasPrefix(r.Path, "/admin/payment/") {
 				s.Made = strings.Replace(s.Made, "3", "pay_1", 1) // ids of payments are no numbers
 			}
-			change = append(change, func(cfg *setup) { cfg.Keys = apitest.Keys{Made: s.Made} })
+			change = append(change, func(cfg *setup) { cfg.FindKey = apitest.FindKey(s.Made) })
 			if s.Strict {
 				change = append(change, func(cfg *setup) { cfg.UserRate, cfg.UserBurst = 1, 1 })
 			}

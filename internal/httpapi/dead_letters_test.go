@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -14,20 +13,6 @@ import (
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
 )
-
-// fakeTrail is an audit trail that keeps what is noted, or fails.
-type fakeTrail struct {
-	fakeAudit
-	noted *[]voucher.Entry
-	fails error
-}
-
-func (f fakeTrail) Note(_ context.Context, e voucher.Entry) error {
-	if f.fails == nil {
-		*f.noted = append(*f.noted, e)
-	}
-	return f.fails
-}
 
 func deadLetter() recorder.DeadLetter {
 	return recorder.DeadLetter{
@@ -88,7 +73,7 @@ func TestDeadLetterActions(t *testing.T) {
 			steps = append(steps, fmt.Sprint(len(noted), id, by, why))
 		}
 		a := newAPI(t, func(cfg *setup) {
-			cfg.Audit = fakeTrail{noted: &noted}
+			cfg.Ledger = fakeLedger{noted: &noted}
 			cfg.DeadLetters = fakeDeadLetters{
 				replay: func(id, by, why string) (order.Claim, error) {
 					act(id, by, why)
@@ -122,7 +107,7 @@ func TestDeadLetterActions(t *testing.T) {
 func TestDeadLetterActionsRefuse(t *testing.T) {
 	t.Parallel()
 	// Else it would be NOT_FOUND.
-	away := newAPI(t, func(cfg *setup) { cfg.Audit = fakeTrail{fails: order.ErrUnavailable} })
+	away := newAPI(t, func(cfg *setup) { cfg.Ledger = fakeLedger{err: order.ErrUnavailable} })
 	good := request{method: http.MethodPost, target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}
 	wantProblem(t, asAdmin(t, away, good), http.StatusServiceUnavailable, "UNAVAILABLE")
 	a := newAPI(t)

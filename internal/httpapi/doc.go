@@ -77,10 +77,10 @@
 //
 // # What is authoritative, and what can go wrong
 //
-// This package decides nothing about stock, windows or orders; the domain decides. There is one ordered table from
-// errors to status, code and messages: the rules of shop and of the features, and those of errors_table.go. An error
-// that is not in it, or a panic, becomes INTERNAL, a 500 without details; the log has the details beside the request
-// id. An unknown outcome is UNKNOWN_OUTCOME, never success and never a refusal.
+// Nothing is decided here about stock, windows or orders; the domain decides. There is one ordered table from errors
+// to status, code and messages: the rules of shop and of the features, and those of errors_rules.go. An error that
+// is not in it becomes INTERNAL, a 500 without details; the log has them beside the request id. A handler that
+// panics is the same. An outcome that is not known is UNKNOWN_OUTCOME, never success and never a refusal.
 //
 //	fault                                  answer
 //	a store hangs while lists are read     200 with the last answer and "stale":true; 503 UNAVAILABLE if there is none
@@ -103,5 +103,5 @@
 // Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. docs/operations.md says which
 // role may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
-// Package httpkit has the parts of routes; jsonbody, param and problem know nothing of this service.
+// What routes are made of is in httpkit; what knows nothing of the service is in jsonbody and param.
 package httpapi

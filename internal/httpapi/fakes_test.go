@@ -282,10 +282,15 @@ func (f fakeOrders) Find(_ context.Context, filter order.Filter, before int64, l
 	return f.find(filter, before, limit)
 }
 
-// fakePaymentList has two payments of shop 2, or fails.
-type fakePaymentList struct{ err error }
+// fakeLedger has two payments of shop 2, one order in each fate, and the entries; it keeps what is noted. It fails with
+// err.
+type fakeLedger struct {
+	err     error
+	entries func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) // nil: none
+	noted   *[]voucher.Entry
+}
 
-func (f fakePaymentList) FindPayments(
+func (f fakeLedger) FindPayments(
 	_ context.Context, filter order.PaymentFilter, _ int64, limit int,
 ) ([]order.Payment, error) {
 	if filter.ShopID != 0 && filter.ShopID != 2 {
@@ -294,7 +299,7 @@ func (f fakePaymentList) FindPayments(
 	return twoPayments()[:min(limit, 2)], f.err
 }
 
-func (f fakePaymentList) Payment(_ context.Context, id string) (order.Payment, error) {
+func (f fakeLedger) Payment(_ context.Context, id string) (order.Payment, error) {
 	if f.err != nil || id != "pay_1" {
 		return order.Payment{}, cmp.Or(f.err, order.ErrNoPayment)
 	}
@@ -321,14 +326,8 @@ type fakePayments struct {
 	pay     func(userID, orderID int64) (order.Payment, string, error)
 	confirm func(n order.Notice) error
 	refund  func(userID, orderID int64) (order.Order, error)
-	of      func(orderID int64) ([]order.Payment, error)
-}
-
-func (f fakePayments) Of(_ context.Context, orderID int64) ([]order.Payment, error) {
-	if f.of == nil {
-		return nil, nil
-	}
-	return f.of(orderID)
+	state   order.PaymentState // of the first payment after its refund was retried or closed
+	err     error              // of retrying and closing
 }
 
 func (f fakePayments) Pay(_ context.Context, userID, orderID int64) (order.Payment, string, error) {
@@ -357,13 +356,8 @@ func (f fakePayments) Refund(_ context.Context, userID, orderID int64) (order.Or
 	return f.refund(userID, orderID)
 }
 
-// fakeStuckRefunds answers with the first payment, in the state, or fails.
-type fakeStuckRefunds struct {
-	state order.PaymentState
-	err   error
-}
-
-func (f fakeStuckRefunds) RetryRefund(_ context.Context, act order.PaymentAct) (order.Payment, error) {
+// RetryRefund answers with the first payment, in the state, or fails.
+func (f fakePayments) RetryRefund(_ context.Context, act order.PaymentAct) (order.Payment, error) {
 	if f.err != nil || act.PaymentID != "pay_1" {
 		return order.Payment{}, cmp.Or(f.err, order.ErrNoPayment)
 	}
@@ -376,24 +370,25 @@ func (f fakeStuckRefunds) RetryRefund(_ context.Context, act order.PaymentAct) (
 }
 
 // CloseRefund is RetryRefund.
-func (f fakeStuckRefunds) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
+func (f fakePayments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
 	return f.RetryRefund(ctx, act)
 }
 
-// fakeAudit returns what the function does; a nil one has no entries.
-type fakeAudit func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-
-func (f fakeAudit) Entries(
+func (f fakeLedger) Entries(
 	_ context.Context, filter voucher.AuditFilter, before int64, limit int,
 ) ([]voucher.Entry, error) {
-	if f == nil {
-		return nil, nil
+	if f.entries == nil {
+		return nil, f.err
 	}
-	return f(filter, before, limit)
+	return f.entries(filter, before, limit)
 }
 
-// Note accepts everything.
-func (f fakeAudit) Note(context.Context, voucher.Entry) error { return nil }
+func (f fakeLedger) Note(_ context.Context, e voucher.Entry) error {
+	if f.noted != nil {
+		*f.noted = append(*f.noted, e)
+	}
+	return f.err
+}
 
 // fakeDeadLetters calls its functions; without them there is no dead letter.
 type fakeDeadLetters struct {
@@ -423,10 +418,7 @@ func (f fakeDeadLetters) Discard(_ context.Context, id, by, why string) (recorde
 	return f.discard(id, by, why)
 }
 
-// fakeUnwindings has one order in each fate.
-type fakeUnwindings struct{ err error }
-
-func (f fakeUnwindings) Unwinding(context.Context, int64) (order.Unwinding, error) {
+func (f fakeLedger) Unwinding(context.Context, int64) (order.Unwinding, error) {
 	one := order.Tally{Orders: 1, Units: 2, Cents: 300}
 	u := order.Unwinding{CalledOff: noon, Withdrawn: 7, Kept: 1, Issued: 10, Orders: map[order.Fate]order.Tally{}}
 	for _, fate := range []order.Fate{order.FateUnpaid, order.FateRedeemed, order.FateRefunded} {
@@ -435,7 +427,7 @@ func (f fakeUnwindings) Unwinding(context.Context, int64) (order.Unwinding, erro
 	return u, f.err
 }
 
-func (f fakeUnwindings) LeftToStaff(context.Context, int64, int64, int) ([]order.LeftOrder, error) {
+func (f fakeLedger) LeftToStaff(context.Context, int64, int64, int) ([]order.LeftOrder, error) {
 	return []order.LeftOrder{
 		{
 			Order: order.Order{ID: 9, UserID: 8, Status: order.Redeemed, Amount: 300, PaidAt: noon},

@@ -62,7 +62,7 @@ type storedKeys struct {
 	created        int
 }
 
-// FindKey implements Keys.
+// FindKey is Config.FindKey.
 func (s *storedKeys) FindKey(context.Context, idempotency.Key) error { return s.found }
 
 // Find shows the seckill voucher.
@@ -94,7 +94,7 @@ func TestRepeatedCreation(t *testing.T) {
 		"the ledger away":  {storedKeys{found: order.ErrUnavailable}, "503", 0},
 	} {
 		keys := c.keys
-		a := newAPI(t, func(cfg *setup) { cfg.Vouchers, cfg.Keys = &keys, &keys })
+		a := newAPI(t, func(cfg *setup) { cfg.Vouchers, cfg.FindKey = &keys, keys.FindKey })
 		got := createWithKey(t, a, newVoucher, "k")
 		if !strings.HasPrefix(got, c.want) || keys.created != c.created ||
 			c.want == "201" && c.created == 0 && !strings.Contains(got, `"id":5`) {
@@ -107,7 +107,7 @@ func TestRepeatedCreation(t *testing.T) {
 func TestRepeatedCreationOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Keys, cfg.Vouchers = apitest.Keys{Made: "5"}, failingVouchers{voucher.ErrNotFound}
+		cfg.FindKey, cfg.Vouchers = apitest.FindKey("5"), failingVouchers{voucher.ErrNotFound}
 	})
 	if got := createWithKey(t, a, newVoucher, "k"); !strings.HasPrefix(got, "410 ") ||
 		!strings.Contains(got, `"code":"GONE"`) {

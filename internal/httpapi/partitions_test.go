@@ -12,11 +12,9 @@ import (
 	"seckill/internal/order/partition"
 )
 
-// fakePartitions has one partition in each state, or fails.
-type fakePartitions struct{ err error }
-
-func (f fakePartitions) List(context.Context) ([]partition.Contents, error) {
-	return []partition.Contents{
+// partitionsOrError lists one partition in each state, or fails.
+func partitionsOrError(err error) func(context.Context) ([]partition.Contents, error) {
+	all := []partition.Contents{
 		{Partition: partition.Partition{State: partition.Open}, Sales: 3, Instances: 2, Waiting: partition.Waiting{
 			Orders: 4, Oldest: 1500 * time.Millisecond, DeadLetters: 1, Node: "10.0.0.1:6379", At: noon, Added: 70,
 			Processor: 2 * time.Second,
@@ -29,7 +27,8 @@ func (f fakePartitions) List(context.Context) ([]partition.Contents, error) {
 		{Partition: partition.Partition{Number: 3, State: partition.Removed, Since: noon}},
 		{Partition: partition.Partition{Number: 4, State: partition.Open, Since: noon}, Away: fmt.Errorf("%w: %w",
 			order.ErrUnavailable, partition.ErrFormat)},
-	}, f.err
+	}
+	return func(context.Context) ([]partition.Contents, error) { return all, err }
 }
 
 // What Redis says is shown of partitions whose Redis answers.

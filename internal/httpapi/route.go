@@ -12,6 +12,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/voucher"
 )
 
@@ -67,7 +68,7 @@ func (a *API) run(
 	}()
 	tokenFirst := a.looksAtTokenFirst(r, c, began)
 	if tokenFirst {
-		if who, err = a.admit(r, c, began); err != nil {
+		if who, err = a.checkRequest(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}
 	}
@@ -79,7 +80,7 @@ func (a *API) run(
 		defer permit.Release()
 	}
 	if !tokenFirst {
-		if who, err = a.admit(r, c, began); err != nil {
+		if who, err = a.checkRequest(r, c, began); err != nil {
 			return who, httpkit.Answer{}, err
 		}
 	}
@@ -98,17 +99,35 @@ func (a *API) run(
 	return who, ans, err
 }
 
-// looksAtTokenFirst reports whether the token is checked before a permit is taken, so that strangers cannot take
-// permits from others. That is so on routes for admins, who must be able to pause a sale in a rush; for requests with a
-// body, which is not read for strangers; and for an address that has sent too many bad tokens.
+// handle has the route's handler work, unless the request repeats one that has been done. It looks for that first,
+// because what was right at the first time may be refused now: the sale has begun, or the rehearsal runs.
+func (a *API) handle(r *httpkit.Route, c *gin.Context, who httpkit.Identity) (ans httpkit.Answer, err error) {
+	if r.Again == nil {
+		return r.Handle(c, who)
+	}
+	if k := httpkit.KeyOf(c); k.Given() {
+		err = a.cfg.FindKey(c.Request.Context(), k)
+	}
+	if err == nil {
+		ans, err = r.Handle(c, who)
+	}
+	if before, done := errors.AsType[*idempotency.RepeatedError](err); done {
+		return r.Again(c, who, before.Made)
+	}
+	return ans, err
+}
+
+// looksAtTokenFirst reports whether the token is looked at before a permit is taken, because strangers would take the
+// permit from others: on routes for admins, who pause a sale through the rush; on requests with a body, which nobody
+// reads for strangers; and for an address that has sent too many bad tokens.
 func (a *API) looksAtTokenFirst(r *httpkit.Route, c *gin.Context, now time.Time) bool {
 	return r.Class == bulkhead.Admin || sendsBody(r, c.Request) ||
 		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, now)
 }
 
-// admit returns the caller, or the error of a caller who may not use the route or of a request with names that the
-// route does not know. It uses no store.
-func (a *API) admit(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
+// checkRequest returns the caller, or the error of a caller who may not use the route or of a request with names that
+// the route does not know. It uses no store.
+func (a *API) checkRequest(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
 	who, err := a.authorize(r, c, now)
 	if err == nil {
 		err = a.strict(r, c)

@@ -43,7 +43,7 @@ func (a *API) newRouter() (*gin.Engine, error) {
 		}
 		e.Use(newCORS(a.cfg.AllowedOrigins, headers).handle)
 	}
-	e.NoRoute(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(httpkit.ErrNoRoute)}))
+	e.NoRoute(a.noPage, a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(httpkit.ErrNoRoute)}))
 	e.NoMethod(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errMethod)}))
 	for _, r := range a.routes() {
 		if r.Access == httpkit.ForMerchants && r.Owner == nil {
@@ -56,6 +56,15 @@ func (a *API) newRouter() (*gin.Engine, error) {
 		}
 	}
 	return e, nil
+}
+
+// noPage answers people at a browser, as far as there are pages; like these it is neither logged nor counted.
+func (a *API) noPage(c *gin.Context) {
+	reads := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
+	if a.cfg.NoPage != nil && reads && strings.Contains(c.GetHeader("Accept"), "text/html") {
+		a.cfg.NoPage(c.Writer, c.Request)
+		c.Abort()
+	}
 }
 
 // cors lets pages of chosen origins call the API from a browser. Credentials (cookies) are never allowed: the token is

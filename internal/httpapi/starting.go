@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/problem"
-	"seckill/internal/kit/words"
 )
 
 // startingTimeout bounds a whole request and its answer while the service starts.
@@ -19,16 +17,12 @@ func StartingServer() (*http.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	bodies, err := problem.Render(problem.Problem{
-		Type: problemType + "unavailable", Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable,
-		Title: "Temporarily unavailable",
+	refusal := render(httpkit.Failure{
+		Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable, Title: "Temporarily unavailable",
 		Detail: "This instance starts, and waits for its stores. Nothing was done, and repeating the request is " +
 			"harmless.",
-		Messages: words.Text{"The service is starting. Please try again shortly.", "服务正在启动，请稍后重试。"},
+		English: "The service is starting. Please try again shortly.", Chinese: "服务正在启动，请稍后重试。",
 	})
-	if err != nil {
-		return nil, err
-	}
 	answer := func(w http.ResponseWriter, r *http.Request, status int, media string, body []byte) {
 		w.Header().Set("X-Request-Id", requestID(r))
 		w.Header().Set("Content-Type", media)
@@ -49,7 +43,8 @@ func StartingServer() (*http.Server, error) {
 		l := chosen.choose(r.Header)
 		w.Header().Set("Retry-After", "2")
 		w.Header()["Content-Language"] = chosen.names[l]
-		answer(w, r, http.StatusServiceUnavailable, "application/problem+json", bodies.Document(l, nil))
+		answer(w, r, http.StatusServiceUnavailable, "application/problem+json",
+			refusal.body(httpkit.ProblemDocument, l, nil))
 	})
 	server := &http.Server{
 		Handler: mux, ReadTimeout: startingTimeout, WriteTimeout: startingTimeout, MaxHeaderBytes: maxHeaderBytes,

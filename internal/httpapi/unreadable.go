@@ -7,6 +7,9 @@ import (
 	"net/http"
 
 	"github.com/google/uuid"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/words"
 )
 
 // Unread wraps the listener inner. If net/http refuses a request before any handler is called, because it has no Host,
@@ -59,21 +62,24 @@ func (c unreadConn) CloseWrite() error {
 // unreadAnswer returns the whole answer to a request that cannot be read. It is in English, since the request's header
 // was not read.
 func unreadAnswer(refusal []byte) []byte {
-	status, problemType, title, detail, code, message := http.StatusBadRequest, "invalid", "Invalid request",
-		"The request cannot be read as HTTP.", "INVALID", "The request is not valid."
+	f := httpkit.Failure{
+		Code: "INVALID", Status: http.StatusBadRequest, Title: "Invalid request",
+		Detail: "The request cannot be read as HTTP.", English: "The request is not valid.",
+	}
 	switch {
 	case bytes.HasPrefix(refusal, []byte("431")):
-		status, problemType, title = http.StatusRequestHeaderFieldsTooLarge, "too-large", "Request too large"
-		detail, code, message = "The request header is larger than this service reads.", "TOO_LARGE",
-			"The request is too large."
+		f = httpkit.Failure{
+			Code: "TOO_LARGE", Status: http.StatusRequestHeaderFieldsTooLarge, Title: "Request too large",
+			Detail:  "The request header is larger than this service reads.",
+			English: "The request is too large.",
+		}
 	case bytes.Contains(refusal, []byte("Host header")):
-		detail = "The request has no Host header, or one that is not a host (RFC 9112, section 3.2)."
+		f.Detail = "The request has no Host header, or one that is not a host (RFC 9112, section 3.2)."
 	}
-	body := fmt.Sprintf(
-		`{"type":"urn:seckill:problem:%s","title":%q,"status":%d,"detail":%q,"success":false,"code":%q,"errorMsg":%q}`,
-		problemType, title, status, detail, code, message)
+	e := render(f)
+	body := e.body(httpkit.ProblemDocument, words.English, nil)
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Language: en\r\n"+
 		"Cache-Control: no-store\r\n"+
 		"X-Content-Type-Options: nosniff\r\nX-Request-Id: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), uuid.NewString(), len(body), body)
+		f.Status, http.StatusText(f.Status), uuid.NewString(), len(body), body)
 }

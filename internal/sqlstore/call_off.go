@@ -226,7 +226,7 @@ func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, er
 	return rows, nil
 }
 
-// Unwinding implements shop.Unwindings. One statement counts the orders, so that each is counted once.
+// Unwinding implements shop.Ledger. One statement counts the orders, so that each is counted once.
 func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error) {
 	var sales []saleRow
 	var rows []struct {
@@ -263,7 +263,7 @@ func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding
 	return u, nil
 }
 
-// LeftToStaff implements shop.Unwindings.
+// LeftToStaff implements shop.Ledger.
 func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
 	names := fateNames(voucherID)
 	names["before"], names["n"] = before, n

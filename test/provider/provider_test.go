@@ -123,7 +123,7 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
-		Payments: payments, PaymentList: ledger, StuckRefunds: payments, Callbacks: callbacks,
+		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks,
 		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
 		MaxWait:     time.Second, InFlight: inFlight,
 	})
@@ -137,7 +137,7 @@ func openOn(
 			Streams: streams, Now: time.Now, Zone: time.UTC, Currency: "CNY",
 			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
 		}, ledger.Note)...),
-		Rules: shop.Rules(), Keys: ledger, Tokens: rules, Log: quiet,
+		Rules: shop.Rules(), FindKey: ledger.FindKey, Tokens: rules, Log: quiet,
 		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {

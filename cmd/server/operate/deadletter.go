@@ -64,24 +64,18 @@ again, and the unit goes back on sale. This cannot be undone.
 
 // Deadletter is the command deadletter.
 func Deadletter(ctx context.Context, env wiring.Env) error {
-	set := flag.NewFlagSet("deadletter", flag.ContinueOnError)
-	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
-		if err := cmdline.Parse(env.Env, set, deadletterHelp); err != nil {
-			return err
-		}
-		return cmdline.MisuseOf(env.Env, set, "the subcommand is missing (list, replay or discard)")
+	what, rest, err := cmdline.Subcommand(env.Env, "deadletter", deadletterHelp, "list", "replay", "discard")
+	if err != nil {
+		return err
 	}
-	what := env.Args[0]
-	env.Args = env.Args[1:]
+	env.Env = rest
 	switch what {
 	case "list":
 		return listLetters(ctx, env)
 	case "replay":
 		return replayLetters(ctx, env)
-	case "discard":
-		return discardLetters(ctx, env)
 	default:
-		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no subcommand %q (list, replay or discard)", what))
+		return discardLetters(ctx, env)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"seckill/cmd/server/wiring"
 	"seckill/internal/features"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 	"seckill/internal/lock"
 	"seckill/internal/voucher"
 )
@@ -55,55 +54,34 @@ trail and the log say who forced which lock, and why.
 
 // Locks is the command locks.
 func Locks(ctx context.Context, env wiring.Env) error {
-	set := flag.NewFlagSet("locks", flag.ContinueOnError)
-	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
-		if err := cmdline.Parse(env.Env, set, locksHelp()); err != nil {
-			return err
-		}
-		return cmdline.MisuseOf(env.Env, set, "the subcommand is missing (list or force)")
+	what, rest, err := cmdline.Subcommand(env.Env, "locks", locksHelp(), "list", "force")
+	if err != nil {
+		return err
 	}
-	what := env.Args[0]
-	env.Args = env.Args[1:]
-	switch what {
-	case "list":
+	env.Env = rest
+	if what == "list" {
 		return listLocks(ctx, env)
-	case "force":
-		return forceLocks(ctx, env)
-	default:
-		return cmdline.MisuseOf(env.Env, set, fmt.Sprintf("there is no subcommand %q (list or force)", what))
 	}
-}
-
-// openLocks opens the stores and the locks of the service.
-func openLocks(ctx context.Context, env wiring.Env) (*wiring.Tool, *lock.Locker, error) {
-	cfg, err := config.Load(env.Environ)
-	if err != nil {
-		return nil, nil, err
-	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return nil, nil, err
-	}
-	return w, lock.New(w.Stores.Clients.Commands, cfg.Redis.Prefix+wiring.LocksPrefix), nil
+	return forceLocks(ctx, env)
 }
 
 func listLocks(ctx context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
 		return err
 	}
-	w, locker, err := openLocks(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer w.Close(ctx)
-	names, err := locker.Mutexes(ctx)
+	names, err := w.Locks().Mutexes(ctx)
 	if err != nil {
 		return err
 	}
 	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tHOST/PROCESS\tENDS IN\tTOKEN")
 	for _, name := range names {
-		state, err := locker.Mutex(name).State(ctx)
+		state, err := w.Locks().Mutex(name).State(ctx)
 		if err != nil {
 			return err
 		}
@@ -127,7 +105,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	if err := trail.Check(set); err != nil {
 		return err
 	}
-	w, locker, err := openLocks(ctx, env)
+	w, err := wiring.OpenTool(ctx, env)
 	if err != nil {
 		return err
 	}
@@ -141,7 +119,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 				continue
 			}
 		}
-		done, err := forceLock(ctx, locker.Mutex(name), *yes)
+		done, err := forceLock(ctx, w.Locks().Mutex(name), *yes)
 		if *yes {
 			if err != nil {
 				done = "unknown" // the lock may be free all the same

@@ -106,13 +106,14 @@ func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts
 	sources := preflight.Sources{
 		Redis:  func(ctx context.Context) []preflight.Redis { return i.redis(ctx, voucherID) },
 		Ledger: i.ledger, Instances: i.stores.Redis.Instances, Backlog: i.backlog,
-		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider,
-		Embedded: i.cfg.Embedded(),
 	}
 	if voucherID > 0 {
 		sources.Sale = func(ctx context.Context) (*preflight.Sale, error) { return i.sale(ctx, voucherID) }
 	}
-	f := preflight.Gather(ctx, sources)
+	f := preflight.Gather(ctx, preflight.Facts{
+		PoolSize: i.cfg.MySQL.PoolSize, Confirming: i.cfg.Redis.Replicas, HasProvider: i.provider,
+		Embedded: i.cfg.Embedded(),
+	}, sources)
 	if errors.Is(f.SaleErr, voucher.ErrNotFound) || errors.Is(f.SaleErr, voucher.ErrNotSeckill) {
 		return f, f.SaleErr
 	}

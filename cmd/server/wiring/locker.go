@@ -13,8 +13,8 @@ import (
 // lockLease is how long a sale stays untouched after an instance died while rebuilding it.
 const lockLease = 5 * time.Second
 
-// LocksPrefix begins the names of the locks' keys, after the service's own prefix.
-const LocksPrefix = "lock:"
+// locksPrefix begins the names of the locks' keys, after the service's own prefix.
+const locksPrefix = "lock:"
 
 // locker provides the domain's locks: order.Locker and order.FencedLocker. The reconciler needs no token: its writes
 // are fenced by the sale's epoch in the ledger. The expirer's are fenced by the lock's token.

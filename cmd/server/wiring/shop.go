@@ -69,7 +69,7 @@ func OpenShop(
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *Shop {
 	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
-	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+LocksPrefix), metrics}
+	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
 	notifier := service.NewNotifier(ledger, log)

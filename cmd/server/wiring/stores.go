@@ -11,12 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/feature"
+	"seckill/internal/idworker"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/redisstore/inspect"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
@@ -122,6 +124,19 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	return nil
 }
 
+// OrderIDs returns the worker that makes order ids, on a counter in Redis.
+func (s *Stores) OrderIDs(ctx context.Context, cfg config.Config, log *slog.Logger) (*idworker.Worker, error) {
+	key, err := s.Ledger.IDKey(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("reading the key of the order ids: %w", err)
+	}
+	counter, err := idcounter.New(s.Clients.Commands, cfg.Redis.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return idworker.New(counter, s.Ledger, key, idworker.Options{Logger: log}), nil
+}
+
 // PingRedis returns nil as soon as the Redis of any partition answers: sales there go on.
 func (s *Stores) PingRedis(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -140,7 +155,13 @@ func (s *Stores) PingRedis(ctx context.Context) error {
 
 // PingAll returns nil once the Redis of every partition has answered.
 func (s *Stores) PingAll(ctx context.Context) error {
-	return first(s.askPartitions(ctx, s.Redis.PingPartition))
+	answers := s.askPartitions(ctx, s.Redis.PingPartition)
+	for range cap(answers) {
+		if err := <-answers; err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RunIDs returns inspect.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
@@ -151,16 +172,6 @@ func (s *Stores) RunIDs(ctx context.Context) error {
 		failed = errors.Join(failed, <-answers)
 	}
 	return failed
-}
-
-// first returns the first error among the answers.
-func first(answers <-chan error) error {
-	for range cap(answers) {
-		if err := <-answers; err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // askPartitions asks the Redis of each partition, all at once. The channel has room for all answers.

@@ -2,15 +2,14 @@ package wiring
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 
 	"seckill/internal/feature"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
+	"seckill/internal/lock"
 	"seckill/internal/order/service"
-	"seckill/internal/redisstore/idcounter"
 )
 
 // Tool is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
@@ -43,20 +42,16 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 	}
 	sayDatabase(env, w.Stores.Ledger)
 	w.Stores.checkFormats(ctx)
-	key, err := w.Stores.Ledger.IDKey(ctx)
-	if err != nil {
-		w.Stores.Close(log)
-		return nil, fmt.Errorf("reading the key of the order ids: %w", err)
-	}
-	counter, err := idcounter.New(w.Stores.Clients.Commands, cfg.Redis.Prefix)
-	if err != nil {
+	if w.ids, err = w.Stores.OrderIDs(ctx, cfg, log); err != nil {
 		w.Stores.Close(log)
 		return nil, err
 	}
-	w.ids = idworker.New(counter, w.Stores.Ledger, key, idworker.Options{Logger: log})
 	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
 	return w, nil
 }
+
+// Locks returns the locks of the service.
+func (w *Tool) Locks() *lock.Locker { return w.locks.locks }
 
 // Close releases everything that the tool holds.
 func (w *Tool) Close(ctx context.Context) {

@@ -55,7 +55,8 @@ func TestWhoReadsCodes(t *testing.T) {
 		cfg := featuretest.Config(nil, redemption.Rules(), apitest.State{})
 		api := featuretest.WithShop(t, cfg, shop.Config{
 			Purchases: purchases{order: o}, Orders: orders{order: o},
-			Coupon: redemption.ShownCoupon(fakeTills{coupon: coupon(s)}),
+			PaymentsOf: func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
+			Coupon:     redemption.ShownCoupon(fakeTills{coupon: coupon(s)}),
 		})
 		by := map[bool]string{true: `,"redeemedBy":"till 70"`}[s == order.Redeemed]
 		for target, tc := range map[string]struct{ token, code string }{

@@ -22,10 +22,7 @@ func newMetrics() *metrics {
 	return &metrics{
 		commands: metric.Counters("redemption", "commands_total",
 			"Commands of tills, by what they wanted and what became of it.", "command", "result"),
-		lapsed: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metric.Namespace, Subsystem: "lapser", Name: "coupons_total",
-			Help: "Coupons that lapsed: they were not redeemed in time.",
-		}),
+		lapsed: metric.Counter("lapser", "coupons_total", "Coupons that lapsed: they were not redeemed in time."),
 		lapserSeconds: metric.Histogram("lapser", "duration_seconds",
 			"Time of one transaction that lapsed coupons.", metric.Seconds()),
 	}

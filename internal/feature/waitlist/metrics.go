@@ -23,19 +23,15 @@ type Metrics struct {
 
 // NewMetrics returns metrics that are not registered.
 func NewMetrics() *Metrics {
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
-		})
-	}
 	m := &Metrics{
 		joins: metric.Counters(subsystem, "joins_total",
 			"Requests to join a waiting list, by what became of them.", "result"),
 		turns: metric.Counters(subsystem, "turns_total",
 			"Places on waiting lists whose turn came, and what became of it; accepted: by their users, standing: as "+
 				"they had said yes before, asked_again: about whom Redis was asked again.", "result"),
-		released: counter("released_units_total", "Kept units that were put on sale, as nobody waited for them."),
-		failures: counter("turn_failures_total", "Turns of waiting lists that failed."),
+		released: metric.Counter(subsystem, "released_units_total",
+			"Kept units that were put on sale, as nobody waited for them."),
+		failures: metric.Counter(subsystem, "turn_failures_total", "Turns of waiting lists that failed."),
 		seconds: metric.Histogram(subsystem, "turn_duration_seconds",
 			"Time of one turn of a waiting list that found something to do.", metric.Seconds()),
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"math"
 	"strconv"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -56,23 +55,14 @@ type tool struct {
 
 // command is the command webhook.
 func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
-	set := flag.NewFlagSet("webhook", flag.ContinueOnError)
-	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
-		if err := cmdline.Parse(env, set, help); err != nil {
-			return err
-		}
-		return cmdline.MisuseOf(env, set,
-			"what is to be done is missing (list, add, enable, disable, delete, test, rotate, events, dead or replay)")
+	what, env, err := cmdline.Subcommand(env, "webhook", help,
+		"list", "add", "enable", "disable", "delete", "test", "rotate", "events", "dead", "replay")
+	if err != nil {
+		return err
 	}
-	what := env.Args[0]
-	env.Args = env.Args[1:]
 	t := tool{out: env.Out}
-	set = flag.NewFlagSet("webhook "+what, flag.ContinueOnError)
-	run, ok := t.command(what, set)
-	if !ok {
-		return cmdline.MisuseOf(env, set, fmt.Sprintf(
-			"there is no %q (list, add, enable, disable, delete, test, rotate, events, dead or replay)", what))
-	}
+	set := flag.NewFlagSet("webhook "+what, flag.ContinueOnError)
+	run := t.command(what, set)
 	if err := cmdline.ParseFlags(env, set, help); err != nil {
 		return err
 	}
@@ -88,37 +78,36 @@ func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	})
 }
 
-// command declares the flags of a command and returns the function that runs it.
-func (t *tool) command(what string, set *flag.FlagSet) (run func(context.Context) error, ok bool) {
+// command declares the flags of a command and returns what it does.
+func (t *tool) command(what string, set *flag.FlagSet) func(context.Context) error {
 	switch what {
 	case "list":
-		return t.list, true
+		return t.list
 	case "add":
 		t.shop, t.url = set.Int64("shop", 0, "the `id` of the shop whose orders are told; 0: those of all shops"),
 			set.String("url", "", "the `address` to which they are sent (required)")
 		t.types = set.String("types", "", "the `types` of events, comma-separated; none: all")
 		t.description = set.String("description", "", "a `text`: what it is for")
-		return t.add, true
+		return t.add
 	case "enable", "disable":
-		return func(ctx context.Context) error { return t.set(ctx, what == "disable") }, true
+		return func(ctx context.Context) error { return t.set(ctx, what == "disable") }
 	case "delete":
 		t.yes = set.Bool("yes", false, "do it: it cannot be undone")
-		return func(ctx context.Context) error { return t.remove(ctx, set) }, true
+		return func(ctx context.Context) error { return t.remove(ctx, set) }
 	case "test":
-		return t.test, true
+		return t.test
 	case "rotate":
 		t.atOnce = set.Bool("at-once", false, "the old secret ends now: for one that was disclosed")
-		return t.rotate, true
+		return t.rotate
 	case "events", "dead":
 		t.n = set.Int("n", 50, "how `many` are printed at most")
-		return func(ctx context.Context) error { return t.events(ctx, what == "dead") }, true
-	case "replay":
+		return func(ctx context.Context) error { return t.events(ctx, what == "dead") }
+	default: // replay
 		t.event = set.String("event", "", "the `webhook-id` of an event")
 		t.from, t.to = set.String("from", "", "the events from this `time` on, such as 2026-11-11T20:00:00Z"),
 			set.String("to", "", "up to this `time`, exclusive; none: now")
-		return t.replay, true
+		return t.replay
 	}
-	return nil, false
 }
 
 // readID reads the endpoint's id, which all commands but two need.

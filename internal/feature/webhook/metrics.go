@@ -26,34 +26,23 @@ type metrics struct {
 var _ dispatch.Observer = (*metrics)(nil)
 
 func newMetrics() *metrics {
-	gauge := func(name, help string) prometheus.Gauge {
-		return prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
-		})
-	}
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
-		})
-	}
 	m := &metrics{
 		attempts: metric.Counters(subsystem, "attempts_total",
 			"Attempts of this instance to send an event to an endpoint, by what came of them.", "result"),
 		seconds: metric.Histogram(subsystem, "attempt_duration_seconds",
 			"Time of one attempt to send an event.", metric.Seconds()),
-		deadLetters: counter("dead_letters_total",
+		deadLetters: metric.Counter(subsystem, "dead_letters_total",
 			"Events that this instance gave up: the endpoint did not take them."),
-		disabled: counter("disabled_total",
+		disabled: metric.Counter(subsystem, "disabled_total",
 			"Endpoints that this instance disabled: they answered 410, or failed for five days."),
-		waiting: gauge("waiting_events", "Events that the endpoint with the longest queue has not taken."),
-		oldest: gauge("oldest_event_seconds",
+		waiting: metric.Gauge(subsystem, "waiting_events",
+			"Events that the endpoint with the longest queue has not taken."),
+		oldest: metric.Gauge(subsystem, "oldest_event_seconds",
 			"How long the oldest event that an enabled endpoint has not taken has waited."),
-		endpoints: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: "endpoints",
-			Help: "Enabled endpoints: those that take events, and those that fail and are only tried from time to " +
-				"time.",
-		}, []string{"state"}),
-		dead: gauge("dead_letters", "Dead letters that were neither replayed nor deleted."),
+		endpoints: metric.Gauges(subsystem, "endpoints",
+			"Enabled endpoints: those that take events, and those that fail and are only tried from time to time.",
+			"state"),
+		dead: metric.Gauge(subsystem, "dead_letters", "Dead letters that were neither replayed nor deleted."),
 	}
 	for _, result := range []string{"taken", "failed"} {
 		m.attempts.WithLabelValues(result)

@@ -22,6 +22,14 @@ type Answer struct {
 	Speak func(in words.Language) any
 }
 
+// Result is the answer with the data, or err.
+func Result(status int, data any, err error) (Answer, error) {
+	if err != nil {
+		return Answer{}, err
+	}
+	return Answer{Status: status, Envelope: Envelope{Data: data}}, nil
+}
+
 // Envelope is the body of a success.
 type Envelope struct {
 	Success    bool      `json:"success"` // true; set by the writer

@@ -28,11 +28,11 @@ func ReadPaymentFilter(
 	f.ShopID, bad[3] = values.ID("shopId", voucher.MaxID)
 	states := order.PaymentStates()
 	var i int
-	if i, bad[4] = oneOf(values, "state", states); i >= 0 {
+	if i, bad[4] = OneOf(values, "state", states); i >= 0 {
 		f.State = states[i]
 	}
 	disputes := order.Disputes()
-	if i, bad[5] = oneOf(values, "dispute", disputes); i >= 0 {
+	if i, bad[5] = OneOf(values, "dispute", disputes); i >= 0 {
 		f.Dispute = &disputes[i]
 	}
 	f.From, bad[6] = values.Time("from", zone)
@@ -53,8 +53,8 @@ func PaymentName(values param.Query) (string, *invalid.Problem) {
 	return text, bad
 }
 
-// oneOf returns which of the words stands under a name; -1 for none.
-func oneOf[T interface{ String() string }](values param.Query, name string, of []T) (int, *invalid.Problem) {
+// OneOf returns which of the words stands under a name; -1 for none.
+func OneOf[T interface{ String() string }](values param.Query, name string, of []T) (int, *invalid.Problem) {
 	text, given, bad := values.Text(name)
 	if !given {
 		return -1, bad

@@ -16,6 +16,9 @@ type Format int8
 const (
 	ProblemDocument Format = iota // RFC 9457, with the error's own status
 	PlainEnvelope                 // the tutorial's: business refusals are 200
+
+	// Formats is how many there are.
+	Formats = iota
 )
 
 // Handler does the work of one route. It never writes, except for streams; serve writes what it returns.
@@ -150,9 +153,4 @@ func newRoute(pattern string, class bulkhead.Class, access Access, h Handler, op
 		change(&r)
 	}
 	return r
-}
-
-// Refuse returns a handler that always fails with err.
-func Refuse(err error) Handler {
-	return func(*gin.Context, Identity) (Answer, error) { return Answer{}, err }
 }

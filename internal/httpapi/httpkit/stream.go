@@ -2,6 +2,7 @@ package httpkit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -136,6 +137,18 @@ func (s *Stream) Send(piece string) error {
 		piece = fmt.Sprintf("retry: %d\n%s", streamRetry.Milliseconds(), piece)
 	}
 	return s.Write(piece)
+}
+
+// Event sends an event with data, which is rendered as JSON; an id of "" is none.
+func (s *Stream) Event(name, id string, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("rendering the event %s: %w", name, err)
+	}
+	if id != "" {
+		id = "id: " + id + "\n"
+	}
+	return s.Send("event: " + name + "\n" + id + "data: " + string(text) + "\n\n")
 }
 
 // Write is Send for streams that are no events.

@@ -13,15 +13,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Audit is the trail of who changed what: the ledger.
-type Audit interface {
-	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
-	// most limit.
-	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Note adds an entry for something that an admin is about to do outside the ledger. The ledger sets its ID and At.
-	Note(ctx context.Context, e voucher.Entry) error
-}
-
 // audit answers GET /admin/audit: what admins and merchants have changed, newest first, in pages like GET /order. A
 // merchant sees only their own shop's entries.
 func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
@@ -34,15 +25,11 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID, ShopID: who.Only()}
-	entries, err := a.cfg.Audit.Entries(c.Request.Context(), f, cursor, n+1) // one more shows whether a page follows
+	entries, err := a.cfg.Ledger.Entries(c.Request.Context(), f, cursor, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	next := ""
-	if len(entries) > n {
-		entries = entries[:n]
-		next = strconv.FormatInt(entries[n-1].ID, 10)
-	}
+	entries, next := httpkit.Page(entries, n, func(e voucher.Entry) string { return strconv.FormatInt(e.ID, 10) })
 	accounts, err := a.authors(c.Request.Context(), entries)
 	if err != nil {
 		return httpkit.Answer{}, err

@@ -1,8 +1,6 @@
 package shop
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -14,15 +12,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
-
-// Unwindings says how far sales that were called off are unwound: the ledger. Its methods may return
-// order.ErrUnavailable.
-type Unwindings interface {
-	// Unwinding counts the orders of a voucher's sale by fate.
-	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
-	// LeftToStaff returns the orders that only staff can end, with an id below before, newest first, at most n.
-	LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error)
-}
 
 // callOff answers POST /admin/voucher/:id/call-off.
 func (a *API) callOff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
@@ -40,9 +29,9 @@ func (a *API) callOff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, err
 
 // calledOffBefore answers a call-off that was done before, with its voucher as it is now.
 func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := strconv.ParseInt(made, 10, 64)
+	id, err := madeID(made)
 	if err != nil {
-		return httpkit.Answer{}, fmt.Errorf("a call-off of voucher %q: %w", made, err)
+		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
 	return a.changed(v, true, err)
@@ -52,11 +41,7 @@ func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, made string) (
 type tallyJSON struct {
 	Orders int64 `json:"orders"`
 	Units  int64 `json:"units"`
-	Amount int64 `json:"amount"`
-}
-
-func tallyView(t order.Tally) tallyJSON {
-	return tallyJSON{Orders: t.Orders, Units: t.Units, Amount: t.Cents}
+	Cents  int64 `json:"amount"`
 }
 
 // unwindingJSON is what calling a sale off would mean for its orders or, afterwards, how far it has got.
@@ -113,26 +98,21 @@ func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	u, err := a.cfg.Unwindings.Unwinding(c.Request.Context(), id)
+	u, err := a.cfg.Ledger.Unwinding(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	// One more shows whether a page follows.
-	left, err := a.cfg.Unwindings.LeftToStaff(c.Request.Context(), id, before, n+1)
+	left, err := a.cfg.Ledger.LeftToStaff(c.Request.Context(), id, before, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	next := ""
-	if len(left) > n {
-		left = left[:n]
-		next = strconv.FormatInt(left[n-1].Order.ID, 10)
-	}
+	left, next := httpkit.Page(left, n, func(l order.LeftOrder) string { return strconv.FormatInt(l.Order.ID, 10) })
 	page := httpkit.Envelope{Data: a.unwindingView(id, u, left), Next: next}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
 func (a *API) unwindingView(id int64, u order.Unwinding, left []order.LeftOrder) unwindingJSON {
-	of := func(f order.Fate) tallyJSON { return tallyView(u.Orders[f]) }
+	of := func(f order.Fate) tallyJSON { return tallyJSON(u.Orders[f]) }
 	view := unwindingJSON{
 		VoucherID: id, CalledOff: httpkit.TimeView(u.CalledOff), Currency: a.cfg.Currency, Issued: u.Issued,
 		Kept:   u.Kept,

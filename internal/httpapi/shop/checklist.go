@@ -38,3 +38,14 @@ func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 		return checkJSON{At: httpkit.ShownTime(now), Go: preflight.Go(lines), Lines: httpkit.CheckLines(lines, in)}
 	}}, nil
 }
+
+// ownCheck returns voucher.ErrNotFound unless the checklist's voucher is of the shop. Without a voucher it refuses:
+// that checklist is about the whole installation.
+func (a *API) ownCheck(c *gin.Context, shop int64) error {
+	values, badQuery := param.ParseQuery(c.Request)
+	id, bad := values.ID("voucherId", voucher.MaxID)
+	if err := invalid.Join(badQuery, bad); err != nil {
+		return err
+	}
+	return httpkit.Owns(c.Request.Context(), a.cfg.ShopOf, shop, id)
+}

@@ -39,16 +39,11 @@ func (a *API) listDeadLetters(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 	if err := invalid.Join(badQuery, badAfter, badLimit); err != nil {
 		return httpkit.Answer{}, err
 	}
-	// One more shows whether a page follows.
 	deadLetters, total, err := a.cfg.DeadLetters.List(c.Request.Context(), after, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	next := ""
-	if len(deadLetters) > n {
-		deadLetters = deadLetters[:n]
-		next = deadLetters[n-1].ID
-	}
+	deadLetters, next := httpkit.Page(deadLetters, n, func(l recorder.DeadLetter) string { return l.ID })
 	views := make([]deadLetterJSON, len(deadLetters))
 	for i, l := range deadLetters {
 		views[i] = deadLetterView(l)
@@ -64,14 +59,10 @@ func (a *API) replayDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.An
 		return httpkit.Answer{}, err
 	}
 	claim, err := a.cfg.DeadLetters.Replay(c.Request.Context(), id, adminName(who), why)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	view := replayJSON{
+	return httpkit.Result(http.StatusAccepted, replayJSON{
 		OrderID: strconv.FormatInt(claim.OrderID, 10), UserID: claim.UserID, VoucherID: claim.VoucherID,
 		Status: order.Queued.String(),
-	}
-	return httpkit.Answer{Status: http.StatusAccepted, Envelope: httpkit.Envelope{Data: view}}, nil
+	}, err)
 }
 
 // discardDeadLetter answers POST /admin/deadletter/:id/discard.
@@ -81,10 +72,7 @@ func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.A
 		return httpkit.Answer{}, err
 	}
 	l, err := a.cfg.DeadLetters.Discard(c.Request.Context(), id, adminName(who), why)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: deadLetterView(l)}}, nil
+	return httpkit.Result(http.StatusOK, deadLetterView(l), err)
 }
 
 // isEntryID reports whether a text can be the id of a stream's entry: two numbers joined by a dash, with a prefix such
@@ -110,7 +98,7 @@ func (a *API) command(c *gin.Context, who httpkit.Identity, action voucher.Actio
 	if why, err = a.cfg.Bodies.ReadWhy(c); err != nil {
 		return "", "", err
 	}
-	return id, why, a.cfg.Audit.Note(c.Request.Context(), voucher.Entry{
+	return id, why, a.cfg.Ledger.Note(c.Request.Context(), voucher.Entry{
 		By: httpkit.Author(c, who), Action: action,
 		Changes: []voucher.FieldChange{{Field: "deadLetter", To: id}, {Field: "why", To: why}},
 	})

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/idempotency"
@@ -119,7 +120,15 @@ var coreRules = []httpkit.Rule{
 		Code: "ORDER_FAILED", Status: http.StatusConflict, Title: "The order failed",
 		Detail:  "The order was accepted but could not be recorded; data says which and why. Nothing is owed.",
 		English: "Your order could not be completed. Nothing was charged.", Chinese: "下单失败，未产生任何费用",
-		Members: orderFailedMembers,
+		Members: data(func(e *OrderFailedError) any {
+			ref := orderRefJSON{
+				OrderID: strconv.FormatInt(e.Order.ID, 10), Status: order.Failed.String(), Reason: &e.Order.Reason,
+			}
+			if e.Order.Quantity != order.OneUnit {
+				ref.Quantity = e.Order.Quantity.Units()
+			}
+			return ref
+		}),
 	}},
 	{Matches: httpkit.Is(voucher.ErrRetired), Failure: httpkit.Failure{
 		Code: "ENDED", Status: http.StatusForbidden, Title: "The sale has ended",
@@ -130,9 +139,17 @@ var coreRules = []httpkit.Rule{
 		Code: "ORDER_STATE", Status: http.StatusConflict, Title: "Not possible in this state",
 		Detail:  "The order is in a state in which this cannot be done; data says which.",
 		English: "This is not possible any more, or not yet.", Chinese: "当前订单状态不支持此操作",
-		Members: orderStateMembers,
+		Members: data(func(e *order.StateError) any {
+			return orderRefJSON{OrderID: strconv.FormatInt(e.OrderID, 10), Status: shownStatus(e.Status)}
+		}),
 	}},
-	{Matches: httpkit.As[*order.LimitError], Failure: limitReached()},
+	{Matches: httpkit.As[*order.LimitError], Failure: httpkit.Failure{
+		Code: "LIMIT_REACHED", Status: http.StatusConflict, Title: "As many as one may have",
+		Detail: "The user has as many live orders of this ordinary voucher as its perUser allows; data says how " +
+			"many. Nothing was bought. A cancelled or refunded order does not count.",
+		English: "You have as many of these as one person may buy.", Chinese: "您已达到每人限购数量",
+		Members: data(func(e *order.LimitError) any { return map[string]int64{"perUser": e.PerUser} }),
+	}},
 	{Matches: httpkit.Is(order.ErrSeckill), Failure: httpkit.Failure{
 		Code: "SECKILL_ONLY", Status: http.StatusConflict, Title: "Sold in its sale only",
 		Detail:  "The voucher is a seckill voucher: POST /voucher/seckill/:id buys it.",
@@ -153,7 +170,7 @@ var coreRules = []httpkit.Rule{
 		Code: "INSUFFICIENT_STOCK", Status: http.StatusConflict, Title: "Not as many units are left",
 		Detail:  "Fewer units are left than were to be taken; data says how many. Nothing was taken.",
 		English: "Not as many units are left.", Chinese: "剩余库存不足",
-		Members: insufficientStockMembers,
+		Members: data(func(e *voucher.InsufficientStockError) any { return map[string]int64{"left": e.Left} }),
 	}},
 	{Matches: httpkit.As[*voucher.BoundError], Failure: httpkit.Failure{
 		Code: "SHOP_LIMIT", Status: http.StatusConflict, Title: "The shop has as much as it may",
@@ -184,7 +201,12 @@ var coreRules = []httpkit.Rule{
 		Detail: "Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was " +
 			"changed.",
 		English: "This payment is not stuck any more, or never was.", Chinese: "该付款当前不处于退款受阻状态",
-		Members: paymentStateMembers,
+		Members: data(func(e *order.PaymentStateError) any {
+			return struct {
+				PaymentID string `json:"paymentId"`
+				State     string `json:"state"`
+			}{e.PaymentID, e.State.String()}
+		}),
 	}},
 	{Matches: httpkit.Is(order.ErrWrongAmount), Failure: httpkit.Failure{
 		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",

@@ -35,11 +35,7 @@ const maxPages = 8
 
 // showVoucher answers GET /voucher/:id. A voucher that is off the shelf, archived or still hidden is shown to staff
 // only, a rehearsal also to the users who may buy in it.
-func (a *API) showVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) showVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) && httpkit.ForMerchants.Admits(who) {
 		return a.showHidden(c.Request.Context(), who, id)
@@ -85,25 +81,7 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 	if live := found.Vouchers[0].Live; live != nil {
 		view.Stale = live.Stale
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
-}
-
-// archive answers POST /voucher/:id/archive.
-func (a *API) archive(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return a.act(c, who, a.setArchived(true))
-}
-
-// restore answers POST /voucher/:id/restore.
-func (a *API) restore(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return a.act(c, who, a.setArchived(false))
-}
-
-// setArchived returns a change for act that archives or restores a voucher. Redis has nothing to apply.
-func (a *API) setArchived(archived bool) func(context.Context, voucher.Author, int64) (voucher.Shown, bool, error) {
-	return func(ctx context.Context, by voucher.Author, id int64) (voucher.Shown, bool, error) {
-		v, err := a.cfg.VoucherChanges.SetArchived(ctx, by, id, archived)
-		return v, true, err
-	}
+	return httpkit.Result(http.StatusOK, view, nil)
 }
 
 // archivedIn returns which vouchers the query asks for by archived: by default, those that are not archived.

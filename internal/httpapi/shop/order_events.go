@@ -2,17 +2,12 @@ package shop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"math"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/param"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 )
 
@@ -21,13 +16,9 @@ var errNothingNew = errors.New("nothing follows")
 
 // orderEvents answers GET /order/:id/events with server-sent events (HTML Standard, section 9.2): the order at once
 // and at every change, as an "order" event whose id is its status, and "bye" with the reason when the server ends the
-// stream. A browser then reconnects. If it sends a final state as Last-Event-ID, the answer is 204, which ends its
-// attempts.
-func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+// stream. A browser then reconnects; when the Last-Event-ID that it sends is a final state the answer is 204, which
+// ends its attempts.
+func (a *API) orderEvents(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -46,7 +37,7 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 		case !s.Begun() && o.Status.Final() && known == o.Status.String():
 			return errNothingNew
 		case changed || !s.Begun():
-			return sendOrder(s, o, a.cfg.Currency)
+			return s.Event("order", o.Status.String(), orderView(o, a.cfg.Currency))
 		default:
 			return s.Heartbeat()
 		}
@@ -55,15 +46,6 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 		return httpkit.Answer{Status: http.StatusNoContent, Body: []byte{}}, nil
 	}
 	return httpkit.Answer{}, s.Finish(whyEnded(ctx, err))
-}
-
-// sendOrder sends the order as it is now.
-func sendOrder(s *httpkit.Stream, o order.Order, currency string) error {
-	data, err := json.Marshal(orderView(o, currency))
-	if err != nil {
-		return fmt.Errorf("rendering an order: %w", err)
-	}
-	return s.Send("event: order\nid: " + o.Status.String() + "\ndata: " + string(data) + "\n\n")
 }
 
 // whyEnded returns why a stream's handler ended: the cause of its context if the service ended that, else err.

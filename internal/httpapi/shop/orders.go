@@ -3,11 +3,10 @@ package shop
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -54,11 +53,7 @@ func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 }
 
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
-func (a *API) findOrder(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) findOrder(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -69,10 +64,10 @@ func (a *API) findOrder(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, err
 // wholeOrder is the answer that shows admins an order, with its history and its payments.
 func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) {
 	ans, err := a.orderAnswer(c, o, false)
-	if err != nil || a.cfg.Payments == nil {
+	if err != nil {
 		return ans, err
 	}
-	payments, err := a.cfg.Payments.Of(c.Request.Context(), o.ID)
+	payments, err := a.cfg.PaymentsOf(c.Request.Context(), o.ID)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err
 	}
@@ -86,17 +81,67 @@ func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) 
 	return ans, nil
 }
 
+// ownOrder returns order.ErrNotFound unless the order in the path is of the shop.
+func (a *API) ownOrder(c *gin.Context, shop int64) error {
+	return httpkit.OwnOrder(a.cfg.Orders.Order, a.cfg.ShopOf)(c, shop)
+}
+
 // cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
-func (a *API) cancelOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) cancelOrder(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Orders.Cancel(c.Request.Context(), who.UserID, id)
+	return httpkit.Result(http.StatusOK, orderView(o, a.cfg.Currency), err)
+}
+
+// cancelForStaff answers POST /admin/order/:id/cancel.
+func (a *API) cancelForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	act, err := httpkit.ReadStaffAct(c, who, a.cfg.Bodies)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: orderView(o, a.cfg.Currency)}}, nil
+	o, err := a.cfg.Orders.CancelForStaff(c.Request.Context(), act)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	return a.wholeOrder(c, o)
+}
+
+// refundForStaff answers POST /admin/order/:id/refund.
+func (a *API) refundForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	act, err := httpkit.ReadStaffAct(c, who, a.cfg.Bodies)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	o, err := a.cfg.Payments.RefundForStaff(c.Request.Context(), act)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	ans, err := a.wholeOrder(c, o)
+	ans.Status = refundStatus(o)
+	return ans, err
+}
+
+// actedBefore answers an act of staff that was done before, with its order as it is now.
+func (a *API) actedBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+	id, err := madeID(made)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	ans, err := a.wholeOrder(c, o)
+	ans.Status = refundStatus(o)
+	return ans, err
+}
+
+// madeID is the id of what an earlier request with the same Idempotency-Key has made, as its key has it.
+func madeID(made string) (int64, error) {
+	id, err := strconv.ParseInt(made, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("what an idempotency key has made: %w", err)
+	}
+	return id, nil
 }
 
 // listOrders answers GET /order: newest first, in pages. next, if there are more, is the value of before for the
@@ -142,16 +187,18 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if f.ShopID, err = who.Within(shopID); err != nil {
 		return httpkit.Answer{}, err
 	}
-	find := OrderPages(a.cfg.Orders, a.cfg.Currency)
 	if code != "" {
-		if f.OrderID, err = a.orderOfCode(c.Request.Context(), code); err != nil {
+		if a.cfg.OrderOfCode != nil {
+			f.OrderID, err = a.cfg.OrderOfCode(c.Request.Context(), code)
+		}
+		if err != nil {
 			return httpkit.Answer{}, err
 		}
 		if f.OrderID == 0 {
 			return httpkit.Answer{Status: http.StatusOK, Envelope: orderPage(nil, n, a.cfg.Currency)}, nil
 		}
 	}
-	page, err := find(c.Request.Context(), f, cursor, n)
+	page, err := OrderPages(a.cfg.Orders, a.cfg.Currency)(c.Request.Context(), f, cursor, n)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -167,19 +214,11 @@ func couponCode(c *gin.Context) (string, *invalid.Problem) {
 	return c.GetHeader("Coupon-Code"), nil
 }
 
-// orderOfCode returns the order of a coupon's code; 0 if there is none.
-func (a *API) orderOfCode(ctx context.Context, code string) (int64, error) {
-	if a.cfg.OrderOfCode == nil {
-		return 0, nil
-	}
-	return a.cfg.OrderOfCode(ctx, code)
-}
-
-// window returns the range [from, to) of ids of the orders that were accepted at the times in the query. An order id
-// contains the second of its making, so the primary key finds the orders.
+// window returns the ids between which those of orders are that were accepted at the times in the query: from,
+// inclusive, to to, exclusive. An id has its second, so the primary key finds them.
 func (a *API) window(values param.Query) (from, to int64, problems []*invalid.Problem) {
-	begin, badBegin := a.moment(values, "from")
-	end, badEnd := a.moment(values, "to")
+	begin, badBegin := values.Time("from", a.cfg.Zone)
+	end, badEnd := values.Time("to", a.cfg.Zone)
 	from, to = 0, math.MaxInt64
 	if !begin.IsZero() {
 		from = idworker.FirstAt(begin)
@@ -193,20 +232,6 @@ func (a *API) window(values param.Query) (from, to int64, problems []*invalid.Pr
 			invalid.Data{"other": "to"}))
 	}
 	return from, to, problems
-}
-
-// moment returns the time under a name of the query; zero when it is not there.
-func (a *API) moment(values param.Query, name string) (time.Time, *invalid.Problem) {
-	text, given, bad := values.Text(name)
-	if !given {
-		return time.Time{}, bad
-	}
-	at, reason := invalid.Time(text, a.cfg.Zone)
-	if reason != "" {
-		return at, invalid.New(name, reason, invalid.ZonedTime,
-			invalid.Data{"value": invalid.Clip(text), "zone": a.cfg.Zone.String()})
-	}
-	return at, nil
 }
 
 // OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter
@@ -227,16 +252,9 @@ func OrderPages(
 func filter(values param.Query, statuses ...order.Status) (order.Filter, []*invalid.Problem) {
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
 	f := order.Filter{VoucherID: voucherID}
-	text, given, badStatus := values.Text("status")
-	if given {
-		i := slices.IndexFunc(statuses, func(s order.Status) bool { return s.String() == text })
-		if i >= 0 {
-			f.Status = statuses[i]
-			f.Waiting = statuses[i] == order.Queued
-		} else {
-			badStatus = invalid.New("status", invalid.Malformed, invalid.OneOf,
-				invalid.Data{"value": invalid.Clip(text), "values": names(statuses)})
-		}
+	i, badStatus := httpkit.OneOf(values, "status", statuses)
+	if i >= 0 {
+		f.Status, f.Waiting = statuses[i], statuses[i] == order.Queued
 	}
 	return f, []*invalid.Problem{badVoucher, badStatus}
 }
@@ -249,28 +267,14 @@ func recordedStatuses() []order.Status {
 	}
 }
 
-// names returns statuses as the API writes them.
-func names(statuses []order.Status) []string {
-	words := make([]string, len(statuses))
-	for i, s := range statuses {
-		words[i] = s.String()
-	}
-	return words
-}
-
 // orderPage is a page of at most n orders. A list with more than n orders has a following page.
 func orderPage(orders []order.Order, n int, currency string) httpkit.Envelope {
-	var e httpkit.Envelope
-	if len(orders) > n {
-		orders = orders[:n]
-		e.Next = strconv.FormatInt(orders[n-1].ID, 10)
-	}
+	orders, next := httpkit.Page(orders, n, func(o order.Order) string { return strconv.FormatInt(o.ID, 10) })
 	views := make([]orderJSON, len(orders))
 	for i, o := range orders {
 		views[i] = orderView(o, currency)
 	}
-	e.Data = views
-	return e
+	return httpkit.Envelope{Data: views, Next: next}
 }
 
 // orderJSON is an order as its owner reads it. It leaves out what has not happened. It leaves out the amount of an
@@ -347,9 +351,6 @@ func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit
 			return httpkit.Answer{}, err
 		}
 		v.Coupon, stale = coupon, err != nil
-	}
-	if a.cfg.Orders == nil {
-		return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: v, Stale: stale}}, nil
 	}
 	events, err := a.cfg.Orders.History(ctx, o)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {

@@ -1,7 +1,6 @@
 package shop
 
 import (
-	"context"
 	"errors"
 	"net/http"
 
@@ -11,14 +10,7 @@ import (
 	"seckill/internal/order/partition"
 )
 
-// Partitions lists partitions and their contents: *partition.Admin.
-type Partitions interface {
-	// List returns all partitions, including removed ones. Away is set if a partition's Redis does not answer.
-	// Error: order.ErrUnavailable.
-	List(ctx context.Context) ([]partition.Contents, error)
-}
-
-// partitionJSON is a partition as admins see it. It lacks Redis's part while Redis is down or has other data.
+// partitionJSON is a partition as admins see it, without Redis's part while that is down or has other data.
 type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`
@@ -44,15 +36,12 @@ type partitionFigure struct {
 
 // listPartitions answers GET /admin/partition.
 func (a *API) listPartitions(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	all, err := a.cfg.Partitions.List(c.Request.Context())
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
+	all, err := a.cfg.Partitions(c.Request.Context())
 	views := make([]partitionJSON, len(all))
 	for i, p := range all {
 		views[i] = partitionView(p)
 	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views}}, nil
+	return httpkit.Result(http.StatusOK, views, err)
 }
 
 func partitionView(c partition.Contents) partitionJSON {

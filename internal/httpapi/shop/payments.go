@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -13,9 +12,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
-	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/bulkhead"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 )
 
@@ -35,8 +32,12 @@ type Payments interface {
 	// order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError,
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// Of returns the payments of anybody's order, oldest first. Error: order.ErrUnavailable.
-	Of(ctx context.Context, orderID int64) ([]order.Payment, error)
+	// RetryRefund has the provider asked again that refuses a refund for good, and returns the payment: refunding.
+	// CloseRefund ends such a refund without the provider, and returns the payment: closed. Both do so once for each
+	// key of the act's author. order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError, order.ErrUnavailable,
+	// *idempotency.RepeatedError, idempotency.ErrReused.
+	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
+	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
 }
 
 // CallbackReader reads a payment provider's callback: the provider's adapter. It refuses headers that cannot have a
@@ -61,33 +62,18 @@ type adminOrderJSON struct {
 }
 
 // pay answers POST /order/:id/pay.
-func (a *API) pay(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) pay(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.UserID, id)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: paymentJSON{
-		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount,
-		Currency: a.cfg.Currency, PayURL: payURL,
-		State: p.State.String(),
-	}}}, nil
+	return httpkit.Result(http.StatusOK, paymentJSON{
+		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, Currency: a.cfg.Currency,
+		PayURL: payURL, State: p.State.String(),
+	}, err)
 }
 
 // refund answers POST /order/:id/refund.
-func (a *API) refund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) refund(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Payments.Refund(c.Request.Context(), who.UserID, id)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: refundStatus(o), Envelope: httpkit.Envelope{Data: orderView(o, a.cfg.Currency)}}, nil
+	return httpkit.Result(refundStatus(o), orderView(o, a.cfg.Currency), err)
 }
 
 // refundStatus is 202 while the money is on its way, 200 once it is back.

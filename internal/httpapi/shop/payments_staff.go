@@ -15,25 +15,7 @@ import (
 	"seckill/internal/order"
 )
 
-// PaymentList reads payments: *sqlstore.Store. Both methods may return order.ErrUnavailable.
-type PaymentList interface {
-	// FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit.
-	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
-	// Payment returns one payment. Error: order.ErrNoPayment.
-	Payment(ctx context.Context, id string) (order.Payment, error)
-}
-
-// StuckRefunds acts on refunds that a provider has finally refused: *service.Payments. Both methods take effect once
-// for each key of the act's author, and may return order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError,
-// order.ErrUnavailable, *idempotency.RepeatedError, and idempotency.ErrReused.
-type StuckRefunds interface {
-	// RetryRefund lets the service ask the provider again, and returns the payment, which is refunding.
-	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
-	// CloseRefund ends the refund without the provider, and returns the payment, which is closed.
-	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
-}
-
-// staffPaymentJSON is a payment as staff read it, with the reference that finds it at the provider.
+// staffPaymentJSON is a payment as staff read it, with what finds it at the provider.
 type staffPaymentJSON struct {
 	ID        string `json:"id"`
 	OrderID   string `json:"orderId"`
@@ -90,16 +72,11 @@ func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	if err := invalid.Join(append(badFilter, badQuery, badLimit, badCursor)...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	// One more shows whether a page follows.
-	payments, err := a.cfg.PaymentList.FindPayments(c.Request.Context(), f, cursor, n+1)
+	payments, err := a.cfg.Ledger.FindPayments(c.Request.Context(), f, cursor, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	next := ""
-	if len(payments) > n {
-		payments = payments[:n]
-		next = strconv.FormatInt(payments[n-1].Number, 10)
-	}
+	payments, next := httpkit.Page(payments, n, func(p order.Payment) string { return strconv.FormatInt(p.Number, 10) })
 	page := httpkit.Envelope{Data: a.paymentViews(payments), Next: next}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
@@ -119,46 +96,36 @@ func (a *API) findPayment(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), id)
+	p, err := a.cfg.Ledger.Payment(c.Request.Context(), id)
 	return a.paymentAnswer(http.StatusOK, p, err)
 }
 
 func (a *API) paymentAnswer(status int, p order.Payment, err error) (httpkit.Answer, error) {
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	view := a.paymentViews([]order.Payment{p})[0]
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: view}}, nil
+	return httpkit.Result(status, a.paymentViews([]order.Payment{p})[0], err)
 }
 
-// retryRefund answers POST /admin/payment/:id/retry.
-func (a *API) retryRefund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return a.actOnPayment(c, who, a.cfg.StuckRefunds.RetryRefund)
-}
-
-// closeRefund answers POST /admin/payment/:id/close.
-func (a *API) closeRefund(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return a.actOnPayment(c, who, a.cfg.StuckRefunds.CloseRefund)
-}
-
-// actOnPayment calls act with the payment in the path for staff, once for the request's key.
+// actOnPayment answers POST /admin/payment/:id/retry and close: it does with the payment what act does, once for the
+// request's key.
 func (a *API) actOnPayment(
-	c *gin.Context, who httpkit.Identity, act func(context.Context, order.PaymentAct) (order.Payment, error),
-) (httpkit.Answer, error) {
-	id, err := paymentID(c)
-	if err != nil {
-		return httpkit.Answer{}, err
+	act func(Payments, context.Context, order.PaymentAct) (order.Payment, error),
+) httpkit.Handler {
+	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+		id, err := paymentID(c)
+		if err != nil {
+			return httpkit.Answer{}, err
+		}
+		_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
+		if err := invalid.Join(badKey); err != nil {
+			return httpkit.Answer{}, err
+		}
+		why, err := a.cfg.Bodies.ReadWhy(c)
+		if err != nil {
+			return httpkit.Answer{}, err
+		}
+		p, err := act(a.cfg.Payments, c.Request.Context(),
+			order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why})
+		return a.paymentAnswer(sentBackStatus(p), p, err)
 	}
-	_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
-	if err := invalid.Join(badKey); err != nil {
-		return httpkit.Answer{}, err
-	}
-	why, err := a.cfg.Bodies.ReadWhy(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	p, err := act(c.Request.Context(), order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why})
-	return a.paymentAnswer(sentBackStatus(p), p, err)
 }
 
 // sentBackStatus is 202 while the money is on its way.
@@ -174,7 +141,7 @@ func (a *API) paymentBefore(c *gin.Context, _ httpkit.Identity, made string) (ht
 	if !strings.HasPrefix(made, "pay_") {
 		return httpkit.Answer{}, fmt.Errorf("an act on payment %q", made)
 	}
-	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), made)
+	p, err := a.cfg.Ledger.Payment(c.Request.Context(), made)
 	return a.paymentAnswer(sentBackStatus(p), p, err)
 }
 
@@ -184,7 +151,7 @@ func (a *API) ownPayment(c *gin.Context, shop int64) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.cfg.PaymentList.Payment(c.Request.Context(), id)
+	p, err := a.cfg.Ledger.Payment(c.Request.Context(), id)
 	if err == nil && p.ShopID != shop {
 		err = order.ErrNoPayment
 	}

@@ -3,18 +3,14 @@ package shop
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/histogram"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
@@ -24,12 +20,8 @@ import (
 const statsEvery = time.Second
 
 // saleEvents answers GET /admin/voucher/:id/live with server-sent events: the sale's stats, at once and every second,
-// as "figures", or "away" while a store does not answer; and "bye" as in orderEvents.
-func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+// as "figures"; "away" instead while a store cannot be asked; and "bye" like orderEvents.
+func (a *API) saleEvents(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	stats, err := a.stats(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -48,7 +40,7 @@ func (a *API) saleEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 
 // sendStats sends the first stats and then those of each second, until ctx ends or the stream cannot go on.
 func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats saleStatsJSON) error {
-	if err := sendStats(s, stats); err != nil {
+	if err := s.Event("figures", "", stats); err != nil {
 		return err
 	}
 	ticker := time.NewTicker(statsEvery)
@@ -66,7 +58,7 @@ func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats 
 				stats.P99MS = httpkit.P99(since)
 			}
 			before = stats.took
-			err = sendStats(s, stats)
+			err = s.Event("figures", "", stats)
 		case errors.Is(err, order.ErrUnavailable):
 			err = s.Send("event: away\ndata: {}\n\n")
 		}
@@ -161,13 +153,4 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		}
 	}
 	return v
-}
-
-// sendStats sends a sale's stats.
-func sendStats(s *httpkit.Stream, stats saleStatsJSON) error {
-	data, err := json.Marshal(stats)
-	if err != nil {
-		return fmt.Errorf("rendering a sale's stats: %w", err)
-	}
-	return s.Send("event: figures\ndata: " + string(data) + "\n\n")
 }

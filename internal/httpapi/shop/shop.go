@@ -13,30 +13,48 @@ import (
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/partition"
 	"seckill/internal/voucher"
 )
 
-// Config has what the routes call. Vouchers, Purchases and the front are required.
+// Ledger keeps the payments, how far sales that were called off are unwound, and the trail of who changed what:
+// *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
+type Ledger interface {
+	// FindPayments returns payments that the filter selects, from behind the one with the number before, at most limit.
+	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
+	// Payment returns one payment. order.ErrNoPayment.
+	Payment(ctx context.Context, id string) (order.Payment, error)
+	// Unwinding counts the orders of a voucher's sale by what calling it off means for them.
+	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
+	// LeftToStaff returns the orders that nobody but staff ends, with an id below before, at most n.
+	LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error)
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, at most limit.
+	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Note adds an entry for what an admin is about to do outside the ledger, which sets its ID and At.
+	Note(ctx context.Context, e voucher.Entry) error
+}
+
+// Config says what the routes call. Vouchers, Purchases and the front are required; tests leave out what their routes
+// do not call.
 type Config struct {
 	httpkit.Front
 
-	Vouchers  Vouchers
-	Purchases Purchases
-
-	// The routes of a part that is nil do not exist.
+	Vouchers       Vouchers
+	Purchases      Purchases
 	Listings       Listings
 	VoucherChanges VoucherChanges
 	Orders         Orders
 	Payments       Payments
-	PaymentList    PaymentList
-	StuckRefunds   StuckRefunds // nil: its routes are missing; only together with PaymentList
-	Unwindings     Unwindings   // only together with VoucherChanges
-	Audit          Audit
-	DeadLetters    DeadLetters // only together with Audit
-	Partitions     Partitions
-	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
-	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
-	// order.ErrUnavailable. After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.
+	Ledger         Ledger
+	DeadLetters    DeadLetters
+	// Partitions returns all partitions, also removed ones. One whose Redis does not answer has Away.
+	// order.ErrUnavailable.
+	Partitions func(ctx context.Context) ([]partition.Contents, error)
+	// PaymentsOf returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
+	PaymentsOf func(ctx context.Context, orderID int64) ([]order.Payment, error)
+	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. voucher.ErrNotFound,
+	// voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone, order.ErrUnavailable;
+	// order.ErrUnknownOutcome, after which repeating with the same key tells.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error)
 	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
 	// Error: order.ErrUnavailable.
@@ -62,8 +80,8 @@ type Config struct {
 	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
 	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
-	// Callbacks read the payment providers' callbacks, only together with Payments. The key is the provider's name in
-	// POST /payment/callback/:provider, or "" for POST /payment/callback, which is the default provider's.
+	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
+	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader
 	// NoProvider: no payment provider is configured. A voucher with a price is then created with a warning, or with
 	// RequireProvider, refused.

@@ -3,7 +3,6 @@ package shop
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -137,9 +136,9 @@ func (a *API) created(v voucher.Shown, err error) (httpkit.Answer, error) {
 
 // createdBefore answers a repeated creation.
 func (a *API) createdBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
-	id, err := strconv.ParseInt(made, 10, 64)
+	id, err := madeID(made)
 	if err != nil {
-		return httpkit.Answer{}, fmt.Errorf("the voucher of an idempotency key: %w", err)
+		return httpkit.Answer{}, err
 	}
 	v, err := a.cfg.Vouchers.Find(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) {
@@ -222,11 +221,7 @@ func titlePart(values param.Query) (string, *invalid.Problem) {
 }
 
 // changeVoucher answers PATCH /voucher/:id.
-func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
+func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	var (
 		change   voucher.Change
 		ofGuards guards.Change
@@ -272,37 +267,30 @@ func (a *API) addStock(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	return a.changed(a.cfg.VoucherChanges.AddStock(c.Request.Context(), httpkit.Author(c, who), id, delta, key))
 }
 
-// pauseSale answers POST /voucher/:id/pause.
-func (a *API) pauseSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return a.act(c, who, a.cfg.VoucherChanges.Pause)
+// act answers POST /voucher/:id/pause and resume.
+func (a *API) act(
+	do func(VoucherChanges, context.Context, voucher.Author, int64) (v voucher.Shown, applied bool, err error),
+) httpkit.Handler {
+	return httpkit.WithID(voucher.MaxID, func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
+		return a.changed(do(a.cfg.VoucherChanges, c.Request.Context(), httpkit.Author(c, who), id))
+	})
 }
 
-// resumeSale answers POST /voucher/:id/resume.
-func (a *API) resumeSale(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	return a.act(c, who, a.cfg.VoucherChanges.Resume)
-}
-
-// act answers a change that needs nothing but the voucher's id.
-func (a *API) act(c *gin.Context, who httpkit.Identity,
-	do func(ctx context.Context, by voucher.Author, id int64) (v voucher.Shown, applied bool, err error),
-) (httpkit.Answer, error) {
-	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
-	if err := invalid.Join(badID); err != nil {
-		return httpkit.Answer{}, err
-	}
-	return a.changed(do(c.Request.Context(), httpkit.Author(c, who), id))
+// archive answers POST /voucher/:id/archive, and restore with false. Redis has nothing to apply.
+func (a *API) archive(archived bool) httpkit.Handler {
+	return httpkit.WithID(voucher.MaxID, func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
+		v, err := a.cfg.VoucherChanges.SetArchived(c.Request.Context(), httpkit.Author(c, who), id, archived)
+		return a.changed(v, true, err)
+	})
 }
 
 // changed is the answer to a change: 202 while Redis has not applied it.
 func (a *API) changed(v voucher.Shown, applied bool, err error) (httpkit.Answer, error) {
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
 	status := http.StatusOK
 	if !applied {
 		status = http.StatusAccepted
 	}
-	return httpkit.Answer{Status: status, Envelope: httpkit.Envelope{Data: a.adminView(v)}}, nil
+	return httpkit.Result(status, a.adminView(v), err)
 }
 
 // timeField is a field with a time. A time without a zone is in the configured one.

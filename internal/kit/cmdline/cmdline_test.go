@@ -1,8 +1,11 @@
 package cmdline_test
 
 import (
+	"errors"
 	"flag"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,6 +49,35 @@ func TestGiven(t *testing.T) {
 		}
 		if got := cmdline.Given(set, "n"); got != want {
 			t.Errorf("%s: %t", argument, got)
+		}
+	}
+}
+
+func TestSubcommand(t *testing.T) {
+	t.Parallel()
+	const missing = "server locks: the subcommand is missing (list, show or force)\nserver locks --help tells more.\n"
+	for _, c := range []struct {
+		args            []string
+		name, says, out string
+		err             error
+	}{
+		{args: []string{"force", "-yes", "a"}, name: "force"},
+		{args: nil, says: missing, err: cmdline.ErrUsage},
+		{args: []string{"--help"}, out: "about\n", err: flag.ErrHelp},
+		{
+			args: []string{"shut"}, err: cmdline.ErrUsage,
+			says: "server locks: there is no subcommand \"shut\" (list, show or force)\n" +
+				"server locks --help tells more.\n",
+		},
+	} {
+		var out, says strings.Builder
+		name, env, err := cmdline.Subcommand(cmdline.Env{Args: c.args, Out: &out, Err: &says}, "locks", "about",
+			"list", "show", "force")
+		if name != c.name || !errors.Is(err, c.err) || says.String() != c.says || out.String() != c.out {
+			t.Errorf("%q: %q, %v, says %q, prints %q", c.args, name, err, says.String(), out.String())
+		}
+		if c.name != "" && !slices.Equal(env.Args, c.args[1:]) {
+			t.Errorf("%q: %q is left", c.args, env.Args)
 		}
 	}
 }

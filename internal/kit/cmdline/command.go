@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // Env is the environment that a command runs in.
@@ -66,8 +68,23 @@ func Misuse(set *flag.FlagSet, wrong string) error {
 	return ErrUsage
 }
 
-// MisuseOf is Misuse for a set that has not been parsed.
-func MisuseOf(env Env, set *flag.FlagSet, wrong string) error {
-	set.SetOutput(env.Err)
-	return Misuse(set, wrong)
+// Subcommand returns which of the names the first argument is, and the environment for the arguments after it. about is
+// the help text of the command. Its errors are those of Parse.
+func Subcommand(env Env, command, about string, names ...string) (string, Env, error) {
+	set := flag.NewFlagSet(command, flag.ContinueOnError)
+	last := len(names) - 1
+	choices := "(" + strings.Join(names[:last], ", ") + " or " + names[last] + ")"
+	if len(env.Args) == 0 || strings.HasPrefix(env.Args[0], "-") {
+		if err := Parse(env, set, about); err != nil {
+			return "", env, err
+		}
+		return "", env, Misuse(set, "the subcommand is missing "+choices)
+	}
+	name := env.Args[0]
+	if !slices.Contains(names, name) {
+		set.SetOutput(env.Err)
+		return "", env, Misuse(set, fmt.Sprintf("there is no subcommand %q %s", name, choices))
+	}
+	env.Args = env.Args[1:]
+	return name, env, nil
 }

@@ -32,5 +32,5 @@
 // # What can go wrong
 //
 // All files are in memory from the start and no store is used, so pages are shown even while stores are down. Requests
-// for other paths go to the service, which answers NOT_FOUND.
+// for other paths go to the service, which answers programs with NOT_FOUND, and browsers with not-found.html.
 package pages

@@ -92,8 +92,8 @@ func unzip(zipped []byte) []byte {
 	return plain
 }
 
-// serve answers with the file, or with 304 if the caller has it already.
-func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
+// serve answers with the status and the file, or with 304 if the caller has it already.
+func (f *file) serve(w http.ResponseWriter, r *http.Request, status int, caching string) {
 	h := w.Header()
 	h.Set("Cache-Control", caching)
 	h.Set("ETag", "W/"+f.version)
@@ -116,7 +116,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, caching string) {
 	body := read()
 	h.Set("Content-Type", f.media)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusOK)
+	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // if it fails, the caller has gone
 	}

@@ -128,12 +128,17 @@ func (p *Pages) Before(service http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet || r.Method == http.MethodHead {
 			if f, caching := p.find(r.URL.Path); f != nil {
-				f.serve(w, r, caching)
+				f.serve(w, r, http.StatusOK, caching)
 				return
 			}
 		}
 		service.ServeHTTP(w, r)
 	})
+}
+
+// NotFound tells the person at a browser that there is no page at the address.
+func (p *Pages) NotFound(w http.ResponseWriter, r *http.Request) {
+	p.files["/not-found"].serve(w, r, http.StatusNotFound, "no-store")
 }
 
 // find returns the file at a path and its Cache-Control, or nil if there is none.

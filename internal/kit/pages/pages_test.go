@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"seckill/web"
 )
 
 // site is a small folder of pages.
@@ -193,6 +195,25 @@ func TestBrokenPage(t *testing.T) {
 	for name, page := range map[string]string{"syntax": "{{", "unknown": "{{.Nothing}}"} {
 		if _, err := New(fstest.MapFS{"index.html": {Data: []byte(page)}}, Site{}); err == nil {
 			t.Errorf("%s: a broken page is served", name)
+		}
+	}
+}
+
+// The page for an unknown address speaks both languages and leads to the shop.
+func TestNotFound(t *testing.T) {
+	t.Parallel()
+	p, err := New(web.FS, Site{Name: "Corner shop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := ask(t, http.HandlerFunc(p.NotFound), http.MethodGet, "/nowhere")
+	if got := r.Header.Get("Cache-Control"); r.StatusCode != http.StatusNotFound || got != "no-store" {
+		t.Errorf("status %d, Cache-Control %q", r.StatusCode, got)
+	}
+	body := text(t, r.Body)
+	for _, want := range []string{"There is no such page", "页面不存在", `href="/"`, "Corner shop"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%q is not on the page", want)
 		}
 	}
 }

@@ -15,21 +15,17 @@ type Sources struct {
 	Instances func(ctx context.Context) ([]Instance, error)
 	Backlog   func(ctx context.Context) (Backlog, error)
 	Sale      func(ctx context.Context) (*Sale, error) // nil: no sale was given
-
-	// Known without asking; see [Facts].
-	PoolSize, Confirming  int
-	HasProvider, Embedded bool
 }
 
 // Backlog is the number of entries that wait in the streams of all partitions.
 type Backlog struct{ Waiting, DeadLetters int64 }
 
-// Gather asks all sources concurrently and returns their results, within sourceTimeout.
-func Gather(ctx context.Context, s Sources) Facts {
+// Gather asks all sources concurrently and returns the facts known without asking with their results, within
+// sourceTimeout.
+func Gather(ctx context.Context, f Facts, s Sources) Facts {
 	redis := ask(ctx, func(ctx context.Context) ([]Redis, error) { return s.Redis(ctx), nil })
 	ledger := ask(ctx, s.Ledger)
 	instances, backlog := ask(ctx, s.Instances), ask(ctx, s.Backlog)
-	f := Facts{PoolSize: s.PoolSize, Confirming: s.Confirming, HasProvider: s.HasProvider, Embedded: s.Embedded}
 	if s.Sale != nil {
 		f.Sale, f.SaleErr = ask(ctx, s.Sale)()
 	}

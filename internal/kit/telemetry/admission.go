@@ -14,39 +14,33 @@ import (
 type admissionMetrics struct {
 	size        prometheus.Histogram
 	seconds     prometheus.Histogram
-	outcomes    *prometheus.CounterVec
 	byOutcome   [order.OutcomeKinds]prometheus.Counter // indexed by Outcome.Index
-	errors      *prometheus.CounterVec
 	unavailable prometheus.Counter
 	unknown     prometheus.Counter
 }
 
-func newAdmission() *admissionMetrics {
+func newAdmission(r registry) *admissionMetrics {
 	const subsystem = "admission"
 	a := &admissionMetrics{
-		size: metric.Histogram(subsystem, "batch_size",
+		size: r.histogram(subsystem, "batch_size",
 			"Requests per answered call of the admission script.",
 			prometheus.ExponentialBuckets(1, 2, 9)), // 1 to 256, the largest batch
-		seconds: metric.Histogram(subsystem, "duration_seconds",
+		seconds: r.histogram(subsystem, "duration_seconds",
 			"Time of one call of the admission script, failed ones included.", metric.Seconds()),
-		outcomes: metric.Counters(subsystem, "outcomes_total",
-			"Requests by what the admission script decided; those refused from the cache are in "+
-				"cache_refusals_total.", "outcome"),
-		errors: metric.Counters(subsystem, "errors_total",
-			"Failed calls of the admission script: certainly without effect (unavailable), or perhaps not (unknown).",
-			"effect"),
 	}
+	outcomes := r.counters(subsystem, "outcomes_total",
+		"Requests by what the admission script decided; those refused from the cache are in cache_refusals_total.",
+		"outcome")
 	// All series exist from the start: a rate over a series that appears with its first event would miss that event.
 	for _, o := range order.Outcomes() {
 		// The script itself never returns an outcome below Unreadable.
-		a.byOutcome[o.Index()] = a.outcomes.WithLabelValues(max(o, order.Unreadable).String())
+		a.byOutcome[o.Index()] = outcomes.WithLabelValues(max(o, order.Unreadable).String())
 	}
-	a.unavailable, a.unknown = a.errors.WithLabelValues("unavailable"), a.errors.WithLabelValues("unknown")
+	failed := r.counters(subsystem, "errors_total",
+		"Failed calls of the admission script: certainly without effect (unavailable), or perhaps not (unknown).",
+		"effect")
+	a.unavailable, a.unknown = failed.WithLabelValues("unavailable"), failed.WithLabelValues("unknown")
 	return a
-}
-
-func (a *admissionMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{a.size, a.seconds, a.outcomes, a.errors}
 }
 
 // Admitted implements the Observer of package admission.

@@ -27,7 +27,6 @@ type auditMetrics struct {
 	last     prometheus.Gauge
 	failures prometheus.Counter
 	waited   prometheus.Gauge
-	actions  *prometheus.CounterVec
 	rebuilds prometheus.Counter
 	pauses   prometheus.Counter
 
@@ -36,54 +35,32 @@ type auditMetrics struct {
 	balances []audit.Balance
 }
 
-func newAudit() *auditMetrics {
+func newAudit(r registry) *auditMetrics {
 	const subsystem = "audit"
-	desc := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, subsystem, name), help, labels, nil)
-	}
+	actions := r.counters(subsystem, "actions_total", "Measures taken for sales whose units do not add up.", "action")
 	a := &auditMetrics{
-		difference: desc("difference_units",
+		difference: metric.Desc(subsystem, "difference_units",
 			"Units of a sale too many (above 0) or too few in a store, as of the last audit.", "voucher", "store"),
-		lost: desc("lost_orders",
+		lost: metric.Desc(subsystem, "lost_orders",
 			"Accepted orders of a sale that are in no stream and no ledger, as of the last audit.", "voucher"),
-		stock: prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "sale", "stock_units"),
+		stock: metric.Desc("sale", "stock_units",
 			"Units that a sale had left to sell, as of the last audit; those given back that are not on sale yet "+
-				"included.", []string{"voucher"}, nil),
-		sales: desc("sales", "Sales by what the last audit found.", "finding"),
-		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: "last_timestamp_seconds",
-			Help: "When this instance last audited sales, seconds since 1970; 0 for never. The highest of " +
-				"all instances counts.",
-		}),
-		waited: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: "unchecked_seconds",
-			Help: "For how long the sale that has waited longest was not audited; 0 on instances that do not audit.",
-		}),
-		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: "failures_total",
-			Help: "Audits that failed because a store was down.",
-		}),
-		actions: metric.Counters(subsystem, "actions_total",
-			"Measures taken for sales whose units do not add up.", "action"),
+				"included.", "voucher"),
+		sales: metric.Desc(subsystem, "sales", "Sales by what the last audit found.", "finding"),
+		last: r.gauge(subsystem, "last_timestamp_seconds",
+			"When this instance last audited sales, seconds since 1970; 0 for never. The highest of all instances "+
+				"counts."),
+		waited: r.gauge(subsystem, "unchecked_seconds",
+			"For how long the sale that has waited longest was not audited; 0 on instances that do not audit."),
+		failures: r.counter(subsystem, "failures_total", "Audits that failed because a store was down."),
+		rebuilds: actions.WithLabelValues("rebuild"), pauses: actions.WithLabelValues("pause"),
 	}
-	a.rebuilds, a.pauses = a.actions.WithLabelValues("rebuild"), a.actions.WithLabelValues("pause")
+	r.MustRegister(prometheus.CollectorFunc(a.collect))
 	return a
 }
 
-func (a *auditMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{a, a.last, a.waited, a.failures, a.actions}
-}
-
-// Describe implements [prometheus.Collector].
-func (a *auditMetrics) Describe(to chan<- *prometheus.Desc) {
-	to <- a.difference
-	to <- a.lost
-	to <- a.stock
-	to <- a.sales
-}
-
-// Collect implements [prometheus.Collector].
-func (a *auditMetrics) Collect(to chan<- prometheus.Metric) {
+// collect reads the last audit.
+func (a *auditMetrics) collect(to chan<- prometheus.Metric) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.auditing {

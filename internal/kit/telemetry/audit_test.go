@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"seckill/internal/order/audit"
@@ -70,7 +71,8 @@ func TestAuditIsBounded(t *testing.T) {
 	last := len(balances) - 1
 	balances[last].Finding, balances[last].Lost = audit.OrdersLost, 5
 	m.Audited(balances, 0, nil)
-	if n := testutil.CollectAndCount(m.audit, "seckill_audit_lost_orders"); n != auditedSales {
+	n := testutil.CollectAndCount(prometheus.CollectorFunc(m.audit.collect), "seckill_audit_lost_orders")
+	if n != auditedSales {
 		t.Errorf("%d sales have series, want %d", n, auditedSales)
 	}
 	if got := m.audit.balances[0]; got.Lost != 5 {

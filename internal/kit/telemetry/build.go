@@ -1,12 +1,6 @@
 package telemetry
 
-import (
-	"runtime/debug"
-
-	"github.com/prometheus/client_golang/prometheus"
-
-	"seckill/internal/kit/metric"
-)
+import "runtime/debug"
 
 // Build describes the source that this binary was built from.
 type Build struct {
@@ -39,14 +33,4 @@ func buildFrom(info *debug.BuildInfo) Build {
 		b.Revision += "+dirty"
 	}
 	return b
-}
-
-// collector returns a series with the constant value 1, as is customary: dashboards join it with others.
-func (b Build) collector() prometheus.Collector {
-	g := prometheus.NewGauge(prometheus.GaugeOpts{
-		Namespace: metric.Namespace, Name: "build_info", Help: "What this binary was built from; always 1.",
-		ConstLabels: prometheus.Labels{"version": b.Version, "revision": b.Revision, "goversion": b.Go},
-	})
-	g.Set(1)
-	return g
 }

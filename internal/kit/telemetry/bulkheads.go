@@ -13,45 +13,26 @@ type Bulkhead struct {
 	Loads    []bulkhead.Load
 }
 
-// bulkheads reads the bulkheads' loads whenever the metrics are read.
-type bulkheads struct {
-	read                         func() []Bulkhead
-	inUse, waiting, limit, sheds *prometheus.Desc
-}
-
 // WatchBulkheads registers read, which returns how the classes of callers share requests in flight and connections. It
 // is called whenever the metrics are read. Call WatchBulkheads once.
 func (m *Metrics) WatchBulkheads(read func() []Bulkhead) {
 	desc := func(name, help string) *prometheus.Desc {
-		return prometheus.NewDesc(prometheus.BuildFQName(metric.Namespace, "bulkhead", name), help,
-			[]string{"resource", "class"}, nil)
+		return metric.Desc("bulkhead", name, help, "resource", "class")
 	}
-	m.registry.MustRegister(&bulkheads{ // cannot fail, see NewMetrics
-		read:    read,
-		inUse:   desc("in_use", "Requests in flight of a class of callers, or its connections to a store."),
-		waiting: desc("waiting", "Callers of a class who wait for a connection."),
-		limit:   desc("limit", "The most that a class can have while the others use only their reserves."),
-		sheds: desc("shed_total",
-			"Callers of a class who were refused because its limit was reached; nothing was done for them."),
-	})
-}
-
-// Describe implements [prometheus.Collector].
-func (b *bulkheads) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{b.inUse, b.waiting, b.limit, b.sheds} {
-		to <- d
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (b *bulkheads) Collect(to chan<- prometheus.Metric) {
-	for _, shared := range b.read() {
-		for _, l := range shared.Loads {
-			labels := []string{shared.Resource, l.Class.String()}
-			to <- prometheus.MustNewConstMetric(b.inUse, prometheus.GaugeValue, float64(l.InUse), labels...)
-			to <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(l.Waiting), labels...)
-			to <- prometheus.MustNewConstMetric(b.limit, prometheus.GaugeValue, float64(l.Most), labels...)
-			to <- prometheus.MustNewConstMetric(b.sheds, prometheus.CounterValue, float64(l.Shed), labels...)
+	inUse := desc("in_use", "Requests in flight of a class of callers, or its connections to a store.")
+	waiting := desc("waiting", "Callers of a class who wait for a connection.")
+	limit := desc("limit", "The most that a class can have while the others use only their reserves.")
+	sheds := desc("shed_total",
+		"Callers of a class who were refused because its limit was reached; nothing was done for them.")
+	m.registry.MustRegister(prometheus.CollectorFunc(func(to chan<- prometheus.Metric) {
+		for _, shared := range read() {
+			for _, l := range shared.Loads {
+				labels := []string{shared.Resource, l.Class.String()}
+				to <- prometheus.MustNewConstMetric(inUse, prometheus.GaugeValue, float64(l.InUse), labels...)
+				to <- prometheus.MustNewConstMetric(waiting, prometheus.GaugeValue, float64(l.Waiting), labels...)
+				to <- prometheus.MustNewConstMetric(limit, prometheus.GaugeValue, float64(l.Most), labels...)
+				to <- prometheus.MustNewConstMetric(sheds, prometheus.CounterValue, float64(l.Shed), labels...)
+			}
 		}
-	}
+	}))
 }

@@ -11,7 +11,7 @@ import (
 // WatchLoad once.
 func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 	const subsystem = "http"
-	m.registry.MustRegister( // cannot fail, see NewMetrics
+	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: "requests_in_flight",
 			Help: "HTTP requests in progress, except health checks, admins' requests and event streams.",
@@ -32,7 +32,7 @@ func (m *Metrics) WatchLoad(load func() (inFlight, streams, refused int64)) {
 // were refused because there were too many. It is called whenever the metrics are read. Call WatchConnections once.
 func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 	const subsystem = "http"
-	m.registry.MustRegister( // cannot fail, see NewMetrics
+	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Namespace: metric.Namespace, Subsystem: subsystem, Name: "connections",
 			Help: "Connections that are open at the public listener.",
@@ -48,7 +48,7 @@ func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 // WatchAddresses has the metrics ask, whenever they are read, how many requests came without an address that can be
 // read. It is called once.
 func (m *Metrics) WatchAddresses(unreadable func() int64) {
-	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{ // as in NewMetrics
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: metric.Namespace, Subsystem: "http", Name: "unreadable_addresses_total",
 		Help: "HTTP requests whose caller's address could not be read from a trusted proxy's X-Forwarded-For.",
 	}, func() float64 { return float64(unreadable()) }))

@@ -11,26 +11,20 @@ import (
 // locks counts uses of the locks that instances share. Lock names contain voucher ids, so they are not a label: the
 // number of series would not be bounded.
 type locks struct {
-	seconds prometheus.Histogram
-	busy    prometheus.Counter
-	failed  prometheus.Counter
-
-	refusals *prometheus.CounterVec
+	seconds      prometheus.Histogram
+	busy, failed prometheus.Counter
 }
 
-func newLocks() *locks {
+func newLocks(r registry) *locks {
 	const subsystem = "lock"
-	l := &locks{seconds: metric.Histogram(subsystem, "wait_seconds",
-		"Time from requesting a lock shared by all instances to holding it.", metric.Seconds())}
-	l.refusals = metric.Counters(subsystem, "refusals_total",
+	refusals := r.counters(subsystem, "refusals_total",
 		"Locks that were not obtained: another instance had it and the caller does not wait (busy), or Redis was "+
 			"away (failed).", "reason")
-	l.busy, l.failed = l.refusals.WithLabelValues("busy"), l.refusals.WithLabelValues("failed")
-	return l
-}
-
-func (l *locks) collectors() []prometheus.Collector {
-	return []prometheus.Collector{l.seconds, l.refusals}
+	return &locks{
+		seconds: r.histogram(subsystem, "wait_seconds",
+			"Time from requesting a lock shared by all instances to holding it.", metric.Seconds()),
+		busy: refusals.WithLabelValues("busy"), failed: refusals.WithLabelValues("failed"),
+	}
 }
 
 // Locked counts a lock that was obtained, and the time until then.

@@ -14,7 +14,6 @@ import (
 // orders counts events after recording: operations that Redis applies, orders that expire, payments.
 type orders struct {
 	flushSeconds prometheus.Histogram
-	operations   *prometheus.CounterVec
 	applied      prometheus.Counter
 	refused      prometheus.Counter
 	flushFailed  prometheus.Counter
@@ -23,9 +22,7 @@ type orders struct {
 	expired       prometheus.Counter
 	expireSeconds prometheus.Histogram
 
-	payments *prometheus.CounterVec
 	received [order.PaymentClosed + 1]prometheus.Counter // by state; index 0 for any other
-	refunds  *prometheus.CounterVec
 	refunded prometheus.Counter
 	failed   prometheus.Counter // failed refunds
 	declined prometheus.Counter // refunds that a provider refuses for good
@@ -33,55 +30,35 @@ type orders struct {
 	disputed prometheus.Gauge
 }
 
-func newOrders() *orders {
-	counter := func(subsystem, name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
-		})
-	}
-	needStaff := func(name, help string) prometheus.Gauge {
-		g := prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: "payments", Name: name, Help: help,
-		})
-		g.Set(math.NaN()) // not counted yet
-		return g
-	}
+func newOrders(r registry) *orders {
+	operations := r.counters("outbox", "operations_total",
+		"Operations of sales that were completed, by Redis's result.", "result")
+	payments := r.counters("payments", "notices_total",
+		"Payment notices, repeated ones included, by the payment's state after them.", "state")
+	refunds := r.counters("payments", "refunds_total", "Attempts to refund a payment.", "result")
 	o := &orders{
-		flushSeconds: metric.Histogram("outbox", "duration_seconds",
+		flushSeconds: r.histogram("outbox", "duration_seconds",
 			"Time to apply one batch of operations in Redis and to complete them, failures included.",
 			metric.Seconds()),
-		operations: metric.Counters("outbox", "operations_total",
-			"Operations of sales that were completed, by Redis's result.", "result"),
-		flushFailed: counter("outbox", "failures_total",
+		applied: operations.WithLabelValues("applied"), refused: operations.WithLabelValues("refused"),
+		flushFailed: r.counter("outbox", "failures_total",
 			"Batches of operations that could not be applied or completed and are retried."),
-		pending: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: "outbox", Name: "pending_sales",
-			Help: "Sales with operations that Redis has not applied yet, as of the last check, once a second.",
-		}),
-		expired: counter("expirer", "orders_total", "Orders that expired: they were not paid in time."),
-		expireSeconds: metric.Histogram("expirer", "duration_seconds",
+		pending: r.gauge("outbox", "pending_sales",
+			"Sales with operations that Redis has not applied yet, as of the last check, once a second."),
+		expired: r.counter("expirer", "orders_total", "Orders that expired: they were not paid in time."),
+		expireSeconds: r.histogram("expirer", "duration_seconds",
 			"Time of one transaction that expired orders.", metric.Seconds()),
-		payments: metric.Counters("payments", "notices_total",
-			"Payment notices, repeated ones included, by the payment's state after them.", "state"),
-		refunds: metric.Counters("payments", "refunds_total", "Attempts to refund a payment.", "result"),
-		stuck: needStaff("stuck", "Payments whose provider refuses for good to send the money back, and which nobody "+
-			"has retried or closed; NaN when it is not known."),
-		disputed: needStaff("disputed", "Payments that a buyer disputes, undecided; NaN when it is not known."),
+		refunded: refunds.WithLabelValues("refunded"), failed: refunds.WithLabelValues("failed"),
+		declined: refunds.WithLabelValues("refused"),
+		stuck: r.unknownGauge("payments", "stuck", "Payments whose provider refuses for good to send the money back, "+
+			"and which nobody has retried or closed; NaN when it is not known."),
+		disputed: r.unknownGauge("payments", "disputed",
+			"Payments that a buyer disputes, undecided; NaN when it is not known."),
 	}
-	o.applied, o.refused = o.operations.WithLabelValues("applied"), o.operations.WithLabelValues("refused")
-	o.refunded, o.failed = o.refunds.WithLabelValues("refunded"), o.refunds.WithLabelValues("failed")
-	o.declined = o.refunds.WithLabelValues("refused")
 	for s := range o.received {
-		o.received[s] = o.payments.WithLabelValues(order.PaymentState(s).String())
+		o.received[s] = payments.WithLabelValues(order.PaymentState(s).String())
 	}
 	return o
-}
-
-func (o *orders) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		o.flushSeconds, o.operations, o.flushFailed, o.pending, o.expired, o.expireSeconds, o.payments, o.refunds,
-		o.stuck, o.disputed,
-	}
 }
 
 // OperationsApplied implements [outbox.Observer].

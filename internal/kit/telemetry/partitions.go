@@ -26,11 +26,9 @@ type partitionMetrics struct {
 	known map[int]*Backlog // nil: cannot be read
 }
 
-func newPartitions() *partitionMetrics {
+func newPartitions(r registry) *partitionMetrics {
 	vec := func(name, help string) *prometheus.GaugeVec {
-		return prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: "partition", Name: name, Help: help,
-		}, []string{"partition"})
+		return add(r, metric.Gauges("partition", name, help, "partition"))
 	}
 	return &partitionMetrics{
 		entries: vec("backlog_entries", "Entries of the partition's accepted orders that wait for their rows, of all "+
@@ -43,10 +41,6 @@ func newPartitions() *partitionMetrics {
 			"an older version, mostly; NaN when it is not known. Always 0 for partition 0."),
 		known: make(map[int]*Backlog),
 	}
-}
-
-func (p *partitionMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{p.entries, p.oldest, p.deadLetters, p.missing}
 }
 
 // SetBacklog sets the backlog of a partition.

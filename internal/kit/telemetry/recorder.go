@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,69 +20,47 @@ type recorderMetrics struct {
 	oldest      prometheus.Gauge
 	waiting     prometheus.Gauge // dead letters
 
-	rebuilds       *prometheus.CounterVec
 	rebuilt        prometheus.Counter
 	rebuildFailed  prometheus.Counter
 	rebuildSeconds prometheus.Histogram
 	requeued       prometheus.Counter
 	unaccounted    prometheus.Counter
+	swept          prometheus.Gauge
 }
 
-func newRecorder() *recorderMetrics {
+func newRecorder(r registry) *recorderMetrics {
 	const subsystem = "recorder"
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: metric.Namespace, Subsystem: subsystem, Name: name, Help: help,
-		})
-	}
-	r := &recorderMetrics{
-		size: metric.Histogram(subsystem, "batch_size",
-			"Orders, failed ones included, per committed transaction.",
+	rebuilds := r.counters("", "rebuilds_total",
+		"Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.", "result")
+	return &recorderMetrics{
+		size: r.histogram(subsystem, "batch_size", "Orders, failed ones included, per committed transaction.",
 			[]float64{0, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000}),
-		seconds: metric.Histogram(subsystem, "duration_seconds",
-			"Time to record one batch that was committed.", metric.Seconds()),
-		orders: counter("orders_total", "Accepted orders that were recorded as valid orders."),
-		failed: counter("failed_orders_total",
+		seconds: r.histogram(subsystem, "duration_seconds", "Time to record one batch that was committed.",
+			metric.Seconds()),
+		orders: r.counter(subsystem, "orders_total", "Accepted orders that were recorded as valid orders."),
+		failed: r.counter(subsystem, "failed_orders_total",
 			"Accepted orders that were recorded as failed, with a reason in their row."),
-		retries: counter("retries_total",
+		retries: r.counter(subsystem, "retries_total",
 			"Recording steps that failed because of the infrastructure and were retried."),
-		deadLetters: counter("dead_letters_total",
+		deadLetters: r.counter(subsystem, "dead_letters_total",
 			"Stream entries that could not be decoded and were set aside; each needs an operator."),
-		backlog: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: "stream", Name: "backlog_entries",
-			Help: "Entries of accepted orders that wait for their rows, of all instances; while few wait, one may " +
-				"have up to 16 orders. NaN when it is not known.",
-		}),
-		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: "stream", Name: "oldest_seconds",
-			Help: "For how long the oldest accepted order has waited for its row, of all instances and partitions " +
-				"that can be read; 0 when none waits, NaN when it is not known.",
-		}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: metric.Namespace, Subsystem: "dead_letters", Name: "waiting",
-			Help: "Dead letters that were not replayed or discarded yet; NaN when it is not known.",
-		}),
-		rebuilds: metric.Counters("", "rebuilds_total",
-			"Rebuilds of a sale in Redis from the ledger; those superseded by a newer one are not counted.", "result"),
-		rebuildSeconds: metric.Histogram("rebuild", "duration_seconds",
+		backlog: r.unknownGauge("stream", "backlog_entries",
+			"Entries of accepted orders that wait for their rows, of all instances; while few wait, one may "+
+				"have up to 16 orders. NaN when it is not known."),
+		oldest: r.unknownGauge("stream", "oldest_seconds",
+			"For how long the oldest accepted order has waited for its row, of all instances and partitions "+
+				"that can be read; 0 when none waits, NaN when it is not known."),
+		waiting: r.unknownGauge("dead_letters", "waiting",
+			"Dead letters that were not replayed or discarded yet; NaN when it is not known."),
+		rebuilt: rebuilds.WithLabelValues("rebuilt"), rebuildFailed: rebuilds.WithLabelValues("failed"),
+		rebuildSeconds: r.histogram("rebuild", "duration_seconds",
 			"Time of one rebuild of a sale, whatever its result.", metric.Seconds()),
-	}
-	r.requeued = counter("requeued_orders_total",
-		"Accepted orders whose entries Redis had lost, and which a rebuild queued again.")
-	r.unaccounted = counter("unaccounted_orders_total",
-		"Admissions that a rebuild found lost in Redis and whose orders no instance remembers.")
-	r.rebuilt = r.rebuilds.WithLabelValues("rebuilt")
-	r.rebuildFailed = r.rebuilds.WithLabelValues("failed")
-	r.oldest.Set(math.NaN())
-	r.backlog.Set(math.NaN()) // unknown until the first read
-	r.waiting.Set(math.NaN())
-	return r
-}
-
-func (r *recorderMetrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{
-		r.size, r.seconds, r.orders, r.failed, r.retries, r.deadLetters, r.backlog, r.oldest, r.waiting, r.rebuilds,
-		r.rebuildSeconds, r.requeued, r.unaccounted,
+		requeued: r.counter(subsystem, "requeued_orders_total",
+			"Accepted orders whose entries Redis had lost, and which a rebuild queued again."),
+		unaccounted: r.counter(subsystem, "unaccounted_orders_total",
+			"Admissions that a rebuild found lost in Redis and whose orders no instance remembers."),
+		swept: r.gauge("repairs", "last_sweep_timestamp_seconds",
+			"When this instance last compared all sales in Redis with the ledger, seconds since 1970; 0 for never."),
 	}
 }
 

@@ -34,21 +34,17 @@ type requestSeries struct {
 	seconds prometheus.Observer
 }
 
-func newRequests() *requests {
+func newRequests(in registry) *requests {
 	r := &requests{
-		total: metric.Counters("http", "requests_total",
+		total: in.counters("http", "requests_total",
 			"HTTP requests answered; code is the error's, empty for a success.", "method", "route", "status", "code"),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		seconds: add(in, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: metric.Namespace, Subsystem: "http", Name: "request_duration_seconds",
 			Help: "Time from a request's headers to the end of its answer.", Buckets: metric.Seconds(),
-		}, []string{"method", "route"}),
+		}, []string{"method", "route"})),
 	}
 	r.series.Store(&map[requestKey]requestSeries{})
 	return r
-}
-
-func (r *requests) collectors() []prometheus.Collector {
-	return []prometheus.Collector{r.total, r.seconds}
 }
 
 // Request counts an answered HTTP request. route is the matched pattern, such as /voucher/seckill/:id, or "" for none;

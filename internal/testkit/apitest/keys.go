@@ -12,15 +12,14 @@ import (
 	"seckill/internal/testkit/contract"
 )
 
-// Keys has every request with a key repeat one that made something with the id Made; "" has none repeat any.
-type Keys struct{ Made string }
-
-// FindKey implements httpapi.Keys.
-func (k Keys) FindKey(context.Context, idempotency.Key) error {
-	if k.Made == "" {
-		return nil
+// FindKey returns what finds that the thing with the id made was made by every key; by none with "".
+func FindKey(made string) func(context.Context, idempotency.Key) error {
+	return func(context.Context, idempotency.Key) error {
+		if made == "" {
+			return nil
+		}
+		return &idempotency.RepeatedError{Made: made}
 	}
-	return &idempotency.RepeatedError{Made: k.Made}
 }
 
 const (

@@ -32,7 +32,7 @@ func Serve(tb testing.TB, routes []httpkit.Route, rules []httpkit.Rule, s apites
 // Config returns the configuration that Serve uses, for features whose tests also need routes of the core.
 func Config(routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) httpapi.Config {
 	cfg := httpapi.Config{
-		Keys: apitest.Keys{Made: s.Made}, Routes: routes, Rules: slices.Concat(shop.Rules(), rules),
+		FindKey: apitest.FindKey(s.Made), Routes: routes, Rules: slices.Concat(shop.Rules(), rules),
 		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: []byte(apitest.Secret)}, Now: apitest.Noon,
 		BodyLimit: apitest.BodyLimit, MaxWait: 30 * time.Second, UserBurst: 30,
 		InFlight: bulkhead.New(20_000, 0, bulkhead.Requests()...),

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/config"
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -47,7 +48,8 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 		return err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Routes: sells.Routes(), Rules: shop.Rules(), Keys: struct{ httpapi.Keys }{},
+		Routes: sells.Routes(), Rules: shop.Rules(),
+		FindKey:   func(context.Context, idempotency.Key) error { return nil },
 		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tokens:    authtoken.Rules{Secret: secret},
 		BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,

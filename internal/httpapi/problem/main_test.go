@@ -1,9 +1,0 @@
-package problem
-
-import (
-	"testing"
-
-	"seckill/internal/testkit"
-)
-
-func TestMain(m *testing.M) { testkit.Main(m) }
