@@ -49,7 +49,7 @@ type Config struct {
 	// NoPage answers browsers that ask for an address at which there is nothing; nil: they are answered as programs.
 	NoPage http.HandlerFunc
 
-	// Checks are what /readyz runs. Without any the service is ready as long as it runs.
+	// Checks are the checks that /readyz runs. Without any, the service is ready as long as it runs.
 	Checks []Check
 	// Observe is called after each answered request, unless it is nil. route is a pattern of this package, "" if none
 	// matched; code is one of the error table, "" for a success; method is as the caller sent it.

@@ -81,9 +81,9 @@ func render(f httpkit.Failure) renderedError {
 	return e
 }
 
-// find returns what the caller of r gets for err. A read that was given up means that a store is away; a write that was
-// given up does not, because it may have had its effect: without a rule of its own it stays internal. A caller who has
-// hung up reads no answer, so that what it would have been is no failure of the service.
+// find returns the row that answers the caller of r for err. A read that timed out means that a store is away. A write
+// that timed out may have taken effect, so it is internal unless a rule matches it. If the caller has hung up, such an
+// error becomes cancelledFailure, so that it does not count as a failure of the service.
 func (t *renderedErrors) find(r *http.Request, err error) *renderedError {
 	e := t.match(err)
 	if e.code == httpkit.CodeUnknown && errors.Is(r.Context().Err(), context.Canceled) {

@@ -99,8 +99,8 @@ func (a *API) run(
 	return who, ans, err
 }
 
-// handle has the route's handler work, unless the request repeats one that has been done. It looks for that first,
-// because what was right at the first time may be refused now: the sale has begun, or the rehearsal runs.
+// handle calls the route's handler, unless the request repeats one that has been done. It checks that first, because
+// the handler may now refuse what it accepted the first time: the sale has begun, or the rehearsal runs.
 func (a *API) handle(r *httpkit.Route, c *gin.Context, who httpkit.Identity) (ans httpkit.Answer, err error) {
 	if r.Again == nil {
 		return r.Handle(c, who)
@@ -117,9 +117,9 @@ func (a *API) handle(r *httpkit.Route, c *gin.Context, who httpkit.Identity) (an
 	return ans, err
 }
 
-// looksAtTokenFirst reports whether the token is looked at before a permit is taken, because strangers would take the
-// permit from others: on routes for admins, who pause a sale through the rush; on requests with a body, which nobody
-// reads for strangers; and for an address that has sent too many bad tokens.
+// looksAtTokenFirst reports whether the token is checked before a permit is taken, so that strangers cannot take
+// permits from others. That is so on routes for admins, who must be able to pause a sale in a rush; for requests with a
+// body, which is not read for strangers; and for an address that has sent too many bad tokens.
 func (a *API) looksAtTokenFirst(r *httpkit.Route, c *gin.Context, now time.Time) bool {
 	return r.Class == bulkhead.Admin || sendsBody(r, c.Request) ||
 		r.Access != httpkit.ForAll && a.comesWithBadTokens(c, now)

@@ -253,8 +253,8 @@ func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
 	return query.Where("v.shop_id <> ?", voucher.RehearsalShop)
 }
 
-// joined selects vouchers with their sales in one statement. It names the columns because two tables that grow may
-// one day have one of the same name.
+// joined selects vouchers with their sales in one statement. It names the columns because the two tables may one day
+// have a column of the same name.
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
 		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +

@@ -78,7 +78,7 @@ func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	})
 }
 
-// command declares the flags of a command and returns what it does.
+// command declares the flags of a command and returns the function that runs it.
 func (t *tool) command(what string, set *flag.FlagSet) func(context.Context) error {
 	switch what {
 	case "list":

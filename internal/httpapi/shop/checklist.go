@@ -39,8 +39,8 @@ func (a *API) check(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) 
 	}}, nil
 }
 
-// ownCheck returns voucher.ErrNotFound unless the checklist's voucher is of the shop. Without a voucher it refuses:
-// that checklist is about the whole installation.
+// ownCheck returns voucher.ErrNotFound unless the checklist's voucher belongs to the shop. Without a voucher it
+// refuses, because that checklist is about the whole installation.
 func (a *API) ownCheck(c *gin.Context, shop int64) error {
 	values, badQuery := param.ParseQuery(c.Request)
 	id, bad := values.ID("voucherId", voucher.MaxID)

@@ -16,8 +16,8 @@ var errNothingNew = errors.New("nothing follows")
 
 // orderEvents answers GET /order/:id/events with server-sent events (HTML Standard, section 9.2): the order at once
 // and at every change, as an "order" event whose id is its status, and "bye" with the reason when the server ends the
-// stream. A browser then reconnects; when the Last-Event-ID that it sends is a final state the answer is 204, which
-// ends its attempts.
+// stream. A browser then reconnects. If it sends a final state as Last-Event-ID, the answer is 204, which ends its
+// attempts.
 func (a *API) orderEvents(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
 	if err != nil {

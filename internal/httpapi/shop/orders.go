@@ -81,7 +81,7 @@ func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) 
 	return ans, nil
 }
 
-// ownOrder returns order.ErrNotFound unless the order in the path is of the shop.
+// ownOrder returns order.ErrNotFound unless the order in the path belongs to the shop.
 func (a *API) ownOrder(c *gin.Context, shop int64) error {
 	return httpkit.OwnOrder(a.cfg.Orders.Order, a.cfg.ShopOf)(c, shop)
 }
@@ -214,8 +214,8 @@ func couponCode(c *gin.Context) (string, *invalid.Problem) {
 	return c.GetHeader("Coupon-Code"), nil
 }
 
-// window returns the ids between which those of orders are that were accepted at the times in the query: from,
-// inclusive, to to, exclusive. An id has its second, so the primary key finds them.
+// window returns the range [from, to) of ids of the orders that were accepted at the times in the query. An order id
+// contains the second of its making, so the primary key finds the orders.
 func (a *API) window(values param.Query) (from, to int64, problems []*invalid.Problem) {
 	begin, badBegin := values.Time("from", a.cfg.Zone)
 	end, badEnd := values.Time("to", a.cfg.Zone)

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/order/partition"
 )
 
-// partitionJSON is a partition as admins see it, without Redis's part while that is down or has other data.
+// partitionJSON is a partition as admins see it. It lacks Redis's part while Redis is down or has other data.
 type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/order"
 )
 
-// staffPaymentJSON is a payment as staff read it, with what finds it at the provider.
+// staffPaymentJSON is a payment as staff read it, with the reference that finds it at the provider.
 type staffPaymentJSON struct {
 	ID        string `json:"id"`
 	OrderID   string `json:"orderId"`

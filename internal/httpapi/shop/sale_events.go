@@ -20,7 +20,7 @@ import (
 const statsEvery = time.Second
 
 // saleEvents answers GET /admin/voucher/:id/live with server-sent events: the sale's stats, at once and every second,
-// as "figures"; "away" instead while a store cannot be asked; and "bye" like orderEvents.
+// as "figures", or "away" while a store does not answer; and "bye" as in orderEvents.
 func (a *API) saleEvents(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	stats, err := a.stats(c.Request.Context(), id)
 	if err != nil {

@@ -22,15 +22,15 @@ import (
 type Ledger interface {
 	// FindPayments returns payments that the filter selects, from behind the one with the number before, at most limit.
 	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
-	// Payment returns one payment. order.ErrNoPayment.
+	// Payment returns one payment. Error: order.ErrNoPayment.
 	Payment(ctx context.Context, id string) (order.Payment, error)
-	// Unwinding counts the orders of a voucher's sale by what calling it off means for them.
+	// Unwinding counts the orders of a voucher's sale by fate.
 	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
 	// LeftToStaff returns the orders that nobody but staff ends, with an id below before, at most n.
 	LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error)
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, at most limit.
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Note adds an entry for what an admin is about to do outside the ledger, which sets its ID and At.
+	// Note adds an entry for something that an admin is about to do outside the ledger. The ledger sets its ID and At.
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
@@ -48,13 +48,13 @@ type Config struct {
 	Ledger         Ledger
 	DeadLetters    DeadLetters
 	// Partitions returns all partitions, also removed ones. One whose Redis does not answer has Away.
-	// order.ErrUnavailable.
+	// Error: order.ErrUnavailable.
 	Partitions func(ctx context.Context) ([]partition.Contents, error)
 	// PaymentsOf returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
 	PaymentsOf func(ctx context.Context, orderID int64) ([]order.Payment, error)
-	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. voucher.ErrNotFound,
-	// voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone, order.ErrUnavailable;
-	// order.ErrUnknownOutcome, after which repeating with the same key tells.
+	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
+	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
+	// order.ErrUnavailable. After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error)
 	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
 	// Error: order.ErrUnavailable.
