@@ -23,7 +23,7 @@ const (
 	RoleBuyer = ""
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
-	// RoleMerchant is the role that may do so in the shop in the claim shop, and nowhere else.
+	// RoleMerchant is the role with an admin's rights in one shop only, the one in the claim shop.
 	RoleMerchant = "merchant"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
@@ -67,9 +67,9 @@ type Rules struct {
 	// Accounts: identity providers' users have ids from voucher.FirstAccount to voucher.LastAccount, and only tokens of
 	// sessions may name these. Without it those ids are like any other.
 	Accounts bool
-	// SessionsOnly, which needs Accounts: buyers' tokens are those of sessions, but for the made-up users of
-	// rehearsals. A buyer's session may then have an id below voucher.FirstAccount as well: an identity provider that
-	// gives its users these numbers is the only one who does.
+	// SessionsOnly, which needs Accounts: buyers need a session's token, except for the made-up users of rehearsals. A
+	// buyer's session may then also have an id below voucher.FirstAccount, because only the identity provider gives out
+	// these numbers.
 	SessionsOnly bool
 }
 

@@ -104,7 +104,7 @@ func (ps *Problems) Text(field, s string, least, most int) {
 	}
 }
 
-// Line is [Problems.Text] for what is shown in one line: without line breaks and other control characters.
+// Line is [Problems.Text] for one-line text: it refuses line breaks and other control characters as well.
 func (ps *Problems) Line(field, s string, least, most int) {
 	ps.Text(field, s, least, most)
 	if n := utf8.RuneCountInString(s); n <= most && utf8.ValidString(s) && !strings.ContainsRune(s, 0) &&
