@@ -2,8 +2,8 @@
 // with the result of the first one.
 //
 // The ledger keeps a row for each key of a caller. The transaction that creates the result inserts this row first, so
-// that of two equal requests at the same time one waits for the other. A request that is refused leaves no row, so its key stays
-// free.
+// that of two equal requests at the same time one waits for the other. A request that is refused leaves no row, so its
+// key stays free.
 package idempotency
 
 import (

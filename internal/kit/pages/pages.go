@@ -86,7 +86,7 @@ func (p *Pages) readAll(files fs.FS, site Site) (sources map[string][]byte, err 
 		if name == assets+"base.css" && site.Colour != "" {
 			body = append(body, accents(site.Colour)...)
 		}
-		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' comments have their licenses
+		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' comments have licences
 			body = withoutComments(body)
 		}
 		if strings.HasPrefix(name, assets) {

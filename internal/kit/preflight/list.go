@@ -19,7 +19,7 @@ const (
 	wrongClock, hopelessClock  = time.Second, 10 * time.Second
 	// Fractions of Redis's memory limit that may be in use once all orders of the sale are in it.
 	fullMemory, tooFullMemory = 0.6, 0.8
-	orderBytes                = 400 // of a holder and an entry without a row
+	orderBytes                = 400 // bytes in Redis for one order: its holder and its entry, until the row exists
 	// spareConnections are the ledger's connections reserved for clients other than instances.
 	spareConnections = 10
 	manyWaiting      = 1000

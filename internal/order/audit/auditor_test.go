@@ -168,7 +168,8 @@ func TestAuditorActs(t *testing.T) {
 	}
 }
 
-// A store that is away ends a turn. The next turn begins anew, and acts only on what it has itself found twice.
+// A store that is away ends a turn. The next turn begins anew, and acts only on a finding that it has made twice
+// itself.
 func TestAuditorOutlivesFaults(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"sales", "voucher", "inventory", "totals"} {
@@ -244,7 +245,7 @@ func TestAuditorReturnsABalance(t *testing.T) {
 	})
 }
 
-// A caller that comes while a balance is being read gets the previous one.
+// A caller that comes while a balance is being read gets the previous balance.
 func TestAuditorDrawsOneBalanceAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFakeBooks()

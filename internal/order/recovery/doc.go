@@ -16,8 +16,8 @@
 //	Redis lost its tail, or everything   a mark below one seen before, or another run of the server, stops the sale;
 //	                                     it is rebuilt, with the orders that instances remember
 //	Redis restarts during a rebuild      the rebuild ends; the next one collects all reports anew
-//	an instance is frozen during a round the rebuild goes on without it; it checks afterwards and requests another
-//	                                     rebuild
+//	an instance is frozen during a round the rebuild goes on without it; it checks afterwards, and requests another
+//	                                     rebuild if the first one missed its orders
 //	two instances rebuild one sale       the higher epoch wins; the other stops with ErrSuperseded
 //	the process dies during a rebuild    the sale stays stopped; the next sweep of any instance rebuilds it
 //	a sale changes while it is retired   it is not retired; the next sweep looks again

@@ -12,7 +12,8 @@ import (
 	"seckill/internal/testkit/contract"
 )
 
-// Keys has every request with a key repeat one that made something with the id Made; "" has none repeat any.
+// Keys treats every request with a key as a repetition: the first one created something with the id Made. With "", no
+// request is a repetition.
 type Keys struct{ Made string }
 
 // FindKey implements httpapi.Keys.
@@ -28,8 +29,8 @@ const (
 	madeID    = "3"
 )
 
-// askWithKeys sends requests with a key to a POST route, which every one takes. A route that makes something for admins
-// answers a repeated request like the first one, and refuses a malformed key.
+// askWithKeys sends requests with a key to a POST route; every POST route accepts keys. A route on which admins create
+// something answers a repeated request like the first one, and refuses a malformed key.
 func (p *provoker) askWithKeys(t *testing.T, open func(State) http.Handler, good Request) {
 	t.Helper()
 	r := p.route
