@@ -8,7 +8,8 @@ import (
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
 	// CreateVoucher stores v and an [Entry] of its creation; both rows in one transaction when v.Sale is set. It fills
-	// in ID, Version, Epoch and the times. *idempotency.RepeatedError and idempotency.ErrReused for the author's key.
+	// in ID, Version, Epoch and the times. It returns *idempotency.RepeatedError or idempotency.ErrReused if the
+	// author's key was used before.
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
@@ -31,15 +32,15 @@ type Opener interface {
 
 // Lists show vouchers to the public, on all instances: listing.Listings.
 type Lists interface {
-	// Changed makes them show v's shop as it is now, at most some seconds later.
+	// Changed makes the lists show the present vouchers of v's shop, at most some seconds later.
 	Changed(ctx context.Context, v Voucher)
 }
 
 // Placer chooses the partition of a new sale: partition.Placer.
 type Placer interface {
-	// Place returns the partition of a new sale: the wanted one, or one of its choice for nil. *invalid.Error if the
-	// wanted one never takes sales; ErrNoPartition, wrapped, if it, or every one, takes none at present; ErrOtherData
-	// if it has other data.
+	// Place returns the partition of a new sale: the wanted one, or one of its choice for nil. It returns
+	// *invalid.Error if the wanted partition never takes sales; ErrNoPartition, wrapped, if at present the wanted
+	// partition, or with nil every partition, takes none; or ErrOtherData if the partition has other data.
 	Place(ctx context.Context, wanted *int64) (int, error)
 }
 
@@ -60,8 +61,8 @@ type Service struct {
 	bounds  Bounds
 }
 
-// NewService returns a service. now is its clock, to decide whether an end is in the past, and to show while Redis is
-// away. Without a placer there is one partition.
+// NewService returns a service. now is its clock: it decides whether an end is in the past, and stands in for Redis's
+// clock while Redis is away. Without a placer there is one partition.
 func NewService(
 	ledger Ledger, sales Sales, opener Opener, changes Changes, outbox Outbox, lists Lists,
 	placer Placer, now func() time.Time,
@@ -116,7 +117,7 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 }
 
 // CreateBeside creates a seckill voucher, which it does not check, in the partition of another sale. If that partition
-// takes no new sales, it chooses another: the other sale may have ended long ago.
+// takes no new sales, it chooses another partition: the other sale may have ended long ago.
 func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other *Sale) (Shown, error) {
 	partition, err := s.beside(ctx, other)
 	if err != nil {
@@ -136,7 +137,7 @@ func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	return s.placer.Place(ctx, wanted)
 }
 
-// beside returns the partition of the given sale, or another one if that takes no new sales.
+// beside returns the partition of the given sale, or another partition if that one takes no new sales.
 func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
 	wanted := int64(sale.Partition)
 	if n, err := s.place(ctx, &wanted); err == nil {

@@ -47,7 +47,7 @@ type Ledger interface {
 	VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error)
 }
 
-// Redis returns what changes while vouchers sell.
+// Redis returns the state of sales and the versions of lists, which change while vouchers sell.
 type Redis interface {
 	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the given
 	// order, in one round trip. A version that was never replaced is "".
@@ -100,7 +100,7 @@ type entry struct {
 	failed      error // the error of the last reading of texts; nil if it succeeded
 }
 
-// New returns empty listings that keep about that many bytes. Close ends their goroutines.
+// New returns empty listings that keep at most about memory bytes. Close ends their goroutines.
 func New(ledger Ledger, redis Redis, ids IndexLedger, memory uint64, log *slog.Logger) *Listings {
 	l := &Listings{ledger: ledger, redis: redis, log: log, changed: make(map[int64]time.Time)}
 	l.index = NewIndex(ids, &l.running)
@@ -255,7 +255,7 @@ func forAll(ctx context.Context) context.Context {
 	return bulkhead.With(context.WithoutCancel(ctx), bulkhead.PublicRead)
 }
 
-// renew reads what is due, waiting no longer than a caller may, and returns the state after that.
+// renew reads the parts of an entry that are due, waits no longer than a caller may, and returns the state after that.
 func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
 	now, free := time.Now(), forAll(ctx)
 	if r := e.live.start(now, changed, &l.running, func() { l.readLive(free, e) }); r != nil {
@@ -270,7 +270,7 @@ func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *stat
 	return e.state.Load()
 }
 
-// readLive renews the figures of an entry, unless its texts were read meanwhile, which have figures of their own.
+// readLive renews the figures of an entry, unless its texts were read meanwhile: figures are read along with texts.
 func (l *Listings) readLive(ctx context.Context, e *entry) {
 	before, at := e.state.Load(), time.Now()
 	if before == nil {
