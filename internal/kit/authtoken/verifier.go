@@ -73,7 +73,7 @@ type Rules struct {
 	SessionsOnly bool
 }
 
-// check returns what is wrong with the rules, or nil.
+// check returns an error for invalid rules.
 func (r Rules) check() error {
 	switch {
 	case len(r.Secret) < MinSecret, isWeak(r.Previous), isWeak(r.Admin), isWeak(r.AdminPrevious):
@@ -126,7 +126,7 @@ type Identity struct {
 	Shop    int64  // a till's or a merchant's shop; 0 for others, and for those without a shop
 	Crowd   int64  // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
-	Issued  time.Time // of a session: when its user signed in; zero without the claim iat
+	Issued  time.Time // when a session's user signed in; zero without the claim iat
 	Level   int64     // the account's level; 0 without the claim level
 	Since   time.Time // when the account was created; zero without the claim since
 }

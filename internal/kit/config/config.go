@@ -10,7 +10,7 @@ import (
 //
 // [Load] and [Table] read the tags: env is the variable, envDefault its default, shown replaces the default in the
 // table, unit describes the value, oneof or min and max (both inclusive) restrict it, and effect says what it does. A
-// field's comment holds what does not fit into the table.
+// field's comment adds facts that do not fit into the table.
 type Config struct {
 	HTTP    HTTP
 	Stores  Stores
@@ -183,7 +183,7 @@ type Session struct {
 	Rate int `env:"SECKILL_SESSION_RATE" envDefault:"100" unit:"sign-ins a second" min:"0" max:"1000000" effect:"how often one address may sign in at each instance in the long run; 0: no limit"`
 }
 
-// Guards holds what the guards of all sales share. Each sale has its own guard settings.
+// Guards holds the settings that the guards of all sales share. Each sale has its own guard settings.
 type Guards struct {
 	// Secret may be missing if no sale has tickets. In the embedded mode it is derived from the tokens' secret. All
 	// instances must have the same one; to replace keys while sales run, rotate the salt (server guardkey).
@@ -232,7 +232,7 @@ type Webhook struct {
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after delivery, and for disabled endpoints"`
 }
 
-// Merchants bounds what each merchant's shop may have. Admins are not bound.
+// Merchants limits the sales, units and webhooks of each merchant's shop. Admins have no such limits.
 type Merchants struct {
 	// Sales also counts sales that have not begun.
 	Sales int64 `env:"SECKILL_MERCHANT_SALES" envDefault:"100" unit:"sales" min:"0" max:"100000" effect:"sales that have not ended, for a merchant's shop; 0: any number"`

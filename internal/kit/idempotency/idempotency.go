@@ -17,7 +17,7 @@ import (
 // times.
 type Key struct {
 	Caller int64             // the user
-	Name   string            // what the header says
+	Name   string            // the header's value
 	Route  string            // method and path
 	Body   [sha256.Size]byte // [Digest] of the body
 }

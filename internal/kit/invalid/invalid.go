@@ -77,7 +77,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Problems collects what is wrong with an input.
+// Problems collects the problems of an input.
 type Problems []Problem
 
 // Bad adds a problem with a field.

@@ -20,7 +20,7 @@ const (
 	immutable  = "public, max-age=31536000, immutable" // a year, the longest time in RFC 9111
 )
 
-// Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
+// Site is the pages' data about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
 // {{.NoProvider}}, {{.NoCodes}}, {{.NoTickets}}, {{.Currency}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.

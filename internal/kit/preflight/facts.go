@@ -20,7 +20,8 @@ type Facts struct {
 	SaleErr      error
 }
 
-// Redis is what a Redis server reports, and how quickly. A setting that the server hides is "".
+// Redis holds the settings and state that a Redis server reports, and how quickly it answers. A setting that the server
+// hides is "".
 type Redis struct {
 	Node         string        // address, or the hash tag whose node is unknown; "" if there is only one
 	Partitions   []int         // the partitions on this server
@@ -38,7 +39,7 @@ type Redis struct {
 	NoInfo bool
 }
 
-// Ledger is what the database reports, and how quickly.
+// Ledger holds the settings and state that the database reports, and how quickly it answers.
 type Ledger struct {
 	Answer       time.Duration // median duration of a query
 	Commit       time.Duration // median duration of a transaction with one row

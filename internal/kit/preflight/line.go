@@ -45,7 +45,7 @@ type Line struct {
 	Name  string // for programs, the same in all languages: redis.durability
 	Level Level
 	what  text // the finding, with numbers
-	do    text // what to do about it; empty for ok
+	do    text // the advice; empty for ok
 }
 
 // What returns the text of the line's finding.

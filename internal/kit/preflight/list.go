@@ -145,7 +145,7 @@ func (s *Sale) changed(now time.Time) Line {
 		Say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
 }
 
-// says returns who did what, and when.
+// says returns a text with the change, its author and its time.
 func (c Change) says() text {
 	did, known := map[string]text{
 		"change": {"changed", "修改了"}, "pause": {"paused it", "暂停了活动"}, "resume": {"resumed it", "恢复了活动"},

@@ -69,7 +69,7 @@ const (
 )
 
 // Auditor checks, while sales run, whether the units of each sale are accounted for across both stores (Balance),
-// reports to metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time work.
+// reports to metrics and log, and acts on proved findings. Every instance runs one; a lock lets one at a time work.
 //
 // It goes round all sales: a pass every five seconds checks as many as half a second allows. It begins with suspects
 // and sales that were found wrong before, and goes on with the others from where the last pass ended. A round of a

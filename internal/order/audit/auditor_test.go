@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeAuditStores are the auditor's stores and what it does to one sale: 100 issued, 40 sold.
+// fakeAuditStores are the auditor's stores with one sale (100 units issued, 40 sold), and record its actions.
 type fakeAuditStores struct {
 	ordertest.FakeSales
 

@@ -14,7 +14,7 @@
 //
 //	Redis is away after a cancel     the order is cancelled; its unit is sold again once a flush gets through
 //	an instance dies before a flush  the operation is pending; any outbox finds it within a second
-//	an operation is applied twice    Redis knows the last number, the ledger what is completed: it counts once
+//	an operation is applied twice    it counts once: Redis knows the last number, the ledger the completed ones
 //	Redis lost operations            the next one leaves a gap, or a check finds it behind: the sale is reported for
 //	                                 repair
 //	a rebuild meets pending ones     it contains those that give units; those that take units are void, and requested

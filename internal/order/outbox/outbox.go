@@ -81,7 +81,7 @@ type Outbox struct {
 // flushes are the flushes of one sale, one after the other.
 type flushes = batch.Batcher[struct{}, struct{}]
 
-// Stores are the stores of an Outbox, and the lists that show what the stores hold.
+// Stores are the stores of an Outbox, and the lists that show their contents.
 type Stores struct {
 	Ledger OperationLedger
 	Redis  OperationApplier

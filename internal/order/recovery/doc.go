@@ -21,7 +21,7 @@
 //	two instances rebuild one sale       the higher epoch wins; the other stops with ErrSuperseded
 //	the process dies during a rebuild    the sale stays stopped; the next sweep of any instance rebuilds it
 //	a sale changes while it is retired   it is not retired; the next sweep looks again
-//	a sale's keys hold nonsense          only that sale stands still; its rebuild removes what cannot be read
+//	a sale's keys hold nonsense          only that sale stands still; its rebuild removes unreadable data
 //	a rebuild fails                      the sale stays in the queue and is retried after the next sweep; others
 //	                                     go on
 //	thousands of sales are wrong         running ones first; at most half of the work is on ended ones

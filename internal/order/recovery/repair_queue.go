@@ -39,7 +39,7 @@ type RepairQueue struct {
 	mu        sync.Mutex
 	jobs      map[int64]*job
 	waiting   [urgencies][]int64 // oldest first; outdated entries stay: see job.waits
-	urgency   map[int64]Urgency  // of all sales that Redis must hold, as of the last sweep
+	urgency   map[int64]Urgency  // by sale: the urgency of each that Redis must hold, as of the last sweep
 	checked   map[int64]time.Time
 	badEpochs map[int64]int64 // by sale: the highest epoch known to be wrong, until the sale has a higher one
 }

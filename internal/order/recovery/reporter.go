@@ -39,7 +39,7 @@ type Heard struct {
 // RoundTTL is how long reporters are notified of a recovery round, and how long they retry a failed report.
 const RoundTTL = 10 * time.Minute
 
-// Report is what one instance remembers of a sale.
+// Report is one instance's memory of a sale.
 type Report struct {
 	Seen   order.Mark    // the highest mark that it has seen from Redis
 	Claims []order.Claim // its recent accepts
@@ -59,7 +59,7 @@ const (
 	maxReports     = 16                     // the most reports under way
 )
 
-// Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which
+// Reporter hands in this instance's memory of a sale that is being rebuilt (rule 10), so that an order which
 // Redis accepted and then lost still becomes a claim. Every instance runs one in each of its partitions.
 //
 // A reporter whose process was suspended may come too late. It then checks whether the rebuild found its orders without
@@ -103,7 +103,7 @@ func NewReporter(
 	}
 }
 
-// Run reports until ctx ends. It never returns an error: it retries what fails.
+// Run reports until ctx ends. It never returns an error: it retries every failure.
 func (r *Reporter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()

@@ -81,7 +81,7 @@ type Listings struct {
 	changed map[int64]time.Time // shop → when this instance last changed one of its vouchers
 }
 
-// question is what one entry reads from Redis.
+// question is one entry's read from Redis.
 type question struct {
 	selling []voucher.Voucher
 	shop    int64
