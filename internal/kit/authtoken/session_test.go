@@ -109,8 +109,9 @@ func TestStaffSessions(t *testing.T) {
 	}
 }
 
-// With SessionsOnly, a buyer's session may have a number of the identity provider's own instead of an account; direct
-// tokens of buyers are refused. Staff have accounts if they sign in, and any other number by a direct token.
+// With SessionsOnly, a buyer's session may have a number of the identity provider's own instead of an account. Other
+// tokens of buyers are refused, except a rehearsal's. Staff have accounts in sessions, and other numbers in direct
+// tokens.
 func TestSessionsOnly(t *testing.T) {
 	t.Parallel()
 	rules := Rules{Secret: secret, Admin: admins, Accounts: true, SessionsOnly: true}

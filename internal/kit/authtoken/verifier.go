@@ -23,7 +23,7 @@ const (
 	RoleBuyer = ""
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
-	// RoleMerchant is the role with an admin's rights in one shop only, the one in the claim shop.
+	// RoleMerchant is the role that may create and change vouchers, and see their orders, in the shop in the claim shop.
 	RoleMerchant = "merchant"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
