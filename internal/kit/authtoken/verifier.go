@@ -23,7 +23,8 @@ const (
 	RoleBuyer = ""
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
-	// RoleMerchant is the role that may create and change vouchers, and see their orders, in the shop in the claim shop.
+	// RoleMerchant is the role that may create and change the vouchers of the shop in the claim shop, and see their
+	// orders.
 	RoleMerchant = "merchant"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
