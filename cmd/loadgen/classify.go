@@ -25,7 +25,7 @@ func (res result) retry() bool {
 	return res.outcome == checker.Unknown || res.outcome == checker.Later || res.code == "NOT_STARTED"
 }
 
-// classify returns the meaning of an answer, or of a failed request. What it does not recognize is Unknown.
+// classify returns the meaning of an answer, or of a failed request. An answer that it does not recognize is Unknown.
 func classify(a httpload.Answer, err error) result {
 	if err != nil {
 		return result{outcome: outcomeOf(err), code: textOf(err)}

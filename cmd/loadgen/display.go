@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	refresh  = 250 * time.Millisecond // of a terminal's block
+	refresh  = 250 * time.Millisecond // between redraws of a terminal's block
 	interval = 3 * time.Second        // between lines of a log
 )
 

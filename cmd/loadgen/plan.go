@@ -61,7 +61,7 @@ It exits with 0 when nothing was lost and nothing sold twice, 1 when something i
 wrong, 2 when the command line is wrong, and 130 when Ctrl-C or -longest ended it
 early and nothing was wrong until then.`
 
-// readPlan reads the command line and prints what is wrong with it to env.err.
+// readPlan reads the command line, and prints its errors to env.err.
 func readPlan(env environment) (plan, error) {
 	var p plan
 	set := flag.NewFlagSet("loadgen", flag.ContinueOnError)
@@ -142,7 +142,7 @@ func (p *plan) makeReport() error {
 // maxID is the largest user, shop or voucher id: the largest integer that JavaScript represents exactly.
 const maxID = 1<<53 - 1
 
-// complete parses what package flag cannot, and checks all values.
+// complete parses the values that package flag cannot parse, and checks all values.
 func (p *plan) complete(servers, shape string, rate float64) (err error) {
 	for server := range strings.SplitSeq(servers, ",") {
 		u, err := url.Parse(strings.TrimSpace(server))

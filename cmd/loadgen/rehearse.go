@@ -16,7 +16,7 @@ const (
 )
 
 // rehearse opens the voucher, runs the load and verifies it. If ctx or the plan's longest time ends first, it stops the
-// load and verifies what was done until then.
+// load and verifies the purchases until then.
 func rehearse(ctx context.Context, env environment, p plan) (*report, error) {
 	s, err := newService(&p)
 	if err != nil {

@@ -298,7 +298,7 @@ func testTokenFile(t *testing.T, at string) {
 	}
 }
 
-// testLongest checks that a rush longer than -longest ends by itself, and that what was done until then is verified.
+// testLongest checks that a rush longer than -longest ends by itself, and that its purchases until then are verified.
 func testLongest(t *testing.T, at string) {
 	code, out, log := run(t.Context(), box.Secret, "-url", at, "-buyers", "100000", "-stock", "1000", "-duration",
 		"20h", "-longest", "1s", "-curve", "flat", "-first-user", "800000")
@@ -307,7 +307,7 @@ func testLongest(t *testing.T, at string) {
 	}
 }
 
-// testInterrupted ends a long rehearsal with Ctrl-C and checks that what was done until then is verified.
+// testInterrupted ends a long rehearsal with Ctrl-C, and checks that its purchases until then are verified.
 func testInterrupted(t *testing.T, at string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

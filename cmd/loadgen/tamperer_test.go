@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tamperer changes what passes between loadgen and the service. Each field may be nil.
+// tamperer changes the requests and answers between loadgen and the service. Each field may be nil.
 type tamperer struct {
 	// before may answer instead of the service; then it returns true.
 	before func(w http.ResponseWriter, r *http.Request) bool

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Outcome is what a client knows after one request.
+// Outcome is a client's knowledge after one request.
 type Outcome int8
 
 // The outcomes. Anything that a client does not understand is Unknown.
@@ -22,7 +22,7 @@ func (v Outcome) String() string {
 	return [...]string{"unknown", "accepted", "held", "refused", "later"}[v]
 }
 
-// Action is what a client asked for.
+// Action is the kind of a client's request.
 type Action int8
 
 // The actions.
@@ -49,7 +49,7 @@ type Answer struct {
 	Voucher  int64
 	Order    int64  // for Accepted and Held; for Cancel and Refund always
 	Units    int64  // of that order, or as requested; 0: one
-	Code     string // Refused, Later: the service's code; Unknown: what came instead of an answer
+	Code     string // Refused, Later: the service's code; Unknown: the error instead of an answer
 	Server   string // the server that was asked
 	Sent     time.Time
 	Received time.Time

@@ -73,7 +73,7 @@ func (c *check) undecided(i Invariant, format string, args ...any) {
 	c.report.Undecided = append(c.report.Undecided, Gap{i, fmt.Sprintf(format, args...)})
 }
 
-// addGaps reports what could not be checked because a source is missing.
+// addGaps reports the invariants that could not be checked because a source is missing.
 func (c *check) addGaps() {
 	if c.e.complete() == nil {
 		c.undecided(NoOversell, "there was no list of all orders; only orders named by answers were counted")

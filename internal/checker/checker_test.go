@@ -315,7 +315,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestUndecided checks that the report names what could not be checked.
+// TestUndecided checks that the report names the invariants that could not be checked.
 func TestUndecided(t *testing.T) {
 	t.Parallel()
 	tests := []struct {

@@ -1,5 +1,6 @@
 // Package checker decides whether a sale kept the service's promises. It accesses no store and sends no request: it
-// compares what several sources say about one sale after everything has come to rest, and returns every contradiction.
+// compares the data of several sources about one sale after everything has come to rest, and returns every
+// contradiction.
 //
 //	the clients' record      every attempt of a buyer, with its answer if there was one         [Answer]
 //	lists of orders          the ledger's rows, or orders as the service shows them             [View]
@@ -9,8 +10,8 @@
 // The lists of orders are authoritative. They are compared with the record, which the service cannot change afterwards;
 // the stocks and Redis have to match both.
 //
-// Missing sources are left out, and [Report.Undecided] lists what only they could have decided, so that a report
-// without findings does not claim more than was checked.
+// Missing sources are left out, and [Report.Undecided] lists the invariants that only they could have decided, so that
+// a report without findings does not claim more than was checked.
 //
 //	I1  no oversell         live orders against the units issued
 //	I2  one per user        no two live orders of one user; the holders in Redis match the live orders

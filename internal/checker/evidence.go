@@ -5,7 +5,7 @@ import (
 	"iter"
 )
 
-// Evidence is what is known about one sale after the clients have stopped and nothing is under way.
+// Evidence is all data about one sale, collected after the clients have stopped and nothing is under way.
 type Evidence struct {
 	Voucher int64
 	Issued  int64 // units for sale when it was created
@@ -16,7 +16,7 @@ type Evidence struct {
 	Views   []View
 	// LedgerStock is how many units the ledger has left; nil: not read.
 	LedgerStock *int64
-	// Kept is how many units the ledger keeps for those who wait: they are neither left nor part of an order.
+	// Kept is how many units the ledger keeps for the waiting list: they are neither left nor part of an order.
 	Kept int64
 	// ShownStock is how many units buyers are shown as left; nil: not read.
 	ShownStock *int64
@@ -37,7 +37,7 @@ type View struct {
 	Complete bool
 }
 
-// Redis is what Redis holds of the sale.
+// Redis is the sale's data in Redis.
 type Redis struct {
 	Stock   int64           // units left to sell, returned ones included
 	Waiting int64           // accepted orders that are not yet recorded
@@ -144,6 +144,6 @@ func (g Gap) String() string {
 type Report struct {
 	Findings  []Finding `json:"findings"`  // at most 50 for each invariant
 	Total     int       `json:"total"`     // number of findings, kept or not
-	Undecided []Gap     `json:"undecided"` // what could not be checked
+	Undecided []Gap     `json:"undecided"` // invariants that could not be checked
 	Lost      []int64   `json:"lost,omitempty"`
 }

@@ -53,7 +53,7 @@ func (c *check) answerLines(users, orders map[int64][]string) {
 	}
 }
 
-// viewLines adds what the other sources say about the users and orders.
+// viewLines adds the other sources' data about the users and orders.
 func (c *check) viewLines(users, orders map[int64][]string) {
 	const more = 2 * maxHistory
 	for _, v := range c.e.Views {

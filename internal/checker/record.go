@@ -4,7 +4,7 @@ package checker
 type buyer struct {
 	order       int64 // the order named by the last answer; 0: none
 	orderSeen   int64 // when an answer first named it, in ns since 1970; 0: the record has no times
-	firstSent   int64 // when the buyer first asked, likewise
+	firstSent   int64 // when the buyer first asked, in ns since 1970; 0: the record has no times
 	lastOutcome Outcome
 }
 
@@ -52,7 +52,7 @@ func (c *check) withAnswer(b buyer, a Answer) buyer {
 	return b
 }
 
-// withOrder returns what is known of a buyer after an answer that names an order.
+// withOrder returns the buyer updated with an answer that names an order.
 func (c *check) withOrder(b buyer, a Answer) buyer {
 	if b.order == a.Order {
 		return b

@@ -36,7 +36,7 @@
 // # What can go wrong
 //
 //	Redis is down                            Next answers from its blocks, then fails until Redis is back
-//	the ledger is down, the counter is gone  Next fails until the ledger is back; so does the first one after midnight
+//	the ledger is down, the counter is gone  Next fails until the ledger is back; a new day has no counter at first
 //	the day's numbers are used up            ErrExhausted until midnight UTC, but only after two billion numbers or
 //	                                         several hundred leaps
 //	the clock is before 2022 or after 2090   ErrClock

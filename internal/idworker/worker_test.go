@@ -55,7 +55,7 @@ func TestNewDayStartsAtARandomNumber(t *testing.T) {
 // knows.
 func TestLostCounter(t *testing.T) {
 	t.Parallel()
-	const given = 512 // the highest number that a worker knows that is not fresh
+	const given = 512 // the highest number that a used worker knows
 	for name, c := range map[string]struct {
 		fresh    bool
 		recorded []int64 // recorded numbers

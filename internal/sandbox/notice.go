@@ -22,7 +22,7 @@ const SignatureHeader = "Payment-Signature"
 // maxAge is how old a callback may be, and how far the sender's clock may be ahead.
 const maxAge = 5 * time.Minute
 
-// statuses are the words for what a callback is about.
+// statuses are the words for the status in a callback.
 var statuses = [...]string{
 	order.NoticePaid: "succeeded", order.NoticeReturned: "refunded", order.NoticeDisputed: "disputed",
 	order.NoticeDisputeWon: "dispute_won", order.NoticeDisputeLost: "dispute_lost",
@@ -31,7 +31,7 @@ var statuses = [...]string{
 // callback is the body of a callback.
 type callback struct {
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"` // cents: what was paid, has gone back in all, or is disputed
+	Amount    int64  `json:"amount"` // cents: the amount paid, sent back in all, or disputed
 	Status    string `json:"status"`
 }
 

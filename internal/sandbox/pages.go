@@ -125,7 +125,7 @@ func (p *Pages) callOnce(ctx context.Context, n order.Notice) error {
 type view struct {
 	Chinese bool
 	Stage   stage
-	Title   string // of the voucher; "" if unknown
+	Title   string // the voucher's title; "" if unknown
 	Amount  string
 	OrderID int64
 	Back    string

@@ -51,11 +51,12 @@ func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout
 	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, pay.Title)}, nil
 }
 
-// refusedCents are the last two digits of amounts that the sandbox refuses for good to send back, so that a shop can
-// try what it does then.
+// refusedCents are the last two digits of amounts whose refund the sandbox refuses for good, so that a shop can try
+// that case.
 const refusedCents = 13
 
-// Refund logs that a real provider would now send the money back, or refuses for good to do so.
+// Refund logs that a real provider would now send the money back. It refuses for good if the amount ends in
+// refusedCents.
 func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
 	if pay.Amount%100 == refusedCents {
 		return &order.RefusedError{

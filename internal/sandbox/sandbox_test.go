@@ -308,7 +308,7 @@ func TestTitles(t *testing.T) {
 	}
 }
 
-// The sandbox refuses for good to send some amounts back, and only those.
+// The sandbox refuses the refunds of certain amounts for good, and of no others.
 func TestRefusedRefund(t *testing.T) {
 	t.Parallel()
 	p, err := NewProvider(secret, "CNY", slog.New(slog.DiscardHandler))

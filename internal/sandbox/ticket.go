@@ -77,7 +77,7 @@ const maxTitle = 80
 // the service read tickets.
 const titleParam = "for"
 
-// sealTitle returns the query with the signed title of what a ticket pays for, or "" without a title.
+// sealTitle returns the query with a voucher's signed title for the ticket, or "" without a title.
 func (k key) sealTitle(of, title string) string {
 	if title == "" {
 		return ""

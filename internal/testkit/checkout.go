@@ -12,7 +12,8 @@ import (
 	"seckill/internal/testkit/child"
 )
 
-// CopyCheckout copies the project's files, those that git tracks or would track, into a folder of the test's.
+// CopyCheckout copies the project's files (all that git does not ignore) into a temporary folder of the test, and
+// returns its path.
 func CopyCheckout(tb testing.TB) string {
 	tb.Helper()
 	root, err := child.Root(tb.Context())

@@ -206,8 +206,8 @@ func (m slotMove) moveKeys(ctx context.Context) error {
 	}
 }
 
-// again repeats an idempotent command until the node answers, which a busy node may not do within a client's timeout. A
-// key that is on both nodes belongs to the one that it is leaving, and its copy replaces the other's.
+// again repeats an idempotent command until the node answers: a busy node may exceed a client's timeout. A key that is
+// then on both nodes belongs to the node that it is leaving, whose copy replaces the other one.
 func again(ctx context.Context, node *redis.Client, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, clusterPatience)
 	defer cancel()

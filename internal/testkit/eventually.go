@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Eventually polls ok until it holds, and fails the test after a minute: for what servers send no signal of.
+// Eventually polls ok until it returns true, and fails the test after a minute. It is for events that servers do not
+// signal.
 func Eventually(tb testing.TB, ok func() bool) {
 	tb.Helper()
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {

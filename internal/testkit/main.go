@@ -38,8 +38,8 @@ func Main(m *testing.M, atEnd ...func() error) {
 	os.Exit(code)
 }
 
-// leakPatience is how long goroutines may take to end by themselves after the tests: a lock that a test has left is
-// watched until its lease is over, and a busy machine is slow to run what is ready to end.
+// leakPatience is how long goroutines may take to end by themselves after the tests: if a test leaves a lock, a
+// goroutine watches it until its lease is over, and on a busy machine goroutines end late.
 const leakPatience = time.Minute
 
 // findLeaks returns the goroutines that are left once leakPatience is over.

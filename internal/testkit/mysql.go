@@ -122,9 +122,9 @@ type MariaDBServer struct {
 	tb testing.TB
 }
 
-// StartMariaDB starts a mariadbd, or what [server.EnvMySQLProgram] chooses, for the test, which takes about a second;
-// the end of the test kills it. Commits are flushed, so killing it loses nothing. args are appended to its command
-// line, such as "--read-only=1".
+// StartMariaDB starts a mariadbd, or the program that [server.EnvMySQLProgram] names, for the test, which takes about a
+// second; the end of the test kills it. Commits are flushed, so killing it loses nothing. args are appended to its
+// command line, such as "--read-only=1".
 func StartMariaDB(tb testing.TB, args ...string) *MariaDBServer {
 	tb.Helper()
 	m, err := server.StartMariaDB(tb.Context(), args...)

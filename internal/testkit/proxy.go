@@ -26,7 +26,7 @@ type Proxy struct {
 	conns       map[*link]struct{} // nil once closed
 	drops       int                // number of replies still to lose, whatever the request
 	match       []byte             // lower case; requests that contain it lose their replies
-	matches     int                // how many requests match has left
+	matches     int                // how many more requests match applies to
 	lost        int                // replies lost so far
 	delay       time.Duration
 	cut         bool
@@ -232,7 +232,7 @@ func (p *Proxy) serve(client net.Conn, addr string) {
 	p.mu.Unlock()
 }
 
-// pump copies from one side to the other what inspect lets pass, and closes the link at the end.
+// pump copies data from one side to the other if inspect lets it pass, and closes the link at the end.
 func (p *Proxy) pump(l *link, from, to net.Conn, inspect func(*link, []byte) bool) {
 	defer l.close()
 	buf := make([]byte, 64<<10)

@@ -75,8 +75,9 @@ type RedisServer struct {
 	tb testing.TB
 }
 
-// StartRedis starts a redis-server, or what [server.EnvRedisProgram] chooses, for the test, whose end kills it. args
-// are appended to its command line. Unless they say otherwise, as "--appendonly", "yes" does, it keeps nothing on disk.
+// StartRedis starts a redis-server, or the program that [server.EnvRedisProgram] names, for the test, whose end kills
+// it. args are appended to its command line. Unless they say otherwise, as "--appendonly", "yes" does, it keeps nothing
+// on disk.
 func StartRedis(tb testing.TB, args ...string) *RedisServer {
 	tb.Helper()
 	r, err := server.StartRedis(tb.Context(), args...)

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// IsArchived reports whether the voucher was archived: it is in no list of the public's, is not sold, and does not
-// change until it is restored. Its orders, coupons and payments go on.
+// IsArchived reports whether the voucher was archived: it is in no public list, is not sold, and does not change until
+// it is restored. Its orders, coupons and payments go on.
 func (v Voucher) IsArchived() bool { return !v.Archived.IsZero() }
 
-// SetArchived archives a voucher, or restores it. Doing either twice is one. A voucher is not archived while its sale
-// runs or is still to come (ErrSaleNotOver), nor while an order of it is queued or unpaid (ErrOrdersWait). ErrNotFound;
-// order.ErrUnavailable also where Redis does not say how the sale is.
+// SetArchived archives a voucher, or restores it. Doing either twice has no further effect. It returns ErrSaleNotOver
+// while the voucher's sale runs or has not begun, ErrOrdersWait while an order of it is queued or unpaid, ErrNotFound,
+// or order.ErrUnavailable, also if Redis does not return the sale's state.
 func (s *Service) SetArchived(ctx context.Context, by Author, id int64, archived bool) (Shown, error) {
 	alter := func(v *Voucher) error {
 		v.Archived = time.Time{}
@@ -31,11 +31,11 @@ func (s *Service) SetArchived(ctx context.Context, by Author, id int64, archived
 	return s.showOne(ctx, v)
 }
 
-// archive returns what archives the voucher in its transaction. It asks Redis before that: by its clock the sale is
-// over, so that nothing is bought any more. What the ledger has left is then lowered by recorded orders alone, as long
-// as nobody has another operation written. So if it was the same before Redis was asked and is the same afterwards,
-// what is missing in Redis at that time are the orders that wait. A window that was moved meanwhile makes another sale
-// of it; what is retired meanwhile has no such orders.
+// archive returns a function that archives the voucher in its transaction. It reads the sale from Redis before that: if
+// the sale is over by Redis's clock, nobody buys any more. From then on, unless there is a new operation, the ledger's
+// stock changes only when a waiting order is recorded. So if it is the same before and after Redis was read, and Redis
+// has as many units left, then no order waits. A sale whose end was moved meanwhile is not archived; a sale that was
+// retired meanwhile has no waiting orders.
 func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error, error) {
 	before, err := s.parts.Ledger.Voucher(ctx, id)
 	if err != nil {
@@ -66,8 +66,8 @@ func (s *Service) archive(ctx context.Context, id int64) (func(v *Voucher) error
 	}, nil
 }
 
-// holdsAllOf reports whether no order of a sale that is over waited in Redis, which was asked between two readings of
-// the ledger.
+// holdsAllOf reports whether no order of a sale that is over waited in Redis. Redis was read between before and after,
+// two readings of the ledger.
 func (inRedis *Live) holdsAllOf(before, after Sale) bool {
 	switch {
 	case inRedis.Missing, inRedis.Stock != after.Stock:

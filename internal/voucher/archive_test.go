@@ -61,7 +61,7 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// The second time changes nothing, in either direction. Restoring does not ask how the sale is.
+// Archiving or restoring a second time changes nothing. Restoring does not read the sale's state.
 func TestArchiveTwice(t *testing.T) {
 	t.Parallel()
 	f, s := archiving(nil)
@@ -80,8 +80,8 @@ func TestArchiveTwice(t *testing.T) {
 	}
 }
 
-// What changes in the ledger after Redis was asked keeps a voucher from being archived, unless the sale was retired:
-// then no order of it waits.
+// If the sale changes in the ledger after Redis was read, the voucher is not archived, unless the sale was retired: no
+// order of it waits then.
 func TestArchiveMeetsAnother(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -92,7 +92,7 @@ func TestArchiveMeetsAnother(t *testing.T) {
 		"window":                   {5, func(s *Sale) { s.End = now.Add(time.Hour) }, ErrSaleNotOver},
 		"operation that takes one": {4, func(s *Sale) { s.Stock, s.LastOperation = 4, 1 }, ErrOrdersWait},
 		"operation":                {5, func(s *Sale) { s.LastOperation = 1 }, ErrOrdersWait},
-		// It may be a change of stock that Redis had not decided about when it was asked.
+		// The stock may have been changed by an operation that Redis had not applied when it was read.
 		"stock":      {4, func(s *Sale) { s.Stock = 4 }, ErrOrdersWait},
 		"retirement": {4, func(s *Sale) { s.Stock, s.Retired = 4, true }, nil},
 	} {
@@ -114,7 +114,7 @@ func TestArchiveMeetsAnother(t *testing.T) {
 	}
 }
 
-// Nothing of an archived voucher changes, however little that would be.
+// No change of an archived voucher is accepted, however small.
 func TestArchivedIsNotChanged(t *testing.T) {
 	t.Parallel()
 	f, s := archiving(func(f *fakeChanges) { f.voucher.Archived = now })
@@ -134,7 +134,7 @@ func TestArchivedIsNotChanged(t *testing.T) {
 	}
 }
 
-// Both are actions of their own in the audit trail.
+// Archiving and restoring are actions of their own in the audit trail.
 func TestArchiveIsAudited(t *testing.T) {
 	t.Parallel()
 	plain, archived := selling(), selling()

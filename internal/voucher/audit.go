@@ -13,12 +13,12 @@ type Author struct {
 	AdminID int64           // their user id; 0: the service itself
 	Shop    int64           // the shop of a merchant, who may change nothing else; 0: any
 	Request string          // the id of the request, as in its answer and in the log; "" for none
-	Key     idempotency.Key // what the author creates is created once for each key
+	Key     idempotency.Key // the author's Idempotency-Key: a request with it creates something once
 
 	MaxUnits int64 // Bounds.Units where Shop is set; Service fills it in
 }
 
-// Account is a user as their identity provider knows them.
+// Account identifies a user by their identity provider.
 type Account struct {
 	Issuer  string `json:"issuer"`
 	Subject string `json:"subject"`
@@ -58,10 +58,10 @@ const (
 	Forced    Action = "force"   // a lock, taken from its holder
 	Revoked   Action = "revoke"  // the tokens of a user, or of an issuer's users
 
-	OrderCancelled Action = "cancel" // somebody's order, by staff
+	OrderCancelled Action = "cancel" // a buyer's order, by staff
 	OrderRefunded  Action = "refund"
 
-	RefundRetried Action = "retry_refund" // one that its provider refused
+	RefundRetried Action = "retry_refund" // a refund that its provider refused
 	RefundClosed  Action = "close_refund"
 
 	CouponExtended   Action = "extend"
@@ -91,7 +91,7 @@ func Differences(from, to Voucher) []FieldChange {
 	return changes
 }
 
-// flag, written and positive write a value as text, or "" for the zero value.
+// flag, written and positive return a value as text, or "" for the zero value.
 func flag(set bool) string {
 	if !set {
 		return ""

@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Bounds are what a merchant may have in their shop; 0: any number. They do not hold admins.
+// Bounds limit the sales in a merchant's shop; 0 means no limit. They do not apply to admins.
 type Bounds struct {
-	Sales int64 // that have not ended
-	Units int64 // that one sale ever issues
+	Sales int64 // the most sales that have not ended
+	Units int64 // the most units that one sale ever issues
 }
 
-// BoundError says that a merchant's shop would have more than it may.
+// BoundError says that a change would exceed a merchant's Bounds.
 type BoundError struct {
 	What string // "sales" or "units"
 	Most int64
@@ -37,7 +37,7 @@ func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 	return refusal
 }
 
-// oneMore returns as refusal why an author may not have one more sale that has not ended, or nil.
+// oneMore returns a *BoundError as refusal if an author may not have one more sale that has not ended.
 func (s *Service) oneMore(ctx context.Context, by Author) (refusal, err error) {
 	most := s.parts.Bounds.Sales
 	if by.Shop == 0 || most == 0 {
@@ -50,8 +50,8 @@ func (s *Service) oneMore(ctx context.Context, by Author) (refusal, err error) {
 	return refusal, err
 }
 
-// reopening returns as refusal why a change may not give a sale that has ended a later end: that would be one more
-// sale.
+// reopening returns a *BoundError as refusal if a change may not give an ended sale a later end: it would be one more
+// sale that has not ended.
 func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, err error) {
 	if c.End == nil {
 		return nil, nil
@@ -59,7 +59,7 @@ func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, 
 	return s.oneMore(ctx, by)
 }
 
-// bounded returns the author with the bound on what a sale of theirs may issue.
+// bounded returns the author with MaxUnits set for a merchant.
 func (s *Service) bounded(by Author) Author {
 	if by.Shop != 0 {
 		by.MaxUnits = s.parts.Bounds.Units
@@ -68,7 +68,7 @@ func (s *Service) bounded(by Author) Author {
 }
 
 // CheckIssued returns *invalid.Error or *BoundError if a sale that has issued that many units may not issue delta more.
-// It is asked with the sale locked, once for each change.
+// It is called with the sale locked, once for each change.
 func (by Author) CheckIssued(issued, delta int64) error {
 	if delta > 0 && by.MaxUnits > 0 && issued+delta > by.MaxUnits {
 		return &BoundError{What: "units", Most: by.MaxUnits}

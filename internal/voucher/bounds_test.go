@@ -13,7 +13,7 @@ type openSales map[int64]int64
 // OpenSales implements Shops.
 func (o openSales) OpenSales(_ context.Context, shopID int64) (int64, error) { return o[shopID], nil }
 
-// TestBounds checks what a merchant's shop may have, which holds no admin.
+// TestBounds checks the limits of a merchant's shop, and that they do not apply to admins.
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	most := goodSale().Stock
@@ -21,7 +21,7 @@ func TestBounds(t *testing.T) {
 		by     Author
 		bounds Bounds
 		open   int64
-		want   string // what there would be too much of; "": nothing
+		want   string // the exceeded bound; "": none
 	}{
 		"an admin":        {Author{AdminID: 1}, Bounds{Sales: 1, Units: 1}, 5, ""},
 		"no bounds":       {Author{Shop: 3}, Bounds{}, 5, ""},
@@ -43,7 +43,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestBoundOfUnits checks that units which are added count together with those that a sale has issued.
+// TestBoundOfUnits checks that added units count together with the units that a sale has issued.
 func TestBoundOfUnits(t *testing.T) {
 	t.Parallel()
 	s := newTestService(&fakeLedger{}, &fakeSales{})

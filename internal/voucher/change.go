@@ -70,8 +70,8 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	return nil
 }
 
-// reveal changes when the public first sees the voucher. If that or the sale's begin has moved, it checks one against
-// the other.
+// reveal changes when the public first sees the voucher. If that time or the sale's begin has moved, it checks that the
+// sale does not begin before the voucher is visible.
 func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	if c.VisibleFrom != nil {
 		from := r.visibleFrom(*c.VisibleFrom)
@@ -98,7 +98,7 @@ func (c Change) guard(v *Voucher, r *fieldRules) {
 	}
 }
 
-// reschedule changes the sale's window and reports whether that made a difference.
+// reschedule changes the sale's window, and reports whether the window has changed.
 func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 	if v.Sale == nil {
 		r.absent("beginTime", c.Begin)
@@ -121,7 +121,7 @@ func (c Change) reschedule(v *Voucher, r *fieldRules, now time.Time) bool {
 	return true
 }
 
-// StockChange is one delta of a sale's stock and its state.
+// StockChange is a change of a sale's stock by a delta, with its state.
 type StockChange struct {
 	Delta  int64
 	Number int64 // number of its operation
@@ -144,18 +144,19 @@ const (
 // must apply and the [Entry] of the audit trail.
 type Changes interface {
 	// ChangeVoucher reads the voucher under its lock, lets alter change texts, shelf status, Archived, Paused and
-	// window, and stores the result with the version raised. If alter returns an error, it rolls back and returns that.
-	// If alter changes nothing, nothing is written. ErrNotFound; ErrOrdersWait where alter archives a voucher with an
-	// unpaid order, or with one that Redis has to decide about.
+	// window, and stores the result with the version raised. If alter returns an error, it rolls back and returns that
+	// error. If alter changes nothing, nothing is written. It returns ErrNotFound, or ErrOrdersWait if alter archives a
+	// voucher with an order that is unpaid or waits for a decision of Redis.
 	ChangeVoucher(ctx context.Context, id int64, by Author, alter func(v *Voucher) error) (Voucher, error)
 	// ChangeStock begins a change of the sale's stock under the key. A change that adds units raises stock and issued
 	// at once; one that takes units waits for Redis. If the key was used before, it returns that earlier change, or
-	// idempotency.ErrReused if that had another delta. The key of a void change is free again. ErrNotFound,
-	// ErrNotSeckill, ErrArchived, ErrRetired, ErrCalledOff, and CheckIssued's error.
+	// idempotency.ErrReused if that had another delta. The key of a void change is free again. Errors:
+	// ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired, ErrCalledOff, and CheckIssued's error.
 	ChangeStock(ctx context.Context, id int64, by Author, delta int64, key string) (StockChange, error)
 	// CallOff calls the voucher's sale off, once for each key of its author: the sale's window ends now, and the
-	// operation keeps Redis from selling ever again. A sale that was called off before stays as it is. ErrNotFound,
-	// ErrNotSeckill, ErrArchived, ErrRetired; for the key, *idempotency.RepeatedError and idempotency.ErrReused.
+	// operation keeps Redis from selling ever again. A sale that was called off before stays as it is. Errors:
+	// ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired; for the key, *idempotency.RepeatedError and
+	// idempotency.ErrReused.
 	CallOff(ctx context.Context, id int64, by Author, why string) (Voucher, error)
 }
 

@@ -41,14 +41,14 @@ type SaleDraft struct {
 	Stock  int64
 	Begin  time.Time     // may be in the past: the sale is then on at once
 	End    time.Time     // exclusive; after Begin and after now
-	Guards guards.Change // from none
+	Guards guards.Change // applied to a sale without guards
 	// InviteWindow is how long an invitation of its waiting list stands; 0: it has no list.
 	InviteWindow time.Duration
-	// Partition is where the sale is to be; nil: wherever there is room.
+	// Partition is the wanted partition of the sale; nil: the Placer chooses.
 	Partition *int64
 }
 
-// check returns the draft as a voucher, and adds everything that is wrong with it at the time now to r.
+// check returns the draft as a voucher, and adds all its problems at the time now to r.
 func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	r.shop(d.ShopID)
 	v := Voucher{
@@ -63,7 +63,7 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	return v
 }
 
-// check returns the sale, and adds everything that is wrong with it at the time now to r.
+// check returns the sale, and adds all its problems at the time now to r.
 func (d SaleDraft) check(r *fieldRules, now time.Time) Sale {
 	sale := Sale{
 		Stock: d.Stock, Issued: d.Stock, Begin: instant(d.Begin), End: instant(d.End), InviteWindow: d.InviteWindow,

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// fieldRules collects what is wrong with the fields of a request.
+// fieldRules collects the problems of a request's fields.
 type fieldRules struct{ invalid.Problems }
 
 // title checks a title and returns it as it is stored.

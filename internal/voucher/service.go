@@ -8,7 +8,8 @@ import (
 // Ledger keeps the vouchers: MySQL, or SQLite in the embedded mode.
 type Ledger interface {
 	// CreateVoucher stores v and an [Entry] of its creation; both rows in one transaction when v.Sale is set. It fills
-	// in ID, Version, Epoch and the times. *idempotency.RepeatedError and idempotency.ErrReused for the author's key.
+	// in ID, Version, Epoch and the times. It returns *idempotency.RepeatedError or idempotency.ErrReused if the
+	// author's key was used before.
 	CreateVoucher(ctx context.Context, v *Voucher, by Author) error
 	// Voucher returns one voucher with its sale, or ErrNotFound.
 	Voucher(ctx context.Context, id int64) (Voucher, error)
@@ -19,7 +20,7 @@ type Ledger interface {
 
 // Lists show vouchers to the public, on all instances: listing.Listings.
 type Lists interface {
-	// Changed makes them show v's shop as it is now, at most some seconds later.
+	// Changed makes the lists show the present vouchers of v's shop, at most some seconds later.
 	Changed(ctx context.Context, v Voucher)
 }
 
@@ -98,7 +99,7 @@ func (s *Service) CreateSeckill(ctx context.Context, by Author, d Draft, sd Sale
 }
 
 // CreateBeside creates a seckill voucher, which it does not check, in the partition of another sale. If that partition
-// takes no new sales, it chooses another: the other sale may have ended long ago.
+// takes no new sales, it chooses another partition: the other sale may have ended long ago.
 func (s *Service) CreateBeside(ctx context.Context, by Author, v Voucher, other *Sale) (Shown, error) {
 	partition, err := s.beside(ctx, other)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *Service) place(ctx context.Context, wanted *int64) (int, error) {
 	return s.parts.Place(ctx, wanted)
 }
 
-// beside returns the partition of the given sale, or another one if that takes no new sales.
+// beside returns the partition of the given sale, or another partition if that one takes no new sales.
 func (s *Service) beside(ctx context.Context, sale *Sale) (int, error) {
 	wanted := int64(sale.Partition)
 	if n, err := s.place(ctx, &wanted); err == nil {

@@ -11,10 +11,10 @@ import (
 // flushTime is how long the answer to a change waits for Redis to apply it.
 const flushTime = 3 * time.Second
 
-// Change changes a voucher. It returns the voucher after that, and whether Redis has applied the change; if not, Redis
-// will do so later. A change that changes nothing succeeds. It returns *invalid.Error for one that breaks a rule,
-// ErrNotFound, ErrArchived, ErrRetired or ErrCalledOff for the window of a sale that is over for good, or *BoundError
-// where a merchant reopens one sale too many.
+// Change changes a voucher. It returns the changed voucher, and whether Redis has applied the change; if not, Redis
+// will do so later. A change that changes nothing succeeds. Errors: *invalid.Error if the change breaks a rule;
+// ErrNotFound; ErrArchived; ErrRetired or ErrCalledOff for the window of a sale that is over for good; *BoundError if a
+// merchant reopens one sale too many.
 func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (shown Shown, applied bool, err error) {
 	reopens, err := s.reopening(ctx, by, c)
 	if err != nil {
@@ -37,8 +37,8 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 	return shown, applied, err
 }
 
-// Pause stops a sale until Resume. It returns the voucher, and whether Redis has applied that; if not, Redis will do so
-// later. Pausing a paused sale changes nothing. Errors: ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired,
+// Pause stops a sale until Resume. It returns the voucher, and whether Redis has paused the sale; if not, Redis will do
+// so later. Pausing a paused sale changes nothing. Errors: ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired,
 // ErrCalledOff.
 func (s *Service) Pause(ctx context.Context, by Author, id int64) (shown Shown, applied bool, err error) {
 	return s.setPaused(ctx, by, id, true)
@@ -70,9 +70,9 @@ func (s *Service) setPaused(ctx context.Context, by Author, id int64, paused boo
 	return shown, applied, err
 }
 
-// CallOff calls a sale off, for good. It returns the voucher, and whether Redis has applied that; if not, Redis will do
-// so later. Calling off twice is one. ErrNotFound, ErrNotSeckill, ErrArchived, ErrRetired; for the author's key,
-// *idempotency.RepeatedError and idempotency.ErrReused.
+// CallOff calls a sale off, for good. It returns the voucher, and whether Redis has called the sale off; if not, Redis
+// will do so later. Calling off a second time has no effect. Errors: ErrNotFound, ErrNotSeckill, ErrArchived,
+// ErrRetired; *idempotency.RepeatedError and idempotency.ErrReused if the author's key was used before.
 func (s *Service) CallOff(ctx context.Context, by Author, id int64, why string) (shown Shown, applied bool, err error) {
 	v, err := s.parts.Changes.CallOff(ctx, id, by, why)
 	if err != nil {

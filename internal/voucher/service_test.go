@@ -20,7 +20,7 @@ var author = Author{AdminID: 7, Request: "r-1"}
 // fakeLedger stores vouchers in memory.
 type fakeLedger struct {
 	vouchers []Voucher
-	by       Author // author of the last one
+	by       Author // author of the last voucher
 	fails    error
 }
 

@@ -90,7 +90,7 @@ func (s *Sale) Ended(now time.Time) bool { return !now.Before(s.End) }
 // IsCalledOff reports whether the sale was called off.
 func (s *Sale) IsCalledOff() bool { return !s.CalledOff.IsZero() }
 
-// HasWaitlist reports whether units that come back may be kept for those who wait for them.
+// HasWaitlist reports whether the sale has a waiting list, for which units that come back may be kept.
 func (s *Sale) HasWaitlist() bool { return s.InviteWindow > 0 }
 
 // MaxQuantity returns how many units of the voucher one order of its sale may have.
@@ -99,9 +99,9 @@ func (v Voucher) MaxQuantity() int64 { return max(1, v.PerUser) }
 // Sale is a seckill voucher's sale in the ledger: one row of tb_seckill_voucher.
 type Sale struct {
 	Stock         int64 // units without a live order, as recorded; Redis is ahead of it while orders wait
-	Kept          int64 // units kept for those who wait: neither on sale nor of an order
-	Accepted      int64 // of these, units of acceptances that Redis has not decided
-	ListOpen      bool  // units that come back are kept
+	Kept          int64 // units kept for the waiting list: neither on sale nor in an order
+	Accepted      int64 // of the kept units, those of acceptances that Redis has not decided
+	ListOpen      bool  // units that come back are kept for the waiting list
 	Issued        int64 // units issued in all: Stock + Kept + units of live orders
 	Begin         time.Time
 	End           time.Time        // exclusive
@@ -114,7 +114,7 @@ type Sale struct {
 	CalledOff     time.Time        // when it was called off; zero: it was not. Set once
 	LastOperation int64            // number of the last operation; 0 before the first
 	Guards        *guards.Settings // nil: none
-	InviteWindow  time.Duration    // of an invitation of its waiting list; 0: it has no list. It never changes
+	InviteWindow  time.Duration    // how long an invitation of its waiting list stands; 0: no list. It never changes
 }
 
 // SaleState is the state of a sale as buyers see it.
@@ -149,7 +149,7 @@ type Live struct {
 	Missing bool
 }
 
-// Shown is a voucher as it is shown: the ledger's texts and price, and the live state of its sale.
+// Shown is a voucher for display: the ledger's texts and price, and the live state of its sale.
 type Shown struct {
 	Voucher
 	Live *Live // nil for ordinary vouchers
@@ -186,8 +186,8 @@ func Selling(vs []Voucher) []Voucher {
 	return selling
 }
 
-// Show returns vouchers as they are shown. live is the state of the [Selling] ones, in order. If it is nil, the state
-// is unknown: they are shown as preparing, with the ledger's stock.
+// Show joins vouchers with their live state. live has the states of the [Selling] vouchers, in order. If it is nil, the
+// state is unknown: all are shown as preparing, with the ledger's stock.
 func Show(vs []Voucher, live []Live) []Shown {
 	shown := make([]Shown, len(vs))
 	next := 0

@@ -2,7 +2,7 @@ package authtoken
 
 import "bytes"
 
-// roles says which roles' tokens a key signs.
+// roles is the set of roles whose tokens a key signs.
 type roles int8
 
 const (

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestSecretsOfRoles checks that a secret signs only the tokens of its roles, in both directions, and that one secret
-// signs all while admins have none of their own.
+// TestSecretsOfRoles checks that the buyers' secret does not sign other roles' tokens, that the admins' secret does
+// not sign buyers' tokens, and that one secret signs all tokens while admins have none of their own.
 func TestSecretsOfRoles(t *testing.T) {
 	t.Parallel()
 	apart := verifier(t, Rules{Previous: previous, Admin: admins, AdminPrevious: retired})

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// A session's token names an account and when they signed in, and nobody else's token names one.
+// A session's token has the id of an account and the time of its sign-in. No other token may have an account's id.
 func TestSessions(t *testing.T) {
 	t.Parallel()
 	rules := Rules{Secret: secret, Accounts: true}
@@ -61,7 +61,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A session above a buyer's is signed by the admins' secret alone, and has a shop where its role has one.
+// The sessions of admins, merchants and tills are signed with the admins' secret only; those of merchants and tills
+// name a shop, and no others do.
 func TestStaffSessions(t *testing.T) {
 	t.Parallel()
 	both := Rules{Secret: secret, Admin: []byte("fedcba9876543210fedcba9876543210"), Accounts: true}
@@ -108,8 +109,9 @@ func TestStaffSessions(t *testing.T) {
 	}
 }
 
-// Where buyers' tokens are those of sessions alone, a buyer's session may have a number of the provider's own; nobody
-// else may give a buyer one, and staff keep to accounts and direct tokens.
+// With SessionsOnly, a buyer's session may have a number of the identity provider's own instead of an account. Other
+// tokens of buyers are refused, except a rehearsal's. Staff have accounts in sessions, and other numbers in direct
+// tokens.
 func TestSessionsOnly(t *testing.T) {
 	t.Parallel()
 	rules := Rules{Secret: secret, Admin: admins, Accounts: true, SessionsOnly: true}
@@ -124,7 +126,7 @@ func TestSessionsOnly(t *testing.T) {
 		user   int64
 		role   string
 		signed bool // as a session
-		direct bool // as a token of nobody's session
+		direct bool // without a session
 	}{
 		"user 1":               {1, RoleBuyer, true, false},
 		"the last number":      {voucher.FirstAccount - 1, RoleBuyer, true, false},

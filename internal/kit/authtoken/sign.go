@@ -37,8 +37,8 @@ func SignBuyer(r Rules, userID, level int64, since time.Time, ttl time.Duration,
 	return signFor(r, userID, "", e, ttl, now)
 }
 
-// Session is what the token of a session says: its account signed in by an identity provider at SignedIn, and it is
-// valid until Until. With Rules.SessionsOnly, a buyer's Account may be their number at the provider. Role is
+// Session holds the claims of a session's token: the account signed in by an identity provider at SignedIn, and the
+// token is valid until Until. With Rules.SessionsOnly, a buyer's Account may be their number at the provider. Role is
 // RoleBuyer, RoleAdmin, or RoleMerchant or RoleTill with their Shop.
 type Session struct {
 	Account         int64
@@ -122,7 +122,7 @@ func signFor(r Rules, userID int64, role string, extra extraClaims, ttl time.Dur
 	})
 }
 
-// signedClaims are those of tokens that are signed here.
+// signedClaims are the claims of the tokens that this package signs.
 type signedClaims struct {
 	Role string `json:"role,omitempty"`
 	extraClaims

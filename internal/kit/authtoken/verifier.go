@@ -23,7 +23,8 @@ const (
 	RoleBuyer = ""
 	// RoleAdmin is the role that may create and change vouchers and see every user's orders.
 	RoleAdmin = "admin"
-	// RoleMerchant is the role that may do so in the shop in the claim shop, and nowhere else.
+	// RoleMerchant is the role that may create and change the vouchers of the shop in the claim shop, and see their
+	// orders.
 	RoleMerchant = "merchant"
 	// RoleTill is the role of a till, which redeems the coupons of the shop in the claim shop.
 	RoleTill = "till"
@@ -67,13 +68,13 @@ type Rules struct {
 	// Accounts: identity providers' users have ids from voucher.FirstAccount to voucher.LastAccount, and only tokens of
 	// sessions may name these. Without it those ids are like any other.
 	Accounts bool
-	// SessionsOnly, which needs Accounts: buyers' tokens are those of sessions, but for the made-up users of
-	// rehearsals. A buyer's session may then have an id below voucher.FirstAccount as well: an identity provider that
-	// gives its users these numbers is the only one who does.
+	// SessionsOnly, which needs Accounts: buyers need a session's token, except for the made-up users of rehearsals. A
+	// buyer's session may then also have an id below voucher.FirstAccount, because only the identity provider gives out
+	// these numbers.
 	SessionsOnly bool
 }
 
-// check returns what is wrong with the rules, or nil.
+// check returns an error for invalid rules.
 func (r Rules) check() error {
 	switch {
 	case len(r.Secret) < MinSecret, isWeak(r.Previous), isWeak(r.Admin), isWeak(r.AdminPrevious):
@@ -126,7 +127,7 @@ type Identity struct {
 	Shop    int64  // a till's or a merchant's shop; 0 for others, and for those without a shop
 	Crowd   int64  // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
-	Issued  time.Time // of a session: when its user signed in; zero without the claim iat
+	Issued  time.Time // when a session's user signed in; zero without the claim iat
 	Level   int64     // the account's level; 0 without the claim level
 	Since   time.Time // when the account was created; zero without the claim since
 }

@@ -19,7 +19,7 @@ var errCall = errors.New("the call failed")
 type caller struct {
 	pause    time.Duration // after the previous caller
 	patience time.Duration // until it gives up; 0: never
-	goes     bool          // it uses Go
+	goes     bool          // the caller uses Go, not Do
 }
 
 // rush is a sequence of callers, and how the Batcher's calls behave.
@@ -50,7 +50,7 @@ func drawRush(t *rapid.T) rush {
 	return r
 }
 
-// record is what happened in a rush.
+// record has the calls and failures of a rush.
 type record struct {
 	mu       sync.Mutex
 	began    map[int]int64 // by request: when its call began, on the event clock
@@ -89,7 +89,7 @@ func (r *record) call(now int64, requests []int, o Options) int {
 	return r.calls - 1
 }
 
-// run plays the rush, and returns what went wrong.
+// run plays the rush, and returns the broken rules.
 func (plan rush) run() []string {
 	var clock atomic.Int64 // counts events
 	seen := &record{began: map[int]int64{}, failed: map[int]bool{}}

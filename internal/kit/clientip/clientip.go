@@ -117,7 +117,7 @@ func parse(entry string) netip.Addr {
 // plain converts IPv4 in IPv6 to IPv4, and drops the zone.
 func plain(addr netip.Addr) netip.Addr { return addr.Unmap().WithZone("") }
 
-// Line returns what one line usually has: an IPv4 address, or the first 64 bits of IPv6.
+// Line returns the part of an address that identifies one line: all of IPv4, or the first 64 bits of IPv6.
 func Line(addr netip.Addr) netip.Addr {
 	if addr = plain(addr); !addr.Is6() {
 		return addr

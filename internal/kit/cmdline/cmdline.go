@@ -1,5 +1,5 @@
 // Package cmdline reports errors in a command line. It keeps package flag's messages, except "parse error", which it
-// replaces by what the flag accepts. Those messages are not a stable interface: if a newer Go changes them, they are
+// replaces by the allowed values. Those messages are not a stable interface: if a newer Go changes them, they are
 // shown unchanged.
 package cmdline
 
@@ -35,7 +35,7 @@ func WrongFlag(set *flag.FlagSet, err error) string {
 	return text
 }
 
-// Given reports whether the command line has a flag, be it with its default value.
+// Given reports whether the command line has a flag, even with its default value.
 func Given(set *flag.FlagSet, name string) bool {
 	given := false
 	set.Visit(func(f *flag.Flag) { given = given || f.Name == name })

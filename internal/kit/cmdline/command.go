@@ -62,7 +62,7 @@ func ParseFlags(env Env, set *flag.FlagSet, about string) error {
 	}
 }
 
-// Misuse prints what is wrong with the command line of the command that the set is named after, and returns ErrUsage.
+// Misuse prints an error in the command line, and returns ErrUsage. The set is named after the command.
 func Misuse(set *flag.FlagSet, wrong string) error {
 	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
 	return ErrUsage

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Trail is what the audit trail says of an operator's act: who did it, and for what reason.
+// Trail holds the operator's name and reason, which the audit trail records with their change.
 type Trail struct{ by, why *string }
 
 // TrailFlags adds the flags -by and -why to a command that changes something.
@@ -18,13 +18,13 @@ func TrailFlags(env Env, set *flag.FlagSet) Trail {
 	}
 }
 
-// By is who does it.
+// By returns the operator's name.
 func (t Trail) By() string { return *t.by }
 
-// Why is the reason.
+// Why returns the reason.
 func (t Trail) Why() string { return *t.why }
 
-// Check says that the reason is missing if it is, and returns ErrUsage then. The flags have been parsed.
+// Check returns ErrUsage, after printing why, if the reason is missing. Parse the flags before.
 func (t Trail) Check(set *flag.FlagSet) error {
 	if strings.TrimSpace(*t.why) == "" {
 		return Misuse(set, "-why is missing: the audit trail is to say for what reason")

@@ -10,7 +10,7 @@ import (
 //
 // [Load] and [Table] read the tags: env is the variable, envDefault its default, shown replaces the default in the
 // table, unit describes the value, oneof or min and max (both inclusive) restrict it, and effect says what it does. A
-// field's comment holds what does not fit into the table.
+// field's comment adds facts that do not fit into the table.
 type Config struct {
 	HTTP    HTTP
 	Stores  Stores
@@ -47,12 +47,12 @@ type HTTP struct {
 
 	MaxWait time.Duration `env:"SECKILL_MAX_WAIT" envDefault:"30s" unit:"duration" min:"1s" max:"5m" effect:"longest time that ?wait= waits for an order to be recorded"`
 
-	// MaxInFlight leaves out health checks and event streams. How classes of callers share it is in
-	// internal/kit/bulkhead. Above half of it answers wait for nothing any more.
+	// MaxInFlight does not count health checks and event streams. Package internal/kit/bulkhead shares it among classes
+	// of callers. While more than half of it is in use, ?wait= has no effect.
 	MaxInFlight int `env:"SECKILL_MAX_IN_FLIGHT" envDefault:"20000" unit:"requests" min:"10" max:"10000000" effect:"requests that this instance works on at once; above, callers are answered UNAVAILABLE, public reads first, admins last; above half of it ?wait= waits no longer"`
 
-	// MaxConnections is far more than Linux containers have memory for, if their limit of open files is the usual
-	// million.
+	// MaxConnections depends on the limit of open files. In Linux containers that is usually a million, for which they
+	// have far too little memory.
 	MaxConnections int `env:"SECKILL_MAX_CONNECTIONS" shown:"the limit of open files, less 420 and the pools of connections to the stores (500 in all)" unit:"connections, 10 or more" effect:"connections that may be open at SECKILL_HTTP_ADDR (some 30 KB of memory each); one more is answered UNAVAILABLE and closed"`
 
 	// UserRate does not apply to admins. Addresses are not limited here: frontends come through few of them.
@@ -159,7 +159,7 @@ type JWT struct {
 
 	AdminPreviousSecret Secret `env:"SECKILL_JWT_ADMIN_PREVIOUS_SECRET" unit:"text, 32 bytes or more" effect:"another valid key while SECKILL_JWT_ADMIN_SECRET is being changed"`
 
-	// Direct has the numbers of users come from one source.
+	// Direct is false where only identity providers may give out the numbers of users.
 	Direct bool `env:"SECKILL_JWT_DIRECT" envDefault:"true" unit:"true or false" effect:"take buyers' tokens that others have signed; false, as a numeric issuer needs it: buyers sign in by SECKILL_ISSUERS alone; not in the embedded mode"`
 
 	Issuer string `env:"SECKILL_JWT_ISSUER" unit:"text" effect:"when set, tokens must have this iss"`
@@ -176,14 +176,14 @@ type Session struct {
 	// Issuers is a file because an issuer has a dozen members. It is read at the start.
 	Issuers string `env:"SECKILL_ISSUERS" unit:"path of a file" effect:"the identity providers whose users may sign in (docs/operations.md#identity-providers), the same on all instances"`
 
-	// Life is long enough that nobody renews anything in the minute of an opening.
+	// Life is long enough by default that no buyer has to renew a token in the minute in which a sale opens.
 	Life time.Duration `env:"SECKILL_SESSION_LIFE" envDefault:"8h" unit:"duration" min:"1m" max:"24h" effect:"how long a buyer's token is valid that a provider's was exchanged for"`
 
 	// Rate has a burst of ten seconds' worth. A shop whose own server signs its users in comes from one address.
 	Rate int `env:"SECKILL_SESSION_RATE" envDefault:"100" unit:"sign-ins a second" min:"0" max:"1000000" effect:"how often one address may sign in at each instance in the long run; 0: no limit"`
 }
 
-// Guards holds what the guards of all sales share. Each sale has its own guard settings.
+// Guards holds the settings that the guards of all sales share. Each sale has its own guard settings.
 type Guards struct {
 	// Secret may be missing if no sale has tickets. In the embedded mode it is derived from the tokens' secret. All
 	// instances must have the same one; to replace keys while sales run, rotate the salt (server guardkey).
@@ -212,7 +212,7 @@ type Payment struct {
 	// Required is for shops that must never sell unpaid because a setting is missing.
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
-	// Currency cannot be changed once the database has it: what was sold would become worth something else.
+	// Currency cannot be changed once it is in the database: the stored amounts would change their value.
 	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments; one with hundredths. The first start writes it into the database; a start with another one is refused"`
 
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
@@ -224,7 +224,7 @@ type Payment struct {
 // Webhook is how changes of orders are sent to the endpoints that admins name.
 type Webhook struct {
 	// Allow is for receivers in private networks. Admins and merchants choose the addresses, so by default webhooks
-	// reach only public ones. What is allowed is allowed to merchants too.
+	// reach only public ones. Merchants may use every network in Allow, too.
 	Allow []string `env:"SECKILL_WEBHOOK_ALLOW" unit:"networks or addresses, comma-separated" effect:"where webhooks may go besides the public Internet, also by http"`
 
 	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are
@@ -232,9 +232,9 @@ type Webhook struct {
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after delivery, and for disabled endpoints"`
 }
 
-// Merchants bounds what each merchant's shop may have. Admins are not bound.
+// Merchants limits the sales, units and webhooks of each merchant's shop. Admins have no such limits.
 type Merchants struct {
-	// Sales counts those that are to come, too.
+	// Sales also counts sales that have not begun.
 	Sales int64 `env:"SECKILL_MERCHANT_SALES" envDefault:"100" unit:"sales" min:"0" max:"100000" effect:"sales that have not ended, for a merchant's shop; 0: any number"`
 
 	Units int64 `env:"SECKILL_MERCHANT_UNITS" envDefault:"100000" unit:"units" min:"0" max:"1000000000" effect:"how many units a merchant's sale may ever issue; 0: as many as an admin's"`
@@ -257,7 +257,7 @@ type Server struct {
 	ShutdownTimeout time.Duration `env:"SECKILL_SHUTDOWN_TIMEOUT" envDefault:"20s" unit:"duration" min:"1s" max:"10m" effect:"longest time for finishing what is in flight when stopped"`
 }
 
-// Log is what is written to the log.
+// Log controls the log.
 type Log struct {
 	Level slog.Level `env:"SECKILL_LOG_LEVEL" envDefault:"info" unit:"debug, info, warn or error" effect:"least severity that is logged"`
 

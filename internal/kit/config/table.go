@@ -38,7 +38,7 @@ func MarkdownTable() string {
 	return b.String()
 }
 
-// cell returns the default for the table, and what kind of value it is where neither the default nor the name shows it.
+// cell returns the default for the table, and the kind of value unless the default or the name shows it.
 // The bounds of numbers are left to --help.
 func (s setting) cell() string {
 	def := "`" + s.tag("envDefault") + "`"

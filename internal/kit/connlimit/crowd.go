@@ -5,16 +5,17 @@ import (
 	"time"
 )
 
-// crowdedFor is for how long a peer may hold no more than half of the limit once it had to make room for others: it may
-// open another connection whenever one is closed.
+// crowdedFor is how long no peer may exceed half of the limit after one had to make room for others. Without it, that
+// peer could open a new connection whenever one is closed.
 const crowdedFor = time.Minute
 
-// crowd is which peer holds more than half of the limit. There is one at most.
+// crowd counts the connections of each peer, and knows the peer that holds more than half of the limit. At most one
+// does.
 type crowd struct {
 	half  int64
-	of    map[netip.Addr]int64 // how many each peer holds
-	peer  netip.Addr           // the zero one: none
-	until time.Time            // until when none may hold more
+	of    map[netip.Addr]int64 // connections of each peer
+	peer  netip.Addr           // holds more than half; the zero address: no peer does
+	until time.Time            // no peer may hold more than half before this time
 }
 
 func newCrowd(limit int) crowd {
@@ -46,8 +47,8 @@ func (l *Listener) mayHold(peer netip.Addr) bool {
 	return s.of[peer] < s.half || !l.now().Before(s.until) || l.exempt(peer)
 }
 
-// disperse has a peer that holds more than half of the limit make room for another peer: it closes what it holds beyond
-// half and has no request under way, however short a time ago the last one was. It reports whether there was any.
+// disperse makes room for another peer if one holds more than half of the limit: it closes that peer's connections
+// beyond half, if they have no request under way, however recent their last request. It reports whether it closed any.
 func (l *Listener) disperse(newcomer netip.Addr) bool {
 	excess := l.excess(newcomer)
 	for _, c := range excess {

@@ -3,8 +3,8 @@
 //
 // At the limit, connections without a request for [IdleFor] are closed first, beginning with the peer that holds most
 // of them, and for a minute after that no peer gets more than half of the limit. A peer is an IPv4 address, or the 64
-// bits of IPv6 that one line has. So nobody can keep others out for longer by opening connections that stay silent, and
-// others when those are closed. Trusted proxies are exempt, because their idle connections serve everybody. Each
+// bits of IPv6 that one line has. So nobody can keep others out for longer by opening silent connections, and replacing
+// each one that is closed. Trusted proxies are exempt, because their idle connections serve everybody. Each
 // connection beyond the limit gets a prepared answer and is closed: when its request arrives, or after a second without
 // one. At most [MaxGoodbyes] connections wait in this way; further ones are answered and closed at once, which some
 // clients take for a lost connection.

@@ -39,7 +39,7 @@ type Guard struct{ allowed, reserved []netip.Prefix }
 // New returns a guard that also lets these networks be dialled, with and without TLS.
 func New(allowed []netip.Prefix) Guard { return Guard{allowed: allowed, reserved: reserved()} }
 
-// Control returns what a net.Dialer calls with each address before it connects.
+// Control returns a function for net.Dialer.Control, which the dialer calls with each address before it connects.
 func (g Guard) Control(tls bool) func(network, address string, c syscall.RawConn) error {
 	return func(_, address string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(address)
@@ -65,8 +65,8 @@ func (g Guard) Check(ip netip.Addr, tls bool) error {
 	return nil
 }
 
-// Never returns nil if a connection to a host may be allowed, once its name is looked up. The error's address is the
-// host.
+// Never returns an error if a connection to a host is refused whatever its name resolves to, else nil: Check decides
+// about the address then. The error's address is the host.
 func (g Guard) Never(host string, tls bool) *AddressError {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	var ips []netip.Addr
@@ -89,8 +89,8 @@ func (g Guard) Never(host string, tls bool) *AddressError {
 	return refused
 }
 
-// reserved are networks that are not the public Internet, besides those that netip knows. What lies in them is near
-// this machine, or leads to an IPv4 address that was not looked at.
+// reserved returns the networks outside the public Internet, besides those that netip knows. Their addresses are near
+// this machine, or lead to an IPv4 address that Check does not see.
 func reserved() []netip.Prefix {
 	texts := []string{
 		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
@@ -105,7 +105,7 @@ func reserved() []netip.Prefix {
 	return networks
 }
 
-// unicast6 is all of IPv6 that is given out for the Internet.
+// unicast6 returns the part of IPv6 that is allocated for the public Internet.
 func unicast6() netip.Prefix { return netip.MustParsePrefix("2000::/3") }
 
 func contains(networks []netip.Prefix, ip netip.Addr) bool {

@@ -29,7 +29,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// What a dialer hands over may be no address, and what is refused says so.
+// Control also refuses text that is no address, and its errors say why an address is refused.
 func TestControl(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

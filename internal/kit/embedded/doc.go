@@ -1,5 +1,5 @@
-// Package embedded provides what a service without any configuration runs on: a data directory, an in-process Redis and
-// a secret. It is for a single process, for trying the service out.
+// Package embedded provides a data directory, an in-process Redis and a secret for a service without any configuration.
+// It is for a single process, for trying the service out.
 //
 // The SQL file in the directory is authoritative ([Home.SQLitePath]; package sqlstore opens it). The in-process Redis
 // keeps nothing on disk: it starts empty, and every sale is rebuilt from the SQL file. A purchase that exists only in

@@ -21,7 +21,7 @@ type Home struct {
 	Password string
 	// SQLitePath is the file for the orders. It exists, and is empty at the first start.
 	SQLitePath string
-	// Fresh: the first start on this directory is not complete. Create now what is created only once, such as a
+	// Fresh: the first start on this directory is not complete. Create the things that are created only once, such as a
 	// demonstration sale, and then call MarkSettled.
 	Fresh bool
 

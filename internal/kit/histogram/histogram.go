@@ -1,5 +1,5 @@
-// Package histogram counts durations in buckets, so that the counts of many processes can be added up and still say
-// what most durations were below.
+// Package histogram counts durations in buckets, so that the counts of many processes can be added up and still give
+// quantiles.
 //
 // The buckets are fixed, because counts are stored: bucket 0 is below 0.25 ms, and the others begin at 0.25, 0.375,
 // 0.5, 0.75, 1, 1.5 ms and so on up to 16.384 s, where the last one begins. A quantile is the bound above its bucket,
@@ -44,7 +44,7 @@ type Counter [Buckets]atomic.Int64
 // Observe counts a duration.
 func (c *Counter) Observe(d time.Duration) { c[bucketOf(d)].Add(1) }
 
-// Counts returns what was counted.
+// Counts returns the counts so far.
 func (c *Counter) Counts() Counts {
 	var all [Buckets]int64
 	for i := range c {
@@ -53,7 +53,7 @@ func (c *Counter) Counts() Counts {
 	return trimmed(all[:])
 }
 
-// Counts are the durations in each bucket, from the lowest; buckets at the end may be missing. Nobody changes them.
+// Counts are the durations in each bucket, from the lowest; buckets at the end may be missing. They are never modified.
 type Counts []int64
 
 // Valid reports whether they can be counts: no more than there are buckets, and none below zero.
@@ -82,7 +82,7 @@ func (c Counts) Plus(o Counts) Counts {
 	return sum
 }
 
-// Minus returns what was counted between o and c.
+// Minus returns the difference: if o was read before c, the durations counted in between.
 func (c Counts) Minus(o Counts) Counts {
 	since := make(Counts, max(len(c), len(o)))
 	copy(since, c)
@@ -100,8 +100,8 @@ func (c Counts) total() (all int64) {
 	return all
 }
 
-// Quantile returns a bound that the share q of the durations was below; 0 if there are none. For durations beyond the
-// last bound it returns that bound.
+// Quantile returns the bound below which the share q of the durations lies; 0 if nothing was counted. If the quantile
+// is beyond the last bound, it returns the last bound.
 func (c Counts) Quantile(q float64) time.Duration {
 	rank := max(1, int64(math.Ceil(q*float64(c.total()))))
 	for i, n := range c {

@@ -69,7 +69,7 @@ func TestQuantileOfSums(t *testing.T) {
 	}
 }
 
-// What was counted meanwhile is the difference; neither it nor a sum changes what it was made from.
+// The difference of two readings has the counts in between. Plus and Minus do not modify their operands.
 func TestPlusMinus(t *testing.T) {
 	t.Parallel()
 	before, later := Counts{0, 2, 1}, Counts{5}

@@ -1,9 +1,9 @@
-// Package idempotency identifies requests by their Idempotency-Key, so that a repeated request is answered with what
-// the first one made, and makes nothing itself.
+// Package idempotency identifies requests by their Idempotency-Key: a repeated request creates nothing, and is answered
+// with the result of the first one.
 //
-// The ledger keeps a row for each key of a caller. The transaction that makes something inserts the row first: of two
-// equal requests at the same time one waits for the other. A request that is refused leaves no row, so its key stays
-// free.
+// The ledger keeps a row for each key of a caller. The transaction that creates the result inserts this row first, so
+// that of two equal requests at the same time one waits for the other. A request that is refused leaves no row, so its
+// key stays free.
 package idempotency
 
 import (
@@ -17,7 +17,7 @@ import (
 // times.
 type Key struct {
 	Caller int64             // the user
-	Name   string            // what the header says
+	Name   string            // the header's value
 	Route  string            // method and path
 	Body   [sha256.Size]byte // [Digest] of the body
 }
@@ -29,12 +29,12 @@ func (k Key) Given() bool { return k.Name != "" }
 var (
 	// ErrReused: the caller used the key before, for another request.
 	ErrReused = errors.New("idempotency key was used for another request")
-	// ErrGone: what the first request with the key made has been deleted since.
+	// ErrGone: the result of the first request with the key has been deleted since.
 	ErrGone = errors.New("what the request made is gone")
 )
 
-// RepeatedError says that an earlier request with the same key did this already.
-type RepeatedError struct{ Made string } // the id of what it made
+// RepeatedError says that an earlier request with the same key succeeded. Made is the id of its result.
+type RepeatedError struct{ Made string }
 
 func (e *RepeatedError) Error() string { return "the request has been done before: it made " + e.Made }
 

@@ -6,10 +6,10 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Reason is a code for what is wrong with a field. Programs read it: the meaning of a published code never changes.
+// Reason is a code for a field's problem. Programs read it: the meaning of a published code never changes.
 type Reason string
 
-// Allowed is a code for what the field may be.
+// Allowed is a code for the allowed values of a field.
 type Allowed string
 
 // The reasons.
@@ -123,7 +123,7 @@ var reasons = map[Reason]words.Text{
 	YearOutOfRange: {"is missing or out of range", "缺失或超出范围"},
 }
 
-// The codes for what is allowed.
+// The codes for allowed values.
 const (
 	AfterOther       Allowed = "AFTER_OTHER"
 	AfterTime        Allowed = "AFTER_TIME"

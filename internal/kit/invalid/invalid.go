@@ -77,7 +77,7 @@ func (e *Error) Error() string {
 	return strings.Join(parts, "; ")
 }
 
-// Problems collects what is wrong with an input.
+// Problems collects the problems of an input.
 type Problems []Problem
 
 // Bad adds a problem with a field.
@@ -104,7 +104,7 @@ func (ps *Problems) Text(field, s string, least, most int) {
 	}
 }
 
-// Line is [Problems.Text] for what is shown in one line: without line breaks and other control characters.
+// Line is [Problems.Text] for one-line text: it refuses line breaks and other control characters as well.
 func (ps *Problems) Line(field, s string, least, most int) {
 	ps.Text(field, s, least, most)
 	if n := utf8.RuneCountInString(s); n <= most && utf8.ValidString(s) && !strings.ContainsRune(s, 0) &&

@@ -1,4 +1,4 @@
-// Package metric has what all metrics of the service share: the namespace and the histograms' buckets.
+// Package metric has the namespace and the histograms' buckets that all metrics of the service share.
 package metric
 
 import "github.com/prometheus/client_golang/prometheus"

@@ -1,5 +1,5 @@
-// Package moment is how times are written, in answers, files and events: RFC 3339 in UTC, always with milliseconds, so
-// that their texts sort as they do.
+// Package moment formats times in answers, files and events: RFC 3339 in UTC, always with milliseconds, so that the
+// texts sort in the order of the times.
 package moment
 
 import (
@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Layout is that of the texts, for a time in UTC.
+// Layout is the texts' layout for package time. The time must be in UTC.
 const Layout = "2006-01-02T15:04:05.000Z07:00"
 
-// Time is a time that is written. It is cut to milliseconds, the precision of the ledger and of JavaScript.
+// Time is a time in this format. It is cut to milliseconds, the precision of the ledger and of JavaScript.
 type Time struct{ time.Time }
 
-// Of returns t as it is written.
+// Of converts t: it is put in UTC and cut to milliseconds.
 func Of(t time.Time) Time { return Time{t.UTC().Truncate(time.Millisecond)} }
 
-// OrNil returns t as it is written, or nil for the zero time.
+// OrNil is Of, but returns nil for the zero time.
 func OrNil(t time.Time) *Time {
 	if t.IsZero() {
 		return nil

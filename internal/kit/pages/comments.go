@@ -2,9 +2,9 @@ package pages
 
 import "bytes"
 
-// withoutComments empties the lines of a script that are comments, a fifth of what buyers would load. Lines keep
-// their numbers, so that errors name those of the source. What follows code in a line stays. A script must not have
-// a line in a text that begins like a comment.
+// withoutComments empties the comment lines of a script, which are a fifth of the bytes. Line numbers stay those of the
+// source, so that errors name the right lines. A comment after code stays. No line inside a multi-line text may begin
+// like a comment.
 func withoutComments(script []byte) []byte {
 	lines := bytes.Split(script, []byte("\n"))
 	inside := false

@@ -17,7 +17,7 @@
 // # Modules
 //
 // A page preloads every module that its own needs ({{range modules "buyer/buyer.js"}}), so that a browser fetches all
-// of them at once. Otherwise it would learn of each only from one that imports it, a round trip later.
+// of them at once. Otherwise it would learn of each only from a module that imports it, a round trip later.
 //
 // # Comments
 //

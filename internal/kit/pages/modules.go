@@ -6,12 +6,13 @@ import (
 	"regexp"
 )
 
-// imported finds what a module imports. Comments are gone, and what is imported later is an expression: import('…').
+// imported matches the import statements of a module. The script has no comment lines any more. A module imported only
+// at run time does not match: import('…') is an expression.
 var imported = regexp.MustCompile(`(?m)^(?:import|export)\s(?:[^;'"]*?\sfrom\s)?'(\.[^']*)'`)
 
 // modules returns the names, below the assets, of the modules that a module needs before it runs, the nearest first.
-// Pages preload them: otherwise a browser learns of each only once it has read one that imports it. It fails if one of
-// them does not exist.
+// Pages preload them: otherwise a browser learns of each only once it has read a module that imports it. modules fails
+// if a file does not exist.
 func (p *Pages) modules(name string) ([]string, error) {
 	var names []string
 	known := map[string]bool{name: true}

@@ -20,7 +20,7 @@ const (
 	immutable  = "public, max-age=31536000, immutable" // a year, the longest time in RFC 9111
 )
 
-// Site is what the pages know about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
+// Site is the pages' data about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
 // {{.NoProvider}}, {{.NoCodes}}, {{.NoTickets}}, {{.Currency}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
@@ -29,15 +29,15 @@ type Site struct {
 	NoProvider bool
 	// NoCodes: no order has a code that a till redeems.
 	NoCodes bool
-	// NoTickets: there is no secret by which tickets and challenges are signed.
+	// NoTickets: there is no secret for signing tickets and challenges.
 	NoTickets bool
-	// Currency is that of all amounts, a code of ISO 4217.
+	// Currency is the currency of all amounts, a code of ISO 4217.
 	Currency string
-	// Providers are by whom users sign in; none: by a token.
+	// Providers are the identity providers for signing in; without any, users enter a token.
 	Providers []Provider
 	// Name is the shop's name; empty: the product's.
 	Name string
-	// Colour is the shop's colour, as #rrggbb; empty: that of base.css.
+	// Colour is the shop's colour, as #rrggbb; empty: the accent colour of base.css.
 	Colour string
 	// Assets is the path of the assets, without a trailing slash. New sets it.
 	Assets string
@@ -66,7 +66,8 @@ func New(files fs.FS, site Site) (*Pages, error) {
 	return p, nil
 }
 
-// readAll reads all files but the templates of pages, which it returns by name, and names the version of the assets.
+// readAll reads all files, and sets the version of the assets. It returns the templates of pages by name, because they
+// are yet to be rendered.
 func (p *Pages) readAll(files fs.FS, site Site) (sources map[string][]byte, err error) {
 	sources = map[string][]byte{}
 	sum := sha256.New()
@@ -85,7 +86,7 @@ func (p *Pages) readAll(files fs.FS, site Site) (sources map[string][]byte, err 
 		if name == assets+"base.css" && site.Colour != "" {
 			body = append(body, accents(site.Colour)...)
 		}
-		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' have licenses in them
+		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' comments have licences
 			body = withoutComments(body)
 		}
 		if strings.HasPrefix(name, assets) {
@@ -113,7 +114,7 @@ func (p *Pages) render(name string, source []byte, site Site) error {
 		path = "/"
 	}
 	f := newFile(name, body.Bytes())
-	if f.policy == policy { // a page with one of its own signs nobody in
+	if f.policy == policy { // pages in policies have no sign-in
 		if f.policy, err = site.policyFor(policy); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Provider is an identity provider by which users sign in on a page. The browser gets all of it: there is no secret.
+// Provider is an identity provider with which users sign in on a page. The browser gets every field: none is secret.
 type Provider struct {
 	Issuer    string `json:"issuer"`
 	Label     string `json:"label"`
@@ -16,10 +16,10 @@ type Provider struct {
 	Token     string `json:"token"`     // where the page fetches the token
 	Client    string `json:"client"`
 	Scope     string `json:"scope"`
-	Access    bool   `json:"access"` // it is the access token that is exchanged, not the ID token
+	Access    bool   `json:"access"` // exchange the access token, not the ID token
 }
 
-// ProvidersText is the providers as the pages read them: JSON.
+// ProvidersText returns the providers in JSON, as the pages read them.
 func (s Site) ProvidersText() (string, error) {
 	if len(s.Providers) == 0 {
 		return "[]", nil

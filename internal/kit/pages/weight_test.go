@@ -12,7 +12,7 @@ import (
 // TestWeight limits the size of the buyer's page, for phones with a slow connection, and of all pages together.
 func TestWeight(t *testing.T) {
 	t.Parallel()
-	// Bytes, compressed. What signs in by identity providers is loaded only where there are any.
+	// Limits in bytes, compressed. The scripts for signing in are loaded only if there are identity providers.
 	const mostOfBuyers, mostOfSignIn, most, mostOfDocs = 60_000, 8_000, 210_000, 1_500_000
 	p, err := New(web.FS, Site{})
 	if err != nil {

@@ -4,13 +4,13 @@ import "time"
 
 // Facts are the findings. An error says why some of them are missing.
 type Facts struct {
-	Redis        []Redis // the servers of the sale; without one the server that was asked
+	Redis        []Redis // the servers of the sale; without a sale, the server that was asked
 	Ledger       Ledger
 	LedgerErr    error
-	Instances    []Instance // that have sent a heartbeat within the last seconds
+	Instances    []Instance // the live ones: they sent a heartbeat within the last seconds
 	InstancesErr error
 	PoolSize     int   // connections to the ledger that each instance may have
-	Confirming   int   // replicas that must have an order before its buyer is answered
+	Confirming   int   // how many replicas must have an order before its buyer is answered
 	Waiting      int64 // stream entries without rows yet; one may hold several orders
 	DeadLetters  int64
 	BacklogErr   error
@@ -20,13 +20,14 @@ type Facts struct {
 	SaleErr      error
 }
 
-// Redis is what a Redis server reports, and how quickly. A setting that the server hides is "".
+// Redis holds the settings and state that a Redis server reports, and how quickly it answers. A setting that the server
+// hides is "".
 type Redis struct {
 	Node         string        // address, or the hash tag whose node is unknown; "" if there is only one
 	Partitions   []int         // the partitions on this server
 	Err          error         // why it could not be asked; then nothing below is set
 	Answer       time.Duration // median duration of a call
-	Write        time.Duration // the same for a write, which waits for the disk with appendfsync always
+	Write        time.Duration // median duration of a write; with appendfsync always it waits for the disk
 	Ahead        time.Duration // how far its clock is ahead of this machine's
 	AppendOnly   string
 	AppendFsync  string
@@ -38,10 +39,10 @@ type Redis struct {
 	NoInfo bool
 }
 
-// Ledger is what the database reports, and how quickly.
+// Ledger holds the settings and state that the database reports, and how quickly it answers.
 type Ledger struct {
 	Answer       time.Duration // median duration of a query
-	Commit       time.Duration // the same for a transaction with one row
+	Commit       time.Duration // median duration of a transaction with one row
 	Ahead        time.Duration // how far its clock is ahead of this machine's
 	FlushAtTrx   string        // innodb_flush_log_at_trx_commit
 	SyncBinlog   string        // "" without a binary log

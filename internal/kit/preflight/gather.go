@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// sourceTimeout is the time limit of each source. A store that needs longer is a no anyway.
+// sourceTimeout is the time limit of each source. A store that needs longer is a No anyway.
 const sourceTimeout = 5 * time.Second
 
 // Sources are the functions that are asked. A result that comes with an error is ignored.

@@ -18,10 +18,10 @@ const (
 	OK         Level = "ok"
 	Warning    Level = "warning"
 	No         Level = "no"
-	Unmeasured Level = "unmeasured" // nothing was measured that could be judged
+	Unmeasured Level = "unmeasured" // there was no measurement to judge
 )
 
-// Sign is the level as a table for people has it.
+// Sign returns the level as tables for people show it.
 func (l Level) Sign() string {
 	if l == Unmeasured {
 		return "–"
@@ -44,14 +44,14 @@ type text = words.Text
 type Line struct {
 	Name  string // for programs, the same in all languages: redis.durability
 	Level Level
-	what  text // what is the case, with numbers
-	do    text // what to do about it; empty for ok
+	what  text // the finding, with numbers
+	do    text // the advice; empty for ok
 }
 
 // What returns the text of the line's finding.
 func (l Line) What(in words.Language) string { return l.what[in] }
 
-// Do returns the text of what to do about it; "" for nothing.
+// Do returns the advice about the finding; "" for none.
 func (l Line) Do(in words.Language) string { return l.do[in] }
 
 // Go reports whether no line is a No.
@@ -117,7 +117,7 @@ func (n figure) Format(s fmt.State, _ rune) {
 	}
 }
 
-// NewLine returns a line of the given level; a line that is OK, or unmeasured, has no text of what to do.
+// NewLine returns a line of the given level. If the level is OK or Unmeasured, it drops the advice in do.
 func NewLine(name string, level Level, what, do words.Text) Line {
 	if level == OK || level == Unmeasured {
 		do = text{}

@@ -23,7 +23,7 @@ func TestUnknownIsOneLine(t *testing.T) {
 	}
 }
 
-// What was not measured is no go's business, and – for people.
+// A line that was not measured does not count for Go, and people see a dash.
 func TestUnmeasured(t *testing.T) {
 	t.Parallel()
 	lines := []Line{NewLine("a", Unmeasured, Say("not measured", "未测量"), Say("x", "x"))}

@@ -19,7 +19,7 @@ const (
 	wrongClock, hopelessClock  = time.Second, 10 * time.Second
 	// Fractions of Redis's memory limit that may be in use once all orders of the sale are in it.
 	fullMemory, tooFullMemory = 0.6, 0.8
-	orderBytes                = 400 // of a holder and an entry without a row
+	orderBytes                = 400 // bytes in Redis for one order: its holder and its entry, until the row exists
 	// spareConnections are the ledger's connections reserved for clients other than instances.
 	spareConnections = 10
 	manyWaiting      = 1000
@@ -145,7 +145,7 @@ func (s *Sale) changed(now time.Time) Line {
 		Say("see whether that was meant; the console's audit trail has from what to what", "请确认修改无误；控制台的操作记录列出修改前后的值"))
 }
 
-// says returns who did what, and when.
+// says returns a text with the change, its author and its time.
 func (c Change) says() text {
 	did, known := map[string]text{
 		"change": {"changed", "修改了"}, "pause": {"paused it", "暂停了活动"}, "resume": {"resumed it", "恢复了活动"},

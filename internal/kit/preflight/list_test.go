@@ -293,7 +293,7 @@ func TestUnknownInstances(t *testing.T) {
 	}
 }
 
-// Every text of what to do exists in Chinese as well.
+// Every advice exists in Chinese as well.
 func TestChinese(t *testing.T) {
 	t.Parallel()
 	facts := good()

@@ -12,7 +12,7 @@ import (
 // unit is a unit of time with its name in each language.
 type unit struct {
 	size     time.Duration
-	decimals int // of a span in it: measurements are no more precise
+	decimals int // decimals shown for a span in this unit: measurements are no more precise
 	name     text
 }
 

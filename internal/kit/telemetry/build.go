@@ -4,12 +4,12 @@ import "runtime/debug"
 
 // Build describes the source that this binary was built from.
 type Build struct {
-	Version  string // of the module; "(devel)" for one built from a working tree
-	Revision string // of the source, with "+dirty" if it was modified; "unknown" if not recorded
+	Version  string // the module's version; "(devel)" if built from a working tree
+	Revision string // the source's commit, with "+dirty" if it was modified; "unknown" if not recorded
 	Go       string // version of the Go toolchain
 }
 
-// ReadBuild returns what the toolchain recorded in this binary.
+// ReadBuild returns the build information that the toolchain recorded in this binary.
 func ReadBuild() Build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -45,8 +45,8 @@ func (m *Metrics) WatchConnections(load func() (open, refused int64)) {
 	)
 }
 
-// WatchAddresses has the metrics ask, whenever they are read, how many requests came without an address that can be
-// read. It is called once.
+// WatchAddresses registers unreadable, which returns how many requests had an unreadable caller's address. It is called
+// whenever the metrics are read. Call WatchAddresses once.
 func (m *Metrics) WatchAddresses(unreadable func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Namespace: metric.Namespace, Subsystem: "http", Name: "unreadable_addresses_total",

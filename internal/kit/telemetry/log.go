@@ -13,7 +13,7 @@ type LogOptions struct {
 	Instance string     // name of this instance, in every line unless empty
 }
 
-// NewLogger returns a logger that writes to w, one line for each record but for warnings that say the same again.
+// NewLogger returns a logger that writes one line for each record to w. It leaves out repeated warnings (repeats).
 func NewLogger(w io.Writer, o LogOptions) (*slog.Logger, error) {
 	var h slog.Handler
 	options := &slog.HandlerOptions{Level: o.Level}

@@ -17,7 +17,7 @@ import (
 	"seckill/internal/order/service"
 )
 
-// Metrics counts what the service does, in its own registry. It implements the observers of the domain's packages. Its
+// Metrics counts the service's events, in its own registry. It implements the observers of the domain's packages. Its
 // methods do not block and are safe for concurrent use.
 type Metrics struct {
 	registry registry

@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// repeatEvery is how often a warning is logged that says the same as one before.
+	// repeatEvery is how often a repeated warning is logged.
 	repeatEvery = time.Minute
-	// maxRepeats is how many different warnings are remembered. There are far fewer, unless an error's text has no end
-	// of variants; then some are logged again.
+	// maxRepeats is how many different warnings are remembered. Usually there are far fewer. If an error's text has
+	// endless variants, some repeats are logged.
 	maxRepeats = 500
 )
 
-// repeats leaves out warnings about an error that say the same again within a minute: while a store hangs each of a
-// dozen jobs fails every second or so, and hundreds of lines hide the one that says something else. The next one after
-// that minute says how many were left out. Lines about requests are all different, and have a bound of their own.
+// repeats is a handler that drops a warning about an error if the same warning was logged within the last minute: while
+// a store hangs, a dozen jobs fail every second or so, and hundreds of equal lines would hide a different one. The
+// first warning after that minute says how many were dropped. Lines about requests are all logged: they are all
+// different, and have a limit of their own.
 type repeats struct {
 	next slog.Handler
-	with string // the attributes that all lines have
+	with string // the text of the attributes from WithAttrs
 	seen *seen
 }
 
-// seen is what was logged lately.
+// seen remembers the warnings logged lately.
 type seen struct {
 	mu   sync.Mutex
 	last map[string]*repeat
 }
 
 type repeat struct {
-	at      time.Time // when it was logged
-	leftOut int       // since then
+	at      time.Time // when it was last logged
+	leftOut int       // how often it was dropped since then
 }
 
 func withoutRepeats(next slog.Handler) slog.Handler {
@@ -91,7 +92,8 @@ func (h repeats) Handle(ctx context.Context, r slog.Record) error {
 	return h.next.Handle(ctx, r)
 }
 
-// withoutDigits returns a text without its numbers: those of an error say how long something took, or on which port.
+// withoutDigits returns a text without its digits. Warnings that differ only in numbers, such as durations or ports,
+// are repeats.
 func withoutDigits(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -101,7 +103,8 @@ func withoutDigits(text string) string {
 	}, text)
 }
 
-// look reports whether a line was logged within a minute before now, and else how many were left out since it was.
+// look reports whether a line was logged within the minute before now. If not, it returns how many were dropped since
+// the last one, and counts the line as logged now.
 func (s *seen) look(says string, now time.Time) (leftOut int, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// A store that hangs for 20 seconds costs a line for each job that needs it, not one for each time that it tried.
+// While a store hangs, each job that needs it logs one line a minute, not one for each try.
 func TestRepeatedWarnings(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRepeatedWarnings(t *testing.T) {
 	})
 }
 
-// What is not a warning about an error that repeats is logged each time.
+// Other lines than repeated warnings about an error are logged each time.
 func TestLinesThatAreNoRepeats(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -173,7 +173,7 @@ func (h *Hold) Context(parent context.Context) (context.Context, context.CancelF
 type heldContext struct {
 	context.Context //nolint:containedctx // it is a context
 
-	parent context.Context //nolint:containedctx // it has its values
+	parent context.Context //nolint:containedctx // for its values and deadline
 	hold   *Hold
 }
 

@@ -31,8 +31,8 @@ type Lock struct {
 // can keep Lock waiting. Naming a lock twice is refused with ErrDuplicate.
 //
 // The hold is lost as soon as one member is lost; the others are then no longer renewed. Release tries each member, and
-// its error names every failure. ErrNotObtained may come from a member that another caller holds only until that caller
-// finds out that it cannot get all of its own.
+// its error names every failure. ErrNotObtained may come from a member that another caller holds only for a moment,
+// until that caller finds out that it cannot get all of its own members.
 //
 // The hold's token is the highest of its members' tokens, and is higher than that of earlier holds of the same members.
 // A resource that is also written under one member alone must be given that member's token, from TokenOf. State shows
@@ -47,7 +47,7 @@ func Multi(first *lock.Lock, more ...*lock.Lock) *Lock {
 
 // Redlock returns a lock whose holder holds the majority of the given locks: the same lock on Redis servers
 // that do not depend on each other. The members must be Mutexes, or Reentrants of one owner, with one name and the same
-// options. Redlock works while more than half of the servers do. Otherwise it says that too few answer: at once if
+// options. Redlock works while more than half of the servers do. Otherwise it fails because too few answer: at once if
 // connections are refused, after two seconds if all are silent, and after at most four if some answer late.
 //
 // It is the algorithm Redlock (redis.io, "Distributed locks with Redis"), with these differences. There is no single
@@ -99,7 +99,7 @@ func newLock(members []*lock.Lock, need int) *Lock {
 }
 
 // OnReplicas returns the lock with one more condition: at least n replicas of each member's server must confirm it, so
-// that the lock survives a failover to one of them. The replicas have a second, or half of a lease that is shorter.
+// that the lock survives a failover to one of them. The replicas have a second, or half of the lease if that is less.
 // With fewer confirmations the lock is released and the error is ErrTooFewReplicas. It costs another round trip, and
 // one to the replicas. Renewals are not confirmed. For a single lock use Multi(l).OnReplicas(n).
 //
@@ -122,7 +122,7 @@ func (l *Lock) TrustServers() *Lock {
 }
 
 // TryLock takes the lock if it is free, and otherwise returns lock.ErrNotObtained at once. If all members are needed,
-// it tries the first one alone at first: a caller that does not get it blocks nobody at the others.
+// it first tries only the first member: a caller that does not get it blocks nobody at the others.
 func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 	if l.wrong != nil {
 		return nil, l.wrap(l.wrong)
@@ -202,16 +202,17 @@ func (l *Lock) wrap(err error) error { return fmt.Errorf("lock %q: %w", l.name, 
 // waits reports whether a call that failed with err should wait, because others have the lock.
 func waits(err error) bool { return errors.Is(err, lock.ErrNotObtained) && !inOwnWay(err) }
 
-// inOwnWay reports whether the caller blocks itself: it holds this lock already, or reads what it wants to write.
+// inOwnWay reports whether the caller blocks itself: it holds this lock already, or wants the write lock while it holds
+// the read lock.
 func inOwnWay(err error) bool {
 	return errors.Is(err, lock.ErrReentry) || errors.Is(err, lock.ErrUpgrade)
 }
 
-// Two callers that each hold what the other needs release it and try again. Random pauses let one of them come first.
-// The pause starts shorter than a round trip and doubles each time.
+// Two callers that each hold a member that the other needs release it and try again. Random pauses let one of them come
+// first. The pause starts shorter than a round trip and doubles each time.
 const (
 	clashPause    = time.Millisecond
-	clashDoubling = 5 // at most so many doublings
+	clashDoubling = 5 // the most doublings
 )
 
 func pauseAfterClash(ctx context.Context, clashes int) {

@@ -47,8 +47,8 @@ type round struct {
 	got     []*part
 	refused int     // how many members somebody else holds
 	lowest  int     // the first refused member
-	errs    []error // of members that failed
-	own     error   // the caller blocks itself (inOwnWay)
+	errs    []error // the errors of members that failed
+	own     error   // why the caller blocks itself (inOwnWay), or nil
 	twice   bool    // one server answered for two members
 }
 
@@ -172,7 +172,7 @@ func (r *round) raise(parent context.Context) {
 	for i, err := range slices.Backward(errs) {
 		if err != nil {
 			if ctx.Err() != nil && parent.Err() == nil {
-				err = errSilent // the time limit was not the caller's
+				err = errSilent // patience ended, not the caller's context
 			}
 			r.errs = append(r.errs, err)
 			r.got = slices.Delete(r.got, i, i+1)

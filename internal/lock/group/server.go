@@ -13,11 +13,11 @@ import (
 	"seckill/internal/lock"
 )
 
-// replicaTime is how long replicas have at most to confirm a lock.
+// replicaTime is the most time that replicas have to confirm a lock.
 const replicaTime = time.Second
 
-// server is what a member's server says of itself. The members of a Redlock must be on different servers, none of which
-// may have forgotten a holder.
+// server is the identity and uptime that a member's server reports. The members of a Redlock must be on different
+// servers, and no server may have forgotten a holder.
 type server struct {
 	id     string // "" if the server may not say
 	uptime time.Duration
@@ -28,8 +28,8 @@ func (l *Lock) tryMember(ctx context.Context, number int, owner lock.Owner) (*pa
 	return l.observed(ctx, number, owner, (*lock.Lock).TryLock)
 }
 
-// observed takes a member by take, then has its replicas counted and its server identified if the lock asks for that.
-// If a check fails, it releases the member.
+// observed calls take for a member. If the lock asks for that, it then counts the replicas that have the member and
+// identifies its server; if one of these checks fails, it releases the member.
 func (l *Lock) observed(
 	ctx context.Context, number int, owner lock.Owner, take func(*lock.Lock, context.Context) (*lock.Hold, error),
 ) (*part, error) {
@@ -98,7 +98,7 @@ func serverClient(ctx context.Context, m *lock.Lock) (lock.Client, error) {
 	return m.Client(), nil
 }
 
-// copied returns an error if fewer replicas have the lock than are asked for. WAIT counts the replicas that have
+// copied returns an error if fewer than l.replicas replicas have the lock. WAIT counts the replicas that have
 // everything up to the connection's last write, so copied writes something first.
 func (l *Lock) copied(ctx context.Context, m *lock.Lock) error {
 	client, err := serverClient(ctx, m)

@@ -30,7 +30,7 @@ func (l *Lock) State(ctx context.Context) (lock.State, error) {
 	return s, nil
 }
 
-// holder combines what all members say of one owner.
+// holder combines the members' states of one owner.
 func (l *Lock) holder(o lock.Owner, members []lock.State) (lock.Holder, int64) {
 	holds, ttls, tokens := make([]int, len(members)), make([]time.Duration, len(members)), make([]int64, len(members))
 	var label string

@@ -18,8 +18,8 @@ import (
 
 // Observer counts what an Auditor finds, for metrics. Its methods must not block.
 type Observer interface {
-	// Audited: some sales were checked. balances are the latest results of all sales, and unchecked is how long ago the
-	// sale was checked whose last check is oldest. With err, no sale could be checked.
+	// Audited: some sales were checked. balances are the latest results of all sales, and unchecked is the longest time
+	// since any sale's last check. With err, no sale could be checked.
 	Audited(balances []Balance, unchecked time.Duration, err error)
 	// AuditOver: this instance has stopped auditing, and another one takes over.
 	AuditOver()
@@ -32,15 +32,15 @@ type Observer interface {
 const (
 	auditEvery   = 5 * time.Second         // from one pass to the next
 	auditShare   = 10                      // at most a tenth of the time is spent on passes
-	passTime     = auditEvery / auditShare // for one pass
-	earlyPass    = time.Second             // from one pass to the next, at least, when a sale is suspected
-	recheckAfter = auditEvery - earlyPass  // between two checks of a suspect, at least
-	checkTimeout = 10 * time.Second        // for one sale
-	readAgain    = 50 * time.Millisecond   // before an undecided sale is read once more for a waiting caller
-	maxReads     = 3                       // of one sale for a waiting caller
+	passTime     = auditEvery / auditShare // the time limit of one pass
+	earlyPass    = time.Second             // the least time from one pass to the next when a sale is suspected
+	recheckAfter = auditEvery - earlyPass  // the least time between two checks of a suspect
+	checkTimeout = 10 * time.Second        // the time limit of one sale's check
+	readAgain    = 50 * time.Millisecond   // pause before an undecided sale is read once more for a waiting caller
+	maxReads     = 3                       // the most readings of one sale for a waiting caller
 	// Failed or hung checks in a row, after which the stores of a partition count as away.
 	maxFailures    = 3
-	repairPause    = 30 * time.Second   // between two rebuilds of a sale, at least; after maxRepairs of them …
+	repairPause    = 30 * time.Second   // the least time between two rebuilds of a sale; after maxRepairs of them …
 	maxRepairPause = 10 * time.Minute   // … it doubles each time, up to this
 	repairMemory   = 2 * maxRepairPause // how long a sale's rebuilds are remembered
 	// Rebuilds in a row without a balance in between, after which a surplus pauses the sale.
@@ -50,7 +50,7 @@ const (
 )
 
 // Auditor checks, while sales run, whether the units of each sale are accounted for across both stores (Balance),
-// reports to metrics and log, and acts on what it has proved. Every instance runs one; a lock lets one at a time work.
+// reports to metrics and log, and acts on proved findings. Every instance runs one; a lock lets one at a time work.
 //
 // It goes round all sales: a pass every five seconds checks as many as half a second allows. It begins with suspects
 // and sales that were found wrong before, and goes on with the others from where the last pass ended. A round of a
@@ -103,11 +103,11 @@ type Stores struct {
 
 // auditCase is the history of a sale whose units are not accounted for, or were not until recently.
 type auditCase struct {
-	last       Balance       // of the check before
+	last       Balance       // from the previous check
 	repairedAt time.Time     // when a rebuild was last requested
 	repairs    int           // requests since it was last balanced
 	all        int           // all requests
-	pause      time.Duration // from repairedAt to the next request, at least
+	pause      time.Duration // the least time from repairedAt to the next request
 }
 
 // mayRepair reports whether a rebuild may be requested now, and notes the request.
@@ -177,8 +177,8 @@ func (a *Auditor) turn(ctx context.Context) error {
 	return nil
 }
 
-// rest waits for the next pass after one of that duration. It ends early for a suspect, and reports that, unless the
-// next regular pass is due: suspects that come again and again must not put it off.
+// rest waits for the next pass; took is the duration of the last one. It ends early for a suspect, and reports that it
+// did, unless the next regular pass is due: suspects that come again and again must not put it off.
 func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
 	order.Sleep(ctx, max(earlyPass, (auditShare-1)*took))
 	left := time.NewTimer(auditEvery - took - max(earlyPass, (auditShare-1)*took))
@@ -246,7 +246,7 @@ func (a *Auditor) checkOne(ctx context.Context, id int64) error {
 	return nil
 }
 
-// keep forgets sales that Redis need not hold any more, and notes when it first saw new ones.
+// keep forgets sales that Redis need not hold any more, and notes when a new sale was first seen.
 func (a *Auditor) keep(vs []voucher.Voucher) {
 	kept := make(map[int64]bool, len(vs))
 	for _, v := range vs {
@@ -264,8 +264,8 @@ func (a *Auditor) keep(vs []voucher.Voucher) {
 	maps.DeleteFunc(a.balances, func(id int64, _ Balance) bool { return gone(id) })
 }
 
-// due returns the sales in the order in which to check them: suspects and those that were found wrong, each at most
-// every recheckAfter, then the others, starting after the one that was checked last.
+// due returns the sales in the order in which to check them: first suspects and sales that were found wrong, each at
+// most every recheckAfter, then the others, starting after the sale that was checked last.
 func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
 	first := make(map[int64]bool)
 	var due []int64
@@ -302,7 +302,7 @@ func (a *Auditor) due(vs []voucher.Voucher, early bool) []int64 {
 	return due
 }
 
-// found notes the result of a check, and acts once two in a row agree.
+// found notes the result of a check, and acts once two results in a row agree.
 func (a *Auditor) found(ctx context.Context, b Balance) {
 	a.mu.Lock()
 	a.balances[b.VoucherID] = b

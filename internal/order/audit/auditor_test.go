@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// fakeAuditStores are the auditor's stores and what it does to one sale: 100 issued, 40 sold.
+// fakeAuditStores are the auditor's stores with one sale (100 units issued, 40 sold), and record its actions.
 type fakeAuditStores struct {
 	ordertest.FakeSales
 
@@ -171,7 +171,8 @@ func TestAuditorActs(t *testing.T) {
 	}
 }
 
-// A store that is away ends a turn. The next turn begins anew, and acts only on what it has itself found twice.
+// A store that is away ends a turn. The next turn begins anew, and acts only on a finding that it has made twice
+// itself.
 func TestAuditorOutlivesFaults(t *testing.T) {
 	t.Parallel()
 	for _, call := range []string{"sales", "voucher", "inventory", "totals"} {
@@ -247,7 +248,7 @@ func TestAuditorReturnsABalance(t *testing.T) {
 	})
 }
 
-// A caller that comes while a balance is being read gets the previous one.
+// A caller that comes while a balance is being read gets the previous balance.
 func TestAuditorDrawsOneBalanceAtATime(t *testing.T) {
 	t.Parallel()
 	f := newFakeBooks()

@@ -39,7 +39,7 @@ type LedgerTotals struct {
 	Live      int64 // live orders
 	Extra     int64 // units of the live orders beyond one each
 	Pending   int64 // operations that Redis is not known to have applied
-	// Ahead is by how many units the operations that Redis has not applied have changed stock and live orders together.
+	// Ahead is the change of stock plus units of live orders by the operations that Redis has not applied.
 	Ahead int64
 	// Open counts operations that take stock or kept units and that the ledger has not completed. Redis may have
 	// applied them.
@@ -112,8 +112,8 @@ func (f Finding) String() string {
 // Broken reports whether units are not accounted for.
 func (f Finding) Broken() bool { return f != Balanced && f != Undecided }
 
-// compare compares the stores. ledger was read after redis; before has the ledger's mark, last operation and stock from
-// before redis was read.
+// compare compares the stores and returns the sale's balance. ledger was read after redis; before has the ledger's
+// mark, last operation and stock from before redis was read.
 func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.Time) Balance {
 	b := Balance{VoucherID: sale, At: at, Ledger: ledger, Redis: redis}
 	b.LedgerDifference = ledger.Stock + ledger.Kept + ledger.LiveUnits() - ledger.Issued
@@ -149,7 +149,7 @@ func compare(sale int64, before, ledger LedgerTotals, redis Inventory, at time.T
 	return b
 }
 
-// left says how many units the ledger has left, and how many are kept, if any.
+// left returns a text with how many units the ledger has left, and how many are kept, if any.
 func left(l LedgerTotals) string {
 	if l.Kept == 0 {
 		return fmt.Sprintf("%d units left", l.Stock)
@@ -157,10 +157,10 @@ func left(l LedgerTotals) string {
 	return fmt.Sprintf("%d units left, %d kept", l.Stock, l.Kept)
 }
 
-// orders says how many live orders the ledger has, and how many units they have if that is more.
+// orders returns a text with the number of live orders in the ledger, and of their units if that differs.
 func orders(l LedgerTotals) string { return withUnits(l.Live, "live orders", l.LiveUnits()) }
 
-// holders says how many holders Redis has, and how many units they have if that is more.
+// holders returns a text with the number of holders in Redis, and of their units if that differs.
 func holders(i Inventory) string { return withUnits(i.Holders, "holders", i.Held()) }
 
 func withUnits(n int64, what string, units int64) string {
@@ -173,7 +173,7 @@ func withUnits(n int64, what string, units int64) string {
 // wentBack explains that the ledger, which is read after Redis, is behind Redis.
 const wentBack = "the ledger was restored from a backup or has lost transactions; a rebuild takes what Redis has"
 
-// compareStock compares Redis's units and holders with the ledger's. doubt says why that was not possible.
+// compareStock compares Redis's units and holders with the ledger's. If that is not possible, doubt says why.
 func (b *Balance) compareStock() (doubt string) {
 	switch {
 	case b.Redis.Mode == order.SaleMissing:
@@ -220,7 +220,7 @@ func (b *Balance) compareOrders(before LedgerTotals) (tooFewHolders bool) {
 	return false
 }
 
-// hopeless reports whether another reading at once would decide no more.
+// hopeless reports whether reading the stores again at once would be no use.
 func (b *Balance) hopeless() bool {
 	return b.Redis.Mode == order.SaleMissing || b.Redis.Mode == order.SaleRebuilding ||
 		b.Finding != Undecided && b.Redis.Waiting == NotCounted

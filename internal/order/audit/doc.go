@@ -1,8 +1,8 @@
 // Package audit checks, while sales run, that all units are accounted for, and gathers a sale's stats for people who
 // watch it.
 //
-//	Auditor   goes round all sales: compares ledger, Redis and stream of one after the other (balance.go), and acts
-//	          on what is proved
+//	Auditor   goes round all sales: compares ledger, Redis and stream of one sale after the other (balance.go), and
+//	          acts on proved findings
 //	Suspects  sales whose units did not add up in a sweep; they are checked first
 //	Monitor  the live stats of one sale, over all instances
 //
@@ -13,7 +13,7 @@
 // Across the stores: stock + units of holders in Redis = stock + units of live orders in the ledger. Purchases,
 // payments, cancels and returns change neither side, so this holds at every moment, and the operations' numbers account
 // for changes of stock. In the stream: holders without a live order = orders that wait, compared when the ledger did
-// not change while Redis was read. What two checks in a row find wrong:
+// not change while Redis was read. It acts once two checks in a row find the same wrong:
 //
 //	Redis differs from the ledger, or accepted    the sale is rebuilt, at most every half minute; lost orders are
 //	orders are in neither stream nor ledger       requeued
@@ -28,7 +28,7 @@
 //	a store is away                    the pass ends; the next one checks the remaining sales
 //	one partition's node hangs         a pass makes one check there at most; the other partitions' sales are checked
 //	                                   and acted on
-//	one sale cannot be read            the others are checked; a metric says for how long it was not checked
+//	one sale cannot be read            the others are checked; a metric says how long that sale was not checked
 //	there are thousands of sales       a round takes longer, never more than a tenth of the time
 //	a sale changes during the check    undecided, never wrong; two checks in a row must agree before anything is done
 //	the ledger's own numbers disagree  an operator decides; the sale is paused if it would oversell

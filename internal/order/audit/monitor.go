@@ -15,10 +15,10 @@ import (
 type LiveStats struct {
 	View          order.SaleView
 	State         voucher.SaleState
-	Answers       order.Counts     // given by all instances
-	Took          histogram.Counts // how long they took
+	Answers       order.Counts     // of all instances
+	Took          histogram.Counts // how long the answers took
 	Waiting       int64            // entries of the partition's accepted orders that have no row yet
-	OldestWaiting time.Duration    // how long the oldest of them has waited
+	OldestWaiting time.Duration    // how long the oldest of these entries has waited
 	DeadLetters   int64            // dead letters of the partition
 }
 
@@ -27,9 +27,9 @@ type SaleStats struct {
 	LiveStats
 	Issued   int64 // units in all
 	Recorded int64 // units of live orders in the ledger
-	// Partition is the sale's.
+	// Partition is the sale's partition.
 	Partition int
-	// Voucher is the sale's, from the ledger.
+	// Voucher is the sale's voucher, from the ledger.
 	Voucher voucher.Voucher
 	// Stale: the ledger could not be read just now. Issued, Recorded and Voucher are the last known values.
 	Stale bool
@@ -55,7 +55,7 @@ func NewMonitor(
 	return &Monitor{ledger: ledger, catalog: catalog, live: live, balance: balance}
 }
 
-// readings is how often the stores are read at most, until no more units are left and held than were issued.
+// readings is the most times that Stats reads the stores, to get units left and held that are no more than were issued.
 const readings = 3
 
 // Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every

@@ -13,7 +13,7 @@ type pass struct {
 	silent     *silence
 	partitions map[int64]int // by sale
 	failures   map[int]int   // in a row, by partition
-	probe      int           // the silent partition in which one check is still allowed, or noPartition
+	probe      int           // the silent partition in which one more check is allowed, or noPartition
 	checked    bool          // at least one check was made or tried
 	busy       time.Duration // time spent on stores, without checks that hung
 	some       bool          // at least one sale could be checked
@@ -29,8 +29,8 @@ func newPass(silent *silence, vs []voucher.Voucher) *pass {
 // over reports whether the pass has used its time, and has made at least one check.
 func (p *pass) over() bool { return p.checked && p.busy >= passTime }
 
-// asks reports whether to check the sale: not if its partition's checks keep failing, and in a silent partition only
-// the first sale, when the partition has its turn.
+// asks reports whether to check the sale. It returns false if its partition's checks keep failing. In a silent
+// partition it returns true only for the first sale, and only in the partition's turn.
 func (p *pass) asks(id int64) bool {
 	in := p.partitions[id]
 	if p.failures[in] >= maxFailures || p.silent.of(in) && in != p.probe {

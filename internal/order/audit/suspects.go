@@ -6,11 +6,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Suspects are sales whose units did not add up at a glance. Sweeps find them, on every instance, for that instance's
-// Auditor; the one that works checks them before all others. A sale is in it once, so it never has more entries than
-// there are sales.
+// Suspects is the set of sales whose units did not add up at a glance. The sweeps of each instance add them for that
+// instance's Auditor, which checks them before all other sales while it has the lock. A set has each sale once, so it
+// never has more entries than there are sales.
 type Suspects struct {
-	wake chan struct{} // gets a value when one was added
+	wake chan struct{} // gets a value when a sale is added
 
 	mu    sync.Mutex
 	sales map[int64]bool
@@ -32,8 +32,8 @@ func (s *Suspects) Suspect(sale int64) {
 	}
 }
 
-// take returns the sales that are suspects, and forgets all suspects. The next sweep adds those that still
-// are.
+// take returns the given sales that are suspects, and empties the set. The next sweep adds the sales that still do not
+// add up.
 func (s *Suspects) take(vs []voucher.Voucher) []int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,7 +3,7 @@
 // Every instance runs every job. The instance that gets the job's lock works through batches until nothing is left, and
 // then checks for work once per interval; the others try for the lock as often.
 //
-// The lock only saves work. What a batch writes is fenced: the lock hands out a token that rises with each holder, a
+// The lock only saves work. The writes of a batch are fenced: the lock hands out a token that rises with each holder, a
 // batch passes it to the ledger, and the ledger refuses tokens below the highest that it has seen
 // (order.ErrSuperseded). So a holder that stalls past its lease and comes back changes nothing. Batches must be
 // transactions that can be repeated: a process may die after any of them, and the next holder goes on with the rest.
@@ -38,8 +38,8 @@ type Job struct {
 	Batch func(ctx context.Context, token int64) (items int, err error)
 }
 
-// Run does the job, or waits for its turn, until ctx ends. Whichever instance gets the lock next retries what failed,
-// so it returns no other error.
+// Run does the job, or waits for its turn, until ctx ends. It returns nil: after a failed batch, the next instance that
+// gets the lock tries again.
 func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logger) error {
 	for ctx.Err() == nil {
 		err := locker.TryDoFenced(ctx, j.Name, j.turn)

@@ -37,8 +37,8 @@ func (f *fakeLocks) TryDoFenced(
 	return do(ctx, f.token)
 }
 
-// The job waits for its turn, goes on at once after a full batch, at the rate it may have, and pauses after a smaller
-// one. A failed batch gives the lock up, is logged, and is retried with the next token.
+// The job waits for its turn, goes on at once after a full batch, within its rate, and pauses after a smaller batch.
+// After a failed batch it releases the lock, logs the failure, and tries again with the next token.
 func TestJob(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

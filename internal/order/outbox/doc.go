@@ -1,5 +1,5 @@
 // Package outbox brings sales in Redis up to the ledger (rule 1 of docs/architecture.md): it applies the numbered
-// operations that changes of orders and of admins have committed, in order and each once.
+// operations committed with changes of orders and with admins' changes of vouchers, in order and each once.
 //
 //	a step or a change ──► one transaction: the change, its history, an operation (pending)
 //	      │
@@ -14,9 +14,11 @@
 //
 //	Redis is away after a cancel     the order is cancelled; its unit is sold again once a flush gets through
 //	an instance dies before a flush  the operation is pending; any outbox finds it within a second
-//	an operation is applied twice    Redis knows the last number, the ledger what is completed: it counts once
+//	an operation is applied twice    it counts once: Redis knows the last number, the ledger the completed ones
 //	Redis lost operations            the next one leaves a gap, or a check finds it behind: the sale is reported for
 //	                                 repair
-//	a rebuild meets pending ones     it contains what gives units; what takes is void and requested anew
-//	the ledger lacks what Redis gave the operation is refused there, and the sale is reported for repair
+//	a rebuild meets pending ones     it contains those that give units; those that take units are void, and requested
+//	                                 anew
+//	the ledger lacks units that      the ledger completes the operation as refused, and the sale is reported for
+//	Redis gave                       repair
 package outbox

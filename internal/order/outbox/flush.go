@@ -11,8 +11,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// flush brings one sale up to the operations that are committed now. It leaves later ones to the next flush, so that a
-// sale that changes all the time keeps nobody waiting.
+// flush applies all operations of one sale that are committed now. It leaves later ones to the next flush, so that
+// callers do not wait for ever if the sale changes all the time.
 func (o *Outbox) flush(ctx context.Context, sale int64) error {
 	v, err := o.find(ctx, sale)
 	if err != nil {
@@ -58,7 +58,7 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 	}
 }
 
-// find returns the voucher of a sale, or nothing of one that is not there.
+// find returns the voucher of a sale, or the zero Voucher if there is none.
 func (o *Outbox) find(ctx context.Context, sale int64) (voucher.Voucher, error) {
 	v, err := o.catalog.Find(ctx, sale)
 	if errors.Is(err, voucher.ErrNotFound) { // the catalog may have cached its absence just before it was created
@@ -113,8 +113,8 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 	return applied, nil
 }
 
-// check compares a sale without pending operations: if Redis lacks an operation that the ledger knows as applied, it
-// has lost its tail.
+// check compares a sale without pending operations, and requests a repair if Redis lacks an operation that the ledger
+// knows as applied: Redis has then lost its tail.
 func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error {
 	if last == 0 {
 		return nil
@@ -153,7 +153,7 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	}
 }
 
-// notifyTaken notifies callers who wait for orders that were revived, or made from acceptances.
+// notifyTaken notifies callers who wait for orders that operations have revived, or created for accepted invitations.
 func (o *Outbox) notifyTaken(ops []order.Operation, results []order.OperationResult) {
 	taken := make(map[int64]bool, len(results))
 	for _, r := range results {

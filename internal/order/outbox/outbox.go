@@ -22,11 +22,12 @@ type OperationLedger interface {
 	// Pending returns up to n pending operations of the sale, in order, and the number of the sale's last operation,
 	// pending or not, both read at one moment. A sale that does not exist has none.
 	Pending(ctx context.Context, sale int64, n int) (ops []order.Operation, last int64, err error)
-	// CompleteOperations writes the results of operations. One that gives units is marked as applied. A Restock that
-	// took lowers stock and issued. A Revival that took makes the order paid and its payment received, and lowers
-	// stock; one that did not makes its payment refunding. Operations that are no longer pending are left alone. It
-	// returns ErrConflict when the ledger lacks what Redis gave (too little stock, another live order of the user): it
-	// then completes the operation as refused, Redis holds too little, and the sale must be rebuilt.
+	// CompleteOperations writes the results of operations. An operation that gives units is marked as applied. A
+	// Restock that took units lowers stock and issued. A Revival that took its units makes the order paid and its
+	// payment received, and lowers stock; a refused one makes its payment refunding. Operations that are no longer
+	// pending are left alone. If the ledger cannot give the units that Redis gave (too little stock, another live order
+	// of the user), it completes the operation as refused and returns ErrConflict: Redis then holds too little, and the
+	// sale must be rebuilt.
 	CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error
 	// SalesWithPending returns up to n sales that have pending operations, the oldest first.
 	SalesWithPending(ctx context.Context, n int) ([]int64, error)
@@ -34,9 +35,9 @@ type OperationLedger interface {
 
 // OperationApplier applies operations to sales in Redis.
 type OperationApplier interface {
-	// Apply applies operations, which must be in order and without gaps, each once however often it is sent. Operations
-	// that the sale already contains get the same result as the first time. Without operations it only returns how far
-	// Redis is.
+	// Apply applies operations, which must be in order and without gaps. Each takes effect once, however often it is
+	// sent; a repeated one gets the result of the first time. Without operations, Apply only returns the number of the
+	// last one that Redis has applied.
 	Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
 }
 
@@ -50,10 +51,10 @@ type Observer interface {
 }
 
 const (
-	sweepEvery    = time.Second      // how often sales with pending operations are looked for
-	sweepSales    = 1000             // flushed in one sweep
-	sweepWorkers  = 8                // flushed at a time
-	ledgerTimeout = 10 * time.Second // one transaction at most
+	sweepEvery    = time.Second      // from one sweep to the next
+	sweepSales    = 1000             // the most sales flushed in one sweep
+	sweepWorkers  = 8                // the most sales flushed at a time
+	ledgerTimeout = 10 * time.Second // the time limit of one transaction
 	requestQueue  = 1024             // requests to flush that can wait; more are found by the next sweep
 )
 
@@ -61,8 +62,8 @@ const (
 // Redis apply them, and completes them in the ledger. It may die between any two of these steps, and several instances
 // may do the same work: Redis skips operations that it has applied, the ledger those that are no longer pending.
 //
-// Callers for one sale share flushes. Those that come while a flush is under way share the next one, because their
-// operations may have been committed after the present one had read.
+// Callers for one sale share flushes. Callers that come while a flush is under way share the next one, because their
+// operations may have been committed after the flush under way had read.
 type Outbox struct {
 	stores   Stores
 	catalog  *catalog.Catalog
@@ -80,7 +81,7 @@ type Outbox struct {
 // flushes are the flushes of one sale, one after the other.
 type flushes = batch.Batcher[struct{}, struct{}]
 
-// Stores are the stores of an Outbox, and the lists that show what the stores hold.
+// Stores are the stores of an Outbox, and the lists that show their contents.
 type Stores struct {
 	Ledger OperationLedger
 	Redis  OperationApplier

@@ -280,7 +280,7 @@ func (idleLedger) CompleteOperations(context.Context, int64, []order.OperationRe
 	return nil
 }
 
-// A thousand callers share one flush, the next after the one under way, which has read too early for them.
+// A thousand callers share the flush after the one under way, which has read before they came.
 func TestCallersShareFlushes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -348,7 +348,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Run applies operations that a crash has left, and those of requested flushes.
+// Run applies operations that a crash has left, and flushes sales on request.
 func TestRunAppliesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -466,7 +466,7 @@ type toldLists []int64
 
 func (l *toldLists) Changed(_ context.Context, v voucher.Voucher) { *l = append(*l, v.ID) }
 
-// Lists are notified of changes that they show, once Redis has them, except of those that lists read from Redis anyway.
+// Once Redis has a change, the lists that show it are notified, unless lists read it from Redis anyway.
 func TestListsAreTold(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[order.OperationKind]int{

@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// lookTimeout is how long Redis has to say what a partition contains.
+// lookTimeout is the most time that Redis may take to describe a partition.
 const lookTimeout = 2 * time.Second
 
 // AdminLedger is the ledger of an Admin.
 type AdminLedger interface {
 	PlaceLedger
-	// ChangePartition changes a partition's state, if that is from. Even if others change partitions or create vouchers
-	// at the same time, it neither closes the last open partition nor removes one with sales that are not retired.
-	// Errors: ErrUnknown, ErrState, ErrNotEmpty.
+	// ChangePartition changes a partition's state to to if it is from. Even if others change partitions or create
+	// vouchers at the same time, it neither closes the last open partition nor removes one with sales that are not
+	// retired. Errors: ErrUnknown, ErrState, ErrNotEmpty.
 	ChangePartition(ctx context.Context, number int, from, to State) error
 }
 
-// Backlogs counts what waits in a partition, and knows its server: Redis.
+// Backlogs counts the waiting entries of a partition, and knows its server: Redis.
 type Backlogs interface {
 	Instances
-	// WaitingIn counts what waits in the partition's streams.
+	// WaitingIn counts the waiting entries in the partition's streams.
 	WaitingIn(ctx context.Context, partition int) (Waiting, error)
 }
 
-// Waiting is what waits in a partition's streams, and how busy its server is.
+// Waiting counts the waiting entries in a partition's streams, and says how busy its server is.
 type Waiting struct {
 	Orders      int64 // entries of accepted orders
 	Oldest      time.Duration
@@ -41,7 +41,7 @@ type Waiting struct {
 	Processor time.Duration
 }
 
-// Contents is a partition and what it contains.
+// Contents is a partition with its sales, waiting entries and instances.
 type Contents struct {
 	Partition
 
@@ -63,7 +63,8 @@ type Admin struct {
 // NewAdmin returns an admin.
 func NewAdmin(ledger AdminLedger, redis Backlogs) *Admin { return &Admin{ledger: ledger, redis: redis} }
 
-// List returns all partitions with their contents, removed ones too. Away is set for those whose Redis does not answer.
+// List returns all partitions with their contents, removed ones too. If a partition's Redis does not answer, its Away
+// is set.
 func (a *Admin) List(ctx context.Context) ([]Contents, error) {
 	all, err := a.ledger.Partitions(ctx)
 	if err != nil {
@@ -106,20 +107,20 @@ func (a *Admin) look(ctx context.Context, c *Contents) {
 	c.Instances = len(c.names)
 }
 
-// Close stops new sales from being assigned to the partition; those in it go on. ErrUnknown, or ErrState unless it is
-// open and another partition is too.
+// Close stops new sales from being assigned to the partition; the sales in it go on. It returns ErrUnknown, or ErrState
+// unless this and another partition are open.
 func (a *Admin) Close(ctx context.Context, number int) error {
 	return a.ledger.ChangePartition(ctx, number, Open, Closed)
 }
 
-// Open reverses Close. ErrUnknown, or ErrState unless the partition is closed.
+// Open reverses Close. It returns ErrUnknown, or ErrState unless the partition is closed.
 func (a *Admin) Open(ctx context.Context, number int) error {
 	return a.ledger.ChangePartition(ctx, number, Closed, Open)
 }
 
-// Remove ends a partition for good: its number is never used again. The partition must be closed and empty: ErrState,
-// ErrNotEmpty with its contents, or ErrUnknown. Partition 0 cannot be removed: it also has the data that belongs to no
-// sale.
+// Remove ends a partition for good: its number is never used again. It returns ErrUnknown, ErrState unless the
+// partition is closed, or ErrNotEmpty with its contents. Partition 0 cannot be removed: it also has the data that
+// belongs to no sale.
 func (a *Admin) Remove(ctx context.Context, number int) error {
 	if number == 0 {
 		return fmt.Errorf("%w: partition 0 also has data that belongs to no sale, and cannot be removed", ErrState)

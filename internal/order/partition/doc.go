@@ -13,13 +13,13 @@
 // What can go wrong, and what then happens:
 //
 //	the ledger is away                     the last known partitions stay; a new one is noticed later
-//	an instance does not know one yet      it sends no reporter's heartbeat there, so no voucher is assigned to it
-//	                                       (Placer)
-//	an instance that never will joins      it is reported (Watcher, server partition list): no new sale is assigned
-//	                                       to the partitions that it does not know until it is replaced
-//	the Redis node of one is away          its sales stop; the others sell on, with the exceptions in ADR 36
-//	two instances add the same one at once one row
-//	closed while a voucher is created      either the voucher is refused (503), or it is created first, and the
+//	an instance does not know a new one    it sends no reporter's heartbeat there, so the partition gets no new sale
+//	  yet                                  until it does (Placer)
+//	an old instance joins, which will      it is reported (Watcher, server partition list): the partitions that it
+//	  never know some partitions           does not know get no new sale until it is replaced
+//	a partition's Redis node is away       its sales stop; the others sell on, with the exceptions in ADR 36
+//	two instances add the same partition   one row results
+//	one is closed during a creation        either the voucher is refused (503), or it is created first, and the
 //	                                       partition is closed with it
 //	Redis has another format's or          a start is refused before anything is written; running instances leave the
 //	  another installation's data in one   partition alone: its sales are paused, and it gets no new ones

@@ -9,7 +9,7 @@ import (
 // Max is how many partitions there can be, removed ones included.
 const Max = 32
 
-// Missing returns which of the partitions 0 to n - 1 have never existed. Closed and removed ones have.
+// Missing returns the partitions from 0 to n - 1 that have never existed. Closed and removed partitions have existed.
 func Missing(all []Partition, n int) (missing []int) {
 	for number := range n {
 		if number > 0 && !slices.ContainsFunc(all, func(p Partition) bool { return p.Number == number }) {
@@ -26,7 +26,7 @@ type State string
 const (
 	Open    State = "open"    // new sales may be placed there
 	Closed  State = "closed"  // sales there go on, and none is added
-	Removed State = "removed" // there is nothing in it, and nobody looks there any more
+	Removed State = "removed" // it is empty, and no instance works there any more
 )
 
 // Partition is one partition.

@@ -14,7 +14,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// placeTimeout is how long partitions have to say which instances work in them. They are asked at the same time.
+// placeTimeout is the most time that reading the instances of the partitions may take. All are read at the same time.
 const placeTimeout = time.Second
 
 // PlaceLedger is the ledger of a Placer.
@@ -35,8 +35,8 @@ type Instances interface {
 //
 // Every instance of any version works in partition 0, so its heartbeats there say which are alive. An instance that
 // knows another partition sends its reporter's heartbeats there too; one that does not know it yet, or is of a version
-// without partitions, does not. While partition 0 does not answer, it gets the new sales itself if it is open, which is
-// right for every version.
+// without partitions, does not. While partition 0 does not answer, it gets the new sales itself if it is open, because
+// every version works there.
 type Placer struct {
 	ledger    PlaceLedger
 	instances Instances
@@ -67,7 +67,7 @@ func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 	return p.first(ctx, open)
 }
 
-// first returns the first of the partitions in which all live instances work, or an error that says why there is none.
+// first returns the first given partition in which all live instances work, or an error that says why there is none.
 func (p *Placer) first(ctx context.Context, open []int) (int, error) {
 	err := fmt.Errorf("%w: all partitions are closed", voucher.ErrNoPartition)
 	working := p.working(ctx, open)
@@ -79,7 +79,7 @@ func (p *Placer) first(ctx context.Context, open []int) (int, error) {
 	return 0, err
 }
 
-// wanted checks the partition that an admin has chosen.
+// wanted returns the partition that an admin has chosen, or why it gets no new sale.
 func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted int64) (int, error) {
 	if i := slices.Index(open, int(wanted)); wanted >= 0 && wanted < Max && i >= 0 {
 		return open[i], everywhere(open[i], p.working(ctx, open[i:i+1]))
@@ -107,14 +107,14 @@ func openOnes(all []Partition) (open []int) {
 	return open
 }
 
-// instances are those that work in a partition; err says why they are unknown.
+// instances are the names of the instances that work in a partition; err says why they are unknown.
 type instances struct {
 	names []string
 	err   error
 }
 
-// working returns which instances work in the partitions, and in partition 0, where all live ones do. It asks nothing
-// if partition 0 is the only one.
+// working returns the instances that work in each partition, and in partition 0, where all live ones work. If partition
+// 0 is the only one, it returns nil and asks nobody.
 func (p *Placer) working(ctx context.Context, partitions []int) map[int]instances {
 	if slices.Equal(partitions, []int{0}) {
 		return nil

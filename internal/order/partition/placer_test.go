@@ -143,7 +143,7 @@ func (h *hangingService) InstancesIn(ctx context.Context, n int) ([]string, erro
 	return h.fakeService.InstancesIn(ctx, n)
 }
 
-// Partitions that do not answer delay a new sale by a second in all, and do not keep it out of the others.
+// Partitions that do not answer delay a new sale by a second in all. It is then placed in another partition.
 func TestPlaceGoesPastHungPartitions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -44,7 +44,7 @@ func Load(ctx context.Context, ledger Ledger, log *slog.Logger) (*Set, error) {
 	return s, nil
 }
 
-// Only is a set that never changes, for tests and for jobs about given partitions.
+// Only returns a set that never changes, for tests and for jobs about given partitions.
 func Only(numbers ...int) *Set { return &Set{numbers: numbers, changed: make(chan struct{})} }
 
 // All returns the numbers of the partitions, ascending. The caller must not change them.

@@ -61,7 +61,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// A job runs for each partition, even for one that is added later, and ends with it.
+// A job runs for each partition, even one that is added later, and ends when the partition is removed.
 func TestEach(t *testing.T) {
 	t.Parallel()
 	l := &fakeLedger{all: []Partition{{Number: 0, State: Open}}}

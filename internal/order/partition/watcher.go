@@ -15,8 +15,8 @@ import (
 const (
 	// watchEvery is how often a Watcher checks which instances work in a partition.
 	watchEvery = 5 * time.Second
-	// missingAfter is how long an instance may be missing in a partition: longer than it takes to notice a new
-	// partition, and than the heartbeats of a stopped instance count.
+	// missingAfter is how long an instance may be missing in a partition. It is longer than an instance takes to notice
+	// a new partition, and longer than the heartbeats of a stopped instance count.
 	missingAfter = 15 * time.Second
 )
 
@@ -30,8 +30,8 @@ type WatchObserver interface {
 	ForgetMissingInstances(partition int)
 }
 
-// Watcher watches for live instances that do not work in a partition: those of a version that knows no partitions, or
-// fewer, which joined after the partition got sales. Such an instance sells these sales but hands in no recovery
+// Watcher watches for live instances that do not work in a partition: their version knows no partitions, or fewer, and
+// they joined after the partition got sales. Such an instance sells these sales but hands in no recovery
 // reports for them, so orders that it accepted are lost if Redis loses them. No new sale is assigned to the partition
 // (Placer).
 type Watcher struct {
@@ -98,7 +98,7 @@ func (w *Watcher) warn(ctx context.Context, partition int, name string, a *absen
 	}
 }
 
-// missing returns which of the live instances do not work here.
+// missing returns the live instances that do not work here.
 func missing(alive, here []string) (names []string) {
 	for _, name := range alive {
 		if !slices.Contains(here, name) {

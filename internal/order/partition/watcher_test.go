@@ -92,7 +92,7 @@ func TestWatcher(t *testing.T) {
 		after(10*watchEvery, "1", 1)
 		h.set(2)
 		after(watchEvery, "unknown", 1)
-		h.set(2, "a:1") // an absence begins anew after what is not known
+		h.set(2, "a:1") // the absence counts from now on, because the partition did not answer before
 		after(missingAfter, "0", 1)
 		after(watchEvery, "1", 2)
 		h.set(2)

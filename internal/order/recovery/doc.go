@@ -16,12 +16,12 @@
 //	Redis lost its tail, or everything   a mark below one seen before, or another run of the server, stops the sale;
 //	                                     it is rebuilt, with the orders that instances remember
 //	Redis restarts during a rebuild      the rebuild ends; the next one collects all reports anew
-//	an instance is frozen during a round the rebuild goes on without it; it checks afterwards and requests another
-//	                                     rebuild
+//	an instance is frozen during a round the rebuild goes on without it; it checks afterwards, and requests another
+//	                                     rebuild if the first one missed its orders
 //	two instances rebuild one sale       the higher epoch wins; the other stops with ErrSuperseded
 //	the process dies during a rebuild    the sale stays stopped; the next sweep of any instance rebuilds it
 //	a sale changes while it is retired   it is not retired; the next sweep looks again
-//	a sale's keys hold nonsense          only that sale stands still; its rebuild removes what cannot be read
+//	a sale's keys hold nonsense          only that sale stands still; its rebuild removes unreadable data
 //	a rebuild fails                      the sale stays in the queue and is retried after the next sweep; others
 //	                                     go on
 //	thousands of sales are wrong         running ones first; at most half of the work is on ended ones

@@ -17,11 +17,12 @@ type inspection struct {
 	vouchers []voucher.Voucher // those whose partition could be read
 	views    []order.SaleView  // in the same order
 	unread   []voucher.Voucher // the others
-	err      error             // why they could not be read, wrapping errUnread; nil if all could
-	waited   time.Duration     // how long the last partition that could be read was followed by waiting for others
+	err      error             // why unread could not be read, wrapping errUnread; nil if all could be read
+	waited   time.Duration     // time spent waiting for silent partitions after the last readable one was read
 }
 
-// inspect reads the sales from the ledger and then from Redis. It fails if the ledger cannot be read, or no partition.
+// inspect reads the sales from the ledger and then from Redis. It fails if the ledger or
+// every partition cannot be read.
 func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/order"
 )
 
-// rebuildInput is what a rebuild has read: from the stream, the holders, the recovery reports and the ledger.
+// rebuildInput is the input of a rebuild, read from the stream, the holders, the recovery reports and the ledger.
 type rebuildInput struct {
 	waiting  []order.Claim        // in stream order
 	holders  map[int64]order.Held // user id → order, as Redis has it
@@ -23,22 +23,22 @@ type rebuildInput struct {
 	reached []order.Mark // the marks in Redis and in the ledger
 }
 
-// rebuildPlan is what a rebuild will write.
+// rebuildPlan is the output of a rebuild: all that it will write.
 type rebuildPlan struct {
 	setHolders    []order.Claim // holders whom Redis lacks or has with another order
 	removeHolders []string      // fields of holders who have no order
 	requeue       []order.Claim // accepted orders that are in neither stream nor ledger
 	opening       order.Opening
 	lost          []order.Claim // the part of requeue that only reports knew
-	foreign       []order.Claim // orders of another voucher that had the id
+	foreign       []order.Claim // orders of another voucher that had this one's id
 }
 
 // makePlan decides who is a holder and how much is left. It goes through the ledger's live orders, then the accepted
-// orders that wait in the stream, in stream order, then those whose holder alone is left, then those that only reports
-// know, in the order of acceptance. All but the first will take their units from the ledger when they are recorded, so
-// those units count as taken here. If the user of an order is already a holder by another one, the order is requeued
-// too: the recorder then fails it with a reason. Orders of another voucher (LedgerSale.Admitted) are left out; the
-// recorder fails those that wait.
+// orders that wait in the stream, in stream order, then the orders of which only the holder is left, then the orders
+// that only reports know, in the order of acceptance. All but the ledger's orders will take their units from the ledger
+// when they are recorded, so those units count as taken here. If the user of an order is already a holder by another
+// one, the order is requeued too: the recorder then fails it with a reason. Orders of another voucher
+// (LedgerSale.Admitted) are left out; the recorder fails them if they wait.
 func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	var plan rebuildPlan
 	plan.foreign = in.takeForeign(epoch)
@@ -116,8 +116,8 @@ func (in *rebuildInput) opening(promised, extra int64) order.Opening {
 	}
 }
 
-// takeForeign removes from what was read the claims of another voucher that had this one's id, and returns them: those
-// of an epoch before this sale's first, and all holders, if Redis's sale is of such an epoch.
+// takeForeign returns the claims of another voucher that had this one's id, and removes them from the input. They are
+// the claims of an epoch before this sale's first and, if Redis's sale is of such an epoch, all holders.
 func (in *rebuildInput) takeForeign(epoch int64) (foreign []order.Claim) {
 	sale := order.LedgerSale{Epoch: epoch, FirstEpoch: in.ledger.Voucher.Sale.FirstEpoch}
 	isForeign := func(c order.Claim) bool {
@@ -139,8 +139,8 @@ func (in *rebuildInput) takeForeign(epoch int64) (foreign []order.Claim) {
 	return foreign
 }
 
-// unreadableFields returns the fields of unreadable holders that must be removed. Those of users who become holders
-// again are overwritten anyway.
+// unreadableFields returns the fields of unreadable holders that must be removed. It leaves out the fields of users who
+// become holders again, because these are overwritten anyway.
 func (in *rebuildInput) unreadableFields(holders map[int64]order.Held) []string {
 	var fields []string
 	for _, u := range in.unreadable {

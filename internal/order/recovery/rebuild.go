@@ -40,17 +40,17 @@ type SaleReader interface {
 // returns ErrSuperseded once a newer rebuild has begun or the sale is open at this epoch or a later one.
 type SaleBuilder interface {
 	// Begin stops the sale (SaleRebuilding) and removes anything that is not a sale from its keys. Buyers who have an
-	// order are still told of it. At epoch 0, which every sale has passed, Begin only tests whether Redis would stop
-	// the sale: it returns ErrSuperseded if so.
+	// order still get it as the answer. At epoch 0, which every sale has passed, Begin only tests whether Redis would
+	// stop the sale: it returns ErrSuperseded if so.
 	Begin(ctx context.Context, sale order.SaleRef, epoch int64) error
 	// SetHolders makes each claim's user a holder by its order, and removes the fields of other holders in remove.
 	SetHolders(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim, remove []string) error
-	// Requeue appends claims to the stream that have lost their entries.
+	// Requeue appends to the stream the claims that have lost their entries.
 	Requeue(ctx context.Context, sale order.SaleRef, epoch int64, claims []order.Claim) error
 	// Publish opens the sale at the epoch with sequence 0.
 	Publish(ctx context.Context, sale order.SaleRef, epoch int64, o order.Opening) error
-	// Drop removes an ended sale and its holders, and reports whether it did. It does not if an entry of the sale may
-	// still wait or the view is outdated.
+	// Drop removes an ended sale and its holders, and reports whether it did. It removes nothing if an entry of the
+	// sale may still wait or the view is outdated.
 	Drop(ctx context.Context, sale order.SaleRef, view order.SaleView) (bool, error)
 }
 
@@ -175,8 +175,8 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	return nil
 }
 
-// startReading waits until one more rebuild may read; done ends its reading. Rebuilds of ended sales share
-// maxReadingLate of the maxReading turns, so that a sale that sells soon gets one.
+// startReading waits until one more rebuild may read, and returns done, which ends its reading. At most maxReadingLate
+// of the maxReading rebuilds that read at a time are of ended sales, so that the other sales need not wait for them.
 func (r *Reconciler) startReading(ctx context.Context, u Urgency) (done func(), err error) {
 	turns := []chan struct{}{r.late, r.reading}
 	if u < Ended {
@@ -214,7 +214,7 @@ func (r *Reconciler) epochAbove(v voucher.Voucher, view order.SaleView) int64 {
 	return above
 }
 
-// gather reads what Redis holds of the stopped sale, and the recovery reports.
+// gather reads the stopped sale's stream entries and holders from Redis, and the recovery reports.
 func (r *Reconciler) gather(ctx context.Context, sale order.SaleRef, in *rebuildInput) error {
 	for claim, err := range r.stores.Reader.Waiting(ctx, sale) {
 		if err != nil {

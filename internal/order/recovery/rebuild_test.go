@@ -236,7 +236,7 @@ func TestPlanOfARebuild(t *testing.T) {
 	}
 }
 
-// one gives each order one unit.
+// one returns the holders of the orders with one unit each.
 func one(orders map[int64]int64) map[int64]order.Held {
 	held := make(map[int64]order.Held, len(orders))
 	for user, id := range orders {

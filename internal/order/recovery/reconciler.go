@@ -19,7 +19,7 @@ import (
 // Observer counts rebuilds, for metrics. Its methods must not block.
 type Observer interface {
 	// Recovered: a rebuild requeued this many accepted orders whose entries were lost, and found this many admissions
-	// whose orders nobody can name.
+	// whose orders are unknown.
 	Recovered(requeued int, unaccounted int64)
 	// Rebuilt: a sale was rebuilt, or its rebuild failed with err.
 	Rebuilt(took time.Duration, err error)
@@ -31,12 +31,12 @@ const (
 	sweepEvery     = time.Second
 	sweepShare     = 10 // at most a tenth of the time is spent on sweeps
 	maxSweepPause  = 15 * time.Second
-	inspectTimeout = time.Minute // for reading all sales
+	inspectTimeout = time.Minute // the time limit for reading all sales
 	maxWork        = 64          // sales worked on at a time; their rebuilds mostly wait for recovery reports
-	maxBackground  = 32          // of those, ended sales at most: running sales then start at once
-	// Rebuilds that read at a time: each holds all orders of its sale in memory and a transaction open.
+	maxBackground  = 32          // the most ended sales among them, so that running sales start at once
+	// The most rebuilds that read at a time: each holds all orders of its sale in memory and a transaction open.
 	maxReading     = 4
-	maxReadingLate = 2 // of those, rebuilds of ended sales at most
+	maxReadingLate = 2 // the most rebuilds of ended sales among them
 	// quietSweeps is how many sweeps a sale may wait for its rebuild before a warning is logged: usually another
 	// instance, or the call that created the sale, is rebuilding it.
 	quietSweeps = 5
@@ -115,7 +115,7 @@ func sweepPause(took time.Duration) time.Duration {
 	return min(max(sweepEvery-took, (sweepShare-1)*took), maxSweepPause)
 }
 
-// serve works through the repair queue until ctx ends, and then waits for the work under way.
+// serve works through the repair queue until ctx ends. Then it waits for the work under way.
 func (r *Reconciler) serve(ctx context.Context) {
 	finished := make(chan Urgency, maxWork)
 	working, background := 0, 0
@@ -208,7 +208,7 @@ func (r *Reconciler) forget(sale int64) {
 
 // sweep compares Redis with the ledger for all sales at once, and puts the work that it finds into the repair queue. It
 // reads the ledger first: Redis is never behind that reading unless it has lost something. It returns how long the
-// sweep took, without the time that only partitions took which could not be read.
+// sweep took, without the time in which it only waited for partitions that could not be read.
 func (r *Reconciler) sweep(ctx context.Context) time.Duration {
 	start := time.Now()
 	waited, err := r.sweepOnce(ctx)
@@ -251,8 +251,8 @@ func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err e
 	return all.waited, all.err
 }
 
-// compare compares one sale with the ledger, and requests what it needs: a rebuild, a flush, an audit or its
-// retirement.
+// compare compares one sale with the ledger, and requests a rebuild, a flush, an audit or its retirement if it needs
+// one.
 func (r *Reconciler) compare(ctx context.Context, v voucher.Voucher, view order.SaleView, u Urgency) {
 	sale := v.ID
 	broken, err := r.needsRebuild(ctx, v, view)

@@ -255,7 +255,7 @@ func TestSweepRetires(t *testing.T) {
 	for name, tc := range map[string]struct {
 		shop    int64
 		since   time.Duration // since the end
-		off     time.Duration // the sale was called off so long after its end; 0: it was not
+		off     time.Duration // how long after its end the sale was called off; 0: it was not
 		drained bool
 		holders []order.Claim
 		waiting []order.Claim
@@ -458,7 +458,7 @@ func TestRetiringGivesWayToAChange(t *testing.T) {
 	}
 }
 
-// A sale that another instance is just building is no reason to warn; one that nobody builds for several sweeps is.
+// A sweep does not warn of a sale that another instance is just building, but of one that waits for several sweeps.
 func TestSweepWarnsOnlyWhenItLasts(t *testing.T) {
 	t.Parallel()
 	f := &ordertest.FakeSales{Kept: []voucher.Voucher{ordertest.VoucherAt(0, 0)}}

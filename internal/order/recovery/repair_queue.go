@@ -31,17 +31,17 @@ const (
 )
 
 // RepairQueue is the one queue of sales that the Reconciler must work on: those that its sweeps find, those that parts
-// of the service report (it implements order.RepairRequester for them), and those to be retired. A sale is in it once,
-// until it has been repaired or found right.
+// of the service report (it implements order.RepairRequester for them), and sales to be retired. Each sale is in it
+// once, until the sale has been repaired or found right.
 type RepairQueue struct {
 	wake chan struct{} // gets a value when something was added
 
 	mu        sync.Mutex
 	jobs      map[int64]*job
 	waiting   [urgencies][]int64 // oldest first; outdated entries stay: see job.waits
-	urgency   map[int64]Urgency  // of all sales that Redis must hold, as of the last sweep
+	urgency   map[int64]Urgency  // by sale: the urgency of each that Redis must hold, as of the last sweep
 	checked   map[int64]time.Time
-	badEpochs map[int64]int64 // the highest epoch known to be wrong, until the sale has a higher one
+	badEpochs map[int64]int64 // by sale: the highest epoch known to be wrong, until the sale has a higher one
 }
 
 // job is a sale in the queue.
@@ -118,8 +118,8 @@ func (q *RepairQueue) enqueue(j *job) {
 	}
 }
 
-// next takes out the most urgent sale that is at least as urgent as least. It counts as being worked on until done is
-// called.
+// next takes the most urgent waiting sale, if it is at least as urgent as least. The sale counts as being worked on
+// until done is called.
 func (q *RepairQueue) next(least Urgency) (sale int64, u Urgency, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -163,7 +163,8 @@ func (q *RepairQueue) done(sale int64, r result) {
 	}
 }
 
-// sweep begins a sweep with the urgencies that it has found. Delayed sales wait again, in the order in which they came.
+// sweep updates the queue with the urgencies found by a sweep. Delayed sales wait again, in the order in which they
+// came.
 func (q *RepairQueue) sweep(found map[int64]Urgency) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -206,7 +207,7 @@ func (q *RepairQueue) found(sale int64, u Urgency) {
 // RepairLoad counts the sales of one urgency that wait or are being worked on.
 type RepairLoad struct {
 	Sales  int
-	Oldest time.Duration // how long the first of them has been in the queue
+	Oldest time.Duration // how long the oldest sale has been in the queue
 }
 
 // Load returns the load by urgency.
@@ -224,8 +225,8 @@ func (q *RepairQueue) Load() map[Urgency]RepairLoad {
 	return loads
 }
 
-// repairs counts the sales that wait for a repair or are being repaired; those among them that have not ended and that
-// this instance has not tried yet; and how many sweeps the longest has waited through.
+// repairs returns how many sales wait for a repair or are being repaired; how many of them have not ended and were not
+// tried by this instance yet; and the most sweeps that any of them has waited through.
 func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -242,8 +243,8 @@ func (q *RepairQueue) repairs() (all, untried, sweeps int) {
 	return all, untried, sweeps
 }
 
-// badEpoch returns the sale's highest epoch that is known to be wrong, or NoBadEpoch. It forgets one that is too high
-// for a sale of a ledger at the given epoch, since no rebuild would exceed it.
+// badEpoch returns the sale's highest epoch that is known to be wrong, or NoBadEpoch. It forgets an
+// epoch too far above the ledger's, since no rebuild would exceed it.
 func (q *RepairQueue) badEpoch(sale int64, ledger int64) int64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -14,11 +14,11 @@ import (
 
 // ReportStore takes recovery reports: Redis.
 type ReportStore interface {
-	// Heartbeat records that the reporter is alive, and returns the recovery rounds since last, its previous answer.
-	// Before the first heartbeat last is zero: then it returns the rounds of the last RoundTTL, and older ones that no
-	// heartbeat has found. A round may come twice.
+	// Heartbeat records that the reporter is alive, and returns the recovery rounds since last, the answer to its
+	// previous heartbeat. At the first heartbeat last is zero: Heartbeat then returns the rounds of the last RoundTTL,
+	// and older ones that no heartbeat has found. It may return a round twice.
 	Heartbeat(ctx context.Context, partition int, reporter string, last Heard) (Heard, error)
-	// SubmitReport stores the report, and returns whether it was in time, and the sale's epoch. Repeating it is
+	// SubmitReport stores the report, and returns the sale's epoch and whether the report was in time. Repeating it is
 	// harmless.
 	SubmitReport(ctx context.Context, round Round, reporter string, report Report) (inTime bool, epoch int64, err error)
 }
@@ -39,7 +39,7 @@ type Heard struct {
 // RoundTTL is how long reporters are notified of a recovery round, and how long they retry a failed report.
 const RoundTTL = 10 * time.Minute
 
-// Report is what one instance remembers of a sale.
+// Report is one instance's memory of a sale.
 type Report struct {
 	Seen   order.Mark    // the highest mark that it has seen from Redis
 	Claims []order.Claim // its recent accepts
@@ -55,17 +55,17 @@ type Admitted interface {
 
 const (
 	heartbeatEvery = 200 * time.Millisecond // also how often it looks for new rounds
-	reportTimeout  = 10 * time.Second       // for the report of one sale
-	maxReports     = 16                     // at a time
+	reportTimeout  = 10 * time.Second       // the time limit of one report
+	maxReports     = 16                     // the most reports under way
 )
 
-// Reporter hands in what this instance remembers of a sale that is being rebuilt (rule 10), so that an order which
+// Reporter hands in this instance's memory of a sale that is being rebuilt (rule 10), so that an order which
 // Redis accepted and then lost still becomes a claim. Every instance runs one in each of its partitions.
 //
 // A reporter whose process was suspended may come too late. It then checks whether the rebuild found its orders without
 // it, and if not, requests another rebuild.
 //
-// Each report is handed in on its own: one that is large, slow or refused delays no other sale's, and no heartbeat.
+// Each report is handed in on its own: a large, slow or refused one delays neither other reports nor heartbeats.
 type Reporter struct {
 	stores    ReporterStores
 	partition int
@@ -103,7 +103,7 @@ func NewReporter(
 	}
 }
 
-// Run reports until ctx ends. It never returns an error: it retries what fails.
+// Run reports until ctx ends. It never returns an error: it retries every failure.
 func (r *Reporter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(heartbeatEvery)
 	defer ticker.Stop()
@@ -194,8 +194,8 @@ func (r *Reporter) tryReport(ctx context.Context, round Round, claims []order.Cl
 	}
 }
 
-// report hands in what is known of the sale. If it is too late for that and the rebuild has missed orders, it requests
-// a repair.
+// report hands in this instance's memory of the sale. If it comes too late and the rebuild has missed orders, it
+// requests a repair.
 func (r *Reporter) report(ctx context.Context, round Round, claims []order.Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, reportTimeout)
 	defer cancel()

@@ -76,8 +76,8 @@ func newTestReporter(
 	return NewReporter(ReporterStores{Reports: f, Holders: held, Rows: rows}, 0, "a", admitted, s, ordertest.Quiet())
 }
 
-// A reporter reports once per round, through faults. For a sale of which it knows nothing its report is empty, and only
-// says that it is alive.
+// A reporter reports once per round, through faults. Its report about an unknown sale is empty, and only says that the
+// reporter is alive.
 func TestReporterReports(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

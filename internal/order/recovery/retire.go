@@ -13,18 +13,18 @@ import (
 const (
 	// retireAfter is how long a sale stays in Redis after its end, for buyers who ask for their orders.
 	retireAfter = 24 * time.Hour
-	// retireRehearsalAfter is the same for a rehearsal: nobody comes back for its orders.
+	// retireRehearsalAfter is how long a rehearsal stays in Redis: nobody comes back for its orders.
 	retireRehearsalAfter = time.Minute
 )
 
-// over reports whether a sale that Redis holds like this has ended so long ago that it may be retired.
+// over reports whether a sale that Redis holds has ended so long ago that it may be retired.
 func over(v voucher.Voucher, view order.SaleView) bool {
 	after := retireAfter
 	if v.Rehearsal() {
 		after = retireRehearsalAfter
 	}
 	end := v.Sale.End
-	if v.Sale.CalledOff.After(end) { // until then its orders are unwound
+	if v.Sale.CalledOff.After(end) { // its orders are unwound only after that
 		end = v.Sale.CalledOff
 	}
 	return view.Now.After(end.Add(after))
@@ -104,7 +104,7 @@ func (r *Reconciler) Untraced(ctx context.Context, v voucher.Voucher) (lost []or
 	}
 	for claim, err := range r.stores.Reader.Holders(ctx, order.SaleOf(v)) {
 		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
-			continue // nobody can name its order any more
+			continue // its order is unknown
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the holders: %w", err)

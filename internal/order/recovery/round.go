@@ -10,14 +10,14 @@ import (
 
 // ReportReader reads the recovery reports about a stopped sale.
 type ReportReader interface {
-	// RoundProgress returns how far the recovery round has got. ErrSuperseded as for SaleBuilder.
+	// RoundProgress returns how far the recovery round has got. It returns ErrSuperseded when SaleBuilder's steps do.
 	RoundProgress(ctx context.Context, sale order.SaleRef, epoch int64) (order.RoundProgress, error)
 	// Reported yields the claims of the reports since the sale was stopped, some of them twice.
 	Reported(ctx context.Context, sale order.SaleRef) iter.Seq2[order.Claim, error]
 }
 
 const (
-	// minRoundTime is how long a recovery round takes at least. A live reporter sends several heartbeats in that time,
+	// minRoundTime is the least duration of a recovery round. A live reporter sends several heartbeats in that time,
 	// even if Redis was emptied, and every sold-out cache of the sale expires (rule 11).
 	minRoundTime = order.ReturnDelay
 	// maxRoundTime is how long a rebuild waits for live reporters without a report. They check afterwards whether the
@@ -27,8 +27,8 @@ const (
 	listedOrders = 20                    // orders named in one log line
 )
 
-// awaitReports waits until every live instance has reported what it remembers of the stopped sale, maxRoundTime at
-// most, and returns the highest mark in the reports.
+// awaitReports waits until every live instance has handed in its report about the stopped sale, maxRoundTime at most,
+// and returns the highest mark in the reports.
 func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch int64) (order.Mark, error) {
 	if r.stores.Reports == nil {
 		return order.Mark{}, nil
@@ -55,8 +55,8 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 	}
 }
 
-// logLosses logs what a rebuilt sale had lost in Redis: the orders that reports brought back, and the number of
-// admissions whose orders nobody can name.
+// logLosses logs the losses of a rebuilt sale in Redis: the orders that reports brought back, and the number of
+// admissions whose orders are unknown.
 func (r *Reconciler) logLosses(ctx context.Context, sale order.SaleRef, in *rebuildInput, plan rebuildPlan) {
 	if n := len(in.unreadable); n > 0 {
 		r.log.ErrorContext(ctx, "holders could not be read and were removed; somebody writes into Redis",

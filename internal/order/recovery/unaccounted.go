@@ -6,11 +6,11 @@ import (
 	"seckill/internal/order"
 )
 
-// unaccounted counts the admissions whose orders nobody can name. They lie between the mark that Redis or the ledger
-// has reached and the highest mark that a report, an operation or an entry has. Of that stretch, reported claims,
-// waiting claims and operations that made a holder are known, and subtracted by their sequence. A void operation may
-// have been admitted or not: as many of the lost admissions are doubtful. Both are 0 if neither Redis nor the ledger
-// has the highest mark's epoch, as the count is unknown then.
+// unaccounted counts the admissions whose orders are unknown. Their sequences lie between the mark that Redis or the
+// ledger has reached and the highest mark of any report, operation or entry. It subtracts the sequences in between that
+// belong to reported claims, waiting claims, and operations that made a holder. A void operation may have been admitted
+// or not, so for each of these one lost admission counts as doubtful. Both counts are 0 if neither Redis nor the ledger
+// has the highest mark's epoch: they cannot be determined then.
 func (in *rebuildInput) unaccounted() (lost, doubtful int64) {
 	seen := in.highest()
 	reached := int64(-1)
@@ -36,7 +36,7 @@ func (in *rebuildInput) unaccounted() (lost, doubtful int64) {
 	return lost - doubtful, doubtful
 }
 
-// marks returns the marks of the admissions that can be named, one several times perhaps.
+// marks returns the marks of all known admissions, some of them perhaps several times.
 func (in *rebuildInput) marks() []order.Mark {
 	marks := slices.Clone(in.ledger.Admitted)
 	for _, claims := range [][]order.Claim{in.reported, in.waiting} {
@@ -58,7 +58,7 @@ func (in *rebuildInput) highest() order.Mark {
 	return highest
 }
 
-// withoutSequence counts the reported orders of an epoch whose sequence nobody knows.
+// withoutSequence counts the reported orders of an epoch that have no sequence and no waiting entry.
 func (in *rebuildInput) withoutSequence(epoch int64) int {
 	orders := make(map[int64]bool)
 	for _, c := range in.reported {

@@ -17,6 +17,6 @@
 //	                              minutes the oldest are lost, which is logged
 //	the reply to a write is lost  it is written again, with the same result
 //	two instances, one sale       each has its rows; readers add them up, durations too (package histogram)
-//	a row without durations       it was written before they were; readers show no p99 for its time
+//	a row without durations       an older version wrote it; readers show no p99 for its time
 //	a row cannot be read          readers leave it out
 package timeline

@@ -9,11 +9,11 @@ import (
 )
 
 // A minute is stored as two JSON objects: the totals (answer → requests) and the seconds (answer → second → requests,
-// without zeros). Beside the answers, both may have how long answers took, as counts of a histogram: of the minute, and
-// by second. Those of the seconds are some 3 KB for a minute of a rush, and 15 KB if each second has answers in every
-// bucket.
+// without zeros). Both may also have a member with the counts of a histogram of how long answers took: one for the
+// whole minute, or one for each second. The histograms of the seconds take some 3 KB for a minute of a rush, and 15 KB
+// if each second has answers in every bucket.
 
-// tookKey is where the histograms are among the answers. No answer has this name.
+// tookKey is the name of the member with the histograms. No answer has this name.
 const tookKey = "took"
 
 // Texts returns the minute's counts as they are stored, in JSON: the totals, and the counts of each second.
@@ -48,8 +48,8 @@ func text(counts map[order.Answer]any) (string, error) {
 	return string(rendered), nil
 }
 
-// ParseTotals returns the totals from their text, and how long answers took; nil for what is not there, and for both if
-// the text cannot be read.
+// ParseTotals reads the totals and the histogram from their text. A missing part is nil; if the text cannot be read,
+// both are nil.
 func ParseTotals(text string) (order.Counts, histogram.Counts) {
 	counts, took := parse[int64, histogram.Counts](text)
 	if !took.Valid() {
@@ -58,8 +58,8 @@ func ParseTotals(text string) (order.Counts, histogram.Counts) {
 	return counts, took
 }
 
-// ParseSeconds returns the counts of each second from their text, and how long answers took; nil for what is not there,
-// and for both if the text cannot be read.
+// ParseSeconds reads the counts and the histogram of each second from their text. A missing part is nil; if the text
+// cannot be read, both are nil.
 func ParseSeconds(text string) (map[order.Answer]*Seconds, map[int]histogram.Counts) {
 	kept, took := parse[map[int]int64, map[int]histogram.Counts](text)
 	if kept == nil {

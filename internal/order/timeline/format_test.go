@@ -76,7 +76,7 @@ func TestTextsFit(t *testing.T) {
 	}
 }
 
-// unreadable are texts that cannot be read, or not as a whole.
+// unreadable returns texts of which at least a part cannot be read.
 func unreadable() (totals, seconds []string) {
 	seconds = []string{
 		"", "x", "null", `{"accepted":{"0":1}`, `{"accepted":{"0":1,"60":1}}`, `{"accepted":{"-1":1}}`,
@@ -107,7 +107,7 @@ func TestUnreadableTexts(t *testing.T) {
 	}
 }
 
-// FuzzParse: whatever stands in a row, what is read of it is valid, and is the same after it was written again.
+// FuzzParse: for any text in a row, the parsed counts are valid, and writing and parsing them again changes nothing.
 func FuzzParse(f *testing.F) {
 	totals, seconds := unreadable()
 	for _, text := range slices.Concat(totals, seconds, []string{

@@ -17,7 +17,7 @@ import (
 
 const (
 	writeEvery   = 5 * time.Second // a process that dies loses at most the counts of this time
-	writeTimeout = 5 * time.Second // for one statement
+	writeTimeout = 5 * time.Second // the time limit of one statement
 	writeRows    = 50              // minutes in one statement
 	maxMinutes   = 2048            // in memory, some 2 KB each, 20 KB if each second has answers of every duration
 )
@@ -28,7 +28,7 @@ type Minute struct {
 	Start     time.Time // a whole minute by the process's clock
 	Run       int64     // random; a minute that a process counts a second time has another number and row
 	Counts    map[order.Answer]*Seconds
-	Took      map[int]histogram.Counts // how long answers took, by the second of the minute; nil if that is not known
+	Took      map[int]histogram.Counts // how long answers took, by the second of the minute; nil if unknown
 }
 
 // Seconds are counts for each second of a minute.

@@ -13,7 +13,7 @@ import (
 	"seckill/internal/order"
 )
 
-// place is what distinguishes a sale's minutes.
+// place distinguishes the minutes of a sale: by start and run.
 type place struct {
 	start time.Time
 	run   int64
@@ -94,7 +94,7 @@ func (t *Timeline) remembered() (minutes int, lost int64) {
 	return len(t.minutes), t.lost
 }
 
-// add counts one request in each of that many seconds.
+// add counts one request in each of the given number of seconds.
 func add(line *Timeline, voucherID int64, seconds int) {
 	for range seconds {
 		line.Add(voucherID, time.Now(), order.Counts{"accepted": 1}, histogram.Counts{0, 1})

@@ -27,7 +27,7 @@ type Case struct {
 	Known    *Request // a request whose answer the caller has already (304)
 	Invalid  *Request // an invalid request; nil: no request is invalid
 	Refusals []error
-	Never    []int // statuses of its kind that this route cannot have
+	Never    []int // statuses that other routes of its kind have, and this one cannot
 }
 
 // State is the condition of an API under test.
@@ -36,7 +36,7 @@ type State struct {
 	Err    error  // everything fails with this error
 	Strict bool   // allow a single request per user
 	Full   bool   // too many requests are in flight
-	Made   string // what requests with a key have made before (Keys)
+	Made   string // the id that earlier requests with a key created (Keys)
 }
 
 // Ask sends a request, after altering it, to an API, and compares the answer with the description.

@@ -6,13 +6,13 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// StoppedError is an error of a Gatekeeper: the code that it is answered with.
+// StoppedError is an error of a Gatekeeper. Its text is the code of the answer.
 type StoppedError string
 
 // Error returns the code.
 func (s StoppedError) Error() string { return string(s) }
 
-// StoppedRules are those of what gatekeepers refuse with.
+// StoppedRules returns the rules for the errors in StoppedAll.
 func StoppedRules() (rules []httpkit.Rule) {
 	for code, f := range map[string]httpkit.Failure{
 		"RATE_LIMITED":    {Status: http.StatusTooManyRequests, RetryAfter: "1"},
@@ -30,7 +30,7 @@ func StoppedRules() (rules []httpkit.Rule) {
 	return rules
 }
 
-// StoppedAll is everything that gatekeepers refuse with.
+// StoppedAll returns every error with which gatekeepers refuse.
 func StoppedAll() (refusals []error) {
 	for _, r := range StoppedRules() {
 		refusals = append(refusals, StoppedError(r.Failure.Code))

@@ -27,8 +27,8 @@ const (
 	madeID    = "3"
 )
 
-// askWithKeys sends requests with a key to a POST route, which every one takes. A route that makes something for admins
-// answers a repeated request like the first one, and refuses a malformed key.
+// askWithKeys sends requests with a key to a POST route; every POST route accepts keys. A route on which admins create
+// something answers a repeated request like the first one, and refuses a malformed key.
 func (p *provoker) askWithKeys(t *testing.T, open func(State) http.Handler, good Request) {
 	t.Helper()
 	r := p.route

@@ -23,7 +23,7 @@ func TestNamedRoutesAndCodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := func(heading, pattern string) []string { // what matches in the first cells of the section's table
+	first := func(heading, pattern string) []string { // the matches in the first cells of the section's table
 		_, section, _ := strings.Cut(string(text), "\n## "+heading+"\n")
 		section, _, _ = strings.Cut(section, "\n## ")
 		var all []string
@@ -49,8 +49,8 @@ func TestNamedRoutesAndCodes(t *testing.T) {
 	}
 }
 
-// TestNamedColumns: web/openapi.yaml explains a column of orders.csv and payments.csv by the member of an order or
-// a payment that it has. Only an order's whyCode is explained there itself.
+// TestNamedColumns: each column of orders.csv and payments.csv is a member of an order or a payment, which
+// web/openapi.yaml describes. Only whyCode of an order is described with the file itself.
 func TestNamedColumns(t *testing.T) {
 	t.Parallel()
 	c, err := Load(t.Context())

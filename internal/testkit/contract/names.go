@@ -12,8 +12,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// Names are the names of the description with what they mean: one thing each, wherever they are. docs/http.md has the
-// rules.
+// Names are the names in the description with their types. Each name must mean one thing wherever it occurs; the rules
+// are in docs/http.md.
 type Names struct {
 	doc      *openapi3.T
 	types    map[string][]string // sorted JSON types, by name
@@ -21,10 +21,10 @@ type Names struct {
 	files    []fileAt
 }
 
-// fileAt is an example of a CSV.
+// fileAt is an example of a CSV file, with the path of the operation that answers with it.
 type fileAt struct{ path, text string }
 
-// Names returns the names of the description, and an error if one does not mean one thing everywhere.
+// Names returns the names in the description, and an error if any of them does not mean one thing everywhere.
 func (c *Contract) Names() (*Names, error) {
 	n := namesOf(c.doc)
 	if len(n.problems) > 0 {
@@ -43,7 +43,7 @@ func ids() map[string]string {
 	}
 }
 
-// twice returns the names of two JSON types, and why.
+// twice returns the names that may have two JSON types, each with the reason.
 func twice() map[string]string {
 	const counted = "a number of things, and the things themselves or more numbers of them"
 	return map[string]string{
@@ -72,7 +72,7 @@ func namesOf(doc *openapi3.T) *Names {
 			}
 			at := schemaAt{path: method + " " + path}
 			if o.RequestBody != nil {
-				at.currency = true // of the service's
+				at.currency = true // requests need none: their amounts are in the service's currency
 				n.visitContent(at, o.RequestBody.Value.Content)
 			}
 			for _, r := range o.Responses.Map() {
@@ -94,8 +94,8 @@ func namesOf(doc *openapi3.T) *Names {
 	return n
 }
 
-// columnsOf returns the names of an example of a file, and a value for each: its first two lines, or all lines of a
-// file that has a figure on each.
+// columnsOf returns the column names of an example file, and a value for each: its first two lines, or, if the file has
+// one figure per line, all lines.
 func columnsOf(text string) (names, values []string) {
 	lines := strings.Split(text, "\n")
 	if lines[0] != "figure,value" {
@@ -113,12 +113,12 @@ func (n *Names) wrong(path, format string, args ...any) {
 	n.problems = append(n.problems, path+" "+fmt.Sprintf(format, args...))
 }
 
-// schemaAt is a schema with where it is.
+// schemaAt is a schema with its place in the description.
 type schemaAt struct {
 	path     string
 	schema   *openapi3.Schema
-	answer   bool // it is a part of an answer
-	currency bool // it or a parent has the currency
+	answer   bool // the schema is part of an answer
+	currency bool // the schema or a parent has a member currency
 }
 
 func (n *Names) visitContent(at schemaAt, content openapi3.Content) {
@@ -131,7 +131,7 @@ func (n *Names) visitContent(at schemaAt, content openapi3.Content) {
 	}
 }
 
-// visit checks the properties of a schema and of what is in it. What ALTCHA defines is left alone.
+// visit checks the properties of a schema and of the schemas in it. It skips the parameters that ALTCHA defines.
 func (n *Names) visit(at schemaAt) {
 	if at.schema == nil || strings.HasSuffix(at.path, ".challenge.parameters") ||
 		at.path == "AltchaChallenge.parameters" {
@@ -167,7 +167,7 @@ func (n *Names) property(name string, at schemaAt, ref *openapi3.SchemaRef) {
 	}
 }
 
-// whole returns a property's schema without what only describes it, and its name if it has one.
+// whole returns a property's schema, and its name if it has one. It unwraps an allOf that only adds a description.
 func whole(ref *openapi3.SchemaRef) (s *openapi3.Schema, name string) {
 	for ref.Ref == "" && ref.Value.Type == nil && len(ref.Value.AllOf) == 1 {
 		ref = ref.Value.AllOf[0]
@@ -189,7 +189,7 @@ func (n *Names) add(name string, s *openapi3.Schema) {
 	}
 }
 
-// meaning checks that a schema is what its name says, and the other way round.
+// meaning checks that a property's name and its schema agree, in both directions: ids, money, times and durations.
 func (n *Names) meaning(name string, s *openapi3.Schema, named string) error {
 	whole := s.Type != nil && s.Type.Is("integer") && s.Format == "int64"
 	isID := strings.HasSuffix(name, "Id")
@@ -261,8 +261,8 @@ func (n *Names) checkOwn(resource string, s *openapi3.Schema) {
 	}
 }
 
-// CheckJSON checks an object that the description does not have, such as an event: each name means what it means there.
-// more are names that it has besides.
+// CheckJSON checks an undescribed object, such as an event: each of its names must have the description's meaning. The
+// names in more are allowed, too.
 func (n *Names) CheckJSON(body []byte, more ...string) error {
 	var value any
 	if err := json.Unmarshal(body, &value); err != nil {
@@ -297,7 +297,7 @@ func (n *Names) checkValue(path string, value any, currency bool, more []string)
 	return err
 }
 
-// CheckCSV checks the head of a file and a line of it. A head is the name of a member, or the path to it.
+// CheckCSV checks the header and one line of a file. Each column is named like a member, or by the path to it.
 func (n *Names) CheckCSV(head, line []string) (err error) {
 	if len(head) != len(line) {
 		return fmt.Errorf("%d heads for %d cells", len(head), len(line))
@@ -322,7 +322,7 @@ func (n *Names) CheckCSV(head, line []string) (err error) {
 	return err
 }
 
-// named returns the types of a name; of a code, which is a key of an object, that of a number.
+// named returns the types of a name. A code is the key of a count, so its type is integer.
 func (n *Names) named(name string) []string {
 	if isCode(name) {
 		return []string{"integer"}

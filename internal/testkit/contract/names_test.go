@@ -102,7 +102,7 @@ func TestWrongNames(t *testing.T) {
 	}
 }
 
-// TestNamesElsewhere: an event keeps to the names of the answers.
+// TestNamesElsewhere: events use the names of the answers.
 func TestNamesElsewhere(t *testing.T) {
 	t.Parallel()
 	c, err := Load(t.Context())

@@ -1,5 +1,5 @@
-// Package featuretest serves a feature's routes over HTTP for its tests, with the core's handling of every request:
-// tokens, limits, the error table, which has the core's rules too.
+// Package featuretest serves a feature's routes over HTTP for its tests. Requests are handled as in the service: with
+// tokens, limits, and the error table, which includes the core's rules.
 package featuretest
 
 import (

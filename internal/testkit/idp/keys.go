@@ -1,5 +1,5 @@
-// Package idp is an identity provider for tests: keys, tokens, and a server with the keys that can go wrong in the ways
-// in which providers do.
+// Package idp is an identity provider for tests: keys, tokens, and a key server that fails on demand in the ways in
+// which real ones do.
 package idp
 
 import (
@@ -39,7 +39,7 @@ func Keys(tb testing.TB) map[string]Key {
 	}
 }
 
-// Set is the JSON Web Key Set of keys, by their kid, and of a secret one that does not belong there.
+// Set returns the JSON Web Key Set of the keys, by their kid. It also has a symmetric key, which does not belong there.
 func Set(tb testing.TB, all map[string]Key) []byte {
 	tb.Helper()
 	encode := base64.RawURLEncoding.EncodeToString
@@ -54,7 +54,7 @@ func Set(tb testing.TB, all map[string]Key) []byte {
 	return b
 }
 
-// public is the key in a set.
+// public returns the public key as a member of a set.
 func (k Key) public(tb testing.TB, kid string) map[string]any {
 	tb.Helper()
 	encode := base64.RawURLEncoding.EncodeToString

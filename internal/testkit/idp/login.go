@@ -11,14 +11,14 @@ import (
 	"net/url"
 )
 
-// login is a provider's page, on which somebody says who they are, and its tokens for the codes that it has given.
+// login is the state of the provider's page, on which people sign in, and the codes that it has issued.
 type login struct {
 	people map[string]map[string]any // their claims
 	ssoAs  string                    // who is signed in at the provider already; "": nobody
 	codes  map[string]granted
 }
 
-// granted is what a code was given for.
+// granted is the sign-in for which a code was issued.
 type granted struct{ name, redirect, challenge, nonce string }
 
 // choice is the provider's page: a link for each of its people.
@@ -26,7 +26,7 @@ const choice = `<!doctype html><html lang="en"><title>Provider</title><h1>Who ar
 <p id="prompt">{{.Prompt}}</p>
 <ul>{{range $name, $to := .To}}<li><a id="as-{{$name}}" href="{{$to}}">{{$name}}</a>{{end}}</ul>`
 
-// Enrol adds somebody with these claims to those who sign in on the provider's page.
+// Enrol adds a person with these claims, who can sign in on the provider's page.
 func (p *Provider) Enrol(name string, claims map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -36,19 +36,19 @@ func (p *Provider) Enrol(name string, claims map[string]any) {
 	p.login.people[name] = claims
 }
 
-// Remember has the provider sign somebody in without a question, unless one is asked for; "": nobody.
+// Remember makes the provider sign a person in without a question, unless prompt=login asks for one; "": nobody.
 func (p *Provider) Remember(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.login.ssoAs = name
 }
 
-// Pages is what an entry in a file of issuers says of the provider's page.
+// Pages returns the members about the provider's page in its entry of the file of issuers.
 func (p *Provider) Pages() map[string]any {
 	return map[string]any{"authorize": p.Issuer() + "/authorize", "token": p.Issuer() + "/token", "label": "Mall"}
 }
 
-// authorize answers with the page, or takes somebody who is remembered back at once.
+// authorize answers with the page. If a person is remembered, it redirects back at once.
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
@@ -76,10 +76,11 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	page := template.Must(template.New("").Parse(choice))
-	_ = page.Execute(w, map[string]any{"Prompt": q.Get("prompt"), "To": to}) // who asks sees what is missing
+	_ = page.Execute(w, map[string]any{"Prompt": q.Get("prompt"), "To": to}) // the client notices if it fails
 }
 
-// token answers with an ID token for a code, once, to whoever began the sign-in: a public client, on any page.
+// token exchanges a code for an ID token, once, for the client that began the sign-in. The client is public: it has no
+// secret, and may be a page of any origin.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Access-Control-Allow-Origin", r.Header.Get("Origin"))
 	_, _, basic := r.BasicAuth()
@@ -111,5 +112,5 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(w, `{"id_token": %q, "access_token": "opaque", "token_type": "Bearer", "expires_in": 3600}`,
-		token) // who asks sees what is missing
+		token) // the client notices if it fails
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Audience is what services are called at a provider.
+// Audience is the service's name at a provider: the aud of tokens, and the client id.
 const Audience = "seckill"
 
 // Provider is a provider that signs ID tokens with Ed25519.
@@ -39,8 +39,7 @@ func Start(tb testing.TB) *Provider {
 	return p
 }
 
-// ServeHTTP answers with the key set or, on its page and for its tokens, signs somebody in; or as the provider is
-// broken.
+// ServeHTTP serves the sign-in page and its tokens, and on every other path the key set, or the answer given to Break.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/authorize":
@@ -58,10 +57,10 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		broken(w, r)
 		return
 	}
-	_, _ = w.Write(set) // who asks sees what is missing
+	_, _ = w.Write(set) // the client notices if it fails
 }
 
-// Rotate gives the provider a new key, and has it forget the old one.
+// Rotate replaces the provider's key by a new one.
 func (p *Provider) Rotate(tb testing.TB) {
 	tb.Helper()
 	key := Keys(tb)["EdDSA"]
@@ -71,7 +70,7 @@ func (p *Provider) Rotate(tb testing.TB) {
 	p.key, p.set = key, Set(tb, map[string]Key{strconv.Itoa(p.number): key})
 }
 
-// Break has the provider answer like this; nil mends it.
+// Break makes the provider answer requests for keys with answer; nil mends it.
 func (p *Provider) Break(answer http.HandlerFunc) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,7 +87,7 @@ func (p *Provider) Fetches() int {
 // Issuer is the provider's name in its tokens.
 func (p *Provider) Issuer() string { return p.server.URL }
 
-// Token returns the ID token of somebody who signs in now, with claims changed.
+// Token returns the ID token of a user who signs in now; changed replaces or adds claims.
 func (p *Provider) Token(tb testing.TB, subject string, changed map[string]any) string {
 	tb.Helper()
 	token, err := p.sign(subject, changed)
@@ -109,7 +108,7 @@ func (p *Provider) sign(subject string, changed map[string]any) (string, error) 
 	return p.key.sign(map[string]any{"kid": strconv.Itoa(p.number)}, claims)
 }
 
-// File writes a file of issuers with the provider, whose entry has these members besides, and returns its path.
+// File writes a file of issuers and returns its path. The provider's entry also has the members in more.
 func (p *Provider) File(tb testing.TB, more map[string]any) string {
 	tb.Helper()
 	entry := map[string]any{

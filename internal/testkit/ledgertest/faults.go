@@ -12,7 +12,8 @@ import (
 	"seckill/internal/testkit"
 )
 
-// Through opens a second store on the ledger's schema, with a fault of its own between.
+// Through opens a second store on the ledger's schema, after change has altered its connection, for example to put a
+// fault between.
 func Through(tb testing.TB, dsn string, change func(*mysql.Config), o sqlkit.Options) *sqlstore.Store {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
@@ -43,7 +44,7 @@ func Proxied(tb testing.TB, dsn string, o sqlkit.Options) (*sqlstore.Store, *tes
 	return Through(tb, dsn, func(c *mysql.Config) { c.Addr = proxy.Addr }, o), proxy
 }
 
-// Infrastructure fails the test unless err says nothing about the batch.
+// Infrastructure fails the test unless err is an error of the infrastructure: not nil, and not about the batch itself.
 func Infrastructure(tb testing.TB, err error) {
 	tb.Helper()
 	if err == nil || errors.Is(err, order.ErrConflict) || errors.Is(err, order.ErrRejected) {
@@ -51,7 +52,7 @@ func Infrastructure(tb testing.TB, err error) {
 	}
 }
 
-// LockTable keeps everybody else from a table until unlock is called.
+// LockTable locks a table against all other connections until unlock is called.
 func (l Ledger) LockTable(tb testing.TB, table string) (unlock func()) {
 	tb.Helper()
 	conn, err := l.Raw.Conn(tb.Context())

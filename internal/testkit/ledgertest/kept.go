@@ -9,7 +9,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// KeptSale changes what is kept of a sale, in one transaction, as a waiting list does.
+// KeptSale changes the kept units of a sale in one transaction, as a waiting list does.
 func (l Ledger) KeptSale(tb testing.TB, voucherID int64, change func(s sqlkit.KeptSale) error) {
 	tb.Helper()
 	err := l.DB().WriteRetry(tb.Context(), func(tx *gorm.DB) error {
@@ -24,13 +24,13 @@ func (l Ledger) KeptSale(tb testing.TB, voucherID int64, change func(s sqlkit.Ke
 	}
 }
 
-// OpenList has units of a sale that come back kept.
+// OpenList opens a sale's waiting list: units that come back are kept from now on.
 func (l Ledger) OpenList(tb testing.TB, voucherID int64) {
 	tb.Helper()
 	l.KeptSale(tb, voucherID, func(s sqlkit.KeptSale) error { return s.SetOpen(true) })
 }
 
-// Accepts has Redis asked whether the user may have a kept unit, as the order.
+// Accepts records that a user accepts a kept unit as the order, an operation about which Redis decides.
 func (l Ledger) Accepts(tb testing.TB, voucherID, user, orderID int64) {
 	tb.Helper()
 	l.KeptSale(tb, voucherID, func(s sqlkit.KeptSale) error {
@@ -39,7 +39,7 @@ func (l Ledger) Accepts(tb testing.TB, voucherID, user, orderID int64) {
 	})
 }
 
-// Turned has the hooks told of turns on a waiting list.
+// Turned notifies the hooks of turns on a waiting list.
 func (l Ledger) Turned(tb testing.TB, voucherID int64, turns ...order.Turn) {
 	tb.Helper()
 	l.KeptSale(tb, voucherID, func(s sqlkit.KeptSale) error { return s.Turned(turns) })

@@ -113,7 +113,7 @@ var sqliteFile = sync.OnceValues(func() (file []byte, err error) {
 	return os.ReadFile(path)
 })
 
-// Options returns options with a clock that has moved on from StartTime.
+// Options returns options whose clock shows StartTime plus the given nanoseconds.
 func Options(clock *atomic.Int64) sqlkit.Options {
 	return sqlkit.Options{
 		Now: func() time.Time { return StartTime.Add(time.Duration(clock.Load())) },

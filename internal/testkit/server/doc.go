@@ -15,7 +15,7 @@
 //     [EnvMySQLProgram] names one, it is unpacked from unstable into the user's cache directory, with its libraries,
 //     without changing the system. It is never updated: remove the directory to get a newer version.
 //   - A Galera cluster needs galera-4, rsync and lsof, which [StartGalera] installs as above, and scripts of
-//     mariadb-server, which it unpacks likewise. If root runs the tests, its nodes run as the user nobody.
+//     mariadb-server, which it unpacks into the cache directory. If root runs the tests, its nodes run as nobody.
 //   - The test process dies: Linux kills its servers (parent death signal). Their directories remain until the next
 //     process that starts a server removes them, because their locks are free.
 //   - A port is taken although [seckill/internal/testkit/freeport] reserved it: a few other ports are tried.

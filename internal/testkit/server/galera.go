@@ -26,8 +26,8 @@ const (
 	galeraPatience = 2 * time.Minute
 )
 
-// Galera is a cluster of mariadbd processes that all accept writes. A restarted node copies what it has missed from
-// another one.
+// Galera is a cluster of mariadbd processes that all accept writes. A restarted node copies the writes that it
+// has missed from another one.
 type Galera struct {
 	Nodes   []*MariaDB
 	Version string // of MariaDB, and of the library

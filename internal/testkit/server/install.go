@@ -33,7 +33,8 @@ func find(names ...string) string {
 	return ""
 }
 
-// RedisProgram returns the path of redis-server, installing it if possible, or of what [EnvRedisProgram] chooses.
+// RedisProgram returns the path of redis-server, installing it if possible, or of the program that [EnvRedisProgram]
+// names.
 func RedisProgram(ctx context.Context) (string, error) {
 	if path, err := chosenProgram(ctx, EnvRedisProgram, newerRedis()); path != "" || err != nil {
 		return path, err
@@ -46,8 +47,8 @@ func RedisProgram(ctx context.Context) (string, error) {
 	return find("redis-server"), nil
 }
 
-// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible, or those of what
-// [EnvMySQLProgram] chooses; a MySQL has no installDB.
+// MariaDBPrograms returns the paths of mariadbd and mariadb-install-db, installing them if possible. If
+// [EnvMySQLProgram] is set, they are those of its program; with a MySQL there is no file at installDB.
 func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) {
 	if daemon, err = chosenProgram(ctx, EnvMySQLProgram, newerMySQL()); daemon != "" || err != nil {
 		return daemon, filepath.Join(baseOf(daemon), "bin", "mariadb-install-db"), err

@@ -37,9 +37,9 @@ type MariaDB struct {
 	disk     string // the mount point for StartMariaDBOnDisk; else ""
 }
 
-// StartMariaDB starts a mariadbd, or what [EnvMySQLProgram] chooses, on 127.0.0.1 with an empty data directory. Commits
-// are on disk, as in production; only the caches are smaller. args are appended to the command line, such as
-// "--read-only=1".
+// StartMariaDB starts a mariadbd, or the program that [EnvMySQLProgram] names, on 127.0.0.1 with an empty data
+// directory. Commits are on disk, as in production; only the caches are smaller. args are appended to the command line,
+// such as "--read-only=1".
 func StartMariaDB(ctx context.Context, args ...string) (*MariaDB, error) {
 	return startMariaDB(ctx, func(*MariaDB) error { return nil }, args)
 }

@@ -30,8 +30,8 @@ type Redis struct {
 	proc    *process
 }
 
-// StartRedis starts a redis-server, or what [EnvRedisProgram] chooses, on 127.0.0.1. args are appended to its command
-// line; unless they say otherwise, as "--appendonly", "yes" does, it keeps nothing on disk.
+// StartRedis starts a redis-server, or the program that [EnvRedisProgram] names, on 127.0.0.1. args are appended to its
+// command line; unless they say otherwise, as "--appendonly", "yes" does, it keeps nothing on disk.
 func StartRedis(ctx context.Context, args ...string) (*Redis, error) {
 	return startRedis(ctx, nil, args)
 }

@@ -55,11 +55,11 @@ func isDir(path string) bool {
 
 // mariaDBInstall returns the command that makes a MariaDB's data directory.
 func mariaDBInstall(installDB string) []string {
-	// By force it does without the names of this machine: /etc/hosts may be missing.
+	// --force: do not resolve this machine's host name, because /etc/hosts may be missing.
 	install := []string{
 		installDB, "--no-defaults", "--skip-test-db", "--skip-name-resolve", "--force", "--innodb-log-file-size=4M",
 	}
-	if os.Getenv(EnvMySQLProgram) != "" { // the system's knows where it lies
+	if os.Getenv(EnvMySQLProgram) != "" { // the system's own program finds its files by itself
 		install = append(install, "--basedir="+baseOf(installDB))
 	}
 	return install

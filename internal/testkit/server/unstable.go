@@ -20,14 +20,14 @@ const (
 
 // unstable is a program of Debian unstable.
 type unstable struct {
-	version  string   // begins its version
-	packages []string // have it
-	program  string   // its path there
-	args     string   // of the program, after its caller's, in the shell's words: $root is where it is unpacked
+	version  string   // the prefix that its version must have
+	packages []string // the packages with the program
+	program  string   // its path below the root
+	args     string   // shell words appended to the caller's arguments; $root is the folder with the unpacked packages
 	helpers  []string // paths of programs that it needs
 }
 
-// newerRedis returns what EnvRedisProgram can name.
+// newerRedis returns the programs of Debian unstable, by their name in EnvRedisProgram.
 func newerRedis() map[string]unstable {
 	return map[string]unstable{
 		"redis8": {version: "8.", packages: []string{"redis-server"}, program: "usr/bin/redis-server"},
@@ -35,7 +35,7 @@ func newerRedis() map[string]unstable {
 	}
 }
 
-// newerMySQL returns what EnvMySQLProgram can name.
+// newerMySQL returns the programs of Debian unstable, by their name in EnvMySQLProgram.
 func newerMySQL() map[string]unstable {
 	const plugins = `--basedir="$root/usr" --plugin-dir="$root/usr/lib/mysql/plugin" `
 	return map[string]unstable{

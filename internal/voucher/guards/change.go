@@ -1,8 +1,8 @@
 package guards
 
-// Change is what an admin changes in the guards of a sale. Guards that it does not name stay as they are.
+// Change is an admin's change of the guards of a sale. Guards that it does not name stay as they are.
 type Change struct {
-	AllOff     bool // turns off all guards; the others are then not looked at
+	AllOff     bool // turns off all guards; the other fields are then ignored
 	Limits     Edit[Limits]
 	Conditions Edit[Conditions]
 	Tickets    Edit[Tickets]
@@ -24,7 +24,7 @@ func (e Edit[T]) of(was *T) *T {
 	return was
 }
 
-// Apply returns the settings with the change, which it does not check; nil if no guard is on then.
+// Apply returns the changed settings, which it does not check, or nil if they have no guard.
 func (c Change) Apply(s *Settings) *Settings {
 	if c.AllOff {
 		return nil

@@ -23,7 +23,7 @@ const (
 	MaxShared        = 1000        // characters
 )
 
-// Check returns everything that is wrong with the settings, with the fields' names as in requests.
+// Check returns all problems of the settings, with the fields' names as in requests.
 func (s *Settings) Check() invalid.Problems {
 	if s == nil {
 		return nil
@@ -56,7 +56,7 @@ func (s *Settings) Check() invalid.Problems {
 	return c.Problems
 }
 
-// checks collects what is wrong with settings.
+// checks collects the problems of settings.
 type checks struct{ invalid.Problems }
 
 func (c *checks) limits(l *Limits) {
@@ -115,8 +115,8 @@ func (c *checks) units(u *Units) {
 	}
 }
 
-// enoughForTickets: a buyer asks for a ticket before they buy, and once more with a solution where there is a
-// challenge.
+// enoughForTickets checks that the limits allow the requests of one purchase: for a ticket, with a solution if there is
+// a challenge, and the purchase itself.
 func (c *checks) enoughForTickets(s *Settings) {
 	least := int64(2)
 	if s.Challenge != nil {

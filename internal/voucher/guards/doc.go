@@ -1,4 +1,4 @@
-// Package guards is what the core knows of the guards that keep bots from taking a sale: what is set of each for a
-// sale ([Settings], in tb_voucher), how an admin changes it ([Change]), and what may be set. How a guard works is the
-// feature guard's.
+// Package guards has the settings of the guards that keep bots from taking a sale: the settings of a sale ([Settings],
+// stored in tb_voucher), an admin's change of them ([Change]), and their bounds. The guards themselves are in the
+// feature guard.
 package guards

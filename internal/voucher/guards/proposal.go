@@ -2,33 +2,34 @@ package guards
 
 import "math"
 
-// Proposal is for which sale guards are proposed.
+// Proposal describes a sale for which guards are proposed.
 type Proposal struct {
-	Units     int64 // for sale
-	Crowd     int64 // people who are expected
-	PerUser   int64 // units that one may buy; 0 is 1
-	Instances int64 // of the service that run: each has its part of a share
+	Units     int64 // units for sale
+	Crowd     int64 // people who are expected; counts as at least Units
+	PerUser   int64 // units that a buyer may have; 0 counts as 1
+	Instances int64 // running instances of the service: each gets its part of a share
 }
 
 // The assumptions of proposals.
 const (
-	// addressPeople and networkPeople are how many people an address and a network have at most, for all of them to be
-	// served as everybody is: those of an office, and of the building that it is in; of a small crowd a part.
+	// addressPeople and networkPeople are the most people behind one address and one network who are all served like
+	// everybody else: an office, and the building that it is in. In a small crowd, only a 20th and an 8th of the crowd
+	// are: addressPart and networkPart.
 	addressPeople, addressPart = 100, 20
 	networkPeople, networkPart = 250, 8
-	// requestsPerPerson is how often one asks in ten seconds: for a challenge, a ticket and a unit, and again.
+	// requestsPerPerson is how many requests a buyer makes in ten seconds: for a challenge, a ticket and a unit, with
+	// repetitions.
 	requestsPerPerson = 10
-	// leastShare is the smallest share, in orders: a family.
+	// leastShare is the smallest share, in orders: enough for a family.
 	leastShare = 4
-	// quicker is by how many milliseconds a bot is quicker, half of a mobile round trip, and gain by which part more
-	// often it may win for that.
+	// quicker is a bot's lead over people in milliseconds: half of a mobile round trip. gain is how much more often,
+	// as a fraction, the bot may win because of it.
 	quicker, gain = 50, 0.05
 	leastDelay    = 1500
 	delayStep     = 500
 )
 
-// Guards are what is proposed for a sale: the one source of the console, the documents and the siege. The crowd is at
-// least what is for sale.
+// Guards returns the proposed guards of a sale. The console, the documents and the benchmark lab/siege all use them.
 func (p Proposal) Guards() *Settings {
 	return &Settings{
 		Limits: &Limits{
@@ -44,15 +45,16 @@ func (p Proposal) Guards() *Settings {
 	}
 }
 
-// AddressPeople is how many of the crowd may be behind one address and be served as everybody is.
+// AddressPeople returns how many people of the crowd may be behind one address and all be served like everybody else.
 func (p Proposal) AddressPeople() int64 { return max(1, min(addressPeople, p.Crowd/addressPart)) }
 
-// NetworkPeople is the same of a network.
+// NetworkPeople is AddressPeople for a network.
 func (p Proposal) NetworkPeople() int64 { return max(1, min(networkPeople, p.Crowd/networkPart)) }
 
-// share is a number of units that the given number of people exceed in one sale of a thousand at most, if all have the
-// same chance: four standard deviations above their mean. Each instance has its part, because all may sell to an
-// address within the second in which they do not know of each other.
+// share returns the units that one instance may sell to the given number of people. If everybody has the same chance,
+// these people win more than the whole share in at most one sale in a thousand: it is four standard deviations above
+// the mean. Each instance gets its part, because all may sell to an address within the second in which they do not know
+// of each other's sales.
 func (p Proposal) share(people int64) int64 {
 	mean := float64(people) * float64(p.Units) / float64(max(p.Crowd, p.Units, 1))
 	perUser := max(p.PerUser, 1)
@@ -61,8 +63,8 @@ func (p Proposal) share(people int64) int64 {
 	return min(MaxShare, max(perUser, int64(math.Ceil(whole/instances))))
 }
 
-// delay is the longest delay of tickets: so long that being quicker gains the stated part at most. A gain is quicker ×
-// crowd / (delay × units).
+// delay returns the longest delay of tickets, in milliseconds. It is long enough that a bot wins at most gain more
+// often: its gain is quicker × crowd / (delay × units).
 func (p Proposal) delay() int64 {
 	if p.Units < 1 || p.Crowd <= p.Units {
 		return leastDelay

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// What is proposed follows the stock, the crowd and the instances, and may be set as it is.
+// Proposed guards depend on the stock, the crowd and the instances, and are valid settings.
 func TestProposal(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -16,12 +16,12 @@ type Settings struct {
 	Challenge  *Challenge  `json:"challenge,omitempty"`
 	CoolDown   *CoolDown   `json:"coolDown,omitempty"`
 	Units      *Units      `json:"units,omitempty"`
-	// Unreadable: what is stored is no settings, as somebody has changed it by hand. The sale then goes on without
+	// Unreadable: the stored text is not valid, because somebody has changed it by hand. The sale then goes on without
 	// guards.
 	Unreadable bool `json:"unreadable,omitempty"`
 }
 
-// Text returns the settings as they are stored; "" without any.
+// Text returns the settings in their stored form; "" for nil.
 func (s *Settings) Text() string {
 	if s == nil {
 		return ""
@@ -30,7 +30,7 @@ func (s *Settings) Text() string {
 	return string(text)
 }
 
-// Parse reads what Text returned, from this version or a later one, which may have put more into it.
+// Parse reads the stored form from Text, also that of a later version, which may have more fields.
 func Parse(text string) *Settings {
 	if text == "" {
 		return nil
@@ -42,13 +42,13 @@ func Parse(text string) *Settings {
 	return &s
 }
 
-// Rate is how many requests are let through in a time in the long run, and at once.
+// Rate lets that many requests through in that many seconds in the long run, and as many at once.
 type Rate struct {
 	Requests int64 `json:"requests"`
 	Seconds  int64 `json:"seconds"`
 }
 
-// Limits bound how often a caller may ask for a unit of the sale. A rate that is nil does not bound.
+// Limits bound how often callers may ask for a unit of the sale. A nil rate is no limit.
 type Limits struct {
 	PerAddress *Rate `json:"perAddress,omitempty"` // an IPv4 address, or the 64 bits of IPv6 that one line has
 	PerNetwork *Rate `json:"perNetwork,omitempty"` // a /24 of IPv4, a /48 of IPv6
@@ -56,7 +56,7 @@ type Limits struct {
 	DryRun     bool  `json:"dryRun,omitempty"`
 }
 
-// Conditions are what an account must be, by the claims of its token. 0 is no condition.
+// Conditions are the requirements on a buyer's account, checked by the claims of its token. 0 is no condition.
 type Conditions struct {
 	MinLevel   int64 `json:"minLevel,omitempty"`   // claim level
 	MinAgeDays int64 `json:"minAgeDays,omitempty"` // since the time in the claim since
@@ -71,12 +71,12 @@ type Tickets struct {
 	DryRun        bool  `json:"dryRun,omitempty"`
 }
 
-// From is when tickets of a sale that begins then are given out.
+// From returns the time from which tickets of a sale with that begin are given out.
 func (t *Tickets) From(begin time.Time) time.Time {
 	return begin.Add(-time.Duration(t.LeadMinutes) * time.Minute)
 }
 
-// Longest is the longest delay of a buyer's moment.
+// Longest returns the longest delay of a buyer's moment.
 func (t *Tickets) Longest() time.Duration { return time.Duration(t.DelayMs) * time.Millisecond }
 
 // Challenge is the work that a ticket costs: how many tries a solver needs at most, half of them on average. A try
@@ -87,19 +87,19 @@ type Challenge struct {
 	DryRun        bool  `json:"dryRun,omitempty"`
 }
 
-// CoolDownMemory is after how long without another expired order the count of a user begins anew, and the longest
-// cool-down.
+// CoolDownMemory is the longest cool-down. A user's count of expired orders begins anew if none has expired for that
+// long.
 const CoolDownMemory = 7 * 24 * time.Hour
 
-// CoolDown is how long users with a number of unpaid expired orders must wait, counting orders of all sales with a
+// CoolDown makes users wait after Expired of their orders have expired unpaid. It counts the orders of all sales with a
 // cool-down.
 type CoolDown struct {
 	Expired int64 `json:"expired"`
-	Minutes int64 `json:"minutes"` // from the last of them on
+	Minutes int64 `json:"minutes"` // the wait, from the last expired order on
 	DryRun  bool  `json:"dryRun,omitempty"`
 }
 
-// Units bound how many units of the sale go to one address and one network. 0 does not bound.
+// Units bound how many units of the sale go to one address and one network. 0 is no bound.
 type Units struct {
 	PerAddress int64 `json:"perAddress,omitempty"` // as in Limits
 	PerNetwork int64 `json:"perNetwork,omitempty"`
@@ -108,7 +108,7 @@ type Units struct {
 	DryRun bool   `json:"dryRun,omitempty"`
 }
 
-// IsShared reports whether an address is among those that many people share.
+// IsShared reports whether an address is in Shared.
 func (u *Units) IsShared(a netip.Addr) bool {
 	for entry := range strings.SplitSeq(u.Shared, ",") {
 		if n, err := parseNetwork(entry); err == nil && n.Contains(a) {
@@ -130,8 +130,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 // Name is the word for a guard in settings, figures, metrics and answers.
 type Name string
 
-// The guards, in the order in which they are asked. A challenge is solved for a ticket, and not asked for with a
-// purchase.
+// The guards, in the order in which they check a purchase. ChallengeGuard does not check purchases: a challenge is
+// solved to get a ticket.
 const (
 	LimitsGuard     Name = "limits"
 	ConditionsGuard Name = "conditions"
@@ -156,7 +156,7 @@ const (
 	On     State = "on"
 )
 
-// State returns the state of a guard; that of nil settings is Off.
+// State returns the state of a guard. With nil settings all guards are Off.
 func (s *Settings) State(n Name) State {
 	if s == nil {
 		return Off

@@ -24,9 +24,9 @@
 //	                                      as preparing
 //	the ledger hangs or is away           old texts with new figures; stale once the texts are overdue by a second
 //	nothing was read yet, a store hangs   ErrUnavailable in less than a second, at once for later callers
-//	one sale's key is spoilt              that sale shows as preparing, the others as they are
+//	one sale's key holds nonsense         that sale shows as preparing, the others as they are
 //	a version is not replaced             texts are re-read ten seconds after they were read
-//	memory is full                        what is asked for least is dropped, and read again when it is asked for
+//	memory is full                        the entry asked for least is dropped, and read again when it is asked for
 //	an unknown id                         one query for any number of callers, at most every 200 ms, before
 //	                                      ErrNotFound
 package listing

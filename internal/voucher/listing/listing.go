@@ -50,7 +50,7 @@ type Ledger interface {
 	VoucherIDs(ctx context.Context, above int64) (ids, shops []int64, hidden map[int64]time.Time, err error)
 }
 
-// Redis returns what changes while vouchers sell.
+// Redis returns the state of sales and the versions of lists, which change while vouchers sell.
 type Redis interface {
 	// ListState returns the live state of the vouchers' sales and the versions of the shops' lists, each in the given
 	// order, in one round trip. A version that was never replaced is "".
@@ -84,7 +84,7 @@ type Listings struct {
 	changed map[int64]time.Time // shop → when this instance last changed one of its vouchers
 }
 
-// question is what one entry reads from Redis.
+// question is one entry's read from Redis.
 type question struct {
 	selling []voucher.Voucher
 	shop    int64
@@ -258,7 +258,7 @@ func forAll(ctx context.Context) context.Context {
 	return bulkhead.With(context.WithoutCancel(ctx), bulkhead.PublicRead)
 }
 
-// renew reads what is due, waiting no longer than a caller may, and returns the state after that.
+// renew reads the parts of an entry that are due, waits no longer than a caller may, and returns the state after that.
 func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *state {
 	now, free := time.Now(), forAll(ctx)
 	if r := e.live.start(now, changed, &l.running, func() { l.readLive(free, e) }); r != nil {
@@ -273,7 +273,7 @@ func (l *Listings) renew(ctx context.Context, e *entry, changed time.Time) *stat
 	return e.state.Load()
 }
 
-// readLive renews the figures of an entry, unless its texts were read meanwhile, which have figures of their own.
+// readLive renews the figures of an entry, unless its texts were read meanwhile: figures are read along with texts.
 func (l *Listings) readLive(ctx context.Context, e *entry) {
 	before, at := e.state.Load(), time.Now()
 	if before == nil {

@@ -18,8 +18,8 @@ import (
 
 var errAway = errors.New("away")
 
-// stores are the ledger and Redis, with shop 1 that has the vouchers 1 (ordinary) and 2 (on sale). Each call lasts
-// takes.
+// stores are the ledger and Redis. Shop 1 has the vouchers 1 (ordinary) and 2 (on sale). The field takes is the
+// duration of each call.
 type stores struct {
 	mu       sync.Mutex
 	vouchers []voucher.Voucher // ascending
@@ -379,7 +379,8 @@ func TestFailingStoresAreAskedSeldomAfterAChange(t *testing.T) {
 	})
 }
 
-// Calls that all wait for count as the public's, even if an admin came first; but a purchase may wait for the ids.
+// Shared calls count as the public's, even if an admin came first; but the query for ids counts as a purchase, because
+// purchases may wait for it.
 func TestWhoAsksTheStores(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, l *Listings, s *stores) {

@@ -33,22 +33,22 @@ type Snapshot struct {
 	Age   time.Duration // how long ago the oldest part of it was read; meaningful if Stale
 }
 
-// texts are vouchers as the ledger had them.
+// texts are vouchers as read from the ledger.
 type texts struct {
 	vouchers []voucher.Voucher
 	total    int64
 	more     bool
 	shop     int64
 	version  string    // of the shop's list, read before the texts; or unknownVersion
-	readAt   time.Time // from before they were read
+	readAt   time.Time // taken before the texts were read
 }
 
-// state is what an entry has read so far. It is immutable.
+// state is the texts and figures that an entry has read so far. It is immutable.
 type state struct {
 	content *Content
 	texts   *texts
 	live    []voucher.Live // of the texts' selling vouchers; nil: Redis has never been read for them
-	liveAt  time.Time      // from before live was read
+	liveAt  time.Time      // taken before live was read
 	version string         // of the shop's list, when last read
 	// changedAt is when version was first seen to differ from the texts' version; zero while they are equal.
 	changedAt time.Time
@@ -103,7 +103,7 @@ func (t *texts) content(live []voucher.Live) *Content {
 	return &Content{Vouchers: voucher.Show(t.vouchers, live), Total: t.total, More: t.more}
 }
 
-// due returns the time since when the texts are due to be read again; zero if they are not. changed is when this
+// due returns since when the texts should have been read again; zero if they are not due. changed is when this
 // instance last changed a voucher of the shop.
 func (s *state) due(now, changed time.Time) time.Time {
 	switch {
@@ -118,7 +118,7 @@ func (s *state) due(now, changed time.Time) time.Time {
 	}
 }
 
-// snapshot returns the state as it is shown at the time now.
+// snapshot returns the state for display at the time now.
 func (s *state) snapshot(now, changed time.Time, clock *clock) Snapshot {
 	shown := Snapshot{Content: s.content, Now: clock.at(now), Age: now.Sub(s.liveAt)}
 	if s.liveAt.IsZero() { // no figures yet: as old as the texts
@@ -131,7 +131,7 @@ func (s *state) snapshot(now, changed time.Time, clock *clock) Snapshot {
 	return shown
 }
 
-// clock is one reading of Redis's clock; nil: none yet.
+// clock is one reading of Redis's clock; a nil clock stands for none.
 type clock struct {
 	redis time.Time
 	read  time.Time
