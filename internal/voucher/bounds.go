@@ -21,8 +21,8 @@ func (e *BoundError) Error() string {
 	return fmt.Sprintf("a merchant's shop may have %d %s", e.Most, e.What)
 }
 
-// admits returns *BoundError if a merchant may not have one more sale with that many units. Several at once may exceed
-// the number of sales by as many: it keeps a shop from filling the mall, and is no promise to anybody.
+// admits returns *BoundError if a merchant may not have one more sale with that many units. Concurrent creations may
+// together exceed the number of sales. That is acceptable: the limit only keeps a shop from filling the mall.
 func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 	if by.Shop == 0 {
 		return nil

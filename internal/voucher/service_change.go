@@ -161,8 +161,8 @@ func CheckIssued(issued, delta int64) error {
 	return r.Err()
 }
 
-// decide lets Redis decide whether there are enough units for the change. It begins a change again that a rebuild
-// voided. It returns the change as done or refused, or ErrUndecided.
+// decide lets Redis decide whether there are enough units for the change, and returns the change as done or refused, or
+// ErrUndecided. If a rebuild has voided the change, decide begins it again.
 func (s *Service) decide(
 	ctx context.Context, id int64, change StockChange, attempt func(context.Context) (StockChange, error),
 ) (StockChange, error) {

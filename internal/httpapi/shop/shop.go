@@ -57,7 +57,7 @@ type Config struct {
 	// order.ErrUnavailable. After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.
 	BuyOrdinary func(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error)
 	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
-	// Error: order.ErrUnavailable.
+	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Gatekeeper runs the guards of sales; nil: no sale can have guards.
 	Gatekeeper httpkit.Gatekeeper

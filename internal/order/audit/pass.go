@@ -81,9 +81,9 @@ func partitionsOf(vs []voucher.Voucher) map[int64]int {
 // noPartition stands for no partition.
 const noPartition = -1
 
-// silence knows which partitions are silent: the last maxFailures checks of their sales hung, since one partition's
-// Redis node may be away alone. A hung check takes seconds, so passes take turns in making one check in a silent
-// partition, until a check no longer hangs.
+// silence knows which partitions are silent: the last maxFailures checks of their sales hung. One partition's Redis
+// node may be away alone. A hung check takes seconds, so each pass makes only one check in one silent partition, in
+// turn, until a check no longer hangs.
 type silence struct {
 	hung   map[int]int // hung checks in a row, by partition
 	probed int         // the partition that had the last turn

@@ -103,7 +103,7 @@ type entry struct {
 	failed      error // the error of the last reading of texts; nil if it succeeded
 }
 
-// New returns empty listings that keep about that many bytes. Close ends their goroutines.
+// New returns empty listings that keep at most about memory bytes. Close ends their goroutines.
 func New(ledger Ledger, redis Redis, memory uint64, log *slog.Logger) *Listings {
 	l := &Listings{ledger: ledger, redis: redis, log: log, changed: make(map[int64]time.Time)}
 	l.index = newIndex(ledger, &l.running)
