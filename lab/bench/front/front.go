@@ -48,7 +48,8 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 		return err
 	}
 	api, err := httpapi.New(httpapi.Config{
-		Routes: sells.Routes(), Rules: shop.Rules(),
+		Routes:    sells.Routes(), //nolint:contextcheck // handlers get their context with each request
+		Rules:     shop.Rules(),
 		FindKey:   func(context.Context, idempotency.Key) error { return nil },
 		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Tokens:    authtoken.Rules{Secret: secret},
