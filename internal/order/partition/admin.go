@@ -14,9 +14,9 @@ const lookTimeout = 2 * time.Second
 // AdminLedger is the ledger of an Admin.
 type AdminLedger interface {
 	PlaceLedger
-	// ChangePartition changes a partition's state, if that is the state from. Even if others change partitions or create
-	// vouchers at the same time, it neither closes the last open partition nor removes one with sales that are not
-	// retired. Errors: ErrUnknown, ErrState, ErrNotEmpty.
+	// ChangePartition changes a partition's state, if that is the state from. Even if others change partitions or
+	// create vouchers at the same time, it neither closes the last open partition nor removes one with sales that are
+	// not retired. Errors: ErrUnknown, ErrState, ErrNotEmpty.
 	ChangePartition(ctx context.Context, number int, from, to State) error
 }
 
