@@ -42,7 +42,7 @@ func (k keys) sale(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
 }
 
-// buyers is the holders of a sale (hash: user id → order: held.go).
+// buyers is the holders of a sale (hash: user id → order: holders.go).
 func (k keys) buyers(s order.SaleRef) string {
 	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
 }

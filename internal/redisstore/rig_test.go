@@ -241,7 +241,7 @@ func (r *rig) holders() map[int64]int64 {
 
 func (r *rig) ctx() context.Context { return context.Background() }
 
-// patient returns the context of a caller who waits longer than sendTimeout.
+// patient returns the context of a caller who waits longer than order.AdmissionTimeout.
 func (r *rig) patient() context.Context {
 	ctx, cancel := context.WithTimeout(r.ctx(), time.Minute)
 	r.t.Cleanup(cancel)

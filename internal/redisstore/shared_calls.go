@@ -3,7 +3,6 @@ package redisstore
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -18,8 +17,6 @@ const (
 	maxSends = 2
 	// maxSales is how many sales scripts/seckill.lua takes in one call. While Redis runs a call it serves nobody else.
 	maxSales = 64
-	// sendTimeout is how long a send of several callers' batches may take: they wait no longer (admission).
-	sendTimeout = time.Second
 )
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends
@@ -69,9 +66,9 @@ func (s *Store) callsIn(partition int) *sharedCalls {
 
 // send sends batches together and waits for their answers. Each batch has its own error.
 func (c *sharedCalls) send(ctx context.Context, batches []*pendingBatch) error {
-	if _, bounded := ctx.Deadline(); !bounded { // the batches' callers do not share theirs
+	if _, bounded := ctx.Deadline(); !bounded { // each caller has a deadline of its own, and none is later
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, sendTimeout)
+		ctx, cancel = context.WithTimeout(ctx, order.AdmissionTimeout)
 		defer cancel()
 	}
 	var calls []*sharedCall

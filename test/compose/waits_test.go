@@ -130,7 +130,6 @@ func computed() map[string]string {
 		"due":             "until the next payment deadline, which the notifier polls by",
 		"atMost":          "liveTimeout, or firstLive for a first load",
 		"timeout":         "defaultFetchTimeout",
-		"tryTimeout":      "the constant of this name",
 		"Lifetime":        "streamTime, or the token's end when that is sooner",
 		"ShutdownTimeout": "SECKILL_SHUTDOWN_TIMEOUT",
 	}

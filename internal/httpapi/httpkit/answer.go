@@ -22,8 +22,8 @@ type Answer struct {
 	Speak func(in words.Language) any
 }
 
-// Result is the answer with the data, or err.
-func Result(status int, data any, err error) (Answer, error) {
+// Data is an answer with data, or the error.
+func Data(status int, data any, err error) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}

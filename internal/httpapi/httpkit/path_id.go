@@ -42,11 +42,3 @@ func by(
 		return h(c, who, id)
 	}
 }
-
-// Data is an answer with data, or the error.
-func Data(status int, data any, err error) (Answer, error) {
-	if err != nil {
-		return Answer{}, err
-	}
-	return Answer{Status: status, Envelope: Envelope{Data: data}}, nil
-}

@@ -59,7 +59,7 @@ func (a *API) replayDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.An
 		return httpkit.Answer{}, err
 	}
 	claim, err := a.cfg.DeadLetters.Replay(c.Request.Context(), id, adminName(who), why)
-	return httpkit.Result(http.StatusAccepted, replayJSON{
+	return httpkit.Data(http.StatusAccepted, replayJSON{
 		OrderID: strconv.FormatInt(claim.OrderID, 10), UserID: claim.UserID, VoucherID: claim.VoucherID,
 		Status: order.Queued.String(),
 	}, err)
@@ -72,7 +72,7 @@ func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.A
 		return httpkit.Answer{}, err
 	}
 	l, err := a.cfg.DeadLetters.Discard(c.Request.Context(), id, adminName(who), why)
-	return httpkit.Result(http.StatusOK, deadLetterView(l), err)
+	return httpkit.Data(http.StatusOK, deadLetterView(l), err)
 }
 
 // isEntryID reports whether a text can be the id of a stream's entry: two numbers joined by a dash, with a prefix such

@@ -81,7 +81,7 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 	if live := found.Vouchers[0].Live; live != nil {
 		view.Stale = live.Stale
 	}
-	return httpkit.Result(http.StatusOK, view, nil)
+	return httpkit.Data(http.StatusOK, view, nil)
 }
 
 // archivedIn returns which vouchers the query asks for by archived: by default, those that are not archived.

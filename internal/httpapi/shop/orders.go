@@ -89,7 +89,7 @@ func (a *API) ownOrder(c *gin.Context, shop int64) error {
 // cancelOrder answers POST /order/:id/cancel. Cancelling a cancelled order changes nothing.
 func (a *API) cancelOrder(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Orders.Cancel(c.Request.Context(), who.UserID, id)
-	return httpkit.Result(http.StatusOK, orderView(o, a.cfg.Currency), err)
+	return httpkit.Data(http.StatusOK, orderView(o, a.cfg.Currency), err)
 }
 
 // cancelForStaff answers POST /admin/order/:id/cancel.

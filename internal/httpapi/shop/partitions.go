@@ -41,7 +41,7 @@ func (a *API) listPartitions(c *gin.Context, _ httpkit.Identity) (httpkit.Answer
 	for i, p := range all {
 		views[i] = partitionView(p)
 	}
-	return httpkit.Result(http.StatusOK, views, err)
+	return httpkit.Data(http.StatusOK, views, err)
 }
 
 func partitionView(c partition.Contents) partitionJSON {

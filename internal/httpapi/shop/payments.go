@@ -64,7 +64,7 @@ type adminOrderJSON struct {
 // pay answers POST /order/:id/pay.
 func (a *API) pay(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.UserID, id)
-	return httpkit.Result(http.StatusOK, paymentJSON{
+	return httpkit.Data(http.StatusOK, paymentJSON{
 		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, Currency: a.cfg.Currency,
 		PayURL: payURL, State: p.State.String(),
 	}, err)
@@ -73,7 +73,7 @@ func (a *API) pay(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answe
 // refund answers POST /order/:id/refund.
 func (a *API) refund(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Payments.Refund(c.Request.Context(), who.UserID, id)
-	return httpkit.Result(refundStatus(o), orderView(o, a.cfg.Currency), err)
+	return httpkit.Data(refundStatus(o), orderView(o, a.cfg.Currency), err)
 }
 
 // refundStatus is 202 while the money is on its way, 200 once it is back.

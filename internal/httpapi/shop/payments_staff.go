@@ -101,7 +101,7 @@ func (a *API) findPayment(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 }
 
 func (a *API) paymentAnswer(status int, p order.Payment, err error) (httpkit.Answer, error) {
-	return httpkit.Result(status, a.paymentViews([]order.Payment{p})[0], err)
+	return httpkit.Data(status, a.paymentViews([]order.Payment{p})[0], err)
 }
 
 // actOnPayment answers POST /admin/payment/:id/retry and close: it does with the payment what act does, once for the

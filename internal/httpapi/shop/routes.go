@@ -1,11 +1,9 @@
 package shop
 
 import (
-	"math"
 	"slices"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/voucher"
 )
 
 // Routes returns every route of the shop. Routes for GET answer HEAD, too.
@@ -17,7 +15,7 @@ func (a *API) Routes() []httpkit.Route {
 func (a *API) forVisitors() []httpkit.Route {
 	routes := []httpkit.Route{
 		httpkit.Public("GET /voucher/list/:shopId", a.listVouchers, httpkit.Query("limit", "before")),
-		httpkit.Public("GET /voucher/:id", httpkit.WithID(voucher.MaxID, a.showVoucher), httpkit.Recognizes),
+		httpkit.Public("GET /voucher/:id", httpkit.ByVoucher(a.showVoucher), httpkit.Recognizes),
 	}
 	if len(a.cfg.Callbacks) > 0 {
 		routes = append(routes,
@@ -37,11 +35,11 @@ func (a *API) forBuyers() []httpkit.Route {
 		httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary, httpkit.Keyed(nil)),
 		httpkit.Owning("GET /order", a.listOrders, httpkit.Query("voucherId", "status", "limit", "before")),
 		httpkit.Owning("GET /order/:id", a.showOrder, httpkit.Query("wait")),
-		httpkit.Owning("GET /order/:id/events", httpkit.WithID(math.MaxInt64, a.orderEvents), httpkit.QueryToken,
+		httpkit.Owning("GET /order/:id/events", httpkit.ByID(a.orderEvents), httpkit.QueryToken,
 			httpkit.Uncounted),
-		httpkit.Buying("POST /order/:id/pay", httpkit.WithID(math.MaxInt64, a.pay)),
-		httpkit.Buying("POST /order/:id/refund", httpkit.WithID(math.MaxInt64, a.refund)),
-		httpkit.Buying("POST /order/:id/cancel", httpkit.WithID(math.MaxInt64, a.cancelOrder)),
+		httpkit.Buying("POST /order/:id/pay", httpkit.ByID(a.pay)),
+		httpkit.Buying("POST /order/:id/refund", httpkit.ByID(a.refund)),
+		httpkit.Buying("POST /order/:id/cancel", httpkit.ByID(a.cancelOrder)),
 	}
 }
 
@@ -56,7 +54,7 @@ func (a *API) forStaff() []httpkit.Route {
 			httpkit.Keyed(a.createdBefore)),
 		httpkit.Staff("GET /admin/voucher", a.findVouchers, httpkit.ByHandler,
 			httpkit.Query("shopId", "title", "archived", "limit", "before")),
-		httpkit.Staff("PATCH /voucher/:id", httpkit.WithID(voucher.MaxID, a.changeVoucher), own, httpkit.Body),
+		httpkit.Staff("PATCH /voucher/:id", httpkit.ByVoucher(a.changeVoucher), own, httpkit.Body),
 		httpkit.Staff("POST /voucher/:id/stock", a.addStock, own, httpkit.Body),
 		httpkit.Staff("POST /voucher/:id/pause", a.act(VoucherChanges.Pause), own),
 		httpkit.Staff("POST /voucher/:id/resume", a.act(VoucherChanges.Resume), own),
@@ -65,13 +63,13 @@ func (a *API) forStaff() []httpkit.Route {
 		httpkit.Staff("POST /admin/voucher/:id/call-off", a.callOff, own, httpkit.Body,
 			httpkit.Keyed(a.calledOffBefore)),
 		httpkit.Staff("GET /admin/voucher/:id/call-off", a.unwinding, own, httpkit.Query("limit", "before")),
-		httpkit.Staff("GET /admin/voucher/:id/live", httpkit.WithID(voucher.MaxID, a.saleEvents), own,
+		httpkit.Staff("GET /admin/voucher/:id/live", httpkit.ByVoucher(a.saleEvents), own,
 			httpkit.Uncounted),
 		httpkit.Staff("GET /admin/check", a.check, a.ownCheck, httpkit.Query("voucherId")),
 
 		httpkit.Staff("GET /admin/order", a.findOrders, httpkit.ByHandler,
 			httpkit.Query("userId", "voucherId", "shopId", "payment", "from", "to", "status", "limit", "before")),
-		httpkit.Staff("GET /admin/order/:id", httpkit.WithID(math.MaxInt64, a.findOrder), a.ownOrder),
+		httpkit.Staff("GET /admin/order/:id", httpkit.ByID(a.findOrder), a.ownOrder),
 		httpkit.Staff("POST /admin/order/:id/cancel", a.cancelForStaff, a.ownOrder, httpkit.Body,
 			httpkit.Keyed(a.actedBefore)),
 		httpkit.Staff("POST /admin/order/:id/refund", a.refundForStaff, a.ownOrder, httpkit.Body,

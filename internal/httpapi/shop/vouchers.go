@@ -271,14 +271,14 @@ func (a *API) addStock(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 func (a *API) act(
 	do func(VoucherChanges, context.Context, voucher.Author, int64) (v voucher.Shown, applied bool, err error),
 ) httpkit.Handler {
-	return httpkit.WithID(voucher.MaxID, func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
+	return httpkit.ByVoucher(func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 		return a.changed(do(a.cfg.VoucherChanges, c.Request.Context(), httpkit.Author(c, who), id))
 	})
 }
 
 // archive answers POST /voucher/:id/archive, and restore with false. Redis has nothing to apply.
 func (a *API) archive(archived bool) httpkit.Handler {
-	return httpkit.WithID(voucher.MaxID, func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
+	return httpkit.ByVoucher(func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 		v, err := a.cfg.VoucherChanges.SetArchived(c.Request.Context(), httpkit.Author(c, who), id, archived)
 		return a.changed(v, true, err)
 	})
@@ -290,7 +290,7 @@ func (a *API) changed(v voucher.Shown, applied bool, err error) (httpkit.Answer,
 	if !applied {
 		status = http.StatusAccepted
 	}
-	return httpkit.Result(status, a.adminView(v), err)
+	return httpkit.Data(status, a.adminView(v), err)
 }
 
 // timeField is a field with a time. A time without a zone is in the configured one.

@@ -104,7 +104,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, status int, caching
 	if f.zipped != nil {
 		h.Set("Vary", "Accept-Encoding")
 	}
-	if strings.Contains(r.Header.Get("If-None-Match"), f.version) {
+	if status == http.StatusOK && strings.Contains(r.Header.Get("If-None-Match"), f.version) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}

@@ -216,4 +216,11 @@ func TestNotFound(t *testing.T) {
 			t.Errorf("%q is not on the page", want)
 		}
 	}
+	again := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/nowhere", nil)
+	again.Header.Set("If-None-Match", r.Header.Get("ETag"))
+	w := httptest.NewRecorder()
+	p.NotFound(w, again)
+	if w.Code != http.StatusNotFound || w.Body.Len() == 0 {
+		t.Errorf("to a caller that has the page: status %d, %d bytes", w.Code, w.Body.Len())
+	}
 }

@@ -35,7 +35,6 @@ type Observer interface {
 }
 
 const (
-	tryTimeout     = time.Second // one try of the admission script
 	observationTTL = time.Second // how long an observation may be used to answer without asking
 	clockMargin    = time.Second // by how much a local estimate of Redis's clock may be wrong
 )

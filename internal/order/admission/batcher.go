@@ -152,7 +152,7 @@ func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResul
 
 // try calls the script once.
 func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
-	ctx, cancel := context.WithTimeout(ctx, tryTimeout)
+	ctx, cancel := context.WithTimeout(ctx, order.AdmissionTimeout)
 	defer cancel()
 	start := time.Now()
 	decided, err := b.gate(ctx, asked)
