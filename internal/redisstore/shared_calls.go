@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 
@@ -97,16 +98,21 @@ func together(batches []*pendingBatch) int {
 	return n
 }
 
-// again returns the calls to repeat, none of which had an effect, sale by sale and with the script's source. Either
-// Redis does not know the script, or a slot is moving to another node and one of the sales was incomplete there.
+// again returns the calls to repeat, with the script's source; none of them had an effect. If Redis does not know the
+// script, that is the whole call. If a slot is moving to another node, and one of the sales was incomplete there, it is
+// each sale's own call.
 func (c *sharedCalls) again(ctx context.Context, calls []*sharedCall) (again []*sharedCall) {
 	for _, call := range calls {
-		err := call.cmd.Err()
-		if !redis.HasErrorPrefix(err, "NOSCRIPT") && !redis.HasErrorPrefix(err, "TRYAGAIN") {
+		size := len(call.batches)
+		switch err := call.cmd.Err(); {
+		case redis.HasErrorPrefix(err, "NOSCRIPT"):
+		case redis.HasErrorPrefix(err, "TRYAGAIN"):
+			size = 1
+		default:
 			continue
 		}
-		for i := range call.batches {
-			again = append(again, c.newCall(ctx, call.batches[i:i+1], "eval", c.store.scripts.seckill.Source))
+		for batches := range slices.Chunk(call.batches, size) {
+			again = append(again, c.newCall(ctx, batches, "eval", c.store.scripts.seckill.Source))
 		}
 	}
 	return again
