@@ -46,7 +46,7 @@ func (p *process) openAPI(context.Context) error {
 		noPage = p.pages.NotFound
 	}
 	p.api, err = httpapi.New(httpapi.Config{
-		// What they answer.
+		// The routes, and their answers.
 		FindKey:    p.stores.Ledger.FindKey,
 		Routes:     slices.Concat(sells.Routes(), p.features.Routes), //nolint:contextcheck // requests have their own
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
@@ -55,7 +55,7 @@ func (p *process) openAPI(context.Context) error {
 		GuardsOf:   p.shop.Catalog.Guards,
 		NoPage:     noPage,
 
-		// Which callers they accept, and how often.
+		// The callers that are accepted, and their limits.
 		Tokens:         wiring.TokenRules(cfg, p.stores.Secret),
 		Void:           p.features.Void,
 		DemoTokens:     demoTokens(cfg),
@@ -83,7 +83,7 @@ func (p *process) openAPI(context.Context) error {
 	return nil
 }
 
-// openShopRoutes makes the routes of the core.
+// openShopRoutes makes the API of the core.
 func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error) {
 	noProvider := p.payments.providers.Default == ""
 	return shop.New(shop.Config{
@@ -147,7 +147,7 @@ func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*lis
 	return &listener{server: server, socket: socket}, nil
 }
 
-// withPages serves pages in front of the routes: the service's, and those of the payment provider if it has any.
+// withPages serves pages in front of the routes: the service's, and the payment provider's if it has any.
 func (p *process) withPages(routes http.Handler) (http.Handler, error) {
 	if p.pages != nil {
 		routes = p.pages.Before(routes)
@@ -172,7 +172,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
-			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // one that does not answer is told above
+			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // the check "partitions" reports servers that do not answer
 				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil

@@ -15,7 +15,7 @@ import (
 const backlogEvery = time.Second
 
 // watchBacklog sets the metrics of orders that wait to be recorded, and of dead letters, until ctx ends. It reads each
-// partition on its own, so that one that does not answer does not hide the others'.
+// partition on its own, so that a partition that does not answer does not hide the others.
 func watchBacklog(
 	ctx context.Context, partitions *partition.Set, redis *redisstore.Store, metrics *telemetry.Metrics,
 ) error {

@@ -38,7 +38,7 @@ func commands() []command {
 }
 
 // choose returns the command that the first argument names, with the environment for the remaining arguments. Without
-// an argument, or if the first is a flag, that is serve.
+// an argument, or if the first is a flag, it returns serve.
 func choose(env wiring.Env) (command, wiring.Env, error) {
 	all := commands()
 	if len(env.Args) == 0 {
@@ -46,7 +46,7 @@ func choose(env wiring.Env) (command, wiring.Env, error) {
 	}
 	name := env.Args[0]
 	switch {
-	case name == "help" && len(env.Args) > 1: // help token is token --help
+	case name == "help" && len(env.Args) > 1: // "help token" means "token --help"
 		name, env.Args = env.Args[1], []string{"", "--help"}
 	case name == "help", cmdline.IsHelp(name):
 		usage(env.Out)

@@ -21,7 +21,7 @@ const healthHelp = `server health asks the service at SECKILL_HTTP_ADDR on this 
 alive (/healthz), or with -ready whether it is ready (/readyz), and exits with 0
 if it is and with 1 if not. It is the container image's health check.`
 
-// health is the command health.
+// health runs the command health.
 func health(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("health", flag.ContinueOnError)
 	ready := set.Bool("ready", false, "ask whether it is ready, not only alive")

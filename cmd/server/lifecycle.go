@@ -10,7 +10,7 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// work is the jobs that run beside the requests. They are stopped after the last request is answered.
+// work has the jobs that run beside the requests. They are stopped after the last request is answered.
 type work struct {
 	recorders, jobs           errgroup.Group
 	stopRecording, stopOthers context.CancelFunc
@@ -32,7 +32,7 @@ func (p *process) startWork(ctx context.Context) *work {
 	return w
 }
 
-// serve works until ctx ends or a listener fails, and then stops.
+// serve runs jobs and answers requests until ctx ends or a listener fails, and then stops.
 func (p *process) serve(ctx context.Context) error {
 	w := p.startWork(ctx)
 	defer w.stopOthers()
@@ -53,8 +53,8 @@ func (p *process) serve(ctx context.Context) error {
 		}
 	}
 	<-serving.Done()
-	// From now on a second signal ends the process at once. Not earlier, because some supervisors send the first one
-	// twice.
+	// A second later, the next signal ends the process at once. Not earlier, because some supervisors send the first
+	// signal twice.
 	impatience := time.AfterFunc(time.Second, p.env.Stop)
 	defer impatience.Stop()
 	p.log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
@@ -71,7 +71,7 @@ func (p *process) stop(ctx context.Context, w *work) error {
 	<-time.After(p.cfg.Server.DrainDelay)
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.Server.ShutdownTimeout)
 	defer cancel()
-	if !p.cfg.Embedded() { // in the embedded mode every answer waits for its row, and will have it soon
+	if !p.cfg.Embedded() { // in the embedded mode every answer waits for its row, which comes soon
 		p.shop.Notifier.Close()
 	}
 	errShutdown := p.public.shutdown(stopping)

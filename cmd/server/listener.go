@@ -13,7 +13,7 @@ import (
 	"seckill/internal/kit/connlimit"
 )
 
-// listener is an HTTP server on its address; nil stands for an address that is not wanted.
+// listener is an HTTP server on its address; nil: the address is not wanted.
 type listener struct {
 	server *http.Server
 	socket net.Listener
@@ -23,7 +23,7 @@ type listener struct {
 // address.
 func listen(ctx context.Context, setting, addr string, server *http.Server) (*listener, error) {
 	if addr == "" {
-		return nil, nil //nolint:nilnil // nil stands for an address that is not wanted
+		return nil, nil //nolint:nilnil // nil: the address is not wanted
 	}
 	socket, err := take(ctx, setting, addr)
 	if err != nil {
@@ -46,8 +46,8 @@ func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	return socket, nil
 }
 
-// limit bounds the listener's connections; idle ones of proxies are left alone. load returns how many are open, and
-// how many were refused.
+// limit bounds the listener's connections; it never closes idle connections of proxies. load returns how many
+// connections are open, and how many were refused.
 func (l *listener) limit(connections int, isProxy func(netip.Addr) bool) (load func() (open, refused int64)) {
 	bounded := connlimit.New(l.socket, connections, []byte(refusal), isProxy)
 	bounded.Watch(l.server)
@@ -62,7 +62,7 @@ const refusal = "HTTP/1.1 503 Service Unavailable\r\n" +
 	"Content-Language: en\r\n" +
 	"Cache-Control: no-store\r\n" +
 	"Retry-After: 2\r\n" +
-	"Connection: close\r\n\r\n" + // and no length: the end is the connection's
+	"Connection: close\r\n\r\n" + // without a length: the answer ends with the connection
 	`{"type":"urn:seckill:problem:unavailable","title":"Temporarily unavailable","status":503,` +
 	`"detail":"As many connections are open as this instance takes. Nothing was done, and repeating ` +
 	`the request is harmless.",` +

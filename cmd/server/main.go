@@ -23,14 +23,14 @@ import (
 // The linker sets these: -X main.version=… -X main.revision=….
 var (
 	version  = "dev"
-	revision string //nolint:gochecknoglobals // the linker sets no other; "": what the toolchain has recorded
+	revision string //nolint:gochecknoglobals // set by the linker; "": the revision that the toolchain has recorded
 )
 
 // Exit codes.
 const (
 	exitOK     = 0
 	exitFailed = 1 // the command ran and failed
-	exitUsage  = 2 // the command line or the settings are wrong; another start cannot help
+	exitUsage  = 2 // the command line or the settings are wrong; starting again cannot help
 	exitFound  = 3 // the command ran and found something wrong
 )
 
@@ -44,7 +44,7 @@ func main() {
 	os.Exit(code)
 }
 
-// realMain runs the command that the arguments name and returns the exit code.
+// realMain runs the command that the arguments name, and returns the exit code.
 func realMain(ctx context.Context, env wiring.Env) int {
 	cmd, env, err := choose(env)
 	if err == nil && cmd.run != nil {

@@ -13,14 +13,14 @@ import (
 	"seckill/internal/sandbox"
 )
 
-// callbackPath is where providers call back: a route of package shop.
+// callbackPath is the path to which providers send callbacks: a route of package shop.
 const callbackPath = "/payment/callback"
 
 // payments are the configured providers, and the reader of their callbacks; empty without a provider.
 type payments struct {
 	providers service.Providers
 	callbacks map[string]shop.CallbackReader
-	// mount serves the provider's own pages in front of the service's routes; nil when it has none.
+	// mount serves the provider's own pages in front of the service's routes; nil if it has none.
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
 
@@ -70,8 +70,8 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 	}, nil
 }
 
-// before lets below answer everything below a path, and rest everything else. An http.ServeMux would clean the other
-// paths and redirect callers to them; the service answers every path itself.
+// before returns a handler: below answers requests below the path, and rest all others. An http.ServeMux would clean
+// the other paths and redirect callers to them; the service answers every path itself.
 func before(path string, below, rest http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, path) {

@@ -32,14 +32,14 @@ type process struct {
 	shop       *wiring.Shop
 	streams    *httpkit.Streams
 	front      httpkit.Front
-	addresses  *clientip.Addresses // of callers
+	addresses  *clientip.Addresses // finds callers' addresses
 	features   feature.Parts
-	pages      *pages.Pages // nil: none are shown
-	signInCode string       // of the link to the console
+	pages      *pages.Pages // nil: no pages are shown
+	signInCode string       // the code in the link to the console
 	api        *httpapi.API
 
 	lobby              *lobby    // nil: nothing is answered before the start is complete
-	public, operations *listener // nil: not wanted
+	public, operations *listener // nil: the address is not wanted
 
 	opened []func() // functions that close what is open, in the order of opening
 }
@@ -55,13 +55,13 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 	for _, step := range []func(context.Context) error{
 		p.openLobby,    // answers health checks while the stores start
 		p.openStores,   // Redis and the database, with the schema of this version
-		p.openOrderIDs, // on a counter in Redis
-		p.openPayments, // their currency, and the provider, if there is one
+		p.openOrderIDs, // ids of orders, on a counter in Redis
+		p.openPayments, // the currency, and the payment provider, if there is one
 		p.openShop,     // the domain
-		p.openFeatures, // what could be left out
-		p.openPages,    // what browsers are shown
-		p.openAPI,      // routes, which callers they accept, how errors are answered
-		p.listen,       // at the addresses for the public and for operators
+		p.openFeatures, // the parts without which the shop would still sell
+		p.openPages,    // the pages for browsers
+		p.openAPI,      // the routes, the callers that they accept, the answers to errors
+		p.listen,       // opens the addresses for the public and for operators
 		p.serve,        // jobs run, requests are answered, until ctx ends or a listener fails
 	} {
 		if err := step(ctx); err != nil {
@@ -113,7 +113,7 @@ func (p *process) openOrderIDs(ctx context.Context) (err error) {
 	switch err := p.ids.Warm(ctx); {
 	case errors.Is(err, idworker.ErrClock), ctx.Err() != nil:
 		return fmt.Errorf("reserving the first order ids: %w", err)
-	case err != nil: // the Redis node of the counter may be away alone
+	case err != nil: // perhaps only the counter's Redis node is away
 		p.log.ErrorContext(ctx, "no order ids yet: purchases are answered 503 until there are; all else works",
 			"error", err)
 	}

@@ -25,7 +25,7 @@ Settings (environment variables; each secret may be in a file instead,
 SECKILL_JWT_SECRET_FILE and the like):
 `
 
-// serve is the command serve.
+// serve runs the command serve.
 func serve(ctx context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, flag.NewFlagSet("serve", flag.ContinueOnError),
 		serveHelp+settingsTable()); err != nil {
@@ -47,7 +47,7 @@ func serve(ctx context.Context, env wiring.Env) error {
 	return err
 }
 
-// settingsTable lists every setting for people: its name and allowed values, and below that what it does.
+// settingsTable returns a list of all settings for people: the name and allowed values, and below them the meaning.
 func settingsTable() string {
 	var b strings.Builder
 	for _, row := range config.Table() {

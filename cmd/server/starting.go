@@ -11,17 +11,17 @@ import (
 	"seckill/internal/httpapi"
 )
 
-// startingStop is how long requests may take that came before the start was complete.
+// startingStop bounds requests that came before the start was complete.
 const startingStop = 5 * time.Second
 
-// lobby answers at the public address until the service can, so that supervisors see that the process is alive.
+// lobby answers at the public address until the service is ready to, so that supervisors see that the process is alive.
 type lobby struct {
 	server *http.Server
 	socket *net.TCPListener
-	ended  chan struct{} // closed once nothing accepts from the socket any more
+	ended  chan struct{} // closed once the server has stopped accepting from the socket
 }
 
-// openLobby opens the address and answers there.
+// openLobby opens the address and starts to answer there.
 func openLobby(ctx context.Context, setting, addr string) (*lobby, error) {
 	socket, err := take(ctx, setting, addr)
 	if err != nil {
@@ -45,7 +45,7 @@ func openLobby(ctx context.Context, setting, addr string) (*lobby, error) {
 
 // leave stops answering and returns the socket, with the connections that nobody has accepted yet.
 func (l *lobby) leave(ctx context.Context) (net.Listener, error) {
-	if err := l.socket.SetDeadline(time.Now()); err != nil { // ends the Accept that waits
+	if err := l.socket.SetDeadline(time.Now()); err != nil { // ends the pending Accept
 		return nil, err
 	}
 	<-l.ended
@@ -63,7 +63,7 @@ func (l *lobby) close() {
 	_ = l.socket.Close()
 }
 
-// lent is a socket that its server does not close, and whose Accept fails for good once a deadline has passed.
+// lent is a socket that its server cannot close, and whose Accept fails for good once a deadline has passed.
 type lent struct{ *net.TCPListener }
 
 // Accept implements net.Listener.

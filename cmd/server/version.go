@@ -10,7 +10,7 @@ import (
 	"seckill/internal/kit/telemetry"
 )
 
-// printVersion is the command version.
+// printVersion runs the command version.
 func printVersion(_ context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, flag.NewFlagSet("version", flag.ContinueOnError),
 		"server version prints the version, the source revision and the Go version."); err != nil {
@@ -20,7 +20,7 @@ func printVersion(_ context.Context, env wiring.Env) error {
 	return err
 }
 
-// built returns what this binary was built from.
+// built returns the version and the revision of this binary.
 func built() telemetry.Build {
 	b := telemetry.ReadBuild()
 	if version != "dev" {

@@ -19,15 +19,15 @@ import (
 const (
 	demoShop  = 1
 	demoStock = 100
-	// demoSearch is how many vouchers are searched for one to try the service with.
+	// demoSearch is how many vouchers are searched for a voucher to try the service with.
 	demoSearch = 100
-	demoTTL    = 24 * time.Hour // of the printed tokens, and of those that pages hand out
+	demoTTL    = 24 * time.Hour // the life of the printed tokens, and of tokens that pages hand out
 	demoLead   = 2 * time.Minute
 	readyPoll  = 20 * time.Millisecond
 )
 
-// newSignInCode returns what the link to the embedded mode's console carries, with which the person who started the
-// service signs in, once; "" for any other service.
+// newSignInCode returns the code in the link to the embedded mode's console, with which the person who started the
+// service signs in, once; "" outside that mode.
 func newSignInCode(cfg config.Config) string {
 	if demoTokens(cfg) == 0 {
 		return ""
@@ -35,10 +35,10 @@ func newSignInCode(cfg config.Config) string {
 	return rand.Text()
 }
 
-// welcome creates the demonstration vouchers when the data is new, and prints what there is and what to try, for people
-// who started the service without any configuration.
+// welcome creates the demonstration vouchers if the data is new, and prints addresses, tokens and commands to try, for
+// people who started the service without any configuration.
 func (p *process) welcome(ctx context.Context) error {
-	for p.shop.Reconciler.Ready() != nil { // before that nothing is on sale
+	for p.shop.Reconciler.Ready() != nil { // until then nothing is on sale
 		select {
 		case <-ctx.Done():
 			return nil
@@ -49,7 +49,7 @@ func (p *process) welcome(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the demonstration sale: %w", err)
 	}
-	user := time.Now().Unix() // at each start a user who has not bought anything yet
+	user := time.Now().Unix() // at each start another user, who has not bought anything yet
 	sign := func(user int64, role string) (string, error) {
 		rules := wiring.TokenRules(p.cfg, p.stores.Secret)
 		life := wiring.Within(demoTTL, rules.Life(role))
@@ -64,7 +64,7 @@ func (p *process) welcome(ctx context.Context) error {
 		return err
 	}
 	url := "http://" + reachable(p.public.addr())
-	// What is behind the # never leaves the browser, so no log has it.
+	// Browsers do not send the part behind the #, so no log contains it.
 	console := url + "/admin#sign-in=" + p.signInCode
 	open := "Pages are switched off (SECKILL_PAGES)."
 	if p.cfg.HTTP.Pages {
@@ -108,7 +108,7 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 func (p *process) redeems() bool { return p.features.Members.Coupon != nil }
 
 // demoDrafts returns the vouchers of the first start: one on sale, one whose sale begins while people look around, and
-// an ordinary one. The README buys the first; paid, it is a coupon for a till, if it is redeemable.
+// an ordinary one. The README buys the first; if it is redeemable, the paid order is a coupon for a till.
 func demoDrafts(now time.Time, redeemable bool) []demoDraft {
 	return []demoDraft{
 		{voucher.Draft{
@@ -184,8 +184,8 @@ func createDemo(
 	return created, nil
 }
 
-// demoTokens returns how long the tokens are valid that pages hand out for trying the service: in the embedded mode
-// only, otherwise 0.
+// demoTokens returns the life of the tokens that pages hand out for trying the service; 0 outside the embedded mode,
+// where they hand out none.
 func demoTokens(cfg config.Config) time.Duration {
 	if cfg.Embedded() && cfg.HTTP.Pages {
 		return wiring.Within(demoTTL, cfg.JWT.MaxLife)

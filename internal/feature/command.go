@@ -13,8 +13,8 @@ type Command struct {
 	Run           func(ctx context.Context, env cmdline.Env, open Tools) error
 }
 
-// Tools open what a command needs, while instances are running: the stores named by env's settings, without jobs, and
-// without changing the schema. They close everything when do returns.
+// Tools open the stores named by env's settings for a command, also while instances are running. They start no jobs and
+// do not change the schema. They close everything when do returns.
 type Tools struct {
 	// Core opens the core. In the embedded mode it returns ErrEmbedded.
 	Core func(ctx context.Context, env cmdline.Env, do func(Core) error) error

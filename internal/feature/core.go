@@ -16,7 +16,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Core is what the core gives to features.
+// Core has the parts of the core that features use.
 type Core struct {
 	DB     *sqlkit.DB
 	Orders sqlkit.Orders
@@ -27,34 +27,35 @@ type Core struct {
 	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
-	// Units are kept for those who wait, IDs are of orders, and Outbox has Redis decide. They, Sales, UserOrder,
-	// Locks and Notifier are nil in commands that open only the database.
+	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
+	// Redis. They, Sales, UserOrder, Locks and Notifier are nil in commands that open only the database.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox
 	Sales  Sales
-	// UserOrder returns a user's own order, waiting at most wait for it to be no longer queued. order.ErrNotFound,
-	// order.ErrUnavailable.
+	// UserOrder returns a user's own order, waiting at most wait for it to be no longer queued. Errors:
+	// order.ErrNotFound, order.ErrUnavailable.
 	UserOrder func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	Locks     Locks
-	Notifier  order.StatusNotifier // tells those who watch an order its new state
-	// Settings are all settings of the service; Secret is the key of buyers' tokens, and without an
-	// admin secret of all.
+	Notifier  order.StatusNotifier // sends an order's new state to its watchers
+	// Settings are all settings of the service; Settings.Secret is the key of buyers' tokens, and without an admin
+	// secret the key of all tokens.
 	Settings config.Config
 	Secret   string
-	Version  string // of this program
-	// Embedded: the stores are inside this process, which is for trying out.
+	Version  string // this program's
+	// Embedded reports whether the stores are inside this process, a mode for trying out.
 	Embedded bool
 	// Front is empty in operators' commands, which serve no routes.
 	Front httpkit.Front
-	// Members are the members of the core and of the features earlier in the list; so is Gate, nil without guards.
+	// Members are the members of the core and of the features earlier in the list. Gate is from there too; nil without
+	// guards.
 	Members Members
 	Gate    httpkit.Gatekeeper
-	Tokens  authtoken.Rules // of the tokens that this service signs
+	Tokens  authtoken.Rules // the rules of the tokens that this service signs
 	Log     *slog.Logger
 }
 
-// Ledger is what features read of the core's rows, and the one entry that they add: *sqlstore.Store. Every method may
+// Ledger reads the core's rows for features, and adds entries to the audit trail: *sqlstore.Store. Every method may
 // return order.ErrUnavailable.
 type Ledger interface {
 	// Voucher returns a voucher with its sale, or voucher.ErrNotFound.
@@ -68,16 +69,16 @@ type Ledger interface {
 	Rehearsals
 }
 
-// Rows are orders and payments, a page at a time.
+// Rows reads orders and payments, a page at a time.
 type Rows interface {
 	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
-	// PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit.
-	// The zero payment stands before the first.
+	// PaymentsAfter returns payments that the filter selects, behind last, oldest first, at most limit. The zero payment
+	// stands before the first.
 	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 }
 
-// Trail is the audit trail.
+// Trail reads the audit trail and adds to it.
 type Trail interface {
 	// Entries returns entries that the filter selects, with an id below before, newest first, at most limit.
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
@@ -85,7 +86,7 @@ type Trail interface {
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
-// Rehearsals reads and removes rehearsed sales, whose rows are the core's.
+// Rehearsals reads and removes the sales of rehearsals, whose rows are the core's.
 type Rehearsals interface {
 	// RetiredRehearsals returns the vouchers of rehearsals whose sales are retired.
 	RetiredRehearsals(ctx context.Context) ([]int64, error)
@@ -94,7 +95,7 @@ type Rehearsals interface {
 	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
-// Redis is what features ask Redis: *redisstore.Store.
+// Redis has the queries to Redis that features need: *redisstore.Store.
 type Redis interface {
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
 	TimeIn(ctx context.Context, partition int) (time.Time, error)
@@ -105,7 +106,7 @@ type Redis interface {
 	order.HolderReader
 }
 
-// Sales is what this instance remembers of vouchers and sales, and how to look up a user's order.
+// Sales has the vouchers and sales that this instance remembers, and looks up users' orders.
 type Sales interface {
 	// Find returns a voucher without its live state, usually from memory. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
@@ -115,11 +116,11 @@ type Sales interface {
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
 	Now(voucherID int64) time.Time
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
-	// order, order.ErrBarred if they have none, or another error if Redis does not say.
+	// order, order.ErrBarred if they have none, or another error if Redis does not answer.
 	OwnOrder(ctx context.Context, userID, voucherID int64) error
 }
 
-// Outbox brings Redis up to the ledger's operations, while a caller waits or soon: *outbox.Outbox.
+// Outbox applies the ledger's operations to Redis, while a caller waits or soon: *outbox.Outbox.
 type Outbox interface {
 	voucher.Outbox
 	order.FlushRequester
@@ -140,19 +141,20 @@ type Locks interface {
 	order.FencedLocker
 }
 
-// Members are what features add to the answers of others. A nil function adds nothing.
+// Members are functions by which features add to the answers of others. A nil function adds nothing.
 type Members struct {
-	// Guards returns what a sale's guards did, as JSON; nil for nothing. With an error, it has what can be shown
-	// without the counts.
+	// Guards returns the figures of a sale's guards, to be written as JSON; nil if there are none. With an error, it
+	// returns the figures that can be shown without the counts.
 	Guards func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Waitlist returns the results of the places on a sale's waiting list, likewise.
+	// Waitlist returns the numbers of a sale's waiting list, to be written as JSON; nil without a list.
 	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Coupon returns the coupon of an order as JSON, with its code masked or whole; nil if it has none. It may write a
-	// code that is missing. Error: order.ErrUnavailable.
+	// Coupon returns the coupon of an order, to be written as JSON, with its code masked or whole; nil if the order has
+	// none. It may write a code that is missing. Error: order.ErrUnavailable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// Coupons returns the coupons of orders, by order, with their codes masked or whole. It writes nothing.
 	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
-	// Accounts returns which of the users sign in by an identity provider, and as whom. Error: order.ErrUnavailable.
+	// Accounts returns the accounts of those of the users who sign in by an identity provider. Error:
+	// order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
 	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable.

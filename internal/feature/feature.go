@@ -1,8 +1,8 @@
 // Package feature defines features: parts without which the shop would still sell. Each has its own folder beside this
 // file, and a line in the list internal/features. Features know the core's domain and the kits, but never each other;
-// the core knows none of them. docs/adr/0038-core-kits-features-lab.md says why.
+// the core knows none of them. The reasons are in docs/adr/0038-core-kits-features-lab.md.
 //
-// A feature is made in three steps. A [Feature] is what is known before any setting is read: errors and commands. Its
+// A feature is made in three steps. A [Feature] has the parts that need no settings, such as errors and commands. Its
 // Ledger function makes the part that runs in the ledger's transactions. Its Open function makes the [Parts] that need
 // the stores, from the [Core].
 package feature
@@ -25,9 +25,9 @@ import (
 // Feature describes a feature before anything is opened. Every field but Name may be empty.
 type Feature struct {
 	Name     string         // the name of its folder
-	Rules    []httpkit.Rule // rules for its errors: Early ones stand before the core's late ones
+	Rules    []httpkit.Rule // rules for its errors; Early rules are matched before the core's late ones
 	Commands []Command
-	// Lock is its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
+	// Lock names its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
 	Lock string
 	// Check returns its line in the list before a sale, read from the database.
 	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
@@ -50,7 +50,8 @@ type InLedger struct {
 
 // Parts are what a feature adds to a process. Every field may be empty.
 type Parts struct {
-	// Start is done once, before jobs run and requests are answered. An error of it ends the start of the process.
+	// Start is called once, before jobs run and requests are answered. If it returns an error, the process does not
+	// start.
 	Start      []func(context.Context) error
 	Routes     []httpkit.Route
 	Jobs       []func(context.Context) error // each runs until its context ends, and may be stopped at any time
@@ -58,10 +59,10 @@ type Parts struct {
 	Gatekeeper httpkit.Gatekeeper // at most one feature has it
 	Members    Members
 	Close      []func() // called after all jobs and requests have ended
-	// Void reports whether a token is void that was issued to a user at a time; zero: it does not say when. It is asked
-	// with each token, from memory.
+	// Void reports whether a token that was issued to a user at a time is void; the zero time: the token has no such
+	// time. It is called for each token, and answers from memory.
 	Void func(userID int64, issued time.Time) bool
-	// Providers are by whom users sign in on the pages.
+	// Providers are the identity providers that the pages offer for signing in.
 	Providers []pages.Provider
 }
 
@@ -84,7 +85,7 @@ func (l List) Commands() (all []Command) {
 	return all
 }
 
-// Locks returns what features' jobs are that one instance at a time does.
+// Locks returns Feature.Lock of all features that have such a job.
 func (l List) Locks() (all []string) {
 	for _, f := range l {
 		if f.Lock != "" {
@@ -162,7 +163,7 @@ func (l List) Open(core Core) (all Parts, err error) {
 	return all, nil
 }
 
-// either returns what reports true where one of two does; either may be nil.
+// either returns a function that is true where a or b is; each may be nil.
 func either(a, b func(int64, time.Time) bool) func(int64, time.Time) bool {
 	switch {
 	case a == nil:
@@ -173,5 +174,5 @@ func either(a, b func(int64, time.Time) bool) func(int64, time.Time) bool {
 	return func(userID int64, issued time.Time) bool { return a(userID, issued) || b(userID, issued) }
 }
 
-// ErrSettings says that a feature cannot be opened with its settings: starting again cannot help.
+// ErrSettings is the error if a feature cannot be opened with its settings: starting again cannot help.
 var ErrSettings = errors.New("the settings are wrong")

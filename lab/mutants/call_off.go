@@ -127,8 +127,8 @@ func aroundUnwinding() []mutant.Mutant {
 `}),
 		packageMutant("withdrawn units are told as on sale", lists, "TestCalledOff$", "released",
 			mutant.Change{
-				File: turn, From: `!s.IsCalledOff() { // else they are not for sale`,
-				To: `!s.Retired { // else they are not for sale`,
+				File: turn, From: `!s.IsCalledOff() { // units of a sale that was called off`,
+				To: `!s.Retired { // units of a sale that was called off`,
 			}),
 		packageMutant("the shelf makes a list due that was called off", lists, "TestCalledOff$", "still due",
 			mutant.Change{

@@ -41,10 +41,10 @@ func inWebhooks() []mutant.Mutant {
 				To: `if len(ages(age)) > 0 && !c.from.IsZero() {`,
 			},
 			mutant.Change{
-				File: hook, From: `// learn notes the shops`,
+				File: hook, From: `// learn stores the shops`,
 				To: `func ages(d ...time.Duration) []time.Duration { return d }
 
-// learn notes the shops`,
+// learn stores the shops`,
 			},
 		),
 		packageMutant("an endpoint that is enabled again is held to how it failed before", ledger,

@@ -11,11 +11,11 @@ import (
 type operatorAct struct {
 	command     string // server deadletter
 	action      voucher.Action
-	field, name string // the kind and name of what it changes
+	field, name string // the kind and the name of the thing that it changes
 	by, why     string
 }
 
-// note writes an act into the audit trail, with the service as its author. Call it before the act, so that no act lacks
+// note writes an act to the audit trail, with the service as its author. Call it before the act, so that no act lacks
 // an entry.
 func note(ctx context.Context, w *wiring.Tool, act operatorAct) error {
 	return w.Stores.Ledger.Note(ctx, voucher.Entry{

@@ -31,7 +31,7 @@ expires, and one row of its own.
 Exit code: 0 for go, even with warnings; 3 for no-go; 2 for settings with which no instance starts; 1 when
 the checks could not be made.`
 
-// Check is the command check.
+// Check runs the command check.
 func Check(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the voucher whose sale to check")

@@ -62,7 +62,7 @@ again, and the unit goes back on sale. This cannot be undone.
 
   server deadletter discard -why "written by hand for a test" -yes 1764000000000-0`
 
-// Deadletter is the command deadletter.
+// Deadletter runs the command deadletter.
 func Deadletter(ctx context.Context, env wiring.Env) error {
 	what, rest, err := cmdline.Subcommand(env.Env, "deadletter", deadletterHelp, "list", "replay", "discard")
 	if err != nil {
@@ -128,7 +128,7 @@ func printLetters(out io.Writer, letters []recorder.DeadLetter) error {
 	return table.Flush() // it returns earlier errors
 }
 
-// known formats an id, or says that it is unknown.
+// known formats an id; an unknown one as a word.
 func known(id int64) string {
 	if id == 0 {
 		return "?"
@@ -232,7 +232,8 @@ func discardLetters(ctx context.Context, env wiring.Env) error {
 	})
 }
 
-// noteLetter writes into the audit trail what the command is about to do to a dead letter, if one has that id.
+// noteLetter writes to the audit trail that the command is about to change a dead letter. It returns an error if there
+// is no dead letter with the id.
 func noteLetter(ctx context.Context, w *wiring.Tool, c letterCommand, action voucher.Action, id string) error {
 	if _, err := w.DeadLetters.Find(ctx, id); err != nil {
 		return err
@@ -255,7 +256,7 @@ func discarded(l recorder.DeadLetter) string {
 	return "gone"
 }
 
-// eachLetter calls do for each of the letters, prints the results, and fails if one failed.
+// eachLetter calls do for each of the letters, prints the results, and returns an error if a call failed.
 func eachLetter(env wiring.Env, w letterCommand, do func(id string) (string, error)) error {
 	var failed []error
 	for _, id := range w.ids {

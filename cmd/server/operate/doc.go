@@ -1,4 +1,4 @@
 // Package operate has the commands with which operators work beside running instances: they check, reconcile and
-// migrate, and handle locks, dead letters and partitions. Each first prints which database it works on. Commands that
-// change something outside of the ledger note it in the audit trail before they do it.
+// migrate, and handle locks, dead letters and partitions. Each first prints the database that it works on. A command
+// that changes something outside of the ledger adds an entry to the audit trail before the change.
 package operate

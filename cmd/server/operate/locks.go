@@ -52,7 +52,7 @@ trail and the log say who forced which lock, and why.
 
   server locks force -why "instance b hangs, ticket 4711" -yes sale:42`
 
-// Locks is the command locks.
+// Locks runs the command locks.
 func Locks(ctx context.Context, env wiring.Env) error {
 	what, rest, err := cmdline.Subcommand(env.Env, "locks", locksHelp(), "list", "force")
 	if err != nil {
@@ -141,7 +141,7 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	return errors.Join(failed...)
 }
 
-// forceLock takes a lock away if really is true, and says whose it was.
+// forceLock takes a lock away from its holder if really is true, and returns a text about the holder.
 func forceLock(ctx context.Context, l *lock.Lock, really bool) (string, error) {
 	state, err := l.State(ctx)
 	if err != nil {

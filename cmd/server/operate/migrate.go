@@ -17,7 +17,7 @@ what it did. It is safe to repeat, and to run while instances of the same or the
 several at once wait for each other. server serve does the same at its start
 unless SECKILL_MIGRATE=false.`
 
-// Migrate is the command migrate.
+// Migrate runs the command migrate.
 func Migrate(ctx context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, flag.NewFlagSet("migrate", flag.ContinueOnError), migrateHelp); err != nil {
 		return err

@@ -29,7 +29,7 @@ SECKILL_PARTITIONS adds partitions. It works beside running instances, on the co
 
 Instances notice a change within some five seconds. Partition 0 can be closed, but not removed.`
 
-// Partition is the command partition.
+// Partition runs the command partition.
 func Partition(ctx context.Context, env wiring.Env) error {
 	args := env.Args
 	switch {
@@ -59,7 +59,7 @@ func Partition(ctx context.Context, env wiring.Env) error {
 	})
 }
 
-// partitionChange returns the change and the partition's number, or what is wrong with the arguments.
+// partitionChange returns the change and the partition's number, or a text about the mistake in the arguments.
 func partitionChange(args []string) (change func(*partition.Admin, context.Context, int) error, n int, wrong string) {
 	if len(args) == 0 {
 		return nil, 0, "the subcommand is missing (list, close, open or remove)"

@@ -49,7 +49,7 @@ Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could n
 // confirmAfter is how long reconcile waits before it checks an unbalanced sale again.
 const confirmAfter = time.Second
 
-// Reconcile is the command reconcile.
+// Reconcile runs the command reconcile.
 func Reconcile(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("reconcile", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "check only the voucher with this `id`")
@@ -69,8 +69,8 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	return reconcile(ctx, w, env.Out, *id, *repair, *named)
 }
 
-// reconcile checks one voucher's sale, or all for id 0, prints what it finds, and returns cmdline.ErrFound if that is
-// not balanced.
+// reconcile checks one voucher's sale, or all sales for id 0, prints its findings, and returns cmdline.ErrFound if a
+// sale is not balanced.
 func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, repair, named bool) error {
 	balances, err := balances(ctx, w, id)
 	if err != nil {
@@ -82,7 +82,7 @@ func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, rep
 			return err
 		}
 	}
-	if named { // before a repair, which records them
+	if named { // before a repair, which records these orders
 		for _, b := range balances {
 			if err := printUntraced(ctx, w, out, b.VoucherID); err != nil {
 				return err
@@ -109,7 +109,7 @@ func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, rep
 	return nil
 }
 
-// balances returns the balance of one voucher's sale; of all sales for id 0.
+// balances returns the balance of one voucher's sale, or for id 0 the balances of all sales.
 func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, error) {
 	if id == 0 {
 		return w.Auditor.All(ctx)
@@ -125,8 +125,8 @@ func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, e
 	return []audit.Balance{b}, err
 }
 
-// confirm checks the sales again that are not balanced, rebuilds with repair those that are wrong both times, and
-// returns what it rebuilt. The balances in all become the last ones.
+// confirm checks sales that are not balanced again. With repair, it rebuilds those that are wrong both times, and
+// returns a text about each. It replaces their balances in all by the latest ones.
 func confirm(ctx context.Context, w *wiring.Tool, all []audit.Balance, repair bool) (repaired []string, err error) {
 	for i, b := range all {
 		if b.Finding == audit.Balanced {
@@ -150,7 +150,7 @@ func confirm(ctx context.Context, w *wiring.Tool, all []audit.Balance, repair bo
 	return repaired, nil
 }
 
-// again checks a sale a second time, a moment later: a sale is wrong only if two checks in a row say so.
+// again checks a sale a second time, a moment later: a sale counts as wrong only after two such checks in a row.
 func again(ctx context.Context, w *wiring.Tool, sale int64) (audit.Balance, error) {
 	select {
 	case <-time.After(confirmAfter):
@@ -160,7 +160,7 @@ func again(ctx context.Context, w *wiring.Tool, sale int64) (audit.Balance, erro
 	return w.Auditor.Check(ctx, sale)
 }
 
-// requestRepair rebuilds the sale if Redis does not hold it as the ledger says, or if its epoch is not above badEpoch.
+// requestRepair rebuilds the sale if Redis and the ledger disagree about it, or if its epoch is not above badEpoch.
 func requestRepair(ctx context.Context, w *wiring.Tool, sale int64, badEpoch int64) error {
 	if badEpoch > order.NoBadEpoch {
 		w.Repairs.RequestRepair(sale, badEpoch)

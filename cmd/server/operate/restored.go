@@ -12,15 +12,16 @@ import (
 	"seckill/internal/voucher"
 )
 
-// remains is a sale that Redis has and the database does not have, or not any more.
+// remains is a sale that Redis has and the database does not have, or has retired.
 type remains struct {
 	sale    order.SaleRef
-	orders  []order.Claim // of its holders
+	orders  []order.Claim // its holders'
 	keys    []string
-	retired bool // it is over for good; else the database has no such sale, or another one under its id
+	retired bool // the database has retired it; else the database has no such sale, or another one under its id
 }
 
-// remaining returns the sales in Redis that the database does not know: it was restored from a backup, or Redis was.
+// remaining returns the sales in Redis that the database does not know: the database or Redis was restored from a
+// backup.
 func remaining(ctx context.Context, w *wiring.Tool) ([]remains, error) {
 	partitions, err := w.Stores.Ledger.Partitions(ctx)
 	if err != nil {
@@ -57,7 +58,7 @@ func remaining(ctx context.Context, w *wiring.Tool) ([]remains, error) {
 	return found, nil
 }
 
-// knows reports whether the database has the sale, and notes if it has retired it.
+// knows reports whether the database has the sale and has not retired it, and sets r.retired.
 func knows(ctx context.Context, w *wiring.Tool, r *remains) (bool, error) {
 	v, err := w.Stores.Ledger.Voucher(ctx, r.sale.VoucherID)
 	switch {
@@ -72,7 +73,7 @@ func knows(ctx context.Context, w *wiring.Tool, r *remains) (bool, error) {
 	return !v.Sale.Retired, nil
 }
 
-// print says what remains, and names the orders with named.
+// print prints the sale, and with named its orders.
 func (r remains) print(out io.Writer, named bool) error {
 	says := fmt.Sprintf("with %d orders, and the database has no such sale: they are gone", len(r.orders))
 	if r.retired {
@@ -89,7 +90,7 @@ func (r remains) print(out io.Writer, named bool) error {
 	return printOrders(out, r.orders, "it is gone")
 }
 
-// printUntraced prints the orders of which there is a trace only in Redis.
+// printUntraced prints the orders that have a trace only in Redis.
 func printUntraced(ctx context.Context, w *wiring.Tool, out io.Writer, id int64) error {
 	v, err := w.Stores.Ledger.Voucher(ctx, id)
 	if err != nil {

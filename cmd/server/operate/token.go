@@ -33,13 +33,13 @@ SECKILL_DATA_DIR that the service made when it first started. Where
 SECKILL_JWT_ADMIN_SECRET is set, that signs for every -role. If the service
 limits the life of tokens, the token is valid for no longer than that.`
 
-// longestTTL bounds the life of a token that is made for trying the service out.
+// longestTTL bounds the life of a token, which is for trying the service out.
 const longestTTL = 366 * 24 * time.Hour
 
-// maxAgeDays keeps the time at which an account was created after 1970.
+// maxAgeDays bounds the age of an account, so that it was created after 1970.
 const maxAgeDays = 18_250
 
-// Token is the command token.
+// Token runs the command token.
 func Token(_ context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("token", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the user's `id`, a positive number (required)")
@@ -86,7 +86,8 @@ type account struct {
 	shop, level, ageDays int64
 }
 
-// wrong says which flag has a value that it cannot have, and what is allowed, or nothing.
+// wrong returns a text about the first flag with a value that is not allowed, and the allowed values; "" if all are
+// right.
 func (a account) wrong() string {
 	inShop := a.role == authtoken.RoleTill || a.role == authtoken.RoleMerchant
 	switch {
@@ -103,7 +104,7 @@ func (a account) wrong() string {
 	return a.wrongForBuyer()
 }
 
-// wrongForBuyer is wrong for the flags that only buyers have.
+// wrongForBuyer does the same as wrong for the flags that only buyers have.
 func (a account) wrongForBuyer() string {
 	switch {
 	case a.role != "" && (a.level != 0 || a.ageDays != 0):
@@ -116,7 +117,7 @@ func (a account) wrongForBuyer() string {
 	return ""
 }
 
-// secretOf returns the secret that signs tokens: the configured one, or the one of the embedded mode.
+// secretOf returns the secret that signs tokens: the configured secret, or the embedded mode's.
 func secretOf(cfg config.Config) (string, error) {
 	if secret := cfg.JWT.Secret.Reveal(); secret != "" {
 		return secret, nil
@@ -146,8 +147,7 @@ func signToken(rules authtoken.Rules, a account, life time.Duration) (string, er
 	}
 }
 
-// chosenLife returns how long a token is valid: the flag's ttl, or, if the flag is not given, at most the role's
-// longest life.
+// chosenLife returns how long a token is valid: ttl; if the flag is not given, at most the role's longest life.
 func chosenLife(set *flag.FlagSet, ttl, longest time.Duration) (time.Duration, error) {
 	if cmdline.Given(set, "ttl") && longest > 0 && ttl > longest {
 		return 0, cmdline.Misuse(set,

@@ -24,7 +24,7 @@ const (
 )
 
 // refused reports whether a store's answer makes waiting useless: wrong credentials, another database, another
-// certificate. A store that is still starting does not answer so.
+// certificate. A store that is still starting gives no such answer.
 func refused(err error) bool {
 	const (
 		noRight, wrongPassword, noDatabase = 1044, 1045, 1049

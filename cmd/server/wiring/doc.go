@@ -2,6 +2,6 @@
 // for commands that work beside it. The ledger is authoritative. A command opens it with the same hooks as a serving
 // process, so that its writes have the same consequences.
 //
-// What can go wrong is the start: it waits for a store that does not answer, but not for one that refuses (Open), and
+// Only the start can go wrong: it waits for a store that does not answer, but not for a store that refuses (Open), and
 // it never touches data of another format or installation (Stores.TakePartitions).
 package wiring

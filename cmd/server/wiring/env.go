@@ -8,7 +8,7 @@ import (
 	"seckill/internal/kit/telemetry"
 )
 
-// Env is a command's environment, and what this program was built from.
+// Env is a command's environment, and the version of this program.
 type Env struct {
 	cmdline.Env
 

@@ -26,7 +26,7 @@ func withHooks(ledger *sqlstore.Store) feature.List {
 	return opened
 }
 
-// Core returns what the core provides to features; front is empty for features of a command.
+// Core returns the core as features use it; front is empty for features of a command.
 func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
@@ -41,13 +41,13 @@ func Core(
 	}
 }
 
-// sales is feature.Sales.
+// sales implements feature.Sales.
 type sales struct {
 	*catalog.Catalog
 	*service.Purchases
 }
 
-// FrontFor returns what the core's interface provides to routes.
+// FrontFor returns the parts of the core's interface that routes use.
 func FrontFor(
 	cfg config.Config, parts *Shop, streams *httpkit.Streams, addresses *clientip.Addresses,
 ) httpkit.Front {

@@ -13,10 +13,10 @@ import (
 	"seckill/internal/redisstore"
 )
 
-// TakePartitions makes the partitions of Redis this ledger's, and adds the missing ones among 0 to n - 1. If a
-// partition has data of another format or another installation, the start is refused, nothing is added, and nothing was
-// written to Redis. A server that does not answer refuses the start only if a partition must be added: the sales of the
-// other partitions go on.
+// TakePartitions marks the partitions of Redis as this ledger's, and adds the missing partitions among 0 to n - 1. If a
+// partition has data of another format or another installation, it returns an error, has added nothing, and has written
+// nothing to Redis. For a server that does not answer it returns an error only if a partition must be added: the sales
+// of the other partitions go on.
 func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) error {
 	all, err := s.Ledger.Partitions(ctx)
 	if err != nil {
@@ -24,7 +24,7 @@ func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) er
 	}
 	missing := partition.Missing(all, n)
 	numbers := append(slices.Clone(s.partitions.All()), missing...)
-	// Check all of them first: this may be the Redis of another installation with fewer partitions.
+	// Check all partitions before taking one: this may be the Redis of another installation with fewer partitions.
 	for _, do := range []func(context.Context, int) error{s.Redis.CheckFormat, s.Redis.Take} {
 		failed := inPartitions(numbers, func(number int) error { return do(ctx, number) })
 		if err := otherDataOf(failed); err != nil {
@@ -58,12 +58,12 @@ func otherDataOf(failed map[int]error) error {
 	return errors.Join(others...)
 }
 
-// checkFormats makes a command leave partitions with other data alone, and logs them. It writes nothing.
+// checkFormats makes a command skip partitions with other data, and logs them. It writes nothing.
 func (s *Stores) checkFormats(ctx context.Context) {
 	_ = inPartitions(s.partitions.All(), func(number int) error { return s.Redis.CheckFormat(ctx, number) })
 }
 
-// OtherData returns the partitions that are left alone because they have other data.
+// OtherData returns the partitions that are skipped because they have other data.
 func (s *Stores) OtherData() []int {
 	return slices.DeleteFunc(slices.Clone(s.partitions.All()), func(number int) bool {
 		return s.Redis.OtherData(number) == nil

@@ -22,32 +22,32 @@ import (
 )
 
 const (
-	// inspectorOpenTimeout is how long the database has to answer when a check begins.
+	// inspectorOpenTimeout bounds opening the database when a check begins.
 	inspectorOpenTimeout = 5 * time.Second
-	// partitionTimeout is how long the ledger has to say where a sale is, before another node is asked.
+	// partitionTimeout bounds the query for a sale's partition; after it, partition 0 is inspected.
 	partitionTimeout = 2 * time.Second
 	// changesShown is how many of a sale's latest changes are read.
 	changesShown = 20
-	// noWord stands for an unknown word of the ledger: no partition is then compared with it.
+	// noWord stands for an unknown word (the ledger's mark of its installation): then no partition is compared with it.
 	noWord = "unknown"
 )
 
 // Inspector gathers the facts for the checks before a sale.
 type Inspector struct {
 	stores    *Stores
-	ledgerErr error // why there is no ledger, which is then nil, so that the partitions are unknown too
+	ledgerErr error // why the ledger could not be opened; then stores has no ledger, and the partitions are unknown
 	auditor   *audit.Auditor
 	provider  bool // whether there is a payment provider
 	cfg       config.Config
 }
 
-// NewInspector inspects open stores with their auditor. provider says whether there is a payment provider.
+// NewInspector returns an inspector of open stores with their auditor. provider is true if there is a payment provider.
 func NewInspector(s *Stores, auditor *audit.Auditor, provider bool, cfg config.Config) *Inspector {
 	return &Inspector{stores: s, auditor: auditor, provider: provider, cfg: cfg}
 }
 
-// OpenInspector opens the stores for the command check. A store that does not answer is not an error: the checks will
-// say so.
+// OpenInspector opens the stores for the command check. It returns no error if a store does not answer: the checks
+// report that.
 func OpenInspector(
 	ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger,
 ) (_ *Inspector, err error) {
@@ -100,7 +100,7 @@ func (s *Stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 	return word, nil
 }
 
-// Facts gathers all facts; with voucherID 0 none about a sale. The error is voucher.ErrNotFound or
+// Facts gathers all facts; with voucherID 0, it leaves out those about a sale. Errors: voucher.ErrNotFound,
 // voucher.ErrNotSeckill.
 func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts, error) {
 	sources := preflight.Sources{
@@ -120,8 +120,8 @@ func (i *Inspector) Facts(ctx context.Context, voucherID int64) (preflight.Facts
 	return f, nil
 }
 
-// redis inspects the server that has the sale. Without a sale, or if the ledger does not say where it is, that is the
-// server of partition 0, with the memory of the fullest one.
+// redis inspects the server that has the sale. Without a sale, or if its partition is unknown, it inspects the server
+// of partition 0, and reports the memory of the fullest server.
 func (i *Inspector) redis(ctx context.Context, voucherID int64) []preflight.Redis {
 	partition, known := i.partitionOf(ctx, voucherID)
 	servers := i.stores.Servers.InspectAll(ctx, []int{partition})
@@ -134,7 +134,7 @@ func (i *Inspector) redis(ctx context.Context, voucherID int64) []preflight.Redi
 	return servers
 }
 
-// partitionOf returns a sale's partition; 0 if that is not known.
+// partitionOf returns a sale's partition; 0 if it is not known.
 func (i *Inspector) partitionOf(ctx context.Context, voucherID int64) (partition int, known bool) {
 	if voucherID == 0 || i.ledgerErr != nil {
 		return 0, false
@@ -155,7 +155,7 @@ func (i *Inspector) ledger(ctx context.Context) (preflight.Ledger, error) {
 	return i.stores.Ledger.Inspect(ctx)
 }
 
-// backlog adds up what waits in all partitions.
+// backlog adds up the waiting orders and the dead letters of all partitions.
 func (i *Inspector) backlog(ctx context.Context) (b preflight.Backlog, err error) {
 	if i.ledgerErr != nil {
 		return b, fmt.Errorf("which partitions exist is not known: %w", i.ledgerErr)
@@ -194,7 +194,7 @@ func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	return s, nil
 }
 
-// balance fills in whether the sale's units are all accounted for. Without Redis that stays undecided.
+// balance sets whether the sale's units are all accounted for. Without Redis this stays unknown.
 func (i *Inspector) balance(ctx context.Context, s *preflight.Sale) {
 	balance, err := i.auditor.Balance(ctx, s.VoucherID)
 	switch {

@@ -29,7 +29,7 @@ func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledge
 
 func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
 	if !cfg.Embedded() {
-		cfg.Stores.Wait = false // somebody waits for the command
+		cfg.Stores.Wait = false // do not wait for the store: somebody waits for the command
 		ledger, err := openMySQL(ctx, cfg, log)
 		return Ledger{Store: ledger}, err
 	}
@@ -57,7 +57,8 @@ func (l Ledger) close() error {
 	return err
 }
 
-// sayDatabase prints which database a command works on, since its other output would look the same for the wrong one.
+// sayDatabase prints the database that a command works on, because the other output would look the same for a wrong
+// one.
 func sayDatabase(env Env, ledger *sqlstore.Store) {
 	_, _ = fmt.Fprintln(env.Err, "database:", ledger.DB().Place())
 }

@@ -10,14 +10,14 @@ import (
 	"seckill/internal/order"
 )
 
-// lockLease is how long a sale stays untouched after an instance died while rebuilding it.
+// lockLease is the lease of locks: a sale waits this long for a rebuild after an instance died while rebuilding it.
 const lockLease = 5 * time.Second
 
 // locksPrefix begins the names of the locks' keys, after the service's own prefix.
 const locksPrefix = "lock:"
 
-// locker provides the domain's locks: order.Locker and order.FencedLocker. The reconciler needs no token: its writes
-// are fenced by the sale's epoch in the ledger. The expirer's are fenced by the lock's token.
+// locker provides the domain's locks: order.Locker and order.FencedLocker. The reconciler needs no token, because the
+// sale's epoch in the ledger fences its writes. The lock's token fences the expirer's writes.
 type locker struct {
 	locks   *lock.Locker
 	metrics *telemetry.Metrics

@@ -26,7 +26,7 @@ func redisPool(name string, s *redis.PoolStats) telemetry.Pool {
 	}
 }
 
-// Bulkheads returns how the classes of callers use requests in flight and the connections to the stores.
+// Bulkheads returns the use, by class of callers, of requests in flight and of connections to the stores.
 func (s *Stores) Bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
 	return func() []telemetry.Bulkhead {
 		return []telemetry.Bulkhead{

@@ -63,7 +63,7 @@ type Shop struct {
 	locks locker
 }
 
-// OpenShop wires the domain. No job runs yet; close releases what it holds.
+// OpenShop wires the domain. It starts no job. Call Close at the end.
 func OpenShop(
 	cfg config.Config, s *Stores, ids *idworker.Worker, providers service.Providers,
 	metrics *telemetry.Metrics, log *slog.Logger,

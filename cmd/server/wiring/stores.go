@@ -29,9 +29,9 @@ import (
 // Stores are the service's ledger and Redis.
 type Stores struct {
 	Ledger     *sqlstore.Store
-	Features   feature.List // in the ledger
+	Features   feature.List // the features whose hooks run in the ledger's transactions
 	Redis      *redisstore.Store
-	Servers    *inspect.Servers // of Redis
+	Servers    *inspect.Servers // the servers of Redis
 	Clients    *rediskit.Clients
 	partitions *partition.Set
 	Home       *embedded.Home  // nil outside the embedded mode
@@ -39,8 +39,8 @@ type Stores struct {
 	build      telemetry.Build // the version for heartbeats, metrics and features
 }
 
-// Open opens the configured stores, or, in the embedded mode, those in the data directory, and brings the schema up to
-// date. Close closes them.
+// Open opens the configured stores, or in the embedded mode the stores in the data directory, and brings the schema up
+// to date. Close closes them.
 func Open(
 	ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger,
 ) (_ *Stores, err error) {
@@ -73,7 +73,7 @@ func Open(
 	}
 	return s, await(ctx, cfg.Stores.Wait, log, "Redis", func() error {
 		if s.Home != nil {
-			return s.Redis.Ping(ctx) // the embedded Redis has our settings, and none that Examine could read
+			return s.Redis.Ping(ctx) // the embedded Redis has our settings, and does not let CheckConfig read them
 		}
 		return s.Servers.CheckConfig(ctx)
 	})
@@ -93,7 +93,8 @@ func (s *Stores) openHome(ctx context.Context, cfg config.Config, log *slog.Logg
 	return err
 }
 
-// openRedis makes the clients of Redis, which connect when they are first used. The word is the ledger's.
+// openRedis makes the clients of Redis, which connect when they are first used. word is the ledger's mark of its
+// installation.
 func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (err error) {
 	reach := rediskit.Config{
 		Topology: rediskit.Topology(cfg.Redis.Mode), Addrs: cfg.Redis.Addrs, MasterName: cfg.Redis.Master,
@@ -108,7 +109,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	if s.Home != nil {
 		reach.Addrs, reach.Password = []string{s.Home.Addr}, s.Home.Password
 	}
-	redis.SetLogger(rediskit.ClientLog{Log: log}) // otherwise the client prints lines of its own
+	redis.SetLogger(rediskit.ClientLog{Log: log}) // otherwise the client prints to stderr
 	if s.Clients, err = rediskit.NewClients(reach); err != nil {
 		return err
 	}
@@ -202,7 +203,7 @@ func openMySQL(ctx context.Context, cfg config.Config, log *slog.Logger) (*sqlst
 	return ledger, err
 }
 
-// prepareSchema migrates; with SECKILL_MIGRATE=false it refuses a schema that is not up to date.
+// prepareSchema migrates the schema. With SECKILL_MIGRATE=false it returns an error if the schema is not up to date.
 func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	if !cfg.Stores.Migrate && s.Home == nil {
 		err := s.awaitSchema(ctx, cfg, log)
@@ -243,7 +244,7 @@ func (s *Stores) awaitSchema(ctx context.Context, cfg config.Config, log *slog.L
 	})
 }
 
-// Close closes everything that was opened, the last first.
+// Close closes everything that was opened, in reverse order.
 func (s *Stores) Close(log *slog.Logger) {
 	if s.Clients != nil {
 		Closing(log, "Redis", s.Clients.Close)
@@ -256,7 +257,7 @@ func (s *Stores) Close(log *slog.Logger) {
 	}
 }
 
-// Closing closes something at the end of a function and logs a failure, when nobody can act on it any more.
+// Closing calls closeIt at the end of a function and logs its error, on which nobody can act any more.
 func Closing(log *slog.Logger, what string, closeIt func() error) {
 	if err := closeIt(); err != nil {
 		log.Warn("closing "+what+" failed", "error", err)
@@ -265,7 +266,7 @@ func Closing(log *slog.Logger, what string, closeIt func() error) {
 
 // versionShown returns the version for heartbeats; for a build without one, the revision of its source.
 func versionShown(b telemetry.Build) string {
-	const untold, digits = "(devel)", 12 // first digits of a revision, which has forty
+	const untold, digits = "(devel)", 12 // digits shown of a revision, which has forty
 	if b.Version != untold {
 		return b.Version
 	}

@@ -18,7 +18,7 @@ func TokenRules(cfg config.Config, secret string) authtoken.Rules {
 	}
 }
 
-// Within returns d, or longest if that is less; longest 0 means no limit.
+// Within returns the smaller of d and longest; longest 0 means no limit.
 func Within(d, longest time.Duration) time.Duration {
 	if longest > 0 {
 		return min(d, longest)

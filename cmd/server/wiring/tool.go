@@ -12,8 +12,8 @@ import (
 	"seckill/internal/order/service"
 )
 
-// Tool is the stores and the domain for a command that runs beside the serving instances: without background jobs, and
-// without changing the schema.
+// Tool has the stores and the domain for a command that runs beside the serving instances. It runs no background jobs,
+// and does not change the schema.
 type Tool struct {
 	*Shop
 

@@ -56,7 +56,7 @@ type TicketsCheck struct{ Tickets *ticket.Tickets }
 // Name implements Guard.
 func (TicketsCheck) Name() guards.Name { return guards.TicketsGuard }
 
-// Check implements Guard: ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, *ticket.EarlyError.
+// Check implements Guard. Errors: ticket.ErrRequired, ticket.ErrInvalid, ticket.ErrTryAgain, *ticket.EarlyError.
 func (g TicketsCheck) Check(r *Request) error {
 	if g.Tickets == nil {
 		return ticket.ErrTryAgain

@@ -24,7 +24,7 @@ middle of a sale refuses nobody. Rotate from time to time. When somebody knows
 the secret, change the secret instead: all tickets are void then, pages fetch
 new ones, and every buyer has another moment.`
 
-// guardKey is the command guardkey.
+// guardKey runs the command guardkey.
 func guardKey(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	set := flag.NewFlagSet("guardkey", flag.ContinueOnError)
 	rotate := set.Bool("rotate", false, "add a salt, which is used a minute later")

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// maxStoppedAsks bounds how many stopped requests may ask Redis for the caller's order at once, so that bots take
-	// no room in the batches of callers who were let in.
+	// maxStoppedAsks bounds how many stopped requests may ask Redis for the caller's order at once, so that bots do not
+	// fill the batches of callers who were let in.
 	maxStoppedAsks = 128
 	// stoppedAskTimeout bounds such a question: a guard's answer does not wait for a Redis that hangs.
 	stoppedAskTimeout = 500 * time.Millisecond
@@ -32,7 +32,8 @@ func NewEntry(guards *Guards, sales feature.Sales) *Entry {
 }
 
 // Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError
-// if they have an order there, else a *StoppedError, which says whether that is certain; it takes 500 ms at most.
+// if they have an order there, else a *StoppedError, whose OrderKnown reports whether they certainly have none. It
+// takes 500 ms at most.
 func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
 	return e.answer(ctx, s, c, e.guards.Check(s, c, e.sales.Now(s.ID)))
 }
@@ -57,7 +58,7 @@ func (e *Entry) answer(ctx context.Context, s Sale, c Caller, err error) error {
 	return stopped
 }
 
-// ownOrder looks for a stopped caller's order. It returns order.ErrUnavailable when too many are looking already.
+// ownOrder looks up a stopped caller's order. It returns order.ErrUnavailable while too many look-ups are under way.
 func (e *Entry) ownOrder(ctx context.Context, voucherID, userID int64) error {
 	select {
 	case e.asking <- struct{}{}:

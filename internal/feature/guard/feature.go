@@ -48,7 +48,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		Metrics: metrics.Collectors(),
 		Members: feature.Members{Guards: ShownFigures(redis.Figures)},
 	}
-	if !core.Embedded { // which has one instance
+	if !core.Embedded { // the embedded mode has one instance
 		exchange := budget.NewExchange(limits, redis.ExchangeSpending, uuid.NewString(), core.Sales.AnyGuards,
 			core.Log)
 		parts.Jobs = append(parts.Jobs, exchange.Run)
@@ -61,7 +61,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	return parts, nil
 }
 
-// signing is what the signing guards (tickets, challenges) need. All fields are nil without a secret.
+// signing has the parts of the guards that sign (tickets, challenges). All fields are nil without a secret.
 type signing struct {
 	ring       *keys.Ring
 	tickets    *ticket.Tickets

@@ -26,25 +26,25 @@ type Sale struct {
 // Caller is the buyer behind a request.
 type Caller struct {
 	UserID  int64
-	Address netip.Addr // behind trusted proxies; the zero one if it is not known
+	Address netip.Addr // behind trusted proxies; zero if it is not known
 	Claims  guards.Claims
-	Ticket  string // header X-Seckill-Ticket; "" without
+	Ticket  string // header X-Seckill-Ticket; "" if absent
 }
 
 // Guard decides about requests. It uses no store, and is safe for concurrent use.
 type Guard interface {
 	// Name says which guard it is.
 	Name() guards.Name
-	// Check returns nil if the request may enter, else why not. It is only asked where the guard is not off, and does
-	// not look at dryRun.
+	// Check returns nil if the request may enter, else an error with the reason. It is only called where the guard is
+	// not off, and ignores dryRun.
 	Check(r *Request) error
 }
 
-// StoppedError says that a guard stopped a request.
+// StoppedError is the refusal of a request that a guard stopped.
 type StoppedError struct {
 	Guard guards.Name
 	Why   error // what Check returned
-	// OrderKnown: the sale's holders were asked, and the user has no order in it. Else it is not known.
+	// OrderKnown reports that the user certainly has no order in the sale. If false, they may have one.
 	OrderKnown bool
 }
 
@@ -96,7 +96,7 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 }
 
 // Reserve reserves units for a caller, or returns a *StoppedError if the caller's address or network has had its share.
-// With dryRun it then reserves nothing and lets the caller in.
+// With dryRun it reserves nothing in that case, and lets the caller in.
 func (g *Guards) Reserve(s Sale, c Caller, units int64) (budget.Reservation, error) {
 	if s.Settings == nil || s.Settings.Units == nil {
 		return budget.Reservation{Units: units}, nil

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// Give is Tickets.Give.
+// Give issues tickets: Tickets.Give.
 type Give func(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error)
 
 // Routes returns the routes of tickets.
@@ -33,9 +33,9 @@ type ticketJSON struct {
 	Ticket     string       `json:"ticket"`
 	UsableFrom httpkit.Time `json:"usableFrom"`
 	ValidUntil httpkit.Time `json:"validUntil"`
-	BeginTime  httpkit.Time `json:"beginTime"` // the start that the moment is reckoned from
+	BeginTime  httpkit.Time `json:"beginTime"` // the sale's start, from which UsableFrom is computed
 	ServerTime httpkit.Time `json:"serverTime"`
 }
 
-// usableFrom is a ticket's moment as it is shown: never earlier than it is, so that a caller who waits for it may buy.
+// usableFrom returns a ticket's moment as answers show it: rounded up, so that a caller who waits for it may buy.
 func usableFrom(t time.Time) httpkit.Time { return httpkit.ShownTime(t.Add(time.Millisecond - 1)) }

@@ -9,15 +9,15 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// figuresJSON is what a sale's guards did on all instances, as admins read it.
+// figuresJSON is the JSON form of the figures of a sale's guards on all instances, for admins.
 type figuresJSON struct {
 	Settings   *guards.Settings      `json:"settings,omitempty"`
 	Stopped    map[guards.Name]int64 `json:"stopped"`    // requests
 	WouldStop  map[guards.Name]int64 `json:"wouldStop"`  // requests that a dry run counted
 	UnitsByAge map[tally.Age]int64   `json:"unitsByAge"` // units, by the account's age
-	// Requests stopped or counted by a dry run, the ten highest.
+	// StoppedNetworks are the ten networks with the most requests stopped or counted by a dry run.
 	StoppedNetworks []tally.NetworkCount `json:"stoppedNetworks"`
-	UnitNetworks    []tally.NetworkCount `json:"unitNetworks"` // units, the ten highest
+	UnitNetworks    []tally.NetworkCount `json:"unitNetworks"` // the ten networks with the most units
 }
 
 // figuresView returns nil for a sale without guards if nothing was counted.
@@ -46,8 +46,8 @@ func listOf(counts []tally.NetworkCount) []tally.NetworkCount {
 	return append([]tally.NetworkCount{}, counts...)
 }
 
-// ShownFigures returns feature.Members.Guards: a function that returns what the guards of a voucher's sale did. If the
-// counts cannot be read, the function returns the error and zeros.
+// ShownFigures returns feature.Members.Guards: a function that returns the figures of the guards of a voucher's sale.
+// If the counts cannot be read, the function returns the error and zeros.
 func ShownFigures(
 	read func(ctx context.Context, sale order.SaleRef) (tally.Figures, error),
 ) func(ctx context.Context, v voucher.Voucher) (shown any, err error) {

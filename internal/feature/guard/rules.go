@@ -146,7 +146,7 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 	return append(body, '}')
 }
 
-// retryAfter returns after how many seconds a guard lets the caller ask again; "" if it does not say.
+// retryAfter returns the seconds after which a guard lets the caller ask again; "" if the error has no such time.
 func retryAfter(err error) string {
 	var wait time.Duration
 	if rate, is := errors.AsType[*budget.RateError](err); is {

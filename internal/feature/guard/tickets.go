@@ -14,7 +14,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Ticket is what a buyer sends with their purchase.
+// Ticket is a ticket as its buyer gets it.
 type Ticket struct {
 	Text       string
 	UsableFrom time.Time
@@ -22,15 +22,15 @@ type Ticket struct {
 	Begin      time.Time // of the sale, as it is known here
 }
 
-// ErrNoTickets says that the sale needs no tickets.
+// ErrNoTickets is the error for a sale that needs no tickets.
 var ErrNoTickets = errors.New("the sale needs no tickets")
 
-// TicketsLaterError says that tickets are not issued yet, and when that begins.
+// TicketsLaterError is the error before tickets are issued; From is when that begins.
 type TicketsLaterError struct{ From time.Time }
 
 func (e *TicketsLaterError) Error() string { return "tickets are not given out yet" }
 
-// ChallengeError says that a challenge must be solved first.
+// ChallengeError is the error if a challenge must be solved first.
 type ChallengeError struct{ Challenge challenge.Challenge }
 
 func (e *ChallengeError) Error() string { return challenge.ErrUnsolved.Error() }
@@ -43,7 +43,7 @@ type Tickets struct {
 	sales      feature.Sales
 }
 
-// NewTickets returns what issues tickets.
+// NewTickets returns the Tickets of all sales.
 func NewTickets(
 	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *Guards, sales feature.Sales,
 ) *Tickets {
@@ -51,9 +51,9 @@ func NewTickets(
 }
 
 // Give returns a ticket of the caller for a voucher's sale. If tickets have dryRun, it is usable from the start. The
-// solution is ALTCHA's payload, or "". It returns voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
-// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; or challenge.ErrBusy,
-// challenge.ErrTryAgain or ticket.ErrTryAgain, after which the caller may ask again.
+// solution is ALTCHA's payload, or "". Errors: voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
+// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; and, after which the caller
+// may ask again, challenge.ErrBusy, challenge.ErrTryAgain, ticket.ErrTryAgain.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error) {
 	v, err := t.sales.Find(ctx, voucherID)
 	now := t.sales.Now(voucherID)
@@ -77,7 +77,7 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 		return Ticket{}, err
 	}
 	usable := v.Sale.Begin
-	if !set.DryRun { // which delays nobody
+	if !set.DryRun { // a dry run delays nobody
 		usable = usable.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
 	}
 	given := Ticket{
@@ -103,7 +103,7 @@ func (t *Tickets) challenge(ctx context.Context, s Sale, c Caller, solution stri
 		if err == nil || errors.Is(err, challenge.ErrTryAgain) {
 			return err
 		}
-		// Another one is made; that somebody sent a wrong one is counted.
+		// The wrong solution is counted, and the caller gets another challenge.
 		_ = t.guards.Judge(s, c, guards.ChallengeGuard, err)
 	}
 	if s.Settings.State(guards.ChallengeGuard) == guards.On {

@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	// unknownEvery is how often unknown outcomes are looked up, and unknownAfter how old a purchase must be: longer
+	// unknownEvery is the time between look-ups of unknown outcomes. unknownAfter is how old a purchase must be: longer
 	// than a call to Redis may take.
 	unknownEvery = time.Second
 	unknownAfter = 5 * time.Second
-	// maxUnknown bounds how many purchases are remembered; the units of those beyond it stay reserved.
+	// maxUnknown bounds how many purchases are remembered; the units of any others stay reserved.
 	maxUnknown = 4096
 	// unknownAtOnce bounds the look-ups of one round, and unknownTimeout each of them.
 	unknownAtOnce  = 64
 	unknownTimeout = 500 * time.Millisecond
 )
 
-// UnknownUnits holds the units of purchases whose outcome is unknown. They stay reserved until a look-up finds the
-// user's order, or that the user has none.
+// UnknownUnits holds the units of purchases whose outcome is unknown. The units stay reserved until a look-up finds
+// the user's order, or finds that the user has none.
 type UnknownUnits struct {
 	limits  *budget.Table
 	tally   *tally.Tally
@@ -79,7 +79,7 @@ func (u *UnknownUnits) round(ctx context.Context) {
 		case errors.Is(err, order.ErrBarred), errors.Is(err, voucher.ErrNotFound),
 			errors.Is(err, voucher.ErrNotSeckill):
 			u.limits.Return(one.reservation)
-		default: // Redis does not say: the others would wait as long
+		default: // Redis does not answer: the other look-ups would wait as long
 			u.putBack(due[i:])
 			return
 		}

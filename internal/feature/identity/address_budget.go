@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	addressesKnown = 100_000         // above it, those that asked least often are forgotten
+	addressesKnown = 100_000         // above it, those with the fewest requests are forgotten
 	addressIdle    = 5 * time.Minute // in which any budget is full again
 	addressBurst   = 10              // seconds' worth
 	network6       = 64              // bits: one customer has a whole network of this size
 )
 
-// ErrOften says that too many sign-ins come from an address.
+// ErrOften is the error for an address with too many sign-ins.
 var ErrOften = errors.New("too many sign-ins from this address")
 
-// Budget is how often each address may ask. It is safe for concurrent use.
+// Budget limits how often each address may ask. It is safe for concurrent use.
 type Budget struct {
 	perSecond int
 	now       func() time.Time
@@ -51,7 +51,7 @@ func (b *Budget) Take(address netip.Addr) error {
 	return nil
 }
 
-// customer returns the network of a provider's customer to which the address belongs.
+// customer returns the network that the address shares a budget with: an Internet provider gives each customer one.
 func customer(address netip.Addr) netip.Prefix {
 	address = address.Unmap().WithZone("")
 	bits := address.BitLen()
@@ -59,7 +59,7 @@ func customer(address netip.Addr) netip.Prefix {
 		bits = network6
 	}
 	all, err := address.Prefix(bits)
-	if err != nil { // only of the zero address
+	if err != nil { // only the zero address
 		return netip.Prefix{}
 	}
 	return all

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// help is what its --help says, before the flags.
+// help is the text of its --help before the flags.
 const help = `server session revoke makes tokens void that were signed in before now: those of one user, or those of
 all users of an identity provider. Running instances heed it within two seconds. Streams that are open go on until
 they end. Whoever signs in again is let in again, so lock the account at the provider first.
@@ -27,7 +27,7 @@ Of a numeric issuer, tokens of staff with such numbers that you have signed your
 
 It reads the settings of the instances, SECKILL_ISSUERS among them. Who did it, and why, is in the audit trail.`
 
-// session runs the command.
+// session runs the command session.
 func session(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	set := flag.NewFlagSet("session revoke", flag.ContinueOnError)
 	user := set.Int64("user", 0, "the `id` of the user")
@@ -73,14 +73,14 @@ func session(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	})
 }
 
-// revoked is whose tokens become void.
+// revoked are the users whose tokens become void.
 type revoked struct {
 	user    int64
 	issuer  string // all its users, instead of one
 	numeric bool   // whether its users keep their numbers
 }
 
-// of returns the users, in ranges.
+// of returns the users' ids, as ranges.
 func (r revoked) of(ctx context.Context, ledger *Ledger) (ranges [][2]int64, err error) {
 	if r.issuer == "" {
 		return [][2]int64{{r.user, r.user}}, nil
@@ -101,7 +101,7 @@ func (r revoked) of(ctx context.Context, ledger *Ledger) (ranges [][2]int64, err
 	return ranges, nil
 }
 
-// revoke makes tokens void. It writes into the audit trail first.
+// revoke makes tokens void. Before that, it writes to the audit trail.
 func revoke(
 	ctx context.Context, ledger *Ledger, note func(context.Context, voucher.Entry) error, whom revoked,
 	trail cmdline.Trail,

@@ -45,7 +45,7 @@ func open(core feature.Core) (feature.Parts, error) {
 			End: func(ctx context.Context, userID int64) error {
 				users, err := ledger.Revoke(ctx, userID, userID)
 				if err == nil {
-					void.Tell(users) // here at once, elsewhere within a second
+					void.Tell(users) // void here at once, on other instances within a second
 				}
 				return err
 			},
@@ -56,7 +56,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	}, nil
 }
 
-// providers returns the issuers by which pages sign users in.
+// providers returns the issuers that pages offer for signing in.
 func providers(list []issuers.Issuer) (all []pages.Provider) {
 	for _, i := range list {
 		if i.Pages == (issuers.Pages{}) {
@@ -70,7 +70,7 @@ func providers(list []issuers.Issuer) (all []pages.Provider) {
 	return all
 }
 
-// readIssuers reads the file of issuers, and checks that it fits the other settings. Without a file there are none.
+// readIssuers reads the file of issuers, and checks that it fits the other settings. Without a file it returns none.
 func readIssuers(core feature.Core) ([]issuers.Issuer, error) {
 	cfg := core.Settings
 	if cfg.Session.Issuers == "" {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// perIssuer is how many ids an issuer's accounts have. An account's id shows its issuer, so that an issuer's tokens
-	// can be made void without reading its accounts.
+	// perIssuer is how many ids are reserved for an issuer's accounts. An account's id shows its issuer, so that an
+	// issuer's tokens can be made void without reading its accounts.
 	perIssuer = 1 << 40
 	// mostIssuers is how many issuers there may ever be.
 	mostIssuers = (voucher.LastAccount - voucher.FirstAccount + 1) / perIssuer
 
-	tries = 20 // tries to find a free number: two accounts rarely get the same, but racing instances do
+	tries = 20 // attempts to find a free number: two accounts rarely draw the same, but racing instances do
 )
 
 var errNumbers = errors.New("no free number was found")
@@ -52,15 +52,15 @@ type Ledger struct {
 	db *sqlkit.DB
 
 	mu      sync.Mutex
-	numbers map[string]int64 // of issuers
+	numbers map[string]int64 // issuers' numbers, by issuer
 }
 
 // NewLedger returns a ledger of accounts.
 func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db: db, numbers: map[string]int64{}} }
 
-// Account returns the user of a subject, and makes one for a new subject. order.ErrUnavailable. Ids are drawn at random
-// from those of the issuer, so that they do not show how many accounts there are. If instances race, the others find
-// the row of the first.
+// Account returns the user of a subject, and makes an account for a new subject. Ids are drawn at random from those of
+// the issuer, so that they do not show how many accounts there are. If instances race, the others find the row of the
+// first. Error: order.ErrUnavailable.
 func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, error) {
 	number, err := l.issuerNumber(ctx, issuer)
 	if err != nil {
@@ -94,13 +94,13 @@ func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, er
 	return 0, fmt.Errorf("making an account: %w", errNumbers)
 }
 
-// Accounts returns which of the users are accounts, and whose.
+// Accounts returns the issuer and the subject of each of the users that has an account.
 func (l *Ledger) Accounts(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error) {
 	ids := slices.DeleteFunc(slices.Clone(userIDs), func(id int64) bool {
 		return id < voucher.FirstAccount || id > voucher.LastAccount
 	})
 	if len(ids) == 0 {
-		return nil, nil //nolint:nilnil // nobody is one
+		return nil, nil //nolint:nilnil // nobody has an account
 	}
 	var rows []struct {
 		ID      int64  `gorm:"column:id"`
@@ -119,8 +119,8 @@ func (l *Ledger) Accounts(ctx context.Context, userIDs []int64) (map[int64]vouch
 	return all, nil
 }
 
-// accountsOf returns the ids of an issuer's accounts. The first is no account's id: an issuer's range and a user's
-// never begin with the same one.
+// accountsOf returns the range of ids of an issuer's accounts. No account has the first id, so that the range of an
+// issuer and the range of a user never begin with the same id.
 func accountsOf(number int64) (first, last int64) {
 	first = voucher.FirstAccount + number*perIssuer
 	return first, first + perIssuer - 1
@@ -140,7 +140,7 @@ func (l *Ledger) Issuer(ctx context.Context, issuer string) (first, last int64, 
 	return first, last, true, nil
 }
 
-// issuerNumber returns an issuer's number, and gives it one if it has none.
+// issuerNumber returns an issuer's number, and assigns a number if it has none.
 func (l *Ledger) issuerNumber(ctx context.Context, issuer string) (int64, error) {
 	l.mu.Lock()
 	number, known := l.numbers[issuer]
@@ -170,7 +170,7 @@ func (l *Ledger) issuerNumber(ctx context.Context, issuer string) (int64, error)
 
 func (l *Ledger) addIssuer(tx *gorm.DB, issuer string) error {
 	var n int64
-	if err := tx.Model(&issuerRow{}).Count(&n).Error; err != nil { // none is ever removed
+	if err := tx.Model(&issuerRow{}).Count(&n).Error; err != nil { // rows are never removed
 		return err
 	}
 	if n >= mostIssuers {

@@ -37,7 +37,7 @@ func (l *Ledger) VoidAfter(ctx context.Context, at time.Time, first int64, limit
 	return all, nil
 }
 
-// Revoke makes the users' tokens that were signed in before now void, and returns what it has written.
+// Revoke makes the users' tokens that were signed in before now void, and returns the row that it has written.
 func (l *Ledger) Revoke(ctx context.Context, first, last int64) (u Users, err error) {
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := l.db.LedgerTime(tx)

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/order"
 )
 
-// metrics counts sign-ins, and shows how old keys are and how many users' tokens are void.
+// metrics counts sign-ins, and has gauges of the age of keys and of the number of users whose tokens are void.
 type metrics struct {
 	signIns *prometheus.CounterVec
 	ages    *prometheus.Desc

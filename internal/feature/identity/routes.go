@@ -14,7 +14,7 @@ import (
 	"seckill/internal/kit/invalid"
 )
 
-// Service is what users do with sessions.
+// Service has the functions behind the routes of sessions.
 type Service struct {
 	// Exchange returns a session for a provider's token. Errors: issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill,
 	// order.ErrUnavailable.
@@ -22,8 +22,8 @@ type Service struct {
 	// End makes the user's tokens that were signed in before now void, the caller's own too. Error:
 	// order.ErrUnavailable.
 	End func(ctx context.Context, userID int64) error
-	// Address returns the caller's address, the zero one if it cannot be read. Take counts a sign-in from it. Error:
-	// ErrOften.
+	// Address returns the caller's address, or zero if it cannot be read. Take counts a sign-in from the address.
+	// Error: ErrOften.
 	Address func(r *http.Request) netip.Addr
 	Take    func(address netip.Addr) error
 	// Observe counts the outcome of a sign-in, for metrics.

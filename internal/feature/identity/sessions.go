@@ -24,7 +24,7 @@ const (
 	staffLife = time.Hour
 )
 
-// ErrManySignIns says that too many users sign in at once at this instance.
+// ErrManySignIns is the error when too many users sign in at once at this instance.
 var ErrManySignIns = fmt.Errorf("%w: too many sign-ins at once", order.ErrUnavailable)
 
 // Refusals of users whose provider does not give them the role that they need.
@@ -33,7 +33,7 @@ var (
 	ErrNotOfTill    = errors.New("the user is no till")
 )
 
-// Purpose is what a user signs in for. Their session has only the role that the purpose needs.
+// Purpose is the part of the service that a user signs in to. Their session has only the role that it needs.
 type Purpose string
 
 // The purposes.
@@ -43,7 +43,7 @@ const (
 	ForTill    Purpose = "till"    // as a till
 )
 
-// as returns the role and the shop that a person gets.
+// as returns the role and the shop that a person gets. Errors: ErrNotOfConsole, ErrNotOfTill.
 func (p Purpose) as(who issuers.Person) (role string, shop int64, err error) {
 	var (
 		wanted  []issuers.Role
@@ -91,7 +91,7 @@ type Sessions struct {
 type account struct{ issuer, subject string }
 
 // NewSessions returns sessions that live for a time and are signed by the rules. find returns the user of a subject,
-// and makes one for a new subject, or returns order.ErrUnavailable.
+// and makes an account for a new subject. Its error: order.ErrUnavailable.
 func NewSessions(
 	v *issuers.Verifier, find func(ctx context.Context, issuer, subject string) (int64, error), void *Void,
 	rules authtoken.Rules, life time.Duration, now func() time.Time, log *slog.Logger,
@@ -138,7 +138,7 @@ func (s *Sessions) Exchange(ctx context.Context, token string, purpose Purpose) 
 	if err != nil {
 		return Session{}, err
 	}
-	if role != authtoken.RoleBuyer { // the audit trail has only their number
+	if role != authtoken.RoleBuyer { // logged with their subject: the audit trail has only their number
 		s.log.InfoContext(ctx, "staff signed in", "user", user, "role", role, "shop", shop,
 			"issuer", who.Issuer, "subject", who.Subject, "until", until)
 	}
@@ -158,8 +158,8 @@ func (s *Sessions) end(role string, signedIn, now time.Time) time.Time {
 	return until.Truncate(time.Second)
 }
 
-// user returns the user of a person, from memory if they were here before. Staff of a numeric issuer get accounts:
-// tokens that are signed with the admins' secret have numbers of their own, which belong to other people.
+// user returns the user of a person, from memory if they signed in here before. Staff of a numeric issuer get accounts:
+// in tokens signed with the admins' secret, the same numbers belong to other people.
 func (s *Sessions) user(ctx context.Context, who issuers.Person, role string) (int64, error) {
 	if who.Number > 0 && role == authtoken.RoleBuyer {
 		return who.Number, nil

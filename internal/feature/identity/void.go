@@ -28,28 +28,28 @@ const (
 type Users struct {
 	First, Last int64
 	Before      time.Time // to the second
-	At          time.Time // when that was written
+	At          time.Time // when the row was written
 }
 
-// VoidLedger keeps whose tokens are void.
+// VoidLedger keeps the users whose tokens are void.
 type VoidLedger interface {
-	// VoidAfter returns what was written after a time, and at that time for users above first, ordered by time and
-	// first user.
+	// VoidAfter returns the rows written after a time, and the rows written at that time whose first user is above
+	// first, ordered by time and first user.
 	VoidAfter(ctx context.Context, at time.Time, first int64, limit int) ([]Users, error)
 	// ForgetVoid removes up to limit rows of accounts that are older than an age. Rows of other users stay: their
 	// tokens are valid for as long as their issuer likes.
 	ForgetVoid(ctx context.Context, age time.Duration, limit int) error
 }
 
-// Void knows whose tokens are void. Its zero value knows of nobody. It is safe for concurrent use.
+// Void has the users whose tokens are void. Its zero value has nobody. It is safe for concurrent use.
 type Void struct {
-	any    atomic.Bool // most services void nothing: then a check is a load
+	any    atomic.Bool // false while no tokens are void, as in most services: then a check is one load
 	mu     sync.RWMutex
-	users  map[int64]int64    // one user: seconds since 1970
-	ranges map[[2]int64]int64 // an issuer's
+	users  map[int64]int64    // Before in seconds since 1970, by user
+	ranges map[[2]int64]int64 // the same, by the range of an issuer's users
 }
 
-// Covers reports whether a user's token that was signed in at a time is void; the zero time is earlier than any.
+// Covers reports whether a user's token that was signed in at a time is void; the zero time is before all others.
 func (v *Void) Covers(user int64, signedIn time.Time) bool {
 	if !v.any.Load() {
 		return false
@@ -119,20 +119,20 @@ func (v *Void) forget(now time.Time) {
 	}
 }
 
-// count returns how many users and issuers it knows of.
+// count returns the number of users and issuers.
 func (v *Void) count() int {
 	v.mu.RLock()
 	defer v.mu.RUnlock()
 	return len(v.users) + len(v.ranges)
 }
 
-// VoidLoader tells a Void each second what the ledger knows.
+// VoidLoader reads new rows of the ledger into a Void each second.
 type VoidLoader struct {
 	void    *Void
 	ledger  VoidLedger
 	now     func() time.Time
 	log     *slog.Logger
-	at      time.Time // when the newest row that was read was written
+	at      time.Time // the write time of the newest row read
 	rounds  int
 	failing bool
 }
@@ -165,9 +165,9 @@ func (l *VoidLoader) round(ctx context.Context) {
 	l.failing = err != nil
 }
 
-// load reads all pages of what is new.
+// load reads all pages of new rows.
 func (l *VoidLoader) load(ctx context.Context) error {
-	at, first := time.Unix(0, 0), int64(0) // the first time: all
+	at, first := time.Unix(0, 0), int64(0) // the first load reads all rows
 	if !l.at.IsZero() {
 		at = l.at.Add(-voidOverlap)
 	}

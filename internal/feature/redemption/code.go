@@ -15,15 +15,15 @@ import (
 	"seckill/internal/kit/periodic"
 )
 
-// Code redeems a paid order. It has CodeLength symbols, in the form in which it is stored.
+// Code is the code that redeems a paid order. It has CodeLength symbols, in the form in which it is stored.
 //
 //	K RRRRRRRRRRR CCCC
 //	│ │           └ checksum under the key: 20 bits
 //	│ └ random: 55 bits
 //	└ id of the key
 //
-// By the checksum, typing errors and all but one in a million guesses are refused without a query. The form must never
-// change: codes are stored, and people have them on paper.
+// Thanks to the checksum, typing errors and all but one in a million guesses are refused without a query. The form must
+// never change: codes are stored, and people have them on paper.
 type Code string
 
 // CodeLength is how many symbols a code has.
@@ -36,11 +36,11 @@ const (
 	codeGroup    = 4 // symbols between two hyphens when a code is shown
 )
 
-// ErrMalformed says that a typed or scanned text does not have the form of a code.
+// ErrMalformed is the error for a typed or scanned text that does not have the form of a code.
 var ErrMalformed = errors.New("not a code: it has 16 letters and digits")
 
 // Parse reads a code as people type it: in any case, with spaces and hyphens anywhere, with I and L for 1 and O for 0.
-// It may return ErrMalformed.
+// Error: ErrMalformed.
 func Parse(text string) (Code, error) {
 	code := make([]byte, 0, CodeLength)
 	for _, r := range strings.ToUpper(text) {
@@ -75,12 +75,12 @@ func (c Code) Shown() string {
 	return b.String()
 }
 
-// Masked returns the last group of the code only, for people who may not redeem it.
+// Masked returns only the last group of the code, for people who may not redeem it.
 func (c Code) Masked() string {
 	return "····-····-····-" + string(c[max(0, len(c)-codeGroup):])
 }
 
-// KeyID returns which key made the checksum.
+// KeyID returns the id of the key that made the checksum.
 func (c Code) KeyID() int { return strings.IndexByte(symbols, c[0]) }
 
 // MaxKeyID is the highest id of a key: a code has one symbol for it.
@@ -89,7 +89,7 @@ const MaxKeyID = len(symbols) - 1
 // KeyBytes is how long a key's secret is: the width of its hash.
 const KeyBytes = sha256.Size
 
-// Key makes and checks the checksums of codes. Without the key nobody can tell a right code from a wrong one.
+// Key makes and checks the checksums of codes. Without the key nobody can tell a genuine code from a forged one.
 type Key struct {
 	ID     int // 0 to MaxKeyID
 	Secret [KeyBytes]byte
@@ -108,7 +108,7 @@ func (k Key) NewCode() Code {
 	return Code(code)
 }
 
-// Made reports whether the code's checksum is this key's.
+// Made reports whether this key made the code's checksum.
 func (k Key) Made(c Code) bool {
 	const checked = CodeLength - checkSymbols
 	return len(c) == CodeLength && hmac.Equal(k.checksum([]byte(c[:checked])), []byte(c[checked:]))
@@ -127,11 +127,11 @@ func (k Key) checksum(text []byte) []byte {
 	return sum
 }
 
-// reloadEvery bounds how often wrong codes make the keyring ask the ledger for a key that it does not know.
+// reloadEvery bounds how often wrong codes make the keyring ask the ledger for an unknown key.
 const reloadEvery = time.Second
 
-// Keyring has the keys of all codes that were ever made. It reads them again when a code names an unknown key, because
-// another instance may have rotated the key.
+// Keyring has the keys of all codes that were ever made. It reads the keys again when a code names an unknown key,
+// because another instance may have rotated the key.
 type Keyring struct {
 	read func(context.Context) ([]Key, error)
 	now  func() time.Time
@@ -170,7 +170,7 @@ func (k *Keyring) Made(ctx context.Context, c Code) (bool, error) {
 	return known && key.Made(c), nil
 }
 
-// key returns a key if it is known, and how often the ledger was asked.
+// key returns a key if it is known, and the number of questions to the ledger so far.
 func (k *Keyring) key(id int) (key Key, known bool, questions int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -207,8 +207,8 @@ func (k *Keyring) ask(ctx context.Context, questions int) error {
 // loadKeysEvery is how long an instance may go on making codes with the old key after a rotation.
 const loadKeysEvery = 20 * time.Second
 
-// loadKeys is the job that reads the keys of codes every so often, so that the ledger makes new codes with the newest
-// one and no payment waits for a key. While they cannot be read, the key that is known stays in use.
+// loadKeys is the job that reads the keys of codes every loadKeysEvery, so that the ledger makes new codes with the
+// newest key and no payment waits for a key. While the keys cannot be read, the last known key stays in use.
 func loadKeys(
 	read func(context.Context) ([]Key, error), log *slog.Logger,
 ) func(context.Context) error {

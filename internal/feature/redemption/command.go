@@ -19,7 +19,7 @@ under its key, so that tills can refuse a wrong code without asking the database
 Codes of every key stay valid: a rotation voids none. Rotate when somebody has read
 tb_setting who should not. There is room for 32 keys.`
 
-// couponKey is the command couponkey.
+// couponKey runs the command couponkey.
 func couponKey(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	set := flag.NewFlagSet("couponkey", flag.ContinueOnError)
 	rotate := set.Bool("rotate", false, "add a key for new codes")

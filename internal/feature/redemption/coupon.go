@@ -15,23 +15,23 @@ import (
 // ReservationTime is how long a till may take between reserving and redeeming, by the ledger's clock.
 const ReservationTime = 2 * time.Minute
 
-// Why a till cannot do what it wants with a coupon. All but ErrNotFound and ErrWrongCodes come in a [RefusalError].
+// Errors of tills' commands. All but ErrNotFound and ErrWrongCodes come in a [RefusalError].
 var (
 	// ErrNotFound: there is no such code, or it is another shop's.
 	ErrNotFound = errors.New("no such coupon in this shop")
-	// ErrRedeemed: it was redeemed before, by another request.
+	// ErrRedeemed: the coupon was redeemed before, by another request.
 	ErrRedeemed = errors.New("coupon was redeemed before")
-	// ErrReserved: another till has reserved it, or this one has and did not name its reservation.
+	// ErrReserved: another till has reserved the coupon, or this till has and did not name its reservation.
 	ErrReserved = errors.New("coupon is reserved")
 	// ErrReservationOver: the named reservation is not, or no longer, the coupon's.
 	ErrReservationOver = errors.New("reservation is over")
-	// ErrLapsed: its date has passed.
+	// ErrLapsed: the coupon's date has passed.
 	ErrLapsed = errors.New("coupon has lapsed")
 	// ErrDisputed: the buyer disputes the payment, or has won their money back.
 	ErrDisputed = errors.New("the payment is disputed")
-	// ErrVoid: its order was given back for a refund, or its sale was called off.
+	// ErrVoid: the coupon's order was given back for a refund, or its sale was called off.
 	ErrVoid = errors.New("coupon is void: its order is refunded, or its sale was called off")
-	// ErrUndone: this request redeemed it, and staff have undone that.
+	// ErrUndone: this request redeemed the coupon, and staff have undone the redemption.
 	ErrUndone = errors.New("the redemption was undone")
 	// ErrWrongCodes: the till has sent too many wrong codes.
 	ErrWrongCodes = errors.New("too many wrong codes")
@@ -52,12 +52,12 @@ type Coupon struct {
 	Quantity   order.Quantity
 	Status     order.Status // the order's
 	ValidUntil time.Time    // exclusive; zero: for ever
-	RedeemedAt time.Time    // zero until then
-	// Reservation is the latest reservation. It keeps others out until its time. It is zero once it has ended.
+	RedeemedAt time.Time    // zero: not redeemed yet
+	// Reservation is the latest reservation. It keeps other tills out until its Until. It is zero once it has ended.
 	Reservation Reservation
-	// Ended are the requests whose reservations are over, and those whose redemption staff have undone.
+	// Ended are the requests whose reservations are over, and the requests whose redemption staff have undone.
 	Ended EndedRequests
-	// RedeemedBy and RedeemKey are the till and the key of the request that redeemed it.
+	// RedeemedBy and RedeemKey are the till and the key of the request that redeemed the coupon.
 	RedeemedBy int64
 	RedeemKey  string
 	// CalledOff: its sale was called off. It is only set for a till's command.
@@ -66,11 +66,11 @@ type Coupon struct {
 	Disputed bool
 }
 
-// Reservation is a till's promise to redeem a coupon at once or to let it go.
+// Reservation is a till's promise to redeem a coupon soon or to release it.
 type Reservation struct {
 	ID    string
 	Till  int64
-	Key   string    // of the request
+	Key   string    // the request's
 	Until time.Time // exclusive
 }
 
@@ -79,44 +79,44 @@ func (c *Coupon) Reserved(now time.Time) bool {
 	return c.Status == order.Paid && c.Reservation.ID != "" && now.Before(c.Reservation.Until)
 }
 
-// Past reports whether the coupon's date has passed. Unless it is reserved, it can then no longer be redeemed or
-// refunded.
+// Past reports whether the coupon's date has passed. Unless the coupon is reserved, it can then no longer be redeemed
+// or refunded.
 func (c *Coupon) Past(now time.Time) bool {
 	return !c.ValidUntil.IsZero() && !now.Before(c.ValidUntil)
 }
 
-// Verb is what a till wants. Metrics have the word.
+// Verb is the action of a till's command. Metrics contain the word.
 type Verb string
 
 // The actions of tills.
 const (
-	Validate Verb = "validate" // tell whether it could be redeemed now
-	Reserve  Verb = "reserve"  // nobody else may redeem it for ReservationTime
+	Validate Verb = "validate" // report whether the coupon could be redeemed now
+	Reserve  Verb = "reserve"  // no other till may redeem the coupon for ReservationTime
 	Redeem   Verb = "redeem"   // once
 	Release  Verb = "release"  // end the reservation
 )
 
-// Command is what a till wants to do with one code.
+// Command is a till's request about one code.
 type Command struct {
 	Verb Verb
 	Till Till
 	Code Code
 	// Key makes repeating harmless: a Reserve or Redeem of the same till with the same key takes effect once.
 	Key string
-	// Reservation is the id of a reservation: for Redeem, the one that it uses, "" for none; for Release, the one to
-	// end; for Reserve, the id that a new one gets.
+	// Reservation is the id of a reservation: for Redeem, the reservation that it uses, "" for none; for Release, the
+	// reservation to end; for Reserve, the id for a new reservation.
 	Reservation string
 }
 
 // Outcome is the result of a command.
 type Outcome struct {
-	Coupon   Coupon // as it is then
+	Coupon   Coupon // the coupon after the command
 	At       time.Time
 	Repeated bool  // nothing was changed: the same request was served before
 	Err      error // one of this package's; nothing was changed
 }
 
-// Why describes what was done, for the order's history.
+// Why describes the change, for the order's history.
 func (o *Outcome) Why(v Verb) order.Why {
 	switch v {
 	case Reserve:
@@ -143,7 +143,7 @@ func (e *RefusalError) Error() string {
 func (e *RefusalError) Unwrap() error { return e.Reason }
 
 // Do executes a till's command on the coupon at the time; it has all rules for tills. It reports whether the coupon has
-// changed; if not, the outcome says why.
+// changed; if not, the outcome has an error, or the command changes nothing.
 func (c *Coupon) Do(cmd Command, now time.Time) (outcome Outcome, changed bool) {
 	if c.ShopID != cmd.Till.ShopID {
 		return Outcome{Err: ErrNotFound, At: now}, false
@@ -188,7 +188,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 	return c.Status == order.Redeemed && c.RedeemedBy == cmd.Till.ID && c.RedeemKey == cmd.Key
 }
 
-// free returns why the till cannot reserve or redeem the coupon, or nil.
+// free returns nil if the till may reserve or redeem the coupon. Errors: ErrReserved, ErrLapsed.
 func (c *Coupon) free(t Till, now time.Time) error {
 	switch {
 	case c.Reserved(now) && c.Reservation.Till != t.ID:
@@ -200,8 +200,8 @@ func (c *Coupon) free(t Till, now time.Time) error {
 }
 
 // reserve replaces the till's own reservation by a new one, so that a till that has lost the old id can go on. It
-// refuses a request with the old id, and the repetition of a request whose reservation is over, since nobody would own
-// a new one.
+// refuses a request with the old id, and the repetition of a request whose reservation is over, since nobody would use
+// a new reservation.
 func (c *Coupon) reserve(cmd Command, now time.Time) (repeated bool, reason error) {
 	if err := c.free(cmd.Till, now); err != nil {
 		return false, err
@@ -237,7 +237,8 @@ func (c *Coupon) redeem(cmd Command, now time.Time) error {
 	return nil
 }
 
-// release ends the reservation and reports whether it was the coupon's. Any other reservation has already ended.
+// release ends the reservation that the command names, if it is the coupon's, and reports whether it was. Any other
+// reservation has already ended.
 func (c *Coupon) release(cmd Command) bool {
 	if !c.holds(cmd) {
 		return false
@@ -246,7 +247,7 @@ func (c *Coupon) release(cmd Command) bool {
 	return true
 }
 
-// end ends the reservation, if there is one, and notes its request.
+// end ends the reservation, if there is one, and adds its request to Ended.
 func (c *Coupon) end() {
 	if c.Reservation.ID != "" {
 		c.Ended = c.Ended.with(c.Reservation.Till, c.Reservation.Key)
@@ -263,8 +264,8 @@ func (c *Coupon) holds(cmd Command) bool {
 // for seconds.
 const maxEnded = 16
 
-// EndedRequests are the requests for reservations of one coupon that are over, and those whose redemption was undone
-// (redeemRequest). It has the last maxEnded of them, oldest first, as they are stored: 16 hexadecimal digits each,
+// EndedRequests are the requests of one coupon whose reservation is over, and the requests whose redemption was undone
+// (redeemRequest). It has the last maxEnded requests, oldest first, as they are stored: 16 hexadecimal digits each,
 // separated by spaces.
 type EndedRequests string
 
@@ -273,7 +274,7 @@ func (e EndedRequests) Has(till int64, key string) bool {
 	return slices.Contains(strings.Fields(string(e)), digest(till, key))
 }
 
-// with returns the requests and one more.
+// with returns the requests with another one added.
 func (e EndedRequests) with(till int64, key string) EndedRequests {
 	all := append(strings.Fields(string(e)), digest(till, key))
 	return EndedRequests(strings.Join(all[max(0, len(all)-maxEnded):], " "))
@@ -283,7 +284,7 @@ func (e EndedRequests) with(till int64, key string) EndedRequests {
 // reserve. No key has a space.
 func redeemRequest(key string) string { return "redeem " + key }
 
-// digest returns a hash of a request. Two requests for a coupon have the same with a probability of 1 in 10^18.
+// digest returns a hash of a request. Two requests for a coupon have the same hash with a probability of 1 in 10^18.
 func digest(till int64, key string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", till, key))
 	return hex.EncodeToString(sum[:8])

@@ -1,7 +1,7 @@
 // Package redemption redeems paid orders: if the voucher is redeemable, a paid order has a code, and a till of the
 // voucher's shop redeems it, once.
 //
-//	Code      what the buyer shows: random, unique, with a checksum under a key that only the service has
+//	Code      shown by the buyer: random, unique, with a checksum under a key that only the service has
 //	Coupon    a paid order as tills see it; Coupon.Do decides everything that tills do with it
 //	Tills     checks codes, limits wrong ones, and gives commands of many tills to the ledger in shared transactions
 //	lapser    ends coupons whose date has passed; one instance at a time, under a fenced lock
@@ -16,9 +16,9 @@
 //	  │ └──refund──► REFUNDING      not while it is reserved, and not past its date
 //	  └──its date──► LAPSED         not while it is reserved
 //
-// The ledger is authoritative, and so is its clock. Every change of a coupon holds the lock of its order's row. So when
-// a redeem meets a refund, a lapse a reserve, or a redeem another, the first to lock wins and the other one sees it.
-// Redis knows nothing of coupons: redeemed and lapsed orders keep their units.
+// The ledger is authoritative, and so is its clock. Every change of a coupon holds the lock of its order's row. So if
+// a redeem and a refund, a lapse and a reserve, or two redeems come at once, the first to lock wins, and the other sees
+// its change. Redis knows nothing of coupons: redeemed and lapsed orders keep their units.
 //
 // What can go wrong, and what then happens:
 //

@@ -16,7 +16,7 @@ import (
 type Ledger struct {
 	db     *sqlkit.DB
 	orders sqlkit.Orders
-	key    *codeKey // of new codes
+	key    *codeKey // the key of new codes
 }
 
 var _ Coupons = (*Ledger)(nil)
@@ -50,7 +50,7 @@ func (l *Ledger) Hook() sqlkit.Hook {
 			if len(coupons) == 0 {
 				return nil
 			}
-			if err := l.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // else reading them makes up for it
+			if err := l.issueCoupons(tx, coupons); !errors.Is(err, ErrKeySpoilt) { // codes can be made later (CouponOf)
 				return err
 			}
 			return nil
@@ -96,7 +96,7 @@ func endReservations(tx *gorm.DB, changes []order.Change) error {
 	return saveCoupons(tx, ended)
 }
 
-// newCouponRow is the row of a paid order's coupon, without its code.
+// newCouponRow returns the row of a paid order's coupon, without its code.
 func newCouponRow(o order.Order, t order.Terms, now time.Time) couponRow {
 	until := sqlkit.Stamp(t.Redemption.Until(cmp.Or(o.PaidAt, now)))
 	return couponRow{
@@ -118,7 +118,7 @@ func (l *Ledger) issueCoupons(tx *gorm.DB, coupons []couponRow) error {
 	return nil
 }
 
-// issue stores coupons under codes that no others have, with one statement, unless a code is taken.
+// issue stores coupons under unused codes: with one statement, unless a code is taken.
 func issue(tx *gorm.DB, key Key, rows []couponRow) error {
 	for i := range rows {
 		rows[i].Code = key.NewCode()
@@ -130,7 +130,7 @@ func issue(tx *gorm.DB, key Key, rows []couponRow) error {
 	case !sqlkit.IsDuplicate(err):
 		return fmt.Errorf("storing the coupons of %d orders: %w", len(rows), err)
 	}
-	for i := range rows { // the statement changed nothing, and the transaction goes on
+	for i := range rows { // a code was taken: the statement changed nothing, and the transaction goes on
 		if err := issueOne(tx, key, &rows[i]); err != nil {
 			return err
 		}
@@ -138,17 +138,17 @@ func issue(tx *gorm.DB, key Key, rows []couponRow) error {
 	return nil
 }
 
-// issueOne stores a coupon under a code that no other has.
+// issueOne stores a coupon under an unused code.
 func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
 	for range codeTries {
 		row.Code = key.NewCode()
 		err = tx.Create(row).Error
-		if !sqlkit.IsDuplicate(err) { // else the statement changed nothing, and the transaction goes on
+		if !sqlkit.IsDuplicate(err) { // after a duplicate, which changes nothing, the transaction goes on
 			break
 		}
 	}
 	switch {
-	case sqlkit.IsDuplicate(err): // not to be taken for that of another row
+	case sqlkit.IsDuplicate(err): // hide it, so that the caller does not take it for a duplicate of another row
 		return fmt.Errorf("no code for order %d: %s", row.OrderID, err.Error())
 	case err != nil:
 		return fmt.Errorf("storing the coupon of order %d: %w", row.OrderID, err)
@@ -156,8 +156,8 @@ func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
 	return nil
 }
 
-// checkRefund returns why a locked, paid order cannot be refunded now: a till has reserved its coupon, or the coupon's
-// date has passed and the lapser has not got to it yet.
+// checkRefund returns an error if a locked, paid order cannot be refunded now: a till has reserved its coupon, or the
+// coupon's date has passed and the lapser has not reached it yet.
 func checkRefund(tx *gorm.DB, asked order.Change) error {
 	if asked.Action != order.RequestRefund || !asked.Terms.Redemption.ByCode {
 		return nil

@@ -71,10 +71,11 @@ type couponWork struct {
 
 	changed  map[int64]bool
 	redeemed []order.Step
-	lines    []order.Line // of what is no step
+	lines    []order.Line // history of the changes that are no steps
 }
 
-// errNoOrder: a coupon has no order. This cannot happen, as rows of orders are never deleted.
+// errNoOrder is the error for a coupon without an order. This cannot happen, because a coupon is deleted together with
+// its order.
 var errNoOrder = errors.New("there is a coupon and no order")
 
 func (l *Ledger) openCoupons(tx *gorm.DB, ids []int64) (w couponWork, err error) {
@@ -185,6 +186,6 @@ func (w *couponWork) save() error {
 	if err := w.ledger.orders.Note(w.tx, w.lines); err != nil {
 		return err
 	}
-	_, err := w.ledger.orders.Advance(w.tx, order.Redeem, w.now, w.redeemed) // nothing happens to them afterwards
+	_, err := w.ledger.orders.Advance(w.tx, order.Redeem, w.now, w.redeemed) // the advanced orders are not needed
 	return err
 }

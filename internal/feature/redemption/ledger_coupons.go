@@ -50,7 +50,7 @@ func (r *couponRow) coupon(o order.Order) Coupon {
 	return c
 }
 
-// take copies what tills change in a coupon into its row.
+// take copies the fields that tills change from a coupon into its row.
 func (r *couponRow) take(c Coupon) {
 	r.Reservation, r.ReservedBy, r.ReserveKey, r.ReservedUntil = nil, nil, nil, nil
 	r.RedeemedBy, r.RedeemKey = nil, nil
@@ -143,7 +143,7 @@ func (l *Ledger) OrderOfCode(ctx context.Context, code Code) (orderID int64, err
 }
 
 // issueMissing gives a paid order a code if it has none, because an older version of the service recorded the payment,
-// or because there was no key. It returns the order as it then is.
+// or because there was no key. It returns the order as it was read under the lock.
 func (l *Ledger) issueMissing(
 	ctx context.Context, o order.Order,
 ) (now order.Order, coupons map[int64]*couponRow, err error) {
@@ -177,7 +177,7 @@ func (l *Ledger) issueMissing(
 	return now, coupons, err
 }
 
-// LapseDue implements Coupons. Orders that another transaction has locked are waited for: tills hold them briefly.
+// LapseDue implements Coupons. It waits for orders that another transaction has locked: tills lock them briefly.
 func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error) {
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		lapsed = nil
@@ -207,8 +207,8 @@ func (l *Ledger) LapseDue(ctx context.Context, token int64, n int) (lapsed []ord
 	return lapsed, seen, nil
 }
 
-// lapse locks the orders and lapses those that are paid and not reserved. Only the reserved ones, and those that staff
-// have extended meanwhile, are looked at again later.
+// lapse locks the orders and lapses those that are paid and not reserved. Reserved coupons, and coupons that staff have
+// extended meanwhile, stay due; no others are looked at again.
 func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 	orders, err := l.orders.Lock(tx, due)
 	if err != nil {
@@ -230,7 +230,7 @@ func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 			return nil, fmt.Errorf("there is a coupon and no order %d", id)
 		}
 		coupon := coupons[id].coupon(o)
-		if coupon.Reserved(now) || !coupon.Past(now) { // staff may have extended it since it was found
+		if coupon.Reserved(now) || !coupon.Past(now) { // a till or staff may have changed the coupon since it was found
 			continue
 		}
 		if o.Status == order.Paid {

@@ -18,21 +18,21 @@ func codeKeys() sqlkit.Secrets {
 }
 
 var (
-	// ErrKeysExhausted says that all ids of keys are used.
+	// ErrKeysExhausted is the error when all ids of keys are used.
 	ErrKeysExhausted = errors.New("no more keys: a code has room for 32")
-	// ErrKeySpoilt says that a row in tb_setting should be a key and cannot be read, so that no codes are made. Orders
+	// ErrKeySpoilt is the error when no codes are made, because the row of a key in tb_setting cannot be read. Orders
 	// are paid without codes, and get them when they are read after the row is repaired.
 	ErrKeySpoilt = errors.New("no codes are made")
 )
 
-// codeKey remembers the key of new codes, so that no transaction reads it while others wait behind its rows. It is
-// read at the start and by loadKeys.
+// codeKey remembers the key of new codes, so that no transaction reads the key while others wait for its locks. The key
+// is read at the start and by loadKeys.
 type codeKey struct {
 	now func() time.Time
 
 	mu   sync.Mutex
 	key  Key
-	none error     // why there is none; nil once there is one
+	none error     // why there is no key; nil if there is one
 	from time.Time // when it was read
 }
 
@@ -47,18 +47,18 @@ func (c *codeKey) current() (Key, error) {
 	return c.key, c.none
 }
 
-// learn stores the key, or why there is none. It was read after the time from.
+// learn stores the key, or the reason why there is none, as read after the time from.
 func (c *codeKey) learn(key Key, none error, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Before(c.from) && !c.from.After(c.now()) {
-		return // others have read it since
+		return // another caller has read it later
 	}
 	c.key, c.none, c.from = key, none, from
 }
 
-// begin reads the keys, so that the first start makes the first key, and not the first payment. A key that cannot be
-// read is not an error: coupons cannot be redeemed then, but sales go on.
+// begin reads the keys, so that the first key is made at the first start, not by the first payment. If a key cannot be
+// read, it returns no error: coupons cannot be redeemed then, but sales go on.
 func (l *Ledger) begin(ctx context.Context) error {
 	if _, err := l.CouponKeys(ctx); err != nil && !errors.Is(err, ErrKeySpoilt) {
 		return fmt.Errorf("the keys of codes: %w", err)
@@ -66,8 +66,8 @@ func (l *Ledger) begin(ctx context.Context) error {
 	return nil
 }
 
-// CouponKeys implements Coupons. From then on new codes are made with the last of the keys. If a key cannot be read,
-// orders are paid without codes.
+// CouponKeys implements Coupons. From then on new codes are made with the last key. If a key cannot be read, orders are
+// paid without codes.
 func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
 	from := l.db.Now()
 	secrets, err := l.db.Secrets(ctx, codeKeys())

@@ -71,7 +71,7 @@ func (l *Ledger) openCoupon(tx *gorm.DB, orderID int64) (couponWork, *Coupon, er
 	return w, c, nil
 }
 
-// deed is what staff have done to a coupon.
+// deed is a change of a coupon by staff.
 type deed struct {
 	action  order.Action
 	done    bool // false: nothing had to be changed
@@ -108,7 +108,7 @@ func (l *Ledger) forStaff(
 	return c, nil
 }
 
-// saveForStaff writes the coupon, its order and the entry of the audit trail. The lapser looks at it again.
+// saveForStaff writes the coupon, its order and the entry of the audit trail. The lapser looks at the coupon again.
 func (w *couponWork) saveForStaff(act order.StaffAct, d deed, c Coupon) error {
 	o, row := w.orders[c.OrderID], w.rows[c.OrderID]
 	row.take(c)

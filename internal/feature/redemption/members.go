@@ -11,7 +11,7 @@ import (
 // ShownCoupon returns feature.Members.Coupon.
 func ShownCoupon(service Service) func(ctx context.Context, o order.Order, whole bool) (any, error) {
 	return func(ctx context.Context, o order.Order, whole bool) (any, error) {
-		if o.Status == order.Queued || o.Status == order.Unpaid || o.Status == order.Failed { // these have none
+		if o.Status == order.Queued || o.Status == order.Unpaid || o.Status == order.Failed { // such orders have no coupon
 			return nil, nil
 		}
 		coupon, err := service.CouponOf(ctx, o)
@@ -40,7 +40,7 @@ func ShownCoupons(
 	}
 }
 
-// shownCode returns how a code is shown: whole to those who may redeem it, masked to all others.
+// shownCode returns the function that shows a code: whole to those who may redeem it, masked to all others.
 func shownCode(whole bool) func(Code) string {
 	if whole {
 		return Code.Shown

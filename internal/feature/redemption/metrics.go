@@ -9,7 +9,7 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// metrics counts what tills do with coupons, and those that lapse.
+// metrics counts tills' commands, and coupons that lapse.
 type metrics struct {
 	commands      *prometheus.CounterVec
 	lapsed        prometheus.Counter

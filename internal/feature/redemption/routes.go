@@ -18,15 +18,15 @@ import (
 )
 
 // Service redeems coupons: *Tills. Methods for tills return errors of this package or order.ErrUnavailable; after the
-// latter, repeating the same request shows what happened.
+// latter, repeating the same request shows the outcome.
 type Service interface {
-	// Do does what a till wants with a code as it was typed or scanned.
+	// Do executes a till's command with a code as it was typed or scanned.
 	Do(ctx context.Context, cmd Command, text string) (Outcome, error)
 	// CouponOf returns the coupon of an order, or ErrNotFound if it has none. Error: order.ErrUnavailable.
 	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
 }
 
-// Shop is what the routes of coupons need of the core.
+// Shop has the functions of the core that the routes of coupons need.
 type Shop struct {
 	// Find returns a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
@@ -35,7 +35,7 @@ type Shop struct {
 	Order func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
 
-// Routes are the routes of coupons.
+// Routes returns the routes of coupons.
 func Routes(service Service, shop Shop, front httpkit.Front) []httpkit.Route {
 	h := handlers{service, shop, front}
 	routes := []httpkit.Route{httpkit.Owning("GET /order/:id/qr", httpkit.ByID(h.picture))}
@@ -51,7 +51,7 @@ type handlers struct {
 	front   httpkit.Front
 }
 
-// command answers POST /till/ and the verb. What makes it harmless to repeat a request needs an Idempotency-Key.
+// command answers POST /till/ and the verb. Reserve and Redeem need an Idempotency-Key, so that they can be repeated.
 func (h handlers) command(v Verb) httpkit.Handler {
 	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 		cmd := Command{Verb: v, Till: Till{ID: who.UserID, ShopID: who.Shop}}
@@ -85,13 +85,13 @@ func (h handlers) command(v Verb) httpkit.Handler {
 	}
 }
 
-// badCode is the problem with a code that is none.
+// badCode returns the problem of a text that is no code.
 func badCode() error {
 	return invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode, invalid.Data{"length": CodeLength}))
 }
 
-// view is what became of a till's request. What the voucher is comes from memory as a rule; a redeemed coupon is
-// redeemed whether that can be read or not.
+// view returns the JSON form of an outcome. The voucher's title and value usually come from memory; if they cannot be
+// read, they are left out, because the coupon is redeemed all the same.
 func (h handlers) view(ctx context.Context, till Till, o Outcome) tillCouponJSON {
 	view := tillCouponJSON{
 		OrderID: strconv.FormatInt(o.Coupon.OrderID, 10), VoucherID: o.Coupon.VoucherID, Currency: h.front.Currency,

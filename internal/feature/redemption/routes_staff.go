@@ -51,7 +51,7 @@ func (h staffHandlers) unredeem(c *gin.Context, who httpkit.Identity) (httpkit.A
 	return staffAnswer(h.staff.Unredeem(c.Request.Context(), act))
 }
 
-// before answers an act that was done before, with the coupon as it is now.
+// before answers a repeated request, with the coupon as it is now.
 func (h staffHandlers) before(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
@@ -60,7 +60,7 @@ func (h staffHandlers) before(c *gin.Context, _ httpkit.Identity, made string) (
 	return staffAnswer(h.staff.Coupon(c.Request.Context(), id))
 }
 
-// staffCouponJSON is a coupon as admins read it, with its order.
+// staffCouponJSON is the JSON form of a coupon for admins, with its order.
 type staffCouponJSON struct {
 	OrderID   string      `json:"orderId"`
 	VoucherID int64       `json:"voucherId"`

@@ -11,12 +11,12 @@ import (
 	"seckill/internal/order"
 )
 
-// tillCouponJSON is a coupon as a till of its shop reads it.
+// tillCouponJSON is the JSON form of a coupon for a till of its shop.
 type tillCouponJSON struct {
 	OrderID     string           `json:"orderId"`
 	VoucherID   int64            `json:"voucherId"`
-	Title       string           `json:"title,omitempty"`       // the voucher's, unless it cannot be read now
-	ActualValue int64            `json:"actualValue,omitempty"` // cents, of one unit; likewise
+	Title       string           `json:"title,omitempty"`       // the voucher's; absent: it cannot be read now
+	ActualValue int64            `json:"actualValue,omitempty"` // one unit's, in cents; absent: it cannot be read now
 	Currency    string           `json:"currency"`
 	Quantity    int64            `json:"quantity,omitempty"` // units, all redeemed at once; absent: one
 	Status      string           `json:"status"`
@@ -33,7 +33,7 @@ type reservationJSON struct {
 	Until *httpkit.Time `json:"until"`
 }
 
-// refusedCouponJSON is a coupon that a till was refused.
+// refusedCouponJSON is the JSON form of a coupon about which a till was refused.
 type refusedCouponJSON struct {
 	OrderID       string        `json:"orderId"`
 	Status        string        `json:"status"`
@@ -56,7 +56,7 @@ func refusedView(e *RefusalError) refusedCouponJSON {
 	return v
 }
 
-// couponJSON is the coupon of an order as its owner reads it; for admins the code is masked.
+// couponJSON is the JSON form of an order's coupon for its owner; for admins the code is masked.
 type couponJSON struct {
 	Code       string        `json:"code"`
 	ValidUntil *httpkit.Time `json:"validUntil,omitempty"`
@@ -88,7 +88,7 @@ func qrPicture(text string) ([]byte, error) {
 	for y := range code.Size {
 		for x := 0; x < code.Size; x++ {
 			from := x
-			for code.Black(x, y) { // beyond the code it is light
+			for code.Black(x, y) { // Black is false beyond the code's edge
 				x++
 			}
 			if x > from {

@@ -79,7 +79,7 @@ func Rules() []httpkit.Rule {
 	}
 }
 
-// couponMembers adds the coupon that a till was refused.
+// couponMembers adds the coupon about which a till was refused.
 func couponMembers(body []byte, _ words.Language, err error) []byte {
 	e, is := errors.AsType[*RefusalError](err)
 	if !is {

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/order"
 )
 
-// ErrNotLater says that a coupon is extended to a time that is not after its date, or has passed, or it has no date.
+// ErrNotLater is the error for a coupon without a date, or for a new date that is not after the old one or has passed.
 var ErrNotLater = errors.New("not a later date for the coupon")
 
 // Unredeem undoes the redemption. Redeeming the coupon again needs another key, so that a late repetition of the first
@@ -42,9 +42,9 @@ func (c *Coupon) Extend(until, now time.Time) (action order.Action, done bool, e
 	return action, true, nil
 }
 
-// StaffLedger writes what staff do with coupons: *Ledger. Each method is one transaction, done once for each key of the
-// act's author. It may return *idempotency.RepeatedError, idempotency.ErrReused, order.ErrNotFound for an unknown
-// order, ErrNotFound for one without a coupon, *order.StateError and order.ErrUnavailable.
+// StaffLedger writes the changes of coupons by staff: *Ledger. Each method is one transaction, done once for each key
+// of the act's author. Errors: *idempotency.RepeatedError, idempotency.ErrReused, order.ErrNotFound for an unknown
+// order, ErrNotFound for an order without a coupon, *order.StateError, order.ErrUnavailable.
 type StaffLedger interface {
 	// Extend gives the coupon of an order a later date, and returns it. Error: ErrNotLater.
 	Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error)
@@ -54,30 +54,30 @@ type StaffLedger interface {
 	Coupon(ctx context.Context, orderID int64) (Coupon, error)
 }
 
-// Staff does for staff what they may do with coupons.
+// Staff changes coupons for staff.
 type Staff struct {
 	ledger   StaffLedger
 	notifier order.StatusNotifier
 }
 
-// NewStaff returns the service.
+// NewStaff returns a Staff.
 func NewStaff(ledger StaffLedger, notifier order.StatusNotifier) *Staff {
 	return &Staff{ledger, notifier}
 }
 
-// Extend is StaffLedger.Extend, and notifies watchers of the order.
+// Extend calls StaffLedger.Extend, and notifies watchers of the order.
 func (s *Staff) Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error) {
 	c, err := s.ledger.Extend(ctx, act, until.UTC().Truncate(time.Millisecond))
 	return s.told(c, err)
 }
 
-// Unredeem is StaffLedger.Unredeem, and notifies watchers of the order.
+// Unredeem calls StaffLedger.Unredeem, and notifies watchers of the order.
 func (s *Staff) Unredeem(ctx context.Context, act order.StaffAct) (Coupon, error) {
 	c, err := s.ledger.Unredeem(ctx, act)
 	return s.told(c, err)
 }
 
-// Coupon is StaffLedger.Coupon.
+// Coupon calls StaffLedger.Coupon.
 func (s *Staff) Coupon(ctx context.Context, orderID int64) (Coupon, error) {
 	c, err := s.ledger.Coupon(ctx, orderID)
 	return c, orUnavailable(err)
@@ -91,7 +91,7 @@ func (s *Staff) told(c Coupon, err error) (Coupon, error) {
 	return c, nil
 }
 
-// orUnavailable is order.OrUnavailable with this package's answers.
+// orUnavailable is order.OrUnavailable, but leaves this package's refusals as they are.
 func orUnavailable(err error) error {
 	if errors.Is(err, ErrNotFound) || errors.Is(err, ErrNotLater) {
 		return err

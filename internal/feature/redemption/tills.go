@@ -24,7 +24,7 @@ const (
 // Coupons keeps the coupons: *Ledger. Each method is one transaction.
 type Coupons interface {
 	// Do executes the commands one after the other with Coupon.Do, by the ledger's clock, and writes a line of history
-	// for each that changes something. The outcome is ErrNotFound for a code that no order has. It may return
+	// for each command that changes something. The outcome has ErrNotFound for a code that no order has. Error:
 	// order.ErrUnavailable.
 	Do(ctx context.Context, cmds []Command) ([]Outcome, error)
 	// CouponOf returns the coupon of an order, or ErrNotFound if it has none: its voucher is not redeemed by code, or
@@ -38,11 +38,11 @@ type Coupons interface {
 	LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error)
 }
 
-// Observer is notified of what tills do, for metrics. Its methods must not block.
+// Observer is notified of tills' commands and of lapsed coupons, for metrics. Its methods must not block.
 type Observer interface {
-	// Redemption: a till's command was served, or refused with one of this package's errors.
+	// Redemption is called when a till's command was served, or refused with one of this package's errors.
 	Redemption(v Verb, err error)
-	// CouponsLapsed: this number of coupons lapsed in one transaction.
+	// CouponsLapsed is called when a number of coupons lapsed in one transaction.
 	CouponsLapsed(coupons int, took time.Duration)
 }
 
@@ -58,8 +58,8 @@ type Tills struct {
 	now      func() time.Time
 }
 
-// NewTills returns the service. newID makes ids of reservations that nobody can guess; now is the clock of the limit
-// for wrong codes.
+// NewTills returns a Tills. newID makes ids of reservations that nobody can guess; now is the clock of the limit for
+// wrong codes.
 func NewTills(
 	ledger Coupons, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
 ) *Tills {
@@ -83,8 +83,8 @@ func (t *Tills) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 	return coupon, order.OrUnavailable(err)
 }
 
-// Do executes the command with the code as it was typed or scanned. It returns ErrMalformed, ErrWrongCodes, an error of
-// Coupon.Do, or order.ErrUnavailable. After the latter, repeating it with the same key shows whether it was done.
+// Do executes the command with the code as it was typed or scanned. Errors: ErrMalformed, ErrWrongCodes, those of
+// Coupon.Do, and order.ErrUnavailable, after which repeating the command with the same key shows whether it was done.
 func (t *Tills) Do(ctx context.Context, cmd Command, text string) (Outcome, error) {
 	outcome, err := t.do(ctx, cmd, text)
 	t.observer.Redemption(cmd.Verb, err)
@@ -142,17 +142,17 @@ func (t *Tills) call(ctx context.Context, items []*batch.Item[Command, Outcome])
 const (
 	wrongBurst = 10               // wrong codes that a till may send at once
 	wrongEvery = 10 * time.Second // after this time a till may send one more
-	wrongTills = 10_000           // tills in a generation at most; no service should have more
+	wrongTills = 10_000           // tills in a generation at most; more than any service should have
 )
 
-// wrongCodes limits how many wrong codes a till may send: a token bucket for each, kept as the time at which it is full
-// again (the generic cell rate algorithm). A till with a full bucket needs no entry.
+// wrongCodes limits how many wrong codes a till may send: each till has a token bucket, stored as the time at which it
+// is full again (the generic cell rate algorithm). A till with a full bucket needs no entry.
 //
 // Tills are kept in two generations. When the younger is as old as an empty bucket takes to fill, or has wrongTills, it
 // becomes the older one, and the older one is dropped: its tills have full buckets, unless there were too many tills.
 type wrongCodes struct {
 	mu      sync.Mutex
-	began   time.Time // when the younger generation did
+	began   time.Time // when the younger generation began
 	younger map[int64]time.Time
 	older   map[int64]time.Time
 }
@@ -161,7 +161,7 @@ type wrongCodes struct {
 func (w *wrongCodes) wait(till int64, now time.Time) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	free := w.full(till).Add(-(wrongBurst - 1) * wrongEvery) // from then on there is a token
+	free := w.full(till).Add(-(wrongBurst - 1) * wrongEvery) // from this time on the bucket has a token
 	if !free.After(now) {
 		return 0
 	}
@@ -182,7 +182,7 @@ func (w *wrongCodes) count(till int64, now time.Time) {
 	w.younger[till] = full.Add(wrongEvery)
 }
 
-// full returns when the till's bucket will be full; the zero time if it is. The caller holds the lock.
+// full returns the time at which the till's bucket is full; the zero time: it is full. The caller holds the lock.
 func (w *wrongCodes) full(till int64) time.Time {
 	if full, known := w.younger[till]; known {
 		return full

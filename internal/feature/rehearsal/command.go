@@ -17,7 +17,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// help is what its --help says, before the flags.
+// help is the text of its --help before the flags.
 const help = `server rehearse plays the sale of a voucher before its day: on the running instances and
 their stores, with a crowd of loadgen, on a sale of its own that buyers do not see and that is removed
 afterwards. It forecasts when the sale will be sold out, how long answers take and what Redis needs, and
@@ -35,20 +35,21 @@ It refuses while a sale runs, or one begins within an hour.
 Exit code: 0 for go, 3 for no-go, 1 when it could not be rehearsed.`
 
 const (
-	// longestLoad is the longest time for which buyers may buy. The crowd's own process enforces it, even if this one
-	// is killed. The rest of MaxLength is for comparing all answers with all orders, which are removed soon after it.
+	// longestLoad is the longest time for which buyers may buy. The crowd's own process enforces it, even if this
+	// process is killed. The rest of MaxLength is for comparing all answers with all orders, because the orders are
+	// removed soon after it.
 	longestLoad = 20 * time.Minute
 	// endTimeout is how long ending the rehearsal may take, also after Ctrl-C.
 	endTimeout = 10 * time.Second
 )
 
-// command is the command server rehearse.
+// command has the flags of the command server rehearse.
 type command struct {
 	voucher int64
 	crowd   crowd
 }
 
-// rehearse runs the command.
+// rehearse runs the command server rehearse.
 func rehearse(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	var c command
 	set := flag.NewFlagSet("rehearse", flag.ContinueOnError)
@@ -95,7 +96,7 @@ func (c *command) flags(set *flag.FlagSet) {
 		"the `program` loadgen; by default beside this one, or on the PATH")
 }
 
-// check returns what is wrong with the flags, once they are parsed.
+// check returns an error if the parsed flags are wrong.
 func (c *command) check() (err error) {
 	switch {
 	case c.voucher < 1 || c.voucher > voucher.MaxID:
@@ -151,7 +152,7 @@ func (c *command) run(ctx context.Context, rehearsals *Rehearsals, env cmdline.E
 	return Forecast(run.Figures), nil
 }
 
-// notStarted says why a rehearsal did not start.
+// notStarted returns the error for an operator whose rehearsal did not start.
 func notStarted(id int64, err error) error {
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):

@@ -26,7 +26,7 @@ const (
 	reachTimeout = 5 * time.Second
 )
 
-// crowd is a process of loadgen, as the command line asks for it.
+// crowd has the settings, from the command line, of a process of loadgen.
 type crowd struct {
 	buyers      int64
 	duration    time.Duration
@@ -60,7 +60,7 @@ func findLoadgen(given string) (string, error) {
 func (c crowd) reach(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	client := http.Client{ // through no proxy, and to nowhere else, like the crowd
+	client := http.Client{ // like the crowd, it uses no proxy and follows no redirect
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -88,7 +88,7 @@ func (c crowd) play(ctx context.Context, env cmdline.Env, v voucher.Voucher, end
 		v.ID, c.loadgen, strings.Join(args, " "))
 	err := runCrowd(ctx, env, ends, c.loadgen, args)
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
-		return nil // it has findings, or was told to end: its report says so
+		return nil // it has findings, or was interrupted: its report contains that
 	}
 	if err != nil {
 		return fmt.Errorf("the crowd: %w", err)
@@ -96,12 +96,12 @@ func (c crowd) play(ctx context.Context, env cmdline.Env, v voucher.Voucher, end
 	return nil
 }
 
-// errUnverified: the crowd was killed, because its sale has ended.
+// errUnverified is the error for a crowd that was killed because its sale has ended.
 var errUnverified = errors.New(
 	"had not compared all answers with all orders when its sale ended; take fewer with -buyers")
 
-// runCrowd runs the crowd, at most until the given time. When ctx ends, it sends SIGTERM; the crowd then verifies what
-// it has done so far.
+// runCrowd runs the crowd, at most until the given time. When ctx ends, it sends SIGTERM; the crowd then verifies the
+// orders that it has made so far.
 func runCrowd(ctx context.Context, env cmdline.Env, ends time.Time, program string, args []string) error {
 	last, cancel := context.WithDeadline(context.WithoutCancel(ctx), ends)
 	defer cancel()

@@ -1,4 +1,4 @@
-// Package rehearsal plays a sale before its day: on the real instances and stores, with a crowd of made-up buyers, on
+// Package rehearsal plays a sale before its day: on the real instances and stores, with a crowd of simulated buyers, on
 // a sale of its own that is removed afterwards.
 //
 //	Start ──► voucher.CreateBeside ──► a sale like any other, in the shop of rehearsals ──► loadgen buys
@@ -11,8 +11,9 @@
 // keeps the reports in a row of tb_rehearsal ([Run]), which is written together with the voucher and stays when the
 // sale is gone. The sale does not depend on the row.
 //
-// A rehearsal is a voucher in voucher.RehearsalShop; nothing else marks it. It goes the way of every sale, because that
-// way is what is measured: the script, the stream, the recorder, the connections. These rules keep it apart:
+// A rehearsal is a voucher in voucher.RehearsalShop; nothing else marks it. Its purchases go through the same parts as
+// any sale's, because these parts are measured: the script, the stream, the recorder, the connections. These rules keep
+// it apart:
 //
 //   - It has its own keys, rows and units, as every sale has. No list and no sum of sales includes it, and no webhook
 //     reports it.
@@ -23,12 +24,12 @@
 // What can go wrong, and what then happens:
 //
 //	the process that started it dies    its window ends by itself; the instances retire it and remove its rows
-//	an instance dies while it empties   another continues: the voucher goes last, so it is found until all is gone
+//	an instance dies while it empties   another one continues: the voucher is removed last, so that it can be found
 //	a store is away                     nothing is removed; the next try comes seconds later
 //	the crowd dies, or never comes      the rehearsal ends by itself, without a result
 //	the answer to its last report is    it reports again; the first report stays
 //	  lost
-//	two are started at once             a lock lets one look and create at a time; the second is refused
+//	two are started at once             a lock is held while one is checked and created; the second is refused
 //	somebody moves its voucher by hand  it is an ordinary sale then, and nothing of it is removed
 //	  into another shop
 package rehearsal

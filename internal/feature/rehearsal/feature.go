@@ -19,8 +19,8 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger has the transaction that creates the voucher of a rehearsal also write its row, so that no rehearsal runs
-// without one.
+// inLedger adds the row of a rehearsal to the transaction that creates its voucher, so that no rehearsal runs without
+// a row.
 func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
 	return feature.InLedger{Hook: sqlkit.Hook{Created: create}}
 }
@@ -40,7 +40,7 @@ func openRehearsals(core feature.Core) *Rehearsals {
 	})
 }
 
-// check says in the list before a sale how its last rehearsal went that has a result.
+// check returns the line about a sale's last rehearsal with a result, for the list before the sale.
 func check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line {
 	last, err := Last(ctx, db, sale.VoucherID)
 	if err != nil {

@@ -17,26 +17,26 @@ const (
 	maxMemory = 0.8
 )
 
-// Figures are what a rehearsal has measured. They are kept as JSON, times in nanoseconds.
+// Figures are the measurements of a rehearsal. They are kept as JSON, times in nanoseconds.
 type Figures struct {
 	Stock    int64 `json:"stock"`
-	Buyers   int64 `json:"buyers"` // who were to come
+	Buyers   int64 `json:"buyers"` // the planned size of the crowd
 	Arrived  int64 `json:"arrived"`
-	Requests int64 `json:"requests"` // that were answered
+	Requests int64 `json:"requests"` // answered requests
 	Accepted int64 `json:"accepted"`
 	Unclear  int64 `json:"unclear"` // requests whose answer was 429, 5xx, or none
 
 	SoldOut    time.Duration `json:"soldOut"` // from the first buyer until no unit was left; 0: units are left
-	P50        time.Duration `json:"p50"`     // of an answer, from when its request was due
+	P50        time.Duration `json:"p50"`     // the time of an answer, from when its request was due
 	P99        time.Duration `json:"p99"`
-	Findings   int64         `json:"findings"`   // of the checker: orders that were lost, sold twice, and the like
-	Early      bool          `json:"early"`      // it was interrupted
-	MemoryIdle int64         `json:"memoryIdle"` // bytes of Redis before the crowd; 0: not known
-	MemoryPeak int64         `json:"memoryPeak"` // and at most
-	MemoryMax  int64         `json:"memoryMax"`  // its maxmemory; 0: none
+	Findings   int64         `json:"findings"`   // orders that were lost, sold twice, and the like
+	Early      bool          `json:"early"`      // the crowd was interrupted
+	MemoryIdle int64         `json:"memoryIdle"` // bytes that Redis used before the crowd; 0: not known
+	MemoryPeak int64         `json:"memoryPeak"` // the most bytes that Redis used at a report
+	MemoryMax  int64         `json:"memoryMax"`  // Redis's maxmemory; 0: none
 }
 
-// Forecast judges the figures: the sale will be as its rehearsal was, if its crowd is as large.
+// Forecast judges the figures. It assumes that the sale has a crowd of the same size.
 func Forecast(f Figures) []preflight.Line {
 	return []preflight.Line{f.soldOut(), f.answers(), f.clear(), f.redis(), f.orders()}
 }
@@ -124,12 +124,12 @@ func (f *Figures) orders() preflight.Line {
 		words.Text{})
 }
 
-// unmeasured is the line of what the rehearsal has not measured.
+// unmeasured returns the line for a figure that the rehearsal has not measured.
 func unmeasured(name string) preflight.Line {
 	return preflight.NewLine(name, preflight.Unmeasured, preflight.Say("not measured", "未测量"), words.Text{})
 }
 
-// millis is a span in whole milliseconds, however long, so that several compare at a glance.
+// millis returns a span in whole milliseconds, however long, so that people can compare several at a glance.
 func millis(d time.Duration) words.Text {
 	return preflight.Say("%d ms", "%d 毫秒", d.Round(time.Millisecond).Milliseconds())
 }
@@ -137,7 +137,8 @@ func millis(d time.Duration) words.Text {
 // checkName is the name of the line in the list before a sale.
 const checkName = "rehearsal"
 
-// lineOf is about the rehearsal, nil for none. A change of the sale after it may have made it worthless.
+// lineOf returns the line about a rehearsal; nil: the sale has none. A change of the sale after the rehearsal may have
+// made it worthless.
 func lineOf(r *Run, changes []preflight.Change) preflight.Line {
 	if r == nil {
 		return preflight.NewLine(checkName, preflight.Warning, preflight.Say("it was not rehearsed", "尚未演练"),

@@ -34,7 +34,7 @@ type Ledger struct{ db *sqlkit.DB }
 // NewLedger returns a ledger.
 func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
 
-// create writes the row of a rehearsal, and nothing for other vouchers.
+// create writes the row of a rehearsal. It does nothing for other vouchers.
 func create(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error {
 	if v.Rehearses == 0 {
 		return nil
@@ -84,8 +84,8 @@ func (l *Ledger) Find(ctx context.Context, voucherID int64) (Run, error) {
 	return found.run(), nil
 }
 
-// Change changes end, reports and figures of one rehearsal, under its lock, at the time now. ErrNone, and what change
-// returns.
+// Change lets change update a rehearsal's end, reports and figures under its lock; now is the ledger's time. It returns
+// ErrNone or the error that change returns.
 func (l *Ledger) Change(
 	ctx context.Context, voucherID int64, change func(now time.Time, r *Run) error,
 ) (run Run, err error) {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// Near is how long before a sale begins no rehearsal may start.
+	// Near is the time before a sale's start in which no rehearsal may start.
 	Near = time.Hour
 	// MaxLength is how long the sale of a rehearsal lasts if nobody ends it.
 	MaxLength = 30 * time.Minute
@@ -25,7 +25,7 @@ const (
 	endAhead = 5 * time.Second
 )
 
-// NearSaleError refuses a rehearsal: a sale runs, or begins within the hour.
+// NearSaleError refuses a rehearsal because a sale runs, or begins within the hour.
 type NearSaleError struct {
 	VoucherID  int64
 	Title      string
@@ -43,7 +43,7 @@ func (e *NearSaleError) Error() string {
 		e.VoucherID, e.Title, at(e.Begin), Near)
 }
 
-// RunningError refuses a rehearsal: another one has not ended.
+// RunningError refuses a rehearsal because another one has not ended.
 type RunningError struct {
 	VoucherID int64
 	End       time.Time
@@ -54,7 +54,7 @@ func (e *RunningError) Error() string {
 		e.VoucherID, e.End.UTC().Format("15:04:05 UTC"))
 }
 
-// Parts are what rehearsals need.
+// Parts are the parts of the service that rehearsals need.
 type Parts struct {
 	Sales order.KeptSales
 	// TimeIn returns the time of the Redis node that has the partition, which decides when a sale begins (rule 12).
@@ -64,21 +64,21 @@ type Parts struct {
 	Vouchers feature.Vouchers
 	Locker   order.Locker
 	Runs     Runs
-	// Memory returns how many bytes Redis uses, and its limit; 0: it has none.
+	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
-	// Alone says that this process has its stores inside: the embedded mode. It is for trying out, and its
-	// demonstration sales run for a year, so sales that run or are near do not prevent a rehearsal there.
+	// Alone reports whether this process runs in the embedded mode, with its stores inside. That mode is for trying
+	// out, and its demonstration sales run for a year, so sales that run or are near do not prevent a rehearsal there.
 	Alone bool
 }
 
-// Rehearsals starts and ends rehearsals, and keeps what they measure.
+// Rehearsals starts and ends rehearsals, and keeps their figures.
 type Rehearsals struct{ parts Parts }
 
 // NewRehearsals returns rehearsals; it starts nothing.
 func NewRehearsals(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 
-// Start creates a rehearsal of a voucher's sale. It is on sale at once, until End or for MaxLength. Start returns
-// *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound or
+// Start creates a rehearsal of a voucher's sale. It is on sale at once, until End or for MaxLength. Errors:
+// *NearSaleError, *RunningError, order.ErrBusy while another is being started, voucher.ErrNotFound,
 // voucher.ErrNotSeckill.
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
@@ -115,8 +115,8 @@ func (r *Rehearsals) create(
 	return r.parts.Vouchers.CreateBeside(ctx, by, shadowOf(v, now.Add(-time.Second), now.Add(MaxLength)), v.Sale)
 }
 
-// partitionOf returns the partition of the voucher's sale, whose node must answer before a rehearsal starts; 0 if the
-// voucher has no sale.
+// partitionOf returns the partition of the voucher's sale; 0 if the voucher has no sale. The partition's node must
+// answer before a rehearsal starts.
 func partitionOf(voucherID int64, sales []voucher.Voucher) int {
 	for _, v := range sales {
 		if v.ID == voucherID {
@@ -173,7 +173,7 @@ func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID i
 	return err
 }
 
-// payWithin is longer than a rehearsal and the removal of its orders take, so that none of them expires.
+// payWithin is the time to pay in a rehearsal: longer than it and the removal of its orders take, so none expires.
 const payWithin = 24 * time.Hour
 
 // shadowOf returns the voucher of a rehearsal of v's sale, which runs from begin to end. It has the stock, the units
@@ -189,8 +189,8 @@ func shadowOf(v voucher.Voucher, begin, end time.Time) voucher.Voucher {
 	}
 }
 
-// dryRun returns the settings with every guard that is on in dry run, and without a delay, so that the window may end
-// at any time; nil for nil and for what cannot be read.
+// dryRun returns the settings with a dry run of every guard that is on, and without a delay, so that the window may end
+// at any time. It returns nil for nil and for settings that cannot be read.
 func dryRun(s *guards.Settings) *guards.Settings {
 	if s == nil || s.Unreadable {
 		return nil

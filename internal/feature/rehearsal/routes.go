@@ -22,7 +22,7 @@ func Routes(rehearsals *Rehearsals, front httpkit.Front) []httpkit.Route {
 	h, own := handlers{rehearsals, front}, httpkit.OwnVoucher(front.ShopOf)
 	return []httpkit.Route{
 		httpkit.Staff("GET /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.list), own),
-		// One runs at a time, and its crowd's token is signed with a secret that no merchant has.
+		// For admins: one rehearsal runs at a time, and its crowd's token is signed with a secret that no merchant has.
 		httpkit.Admin("POST /admin/voucher/:id/rehearsal", httpkit.ByVoucher(h.start), httpkit.Keyed(h.startedBefore)),
 		httpkit.Staff("POST /admin/rehearsal/:id/end", httpkit.ByVoucher(h.end), h.own),
 		httpkit.Crowd("GET /rehearsal/:id/order", h.orders, httpkit.Query("limit", "before")),
@@ -35,7 +35,7 @@ type handlers struct {
 	front      httpkit.Front
 }
 
-// own is the owner of a rehearsal: that of the voucher which it rehearses.
+// own returns ErrNone unless the rehearsal in the path is of a voucher of the shop.
 func (h handlers) own(c *gin.Context, shop int64) error {
 	id, err := httpkit.PathVoucher(c)
 	if err != nil {
@@ -52,7 +52,7 @@ func (h handlers) own(c *gin.Context, shop int64) error {
 	return err
 }
 
-// errStarting: another admin is starting a rehearsal at this moment.
+// errStarting is the error while another admin is starting a rehearsal.
 var errStarting = errors.New("another rehearsal is being started")
 
 // start answers POST /admin/voucher/:id/rehearsal.
@@ -111,7 +111,7 @@ func (h handlers) end(c *gin.Context, who httpkit.Identity, id int64) (httpkit.A
 	return h.show(http.StatusOK, run), nil
 }
 
-// show is the answer with one rehearsal.
+// show returns the answer with one rehearsal.
 func (h handlers) show(status int, r Run) httpkit.Answer {
 	now := h.front.Now()
 	return httpkit.Answer{Status: status, Speak: func(in words.Language) any { return view(r, now, in) }}
@@ -119,8 +119,8 @@ func (h handlers) show(status int, r Run) httpkit.Answer {
 
 // runJSON is the JSON form of a rehearsal.
 type runJSON struct {
-	ID         int64               `json:"id"`        // also of its voucher
-	VoucherID  int64               `json:"voucherId"` // whose sale it rehearses
+	ID         int64               `json:"id"`        // also the id of the rehearsal's own voucher
+	VoucherID  int64               `json:"voucherId"` // the voucher whose sale it rehearses
 	AdminID    int64               `json:"adminId"`
 	State      State               `json:"state"`
 	BeginTime  httpkit.Time        `json:"beginTime"`

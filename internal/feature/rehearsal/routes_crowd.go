@@ -26,7 +26,7 @@ func (h handlers) orders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err := invalid.Join(badQuery, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
-	if _, err := h.rehearsals.Find(c.Request.Context(), id); err != nil { // it may be a real sale's id
+	if _, err := h.rehearsals.Find(c.Request.Context(), id); err != nil { // the id may be a real sale's
 		return httpkit.Answer{}, err
 	}
 	page, err := h.front.Orders(c.Request.Context(), order.Filter{VoucherID: id}, cursor, n)

@@ -12,14 +12,14 @@ import (
 var (
 	// ErrNone: there is no such rehearsal.
 	ErrNone = errors.New("there is no such rehearsal")
-	// ErrOver: the rehearsal has ended. Its orders may be gone, so a report of its crowd says nothing any more.
+	// ErrOver: the rehearsal has ended. Its orders may be gone, so a report of its crowd would be wrong.
 	ErrOver = errors.New("the rehearsal has ended")
 )
 
 const (
-	// reportGrace is how long after its end a rehearsal still takes a report. Its orders are not removed before.
+	// reportGrace is how long after its end a rehearsal still takes a report. Its orders are not removed before that.
 	reportGrace = time.Minute
-	// memoryTimeout is how long Redis may take to say how much memory it uses, with each report.
+	// memoryTimeout bounds the query of Redis's memory with each report.
 	memoryTimeout = 500 * time.Millisecond
 	// shownRuns is how many rehearsals of a sale are listed.
 	shownRuns = 20
@@ -27,11 +27,11 @@ const (
 
 // Run is a rehearsal with its results. It is kept when its sale is gone.
 type Run struct {
-	VoucherID  int64 // of the rehearsal itself
+	VoucherID  int64 // the rehearsal's own voucher
 	Of         int64 // the voucher whose sale it rehearses
-	AdminID    int64 // the admin who started it; 0: the command did
+	AdminID    int64 // the admin who started it; 0: it was started by the command
 	Begin, End time.Time
-	ReportedAt time.Time // the last report of its crowd; zero: none yet
+	ReportedAt time.Time // when its crowd last reported; zero: not yet
 	Done       bool      // the crowd has finished, and the figures are final
 	Figures    Figures
 }

@@ -19,8 +19,8 @@ type ExportRow struct {
 	Coupon feature.Coupon
 }
 
-// Expired reports whether the order was cancelled at its payment deadline or later. Then it ended by not being paid in
-// time, even if its owner cancelled it before the expirer came.
+// Expired reports whether the order was cancelled at its payment deadline or later. Then the reason is that it was not
+// paid in time, even if its owner cancelled it before the expirer did.
 func (r ExportRow) Expired() bool {
 	o := r.Order
 	return o.Status == order.Cancelled && !o.PayBefore.IsZero() && !o.CancelledAt.Before(o.PayBefore)
@@ -32,8 +32,8 @@ const exportPage = 1000
 // exportTimeout bounds the reading of one page.
 const exportTimeout = 10 * time.Second
 
-// pages calls yield with page after page of what an export reads, each behind the last row of the one before, until
-// there are no more, or yield fails. Each row is as it was when its page was read. Memory is that of a page.
+// pages calls yield with page after page, until there are no more or yield fails. read returns the page behind the last
+// row of the page before. Each row is as it was when its page was read. Only one page is in memory.
 func pages[T any](
 	ctx context.Context, what string, read func(ctx context.Context, last T) ([]T, error), yield func([]T) error,
 ) error {
@@ -54,8 +54,8 @@ func pages[T any](
 	}
 }
 
-// Orders calls yield with all recorded orders of a voucher, by id. Codes are masked or whole. voucher.ErrNotFound
-// before the first page, order.ErrUnavailable.
+// Orders calls yield with all recorded orders of a voucher, by id. Codes are masked or whole. Errors:
+// voucher.ErrNotFound before the first page, order.ErrUnavailable.
 func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error {
 	return pages(ctx, fmt.Sprintf("the orders of voucher %d", voucherID),
 		func(ctx context.Context, last ExportRow) ([]ExportRow, error) {
@@ -63,20 +63,21 @@ func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield
 		}, yield)
 }
 
-// Payments calls yield with all payments that the filter selects, the oldest first. order.ErrUnavailable.
+// Payments calls yield with all payments that the filter selects, the oldest first. Error: order.ErrUnavailable.
 func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
 	return pages(ctx, "payments", func(ctx context.Context, last order.Payment) ([]order.Payment, error) {
 		return r.core.Payments(ctx, f, last, exportPage)
 	}, yield)
 }
 
-// AuditRow is one entry of the audit trail, with whose account its author is; the zero Account is nobody's.
+// AuditRow is one entry of the audit trail, with its author's account; the zero Account if they have none.
 type AuditRow struct {
 	Entry  voucher.Entry
 	Author voucher.Account
 }
 
-// Audit calls yield with all entries of the audit trail that the filter selects, newest first. order.ErrUnavailable.
+// Audit calls yield with all entries of the audit trail that the filter selects, newest first. Error:
+// order.ErrUnavailable.
 func (r *Reports) Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error {
 	return pages(ctx, "the audit trail", func(ctx context.Context, last AuditRow) ([]AuditRow, error) {
 		return r.entries(ctx, f, cmp.Or(last.Entry.ID, math.MaxInt64))
@@ -115,7 +116,7 @@ func (r *Reports) orders(ctx context.Context, voucherID, after int64, whole bool
 	if err != nil {
 		return nil, err
 	}
-	var paid []int64 // one that was unpaid when it was read shows no code that it got since
+	var paid []int64 // an order that was read unpaid shows no code, even if it got one since
 	for _, o := range orders {
 		if o.Status != order.Unpaid {
 			paid = append(paid, o.ID)
@@ -132,8 +133,8 @@ func (r *Reports) orders(ctx context.Context, voucherID, after int64, whole bool
 	return rows, nil
 }
 
-// Seconds calls yield with how the requests for a sale were answered, for each second with answers, in order, a minute
-// at a time, until yield fails. Errors: voucher.ErrNotFound, order.ErrUnavailable.
+// Seconds calls yield with a Point for each second in which requests for a sale were answered, in order, a minute at a
+// time, until yield fails. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error {
 	if _, err := r.core.Find(ctx, voucherID); err != nil {
 		return order.OrUnavailable(fmt.Errorf("the timeline of voucher %d: %w", voucherID, err))

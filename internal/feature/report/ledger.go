@@ -30,15 +30,15 @@ type tallyRow struct {
 	Orders, Units, Cents int64
 }
 
-// gone is what has gone back of a payment, as order.Flow's method has it.
+// gone is the SQL for the amount of a payment that has gone back, as order.Flow computes it.
 const gone = "(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
 
-// sums adds up the voucher's orders and payments at one moment: it is one statement. It walks them
-// by the indexes of their voucher, without locks; a million orders take seconds. Error: voucher.ErrNotFound.
+// sums adds up the voucher's orders and payments, of one moment, by one statement. It reads them by the indexes of
+// their voucher, without locks; a million orders take seconds. Error: voucher.ErrNotFound.
 func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow
-	// Expired is as in ExportRow.
+	// The column expired is computed as in ExportRow.Expired.
 	err := l.db.Read(ctx).Raw(
 		"SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
@@ -78,7 +78,7 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	return sums, nil
 }
 
-// of returns the tally that the row is; nil for none.
+// of returns the tally in sums that the row belongs to; nil if there is none.
 func (r tallyRow) of(sums *Sums) *Tally {
 	if r.Status == nil {
 		return nil
@@ -109,8 +109,8 @@ func (r tallyRow) of(sums *Sums) *Tally {
 }
 
 // salesTable is a table for FROM, with the parameters of salesParams and the parameter shop (0: all): all sales of a
-// shop, without rehearsals. However many sales there are, it reads them and the orders that are unpaid or being
-// refunded just now. It reads no other orders, because every other live order has paid what its voucher costs.
+// shop, without rehearsals. Besides the sales, it reads only the orders that are unpaid or being refunded just now,
+// because every other live order has paid the price of its voucher.
 const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.called_off, s.issued, " +
 	"s.issued - s.stock - s.kept AS sold, " +
 	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, COALESCE(p.unpaid, 0) AS unpaid, " +
@@ -183,17 +183,17 @@ func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSum
 	return sums, nil
 }
 
-// The sums of money that came in, and of money that went back, by the index of their time.
+// The SQL for the sums of money that came in, and of money that went back, by the index of their time.
 const (
 	cameIn = "SUM(p.amount), 0) AS cents FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
 		"WHERE p.receive_time >= @since"
-	// What had gone back before its last day is not counted again.
+	// gone_before is the amount that went back before the last day with a return: it is not counted again.
 	wentBack = "SUM(" + gone + " - p.gone_before), 0) AS cents " +
 		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
 		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL"
 )
 
-// money adds up the payments that came in, or went back, at since, the beginning of a day, or later.
+// money adds up the payments that came in, or went back, from since on, which is the beginning of a day.
 func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.Time) (Flow, error) {
 	var m Flow
 	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE("+sum+

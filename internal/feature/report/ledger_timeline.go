@@ -11,7 +11,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// minuteRow is what reports read of a minute.
+// minuteRow has the columns of a minute that reports read.
 type minuteRow struct {
 	StartTime time.Time `gorm:"column:start_time"`
 	Run       int64     `gorm:"column:run"`
@@ -39,8 +39,8 @@ func (l ledger) minuteTotals(
 	return totals, nil
 }
 
-// minutes returns the sale's minutes that start from the one time to before the other, behind the place, by start and
-// run, at most limit. Counts is nil in a minute that cannot be read.
+// minutes returns the sale's minutes that start at from or later and before to, behind the place, by start and run, at
+// most limit. Counts is nil in a minute that cannot be read.
 func (l ledger) minutes(
 	ctx context.Context, voucherID int64, from, to time.Time, after place, limit int,
 ) ([]timeline.Minute, error) {

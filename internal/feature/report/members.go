@@ -11,13 +11,13 @@ import (
 // guardsTimeout bounds the reading of the guards' figures: a report does not wait for a Redis that hangs.
 const guardsTimeout = 500 * time.Millisecond
 
-// Guards is what a sale's guards did.
+// Guards has the figures of a sale's guards.
 type Guards struct {
-	Shown  any  // as JSON; nil for nothing
+	Shown  any  // the figures, to be written as JSON; nil if there are none
 	Unread bool // the figures could not be read
 }
 
-// waitlist returns how a sale's waiting list ended for its users, as JSON; nil if the sale has no waiting list.
+// waitlist returns the numbers of a sale's waiting list, to be written as JSON; nil if the sale has no waiting list.
 func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) {
 	if r.members.Waitlist == nil {
 		return nil, nil
@@ -25,7 +25,7 @@ func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) 
 	return r.members.Waitlist(ctx, v)
 }
 
-// guards does not fail: figures that cannot be read in time are left out.
+// guards returns the figures of a sale's guards, without those that cannot be read in time.
 func (r *Reports) guards(ctx context.Context, v voucher.Voucher) Guards {
 	if r.members.Guards == nil || v.Sale == nil {
 		return Guards{}
@@ -36,7 +36,7 @@ func (r *Reports) guards(ctx context.Context, v voucher.Voucher) Guards {
 	return Guards{shown, err != nil}
 }
 
-// coupons returns no coupons if there is no feature that issues any.
+// coupons returns the orders' coupons; none if no feature issues coupons.
 func (r *Reports) coupons(
 	ctx context.Context, orderIDs []int64, whole bool,
 ) (map[int64]feature.Coupon, error) {

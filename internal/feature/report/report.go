@@ -11,7 +11,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Tally is a number of orders, with their units and what they cost.
+// Tally is a number of orders, with their units and their price.
 type Tally struct {
 	Orders int64 `json:"orders"`
 	Units  int64 `json:"units"`
@@ -22,23 +22,24 @@ func (t Tally) plus(o Tally) Tally {
 	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
 }
 
-// Money is where the money of a voucher's payments went, in cents: what the providers have taken, also late and
-// twice, and what has gone back, as refunds and by disputes that were lost.
+// Money is the money of a voucher's payments, in cents. Received is the amount that the providers have taken, also late
+// and twice. Returned is the amount that has gone back, as refunds and by lost disputes.
 //
-// Of what was kept, providers refuse for good to send Stuck back, and staff have closed the refund of Closed.
+// Stuck and Closed are parts of the amount kept: providers refuse for good to send Stuck back, and staff have closed
+// the refunds of Closed.
 type Money struct{ Received, Returned, Stuck, Closed int64 }
 
-// Kept returns what was received and has not gone back.
+// Kept returns the amount that was received and has not gone back.
 func (m Money) Kept() int64 { return m.Received - m.Returned }
 
-// Sums are what the ledger has of a voucher at one moment. The tallies are by what orders are now: each recorded
-// order is in one of them.
+// Sums are the ledger's sums over a voucher at one moment. The tallies are by the present state of orders: each
+// recorded order is in one of them.
 type Sums struct {
 	Stock, Issued int64 // 0 for a voucher without a sale
 	Money         Money
 
 	Unpaid, Paid, Redeemed, Lapsed, Refunding, Refunded Tally
-	Cancelled                                           Tally // before their payment deadline
+	Cancelled                                           Tally // cancelled before their payment deadline
 	Expired                                             Tally // cancelled at their payment deadline or later
 	Failed                                              Tally // accepted, but impossible to record
 }
@@ -56,30 +57,30 @@ func (s Sums) Sold() Tally {
 // Earned returns the tally of the orders that are paid for and not being refunded: the revenue.
 func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
 
-// Report is what a sale has left behind.
+// Report is the report on a voucher and its sale.
 type Report struct {
 	Voucher  voucher.Voucher
 	Sums     Sums
-	Waitlist any // how the waiting list ended for its users, as JSON; nil: the sale has no list
+	Waitlist any // the numbers of the waiting list, to be written as JSON; nil: the sale has no list
 	Guards   Guards
 	Timeline
 }
 
-// Timeline is how the requests for a sale were answered, by all instances. It is empty for an ordinary voucher.
+// Timeline counts how all instances answered the requests for a sale. It is empty for an ordinary voucher.
 type Timeline struct {
 	Answers order.Counts     // of all requests
-	Took    histogram.Counts // how long those took whose minutes say it
+	Took    histogram.Counts // how long they took, in the minutes that have such times
 	Spoilt  int64            // minutes that cannot be read and are left out
 
 	// FirstAccepted and LastAccepted are the seconds of the first and the last accepted request. SoldOut is the second
-	// of the first request that was refused because nothing was left. Zero means there was none.
+	// of the first request that was refused because nothing was left. Zero: there was no such request.
 	FirstAccepted, LastAccepted, SoldOut time.Time
 
-	Step   time.Duration // of the points: a second if they fit
-	Points []Point       // those with requests, in order
+	Step   time.Duration // the distance between points: a second if there are at most maxPoints
+	Points []Point       // in order, without steps that had no requests
 }
 
-// Point is how the requests of one step were answered, and how fast.
+// Point counts how the requests of one step were answered, and how long they took.
 type Point struct {
 	At     time.Time
 	Counts order.Counts
@@ -89,16 +90,16 @@ type Point struct {
 // reportTimeout bounds the making of one report.
 const reportTimeout = 30 * time.Second
 
-// Core is what reports need of the core.
+// Core has the functions of the core that reports need.
 type Core struct {
-	// Find returns a voucher with its sale, as the ledger has it, or voucher.ErrNotFound.
+	// Find returns a voucher with its sale from the ledger, or voucher.ErrNotFound.
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Orders returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	Orders func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
 	// most limit.
 	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Payments returns payments that the filter selects, from behind the last one, oldest first, at most limit.
+	// Payments returns payments that the filter selects, behind last, oldest first, at most limit.
 	Payments func(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 }
 

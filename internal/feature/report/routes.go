@@ -14,8 +14,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service makes reports: *Reports. Its methods return voucher.ErrNotFound if they name a voucher, and
-// order.ErrUnavailable.
+// Service makes reports: *Reports. Errors of its methods: order.ErrUnavailable, and voucher.ErrNotFound where a voucher
+// is named.
 type Service interface {
 	// Of returns the report of a voucher.
 	Of(ctx context.Context, voucherID int64) (Report, error)
@@ -29,15 +29,15 @@ type Service interface {
 	Exports
 }
 
-// Exports are what files are made of. Each method calls yield with some rows at a time, until it fails.
+// Exports read the rows of files. Each method calls yield with some rows at a time, until yield fails.
 type Exports interface {
-	// Orders has all orders of a voucher. Codes are masked or whole.
+	// Orders reads all orders of a voucher. Codes are masked or whole.
 	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
-	// Payments has all payments that the filter selects.
+	// Payments reads all payments that the filter selects.
 	Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error
-	// Seconds has each second with requests.
+	// Seconds reads each second with requests.
 	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
-	// Audit has all entries of the audit trail that the filter selects.
+	// Audit reads all entries of the audit trail that the filter selects.
 	Audit(ctx context.Context, f voucher.AuditFilter, yield func([]AuditRow) error) error
 }
 
@@ -89,7 +89,7 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err := invalid.Join(badQuery, badPhase, badLimit, badCursor); err != nil {
 		return httpkit.Answer{}, err
 	}
-	// One more shows whether a page follows.
+	// It reads one more sale than it shows, to learn whether a page follows.
 	sales, err := h.reports.Sales(c.Request.Context(), who.Only(), phase, cursor, n+1)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -137,10 +137,10 @@ func phaseOf(values param.Query) (Phase, *invalid.Problem) {
 		invalid.Data{"value": invalid.Clip(text), "values": names})
 }
 
-// todayJSON is what today has brought.
+// todayJSON is the JSON form of today's money.
 type todayJSON struct {
 	Since    httpkit.Time `json:"since"` // midnight
-	Zone     string       `json:"zone"`  // whose midnight: a name of the IANA database
+	Zone     string       `json:"zone"`  // the time zone of Since: a name of the IANA database
 	Currency string       `json:"currency"`
 	Received Flow         `json:"received"`
 	Returned Flow         `json:"returned"`

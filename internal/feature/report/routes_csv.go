@@ -34,11 +34,11 @@ type csvStream struct {
 	lines  int64
 }
 
-// csvRequest is what a request for a CSV asks for.
+// csvRequest has the parameters of a request for a CSV.
 type csvRequest struct {
 	voucherID int64
 	mark      bool // a byte order mark
-	codes     bool // whole, on a route that has codes
+	codes     bool // codes whole, not masked, on a route that has codes
 }
 
 func readCSVRequest(c *gin.Context) (r csvRequest, err error) {
@@ -55,13 +55,14 @@ func (r csvRequest) file(name string) csvFile {
 	return csvFile{fmt.Sprintf("%s-%d.csv", name, r.voucherID), r.mark}
 }
 
-// csvFile is a CSV under the name that it is saved as.
+// csvFile has the name under which a CSV is saved.
 type csvFile struct {
 	name string
 	mark bool // a byte order mark
 }
 
-// column is a column of a CSV. Programs read columns by their heads; new ones go to the end, for people who count.
+// column is a column of a CSV. Programs read columns by their heads. New columns go to the end, for those that go by
+// position.
 type column[T any] struct {
 	head string
 	cell func(T) string
@@ -87,8 +88,8 @@ func addLines[T any](o *csvStream, columns []column[T], rows []T) error {
 	return o.flush()
 }
 
-// sendCSV streams the head and what lines writes below it. After the first piece, an error cuts the answer off, without
-// its last line and without the end of the HTTP message.
+// sendCSV streams the head, then the lines that the function lines writes. After the first piece, an error cuts the
+// answer off, without its last line and without the end of the HTTP message.
 func (h handlers) sendCSV(
 	c *gin.Context, who httpkit.Identity, file csvFile, head []string,
 	lines func(*gin.Context, *csvStream) error,
@@ -127,8 +128,8 @@ func (o *csvStream) line(fields ...string) {
 	o.write(fields)
 }
 
-// write adds a line as RFC 4180 has it. A cell with a semicolon is quoted, too, which encoding/csv does not do: where a
-// comma stands in numbers, spreadsheets take semicolons for what separates cells.
+// write adds a line in the format of RFC 4180. It also quotes a cell with a semicolon, which encoding/csv does not do:
+// where a comma is the decimal separator, spreadsheets read semicolons as separators of cells.
 func (o *csvStream) write(fields []string) {
 	for i, f := range fields {
 		if i > 0 {
@@ -163,7 +164,8 @@ func (o *csvStream) end() error {
 	return o.flush()
 }
 
-// cell returns the text as a cell that no spreadsheet takes for a formula: with a quote before a sign that begins one.
+// cell returns the text as a cell that no spreadsheet takes for a formula: it puts a quote before a sign that begins a
+// formula.
 func cell(text string) string {
 	first, _ := utf8.DecodeRuneInString(text)
 	// Full-width signs begin formulas in East Asian spreadsheets.
@@ -183,7 +185,7 @@ func csvTime(t time.Time) string {
 
 func csvNumber(n int64) string { return strconv.FormatInt(n, 10) }
 
-// csvP99 returns what httpkit.P99 does as a cell; "" for 0.
+// csvP99 returns a result of httpkit.P99 as a cell; "" for 0.
 func csvP99(ms float64) string {
 	if ms == 0 {
 		return ""
@@ -191,8 +193,8 @@ func csvP99(ms float64) string {
 	return strconv.FormatFloat(ms, 'f', -1, 64)
 }
 
-// reportCSV answers GET /admin/voucher/:id/report.csv: the figures of GET /admin/voucher/:id/report, one on a
-// line, under their names there.
+// reportCSV answers GET /admin/voucher/:id/report.csv: the figures of GET /admin/voucher/:id/report, one per line, with
+// their names there.
 func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	r, err := readCSVRequest(c)
 	if err != nil {
@@ -206,7 +208,7 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	return h.sendCSV(c, who, r.file("report"), head, func(_ *gin.Context, out *csvStream) error {
 		view := reportView(made, h.front.Currency, h.front.Now())
 		if view.saleJSON != nil {
-			view.Timeline = nil // it is a file of its own
+			view.Timeline = nil // the timeline is a file of its own
 		}
 		text, err := json.Marshal(view)
 		if err != nil {
@@ -260,7 +262,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	})
 }
 
-// timelineColumns are the columns of a timeline, in the order of the answers, of which the first is that of a unit.
+// timelineColumns are the columns of a timeline, in the order of order.Answers, whose first is Accepted.
 func timelineColumns() []column[Point] {
 	columns := []column[Point]{{"at", func(p Point) string { return csvTime(p.At) }}}
 	for i, answer := range order.Answers() {
@@ -300,8 +302,8 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	})
 }
 
-// noteOnce returns a function that adds an entry about an export to the audit trail, the first time that it is called:
-// with the first page, so that nothing is noted that cannot be read. Nothing is exported to a HEAD.
+// noteOnce returns a function that adds an entry about an export to the audit trail, at its first call: with the first
+// page, so that an export that cannot be read leaves no entry. A HEAD request leaves none, because it exports nothing.
 func (h handlers) noteOnce(c *gin.Context, who httpkit.Identity, e voucher.Entry) func() error {
 	e.By = httpkit.Author(c, who)
 	noted := c.Request.Method == http.MethodHead

@@ -27,7 +27,7 @@ func orderColumns(currency string) []column[ExportRow] {
 	}
 }
 
-// whyCode returns why the order was cancelled, of one that was not paid in time.
+// whyCode returns the reason of a cancellation: that the order was not paid in time, else "".
 func whyCode(row ExportRow) string {
 	if row.Expired() {
 		return string(order.NotPaidInTime)

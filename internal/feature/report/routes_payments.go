@@ -50,8 +50,8 @@ func paymentColumns(currency string) []column[order.Payment] {
 	}
 }
 
-// paymentsCSV answers GET /admin/payments.csv: all payments that the query selects, a merchant's shop's only. It adds
-// an entry to the audit trail before it sends anything.
+// paymentsCSV answers GET /admin/payments.csv: all payments that the query selects; for a merchant, only their shop's.
+// It adds an entry to the audit trail before it sends anything.
 func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	f, badFilter, err := httpkit.ReadPaymentFilter(values, who, h.front.Zone)

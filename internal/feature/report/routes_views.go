@@ -22,7 +22,7 @@ type saleLineJSON struct {
 	BeginTime httpkit.Time  `json:"beginTime"`
 	EndTime   httpkit.Time  `json:"endTime"`
 	Phase     Phase         `json:"phase"`
-	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: it was not
+	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: the sale was not called off
 	SalesSums
 }
 
@@ -39,14 +39,14 @@ type reportJSON struct {
 	// GuardsUnread says that the guards' figures could not be read.
 	GuardsUnread bool `json:"guardsUnread,omitempty"`
 
-	Orders   map[string]Tally `json:"orders"`   // by what they are now; each recorded order is in one tally
+	Orders   map[string]Tally `json:"orders"`   // by their present state; each recorded order is in one tally
 	Recorded Tally            `json:"recorded"` // all orders
 	Sold     Tally            `json:"sold"`     // orders that have their units
 	Currency string           `json:"currency"`
 	Received int64            `json:"receivedAmount"` // cents that providers have taken, also late and twice
 	Returned int64            `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
 	Kept     int64            `json:"keptAmount"`     // cents that were received and have not gone back
-	Stuck    int64            `json:"stuckAmount"`    // cents of Kept that providers refuse for good to send back
+	Stuck    int64            `json:"stuckAmount"`    // cents of Kept that providers refuse to send back, for good
 	Closed   int64            `json:"closedAmount"`   // cents of Kept whose refund staff have closed
 	Revenue  int64            `json:"revenue"`        // cents of orders that are paid and not being refunded
 }
@@ -72,7 +72,7 @@ type saleJSON struct {
 	SoldOut        *httpkit.Time `json:"soldOutTime,omitempty"`
 	SoldOutSeconds *int64        `json:"soldOutSeconds,omitempty"` // after the first acceptance
 
-	StepSeconds int64       `json:"stepSeconds"` // of the timeline
+	StepSeconds int64       `json:"stepSeconds"` // the distance between points of the timeline
 	Timeline    []pointJSON `json:"timeline"`
 }
 

@@ -28,7 +28,7 @@ type SalesSums struct {
 	Sold   int64 `json:"sold"`    // units
 	Paid   int64 `json:"paid"`    // units
 	Unpaid int64 `json:"unpaid"`  // units
-	Cents  int64 `json:"revenue"` // of the paid ones
+	Cents  int64 `json:"revenue"` // the price of the paid units
 }
 
 // Sale is a sale in the list of all.
@@ -37,15 +37,15 @@ type Sale struct {
 	Title             string
 	Begin, End        time.Time
 	Phase             Phase
-	CalledOff         time.Time // zero: it was not
-	Sums              SalesSums // Sales is 1
+	CalledOff         time.Time // zero: the sale was not called off
+	Sums              SalesSums // with Sales = 1
 }
 
 // salesTimeout bounds the reading of sales.
 const salesTimeout = 10 * time.Second
 
 // Sales returns a shop's sales, or with 0 all shops', of one phase, or with "" of all, with a voucher id below before,
-// newest first, at most limit. Rehearsals are not among them. Error: order.ErrUnavailable.
+// newest first, at most limit, without rehearsals. Error: order.ErrUnavailable.
 func (r *Reports) Sales(
 	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
 ) ([]Sale, error) {
@@ -70,14 +70,14 @@ type Flow struct {
 	Cents    int64 `json:"amount"`
 }
 
-// Taken is the money that came in and the money that went back since midnight, whatever became of its orders.
+// Taken is the money that came in and the money that went back since midnight, whatever the state of its orders.
 type Taken struct {
 	Since              time.Time // midnight
 	Received, Returned Flow
 }
 
-// Taken returns what a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The day
-// is that of the ledger, which notes what had gone back before it. Error: order.ErrUnavailable.
+// Taken returns the money that a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The
+// day is the ledger's, which keeps the amounts that went back before it. Error: order.ErrUnavailable.
 func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()

@@ -13,11 +13,11 @@ import (
 
 const (
 	minutesPage = 500             // rows of the timeline, in one query
-	maxPoints   = 1200            // of a report
-	margin      = 5 * time.Minute // before and after the sale, which points show too
+	maxPoints   = 1200            // how many points a report has at most
+	margin      = 5 * time.Minute // points also show this time before and after the sale
 )
 
-// place is where a minute stands among those of its sale.
+// place is the position of a minute among the minutes of its sale.
 type place struct {
 	start time.Time
 	run   int64
@@ -32,11 +32,11 @@ type minuteTotal struct {
 	took   histogram.Counts
 }
 
-// timeline reads the totals of all minutes of a sale, and then the seconds of those that points show.
+// timeline reads the totals of all minutes of a sale, and then the seconds of the minutes that points show.
 func (r *Reports) timeline(ctx context.Context, v voucher.Voucher) (Timeline, error) {
 	made := Timeline{Answers: order.Counts{}}
 	w := newWindow(v.Sale)
-	var first, last, soldOut time.Time // minutes
+	var first, last, soldOut time.Time // the minutes of these events
 	err := r.totals(ctx, v.ID, func(m minuteTotal) {
 		if m.counts == nil {
 			made.Spoilt++
@@ -114,7 +114,7 @@ func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Poi
 	step, points := w.step(), []Point(nil)
 	at := func(at time.Time) *Point {
 		at = at.Truncate(step)
-		i := len(points) // rows of several processes overlap within a minute: the point is one of the last
+		i := len(points) // search from the end: rows of several processes overlap within a minute
 		for i > 0 && points[i-1].At.After(at) {
 			i--
 		}
@@ -173,8 +173,8 @@ func (r *Reports) totals(ctx context.Context, voucherID int64, f func(minuteTota
 	}
 }
 
-// minutes calls f with each readable minute of the sale that starts from the one time to before the other, in order,
-// until f fails.
+// minutes calls f with each readable minute of the sale that starts at from or later and before to, in order, until f
+// fails.
 func (r *Reports) minutes(
 	ctx context.Context, voucherID int64, from, to time.Time, f func(timeline.Minute) error,
 ) error {
@@ -200,8 +200,8 @@ func (r *Reports) minutes(
 // window is the time that the points of a report show: the minutes with requests within the sale and a margin around
 // it.
 type window struct {
-	least, most time.Time // of the sale, with its margin
-	from, to    time.Time // minutes; to is exclusive; both are zero while there are no requests
+	least, most time.Time // the sale's window with its margin
+	from, to    time.Time // the minutes with requests; to is exclusive; both are zero while there are no requests
 }
 
 func newWindow(sale *voucher.Sale) *window {

@@ -1,7 +1,7 @@
-// Package template keeps what vouchers were made of under a name, so that the next sale of a shop is not typed in
-// again.
+// Package template keeps templates: copies of vouchers under a name, so that nobody needs to type in the next sale of a
+// shop again.
 //
-// The rows of tb_voucher_template are authoritative. A template is a copy: it knows nothing of the voucher from which
-// it was saved, nor of those made from it, and both may change or end. One that cannot be read has only its name, by
-// which it can be deleted.
+// The rows of tb_voucher_template are authoritative. A template knows nothing of the voucher from which it was saved,
+// nor of the vouchers made from it, and all of these may change or end. A template that cannot be read has only its
+// name, by which it can be deleted.
 package template

@@ -29,7 +29,7 @@ type row struct {
 // TableName implements gorm's schema.Tabler.
 func (row) TableName() string { return "tb_voucher_template" }
 
-// fields are a template as it is stored: durations are in milliseconds, and what is missing is zero.
+// fields is the stored form of a template: durations are in milliseconds, and missing members are zero.
 type fields struct {
 	Kind         voucher.Kind `json:"type"`
 	Title        string       `json:"title"`
@@ -66,7 +66,7 @@ func newRow(t Template, now time.Time) (row, error) {
 	return row{ShopID: v.ShopID, Name: t.Name, Fields: string(fields), CreateTime: now}, nil
 }
 
-// template returns the row as a template. One that cannot be read has its name only, by which it can be deleted.
+// template returns the row as a template. If it cannot be read, it has only its name, by which it can be deleted.
 func (r row) template() Template {
 	var f fields
 	if json.Unmarshal([]byte(r.Fields), &f) != nil {
@@ -90,22 +90,22 @@ func (r row) template() Template {
 	return t
 }
 
-// Templates are what admins do with templates, kept in the ledger's database. Each change is one transaction, with its
-// entry in the audit trail. Vouchers are made from templates like any other, so that every rule of a draft holds.
+// Templates saves and changes templates, in the ledger's database. Each change is one transaction, with its entry in
+// the audit trail. Vouchers are made from templates in the same way as any voucher, so that every rule for drafts
+// holds.
 type Templates struct {
 	db   *sqlkit.DB
 	find func(ctx context.Context, id int64) (voucher.Voucher, error)
 }
 
-// NewTemplates returns the templates in a database. find returns a voucher as the ledger has it, or
-// voucher.ErrNotFound.
+// NewTemplates returns the templates in a database. find returns a voucher from the ledger, or voucher.ErrNotFound.
 func NewTemplates(db *sqlkit.DB, find func(ctx context.Context, id int64) (voucher.Voucher, error)) *Templates {
 	return &Templates{db, find}
 }
 
-// Save saves a voucher as a template. Several at once may exceed the limit by as many; it only keeps lists short.
-// *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable; for the author's key,
-// *idempotency.RepeatedError and idempotency.ErrReused.
+// Save saves a voucher as a template. Simultaneous calls may exceed the limit by their number; it only keeps lists
+// short. Errors: *invalid.Error for the name, voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable; for the
+// author's key, *idempotency.RepeatedError and idempotency.ErrReused.
 func (t *Templates) Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error) {
 	name, err := checkedName(name)
 	if err != nil {

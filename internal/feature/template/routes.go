@@ -19,22 +19,22 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Service is what admins do with templates: *Templates. Everywhere order.ErrUnavailable may come back.
+// Service saves and changes templates: *Templates. Every method may return order.ErrUnavailable.
 type Service interface {
 	// List returns the templates of a shop, by name; with shopID 0 the newest Listed.
 	List(ctx context.Context, shopID int64) ([]Template, error)
 	// Save saves a voucher as a template. Errors: *invalid.Error, voucher.ErrNotFound, ErrName,
 	// ErrMany.
 	Save(ctx context.Context, by voucher.Author, voucherID int64, name string) (Template, error)
-	// Find returns one. Error: ErrNone.
+	// Find returns a template. Error: ErrNone.
 	Find(ctx context.Context, id int64) (Template, error)
-	// Rename renames one. Errors: *invalid.Error, ErrNone, ErrName.
+	// Rename renames a template. Errors: *invalid.Error, ErrNone, ErrName.
 	Rename(ctx context.Context, by voucher.Author, id int64, name string) (Template, error)
-	// Delete deletes one. Error: ErrNone.
+	// Delete deletes a template. Error: ErrNone.
 	Delete(ctx context.Context, by voucher.Author, id int64) error
 }
 
-// Routes are those of templates.
+// Routes returns the routes of templates.
 func Routes(templates Service, front httpkit.Front) []httpkit.Route {
 	h := handlers{templates, front}
 	return []httpkit.Route{
@@ -121,7 +121,7 @@ func (h handlers) savedBefore(c *gin.Context, who httpkit.Identity, made string)
 		err = idempotency.ErrGone
 	}
 	if err == nil {
-		_, err = who.Within(t.Voucher.ShopID) // they may have been a merchant of another shop then
+		_, err = who.Within(t.Voucher.ShopID) // the caller may have been a merchant of another shop then
 	}
 	return h.answer(http.StatusCreated, t, err)
 }
@@ -146,13 +146,13 @@ func (h handlers) answer(status int, t Template, err error) (httpkit.Answer, err
 	return httpkit.Data(status, h.view(t), err)
 }
 
-// templateJSON is a template as it is shown.
+// templateJSON is the JSON form of a template.
 type templateJSON struct {
 	ID       int64     `json:"id"`
 	Name     string    `json:"name"`
 	Voucher  draftJSON `json:"voucher"`
 	Currency string    `json:"currency"`
-	// Lasts is from beginTime to endTime, and Seen from visibleFrom to beginTime.
+	// Lasts is the time from beginTime to endTime, and Seen the time from visibleFrom to beginTime.
 	Lasts      int64         `json:"lastsSeconds,omitempty"`
 	Seen       int64         `json:"visibleBeforeSeconds,omitempty"`
 	CreateTime *httpkit.Time `json:"createTime"`

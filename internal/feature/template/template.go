@@ -15,25 +15,25 @@ var (
 	ErrNone = errors.New("template not found")
 	// ErrName: the shop has another template of this name.
 	ErrName = errors.New("another template has this name")
-	// ErrMany: the shop has as many templates as one may have.
+	// ErrMany: the shop already has Most templates.
 	ErrMany = errors.New("too many templates")
 )
 
 // Limits of templates.
 const (
 	MaxName = 64  // characters
-	Most    = 100 // of a shop
-	Listed  = 500 // of all shops in one list
+	Most    = 100 // templates of a shop
+	Listed  = 500 // templates in a list of all shops
 )
 
-// Template is what new vouchers of a shop are made from: all that was given for one when it was saved. Instead of
-// moments it has how far they are apart; a date until which coupons are valid is left out.
+// Template is a pattern for new vouchers of a shop: the settings of a voucher when it was saved. Instead of times it
+// has the durations between them; a date until which coupons are valid is left out.
 type Template struct {
 	ID        int64
 	Name      string
 	Voucher   voucher.Voucher // without id, version and times; its sale has Issued, Guards and InviteWindow
 	Lasts     time.Duration   // from the begin to the end of its sale
-	Seen      time.Duration   // for which it is visible before its sale begins; 0: always
+	Seen      time.Duration   // how long it is visible before its sale begins; 0: always
 	CreatedAt time.Time
 }
 

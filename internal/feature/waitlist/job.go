@@ -14,7 +14,7 @@ const (
 	lookEvery = 100 * time.Millisecond
 	// lookTimeout bounds one look.
 	lookTimeout = 5 * time.Second
-	// spared is how long the job leaves a list alone after a failed turn, and how long it waits after a failed look.
+	// spared is how long the job skips a list after a failed turn, and how long it waits after a failed look.
 	spared = time.Second
 )
 

@@ -22,7 +22,7 @@ type Ledger struct {
 // NewLedger returns the lists in a database; units gives access to the units that its sales keep.
 func NewLedger(db *sqlkit.DB, units sqlkit.KeptUnits) *Ledger { return &Ledger{db, units} }
 
-// placeRow has no field for the column open, which the database computes.
+// placeRow is a row of a place. It has no field for the column open, which the database computes.
 type placeRow struct {
 	VoucherID  int64      `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
 	Position   int64      `gorm:"column:position;primaryKey;autoIncrement:false"`
@@ -138,7 +138,8 @@ func usersWithOrders(tx *gorm.DB, voucherID int64, users []int64) (map[int64]boo
 	return live, nil
 }
 
-// Promised implements sqlkit.Hook.Promised: the units kept for invitations. They change only under the sale's lock.
+// Promised implements sqlkit.Hook.Promised: it returns the number of units kept for invitations. It changes only under
+// the sale's lock.
 func Promised(tx *gorm.DB, voucherID int64) (int64, error) {
 	var invited []int64
 	err := tx.Model(&listRow{}).Where("voucher_id = ?", voucherID).Pluck("invited", &invited).Error

@@ -13,7 +13,7 @@ import (
 )
 
 // Accept accepts the user's invitation, and writes the operation that asks Redis. The place becomes an order once Redis
-// has made the user a holder. A repeated call returns the place with the order id of the first. Errors:
+// has made the user a holder. A repeated call returns the place with the order id of the first call. Errors:
 // voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline), order.ErrUnavailable.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
@@ -23,7 +23,7 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 			return err
 		}
 		row, err := lockPlace(tx, v.ID, userID)
-		if errors.Is(err, ErrNoPlace) { // it may have been accepted before, by a call whose answer was lost
+		if errors.Is(err, ErrNoPlace) { // the place may have been accepted before, by a call whose answer was lost
 			if place, err = latestPlace(tx, v.ID, userID); err == nil && place.State != Bought {
 				err = ErrNotInvited
 			}
@@ -94,7 +94,7 @@ func (l *Ledger) Leave(ctx context.Context, voucherID, userID int64) (Place, err
 	return place, nil
 }
 
-// decline gives up an invitation, if there is one.
+// decline gives up the user's invitation, if there is one.
 func (l *Ledger) decline(tx *gorm.DB, voucherID, userID int64) error {
 	k, err := l.lock(tx, voucherID)
 	if err != nil {

@@ -91,7 +91,7 @@ func (k *locked) heads(n int) (heads []placeRow, refused int, err error) {
 	return heads, refused, nil
 }
 
-// waitingAfter reads up to n waiting places whose turn comes after the given one.
+// waitingAfter reads up to n waiting places whose turn comes after the given turn.
 func (k *locked) waitingAfter(after turnOf, n int) ([]placeRow, error) {
 	var rows []placeRow
 	err := k.tx.Where("voucher_id = ? AND state = ? AND (missed > ? OR missed = ? AND position > ?)", k.list.VoucherID,
@@ -116,7 +116,7 @@ func (k *locked) stillWaiting(places []placeRow) ([]placeRow, error) {
 	return rows, nil
 }
 
-// ask writes the operations that ask Redis about places with an order id; again says that a rebuild voided their
+// ask writes the operations that ask Redis about places with an order id. again is true if a rebuild voided their
 // earlier operation.
 func (k *locked) ask(places []placeRow, again bool) error {
 	for part := range slices.Chunk(places, turnPlaces) {

@@ -16,22 +16,23 @@ import (
 // Joining is a user who joins a list.
 type Joining struct {
 	UserID   int64
-	Standing *bool // a standing yes: their turn is accepted as soon as it comes; nil: as before
+	Standing *bool // whether they give a standing yes: their next invitation is accepted at once; nil: unchanged
 }
 
 // yes reports whether the user gives a standing yes.
 func (j Joining) yes() bool { return j.Standing != nil && *j.Standing }
 
-// errClosed: the list has to be opened first, under the sale's lock.
+// errClosed is the error if the list has to be opened first, under the sale's lock.
 var errClosed = errors.New("the waiting list is closed")
 
-// ErrBehind says that Redis has not applied all operations of the sale yet: one of them may put a unit on sale.
+// ErrBehind is the error while Redis has not applied all operations of the sale: one of them may put a unit on sale.
 var ErrBehind = errors.New("redis has not applied all operations of the sale")
 
 // Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of the
 // sale gets none, and is missing in the answer. The list's row is locked until the commit, so that lower positions are
-// committed before higher ones. The first to join opens the list, and locks the sale's row too; applied is the last
-// operation that Redis had applied when it had no unit left. Errors: ErrBehind, order.ErrEnded, order.ErrUnavailable.
+// committed before higher ones. The first user to join opens the list, which locks the sale's row too; applied is the
+// last operation that Redis had applied when it had no unit left. Errors: ErrBehind, order.ErrEnded,
+// order.ErrUnavailable.
 func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error) {
 	open, err := l.open(ctx, voucherID)
 	var places map[int64]Place
@@ -173,7 +174,7 @@ func firstWaiting(tx *gorm.DB, voucherID int64) ([]turnOf, error) {
 }
 
 // withoutOpen returns the open places of the users who have one, after writing their standing yes or no. It also
-// returns the users who have none, each once. first comes from firstWaiting.
+// returns the users without an open place, each once. first comes from firstWaiting.
 func withoutOpen(
 	tx *gorm.DB, voucherID int64, joining []Joining, first []turnOf,
 ) (places map[int64]Place, others []Joining, err error) {
@@ -213,8 +214,8 @@ func withoutOpen(
 	return places, others, nil
 }
 
-// say stores the user's standing yes or no, and returns the changed place; nil leaves it unchanged. It does not answer
-// a current invitation.
+// say stores the user's standing yes or no, and returns the changed place; nil leaves the place unchanged. It does not
+// answer a current invitation.
 func (r placeRow) say(tx *gorm.DB, standing *bool) (placeRow, error) {
 	if standing == nil || *standing == r.Standing {
 		return r, nil

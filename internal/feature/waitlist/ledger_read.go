@@ -147,7 +147,7 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 		// the sale has ended, or was paused or resumed; a sale that was called off is neither
 		"s.end_time <= @now AND (l.invited > 0 OR "+waiting+") "+
 		"OR s.called_off IS NULL AND "+stands+" <> (l.paused_at IS NOT NULL) "+
-		// a unit for somebody who waits; a window that has passed
+		// a unit for a waiting user; a window that has passed
 		"OR NOT "+stands+" AND (s.kept - s.accepted > l.invited AND "+waiting+
 		" OR l.invited > 0 AND "+places("p.state = @invited AND p.deadline <= @now")+") "+
 		// an acceptance is decided, or void

@@ -83,8 +83,8 @@ func (k *locked) catchUp() error {
 	return nil
 }
 
-// moveDeadlines moves all deadlines, the latest first so that none is moved twice. Places invited in one turn share a
-// deadline.
+// moveDeadlines moves all deadlines, the latest first, so that no deadline is moved twice. Places invited in one turn
+// share a deadline.
 func (k *locked) moveDeadlines(by time.Duration) error {
 	if by <= 0 {
 		return nil
@@ -103,7 +103,7 @@ func (k *locked) moveDeadlines(by time.Duration) error {
 	return nil
 }
 
-// paused reports whether the sale's state stops invitations and their deadlines.
+// paused reports whether the sale is paused, which stops invitations and their deadlines.
 func (k *locked) paused() bool { return k.list.PausedAt != nil }
 
 // over reports whether the sale has ended.
@@ -119,8 +119,8 @@ func (k *locked) finish() error {
 	return k.sale.Turned(k.turns)
 }
 
-// Turn does what is due in one list, as much as fits into one transaction. ids are order ids for places with a standing
-// yes. Error: order.ErrUnavailable.
+// Turn does the due work of one list, as much as fits into one transaction. ids are order ids for places with a
+// standing yes. Error: order.ErrUnavailable.
 func (l *Ledger) Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
 	var pass Pass
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -140,7 +140,7 @@ func (l *Ledger) Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, 
 	return pass, nil
 }
 
-// turn does what is due, while the list and its sale are locked.
+// turn does the due work of a list, while the list and its sale are locked.
 func (k *locked) turn(pass *Pass, ids []int64) error {
 	if err := k.decide(pass); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (k *locked) release(pass *Pass) error {
 		if err := k.sale.Release(pass.Released, k.now); err != nil {
 			return err
 		}
-		if s := k.sale.Sale(); !s.IsCalledOff() { // else they are not for sale
+		if s := k.sale.Sale(); !s.IsCalledOff() { // units of a sale that was called off are not for sale
 			k.turns = append(k.turns, order.Turn{
 				ID: order.PlaceID{VoucherID: k.list.VoucherID}, Kind: order.TurnReleased,
 				Number: s.LastOperation, Units: pass.Released, At: k.now,
@@ -318,7 +318,7 @@ func (k *locked) update(
 	return nil
 }
 
-// answerable returns why no invitation can be accepted now, or nil.
+// answerable returns nil if invitations can be accepted now, else an error with the reason.
 func (k *locked) answerable(v voucher.Voucher) error {
 	s := k.sale.Sale()
 	switch {

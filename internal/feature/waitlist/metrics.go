@@ -12,7 +12,7 @@ import (
 
 const subsystem = "waitlist"
 
-// Metrics counts what happens on waiting lists.
+// Metrics counts joins, answers and turns of waiting lists.
 type Metrics struct {
 	joins    *prometheus.CounterVec
 	turns    *prometheus.CounterVec
@@ -48,7 +48,7 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.joins, m.turns, m.released, m.failures, m.seconds}
 }
 
-// Joined counts a request to join; err is nil for a place.
+// Joined counts a request to join; err is nil if it got a place.
 func (m *Metrics) Joined(err error) { m.joins.WithLabelValues(joinResult(err)).Inc() }
 
 // joinResult names the result of a request to join.
@@ -77,7 +77,7 @@ func (m *Metrics) Answered(accepted bool) {
 	m.turns.WithLabelValues(result).Inc()
 }
 
-// Turned counts what one turn of a list has changed, or that it failed with err.
+// Turned counts the changes of one turn of a list, or its failure with err.
 func (m *Metrics) Turned(p Pass, took time.Duration, err error) {
 	for result, n := range map[string]int64{
 		"invited": p.Invited, "standing": p.Accepted, "missed": p.Missed, "bought": p.Bought, "refused": p.Refused,

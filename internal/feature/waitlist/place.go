@@ -8,7 +8,7 @@ import (
 // MaxMissed is how many invitations in a row a place may miss: the last one ends it.
 const MaxMissed = 2
 
-// MaxCounted bounds how many places before another one are counted.
+// MaxCounted bounds how many of the places before a place are counted.
 const MaxCounted = 1000
 
 // Errors of this package, which rules.go maps to answers.
@@ -64,37 +64,36 @@ type Place struct {
 	State     State
 	Standing  bool  // it is accepted as soon as its turn comes
 	Claimed   bool  // the guards have counted its unit: it was accepted, or once had a standing yes
-	Claims    bool  // the call that returned it claimed its unit: only one call about a place does
+	Claims    bool  // the call that returned the place claimed its unit, which only one call does
 	Missed    int64 // how many invitations it has missed
 	// Ahead is how many waiting places are before it, up to MaxCounted; set for waiting places. Invited places do not
 	// count.
 	Ahead     int64
 	JoinedAt  time.Time
-	InvitedAt time.Time // the last time; zero: never
-	Deadline  time.Time // until when that invitation may be accepted, exclusive
-	Paused    bool      // the sale stands still, and so does the time until the deadline
-	OrderID   int64     // the order that accepting it makes; 0 before
+	InvitedAt time.Time // when it was last invited; zero: never
+	Deadline  time.Time // the end of the time to accept this invitation, exclusive
+	Paused    bool      // the sale is paused, and the deadline will move by the pause
+	OrderID   int64     // the order that accepting it makes; 0: it was not accepted
 	EndedAt   time.Time
 }
 
-// Counts is how many places of a list are in each state, how many units are kept for them, and how their invitations
-// ended.
+// Counts counts the places of a list by state, the units kept for them, and the outcomes of their invitations.
 type Counts struct {
 	States   map[State]int64
 	Kept     int64
 	Joined   int64 // all places
-	Invited  int64 // were invited at least once
-	Accepted int64 // accepted, also with a standing yes
+	Invited  int64 // places that were invited at least once
+	Accepted int64 // places that were accepted, also with a standing yes
 	Missed   int64 // invitations, not places, whose window passed
 }
 
-// Pass is what one turn of a list has changed.
+// Pass has the changes of one turn of a list.
 type Pass struct {
-	Invited, Accepted, Missed int64 // places; Accepted: with a standing yes
-	Bought, Refused           int64 // decided acceptances, and places whose owner has an order
+	Invited, Accepted, Missed int64 // places; Accepted counts those with a standing yes
+	Bought, Refused           int64 // decided acceptances; Refused also counts places whose user has an order
 	Again                     int64 // acceptances about which Redis is asked again
 	Over                      int64
-	Released                  int64 // units put on sale, as nobody waits
+	Released                  int64 // units put on sale, because nobody waits
 	// NeedsIDs: places with a standing yes wait for order ids.
 	NeedsIDs bool
 	// More: the turn was cut short, and more is due.

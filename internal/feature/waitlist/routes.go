@@ -16,9 +16,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service does what users and admins ask of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
+// Service serves users and admins of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
 type Service interface {
-	// Join gives the user a place, or the one that they have. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
+	// Join gives the user a place, or returns their open place. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
 	// ErrNoList, ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
 	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
@@ -66,7 +66,8 @@ type handlers struct {
 	doors Doors
 }
 
-// enter returns the voucher in the path, if its guards let the caller in. A hidden one is voucher.ErrNotFound.
+// enter returns the voucher in the path, if its guards let the caller in. For a hidden voucher it returns
+// voucher.ErrNotFound.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
 	id, err := httpkit.PathVoucher(c)
 	if err != nil {
@@ -153,9 +154,9 @@ func (h handlers) claim(
 	return func(claimed bool, err error) { finish(h.outcome(ctx, who.UserID, v.ID, claimed, err)) }, err
 }
 
-// outcome returns what happened to a reserved unit. A claim wins it at once: Redis refuses an acceptance only if the
+// outcome returns the outcome for a reserved unit. A claim wins it at once: Redis refuses an acceptance only if the
 // user has another order. After a failure the transaction may have been committed; the place shows whether it was.
-// While the place cannot be read, the unit stays taken.
+// While the place cannot be read, the unit stays reserved.
 func (h handlers) outcome(ctx context.Context, userID, voucherID int64, claimed bool, err error) httpkit.Outcome {
 	switch {
 	case err == nil && claimed:
@@ -176,7 +177,7 @@ func acceptedAnswer(p Place) (httpkit.Answer, error) {
 	case Accepted:
 	case Bought:
 		status = http.StatusCreated
-	default: // they have another order
+	default: // the user has another order
 		return httpkit.Answer{}, ErrNotInvited
 	}
 	return httpkit.Answer{

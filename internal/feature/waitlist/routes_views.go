@@ -8,18 +8,18 @@ import (
 	"seckill/internal/voucher"
 )
 
-// placeJSON is a place as its user sees it, without its position, which would reveal how many have joined.
+// placeJSON is the JSON form of a place for its user, without its position, which would reveal how many have joined.
 type placeJSON struct {
 	VoucherID    int64         `json:"voucherId"`
 	State        string        `json:"state"`
-	Standing     bool          `json:"standing"`            // while it is open
+	Standing     bool          `json:"standing"`            // while the place is open
 	Missed       int64         `json:"missed"`              // invitations
-	Ahead        *int64        `json:"ahead,omitempty"`     // while it waits
+	Ahead        *int64        `json:"ahead,omitempty"`     // while the place waits
 	AheadMore    bool          `json:"aheadMore,omitempty"` // there may be more than Ahead
 	JoinTime     *httpkit.Time `json:"joinTime"`
 	InviteTime   *httpkit.Time `json:"inviteTime,omitempty"`
-	AcceptBefore *httpkit.Time `json:"acceptBefore,omitempty"` // while it is invited
-	Paused       bool          `json:"paused,omitempty"`       // acceptBefore moves on
+	AcceptBefore *httpkit.Time `json:"acceptBefore,omitempty"` // while the place is invited
+	Paused       bool          `json:"paused,omitempty"`       // the sale is paused: acceptBefore will move
 	OrderID      string        `json:"orderId,omitempty"`
 	EndTime      *httpkit.Time `json:"endTime,omitempty"`
 	AskAgain     int64         `json:"askAgainSeconds,omitempty"` // while it is open
@@ -43,8 +43,8 @@ func view(p Place) placeJSON {
 	return v
 }
 
-// askAgain is after how many seconds a client should ask for the place again: soon at the head of the list, once a
-// minute far behind it, so that 100,000 waiting users make 1,700 requests a second together.
+// askAgain returns the seconds after which a client should ask for the place again: few at the head of the list, a
+// minute far behind it, so that 100,000 waiting users together make 1,700 requests a second.
 func askAgain(p Place) int64 {
 	const soon, perSecond, late = 2, 10, 60
 	switch {
@@ -57,7 +57,7 @@ func askAgain(p Place) int64 {
 	}
 }
 
-// countsJSON is how many places of a list are in each state, and how many units are kept for them.
+// countsJSON is the JSON form of Counts.
 type countsJSON struct {
 	VoucherID int64 `json:"voucherId"`
 	Kept      int64 `json:"kept"`
@@ -82,8 +82,8 @@ func countsView(voucherID int64, n Counts) countsJSON {
 	}
 }
 
-// Figures returns a sale's waiting list for the report, as JSON; nil for a voucher without a list. Error:
-// order.ErrUnavailable.
+// Figures returns the counts of a sale's waiting list for the report, to be written as JSON; nil for a voucher without
+// a list. Error: order.ErrUnavailable.
 func (l *Ledger) Figures(ctx context.Context, v voucher.Voucher) (shown any, err error) {
 	if v.Sale == nil || !v.Sale.HasWaitlist() {
 		return nil, nil

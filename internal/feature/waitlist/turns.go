@@ -11,11 +11,11 @@ import (
 // turnTimeout bounds one transaction of a list, so that a list whose rows are locked does not stop the others.
 const turnTimeout = 6 * time.Second
 
-// Turn does what is due in one list, as much of it as one transaction takes: Ledger.Turn. ids are order ids for places
-// with a standing yes. order.ErrUnavailable.
+// Turn does the due work of one list, as much as fits into one transaction: Ledger.Turn. ids are order ids for places
+// with a standing yes. Error: order.ErrUnavailable.
 type Turn func(ctx context.Context, voucherID int64, ids []int64) (Pass, error)
 
-// Turns take the turns of lists, one after the other. A turn is one transaction's work.
+// Turns takes the turns of lists, one after the other. A turn is one transaction's work.
 type Turns struct {
 	take    Turn
 	ids     order.IDs
@@ -23,7 +23,7 @@ type Turns struct {
 	metrics *Metrics
 }
 
-// NewTurns returns the turns of lists, of which take takes one.
+// NewTurns returns a Turns that takes each turn by calling take.
 func NewTurns(take Turn, ids order.IDs, outbox order.FlushRequester, metrics *Metrics) *Turns {
 	return &Turns{take, ids, outbox, metrics}
 }
@@ -34,7 +34,7 @@ func (t *Turns) Take(ctx context.Context, voucherID int64) error {
 	for {
 		start := time.Now()
 		pass, err := t.turn(ctx, voucherID, ids)
-		if err != nil && ctx.Err() == nil || pass.changed() { // a caller who has gone is no failure of the list
+		if err != nil && ctx.Err() == nil || pass.changed() { // the end of ctx is no failure of the list
 			t.metrics.Turned(pass, time.Since(start), err)
 		}
 		if err != nil {

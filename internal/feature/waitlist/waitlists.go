@@ -50,7 +50,7 @@ type Lists interface {
 // Stores are the stores of Waitlists.
 type Stores struct {
 	Ledger Lists
-	// Views returns the state of sales in Redis, in the order asked, and Held the users' orders there.
+	// Views returns the state of sales in Redis, in the order asked. Held returns the users' orders there.
 	Views func(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
 	Held  func(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
 	// LiveOrder returns the user's recorded live order for a seckill voucher, or order.ErrNotFound.
@@ -58,7 +58,7 @@ type Stores struct {
 	IDs       order.IDs
 	Outbox    feature.Outbox
 	Turns     *Turns
-	Wake      func(voucherID int64) // has the job take the turns of a list
+	Wake      func(voucherID int64) // makes the job take the turns of a list
 }
 
 // Waitlists are the waiting lists of all sales, for waiting users and for admins. Users who join a sale's list while a
@@ -87,10 +87,10 @@ func NewWaitlists(stores Stores, metrics *Metrics) *Waitlists {
 // Close waits for calls that are under way. Begin no call after it.
 func (w *Waitlists) Close() { w.running.Wait() }
 
-// Join gives the user a place on the list of a voucher, as the catalog has it, or returns the one that they have.
-// standing stores a yes for their next turn, or takes it back; nil leaves it unchanged. Join returns
-// voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the refusals of a sale
-// that is not running, and order.ErrUnavailable, after which repeating the call gives the definitive answer.
+// Join gives the user a place on the list of a voucher, which comes from the catalog, or returns their open place.
+// standing stores a yes for their next turn, or takes it back; nil leaves it unchanged. Errors: voucher.ErrNotSeckill,
+// voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the refusals of a sale that is not running, and
+// order.ErrUnavailable, after which repeating the call gives the definitive answer.
 func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
 	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
 	w.metrics.Joined(err)
@@ -124,13 +124,13 @@ func (w *Waitlists) joinsOf(sale order.SaleRef) *joins {
 	return known.(*joins) //nolint:forcetypeassert // nothing else is stored
 }
 
-// call is one transaction for many users who join a list. It asks Redis first whether the sale is sold out, and which
-// of them have bought.
+// call runs one transaction for many users who join a list. It first asks Redis whether the sale is sold out, and which
+// of the users have bought.
 func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined]) error {
 	ctx, cancel := context.WithTimeout(bulkhead.With(ctx, bulkhead.OwnRead), joinTimeout)
 	defer cancel()
 	places, held, refused, err := w.places(ctx, sale, items)
-	if errors.Is(err, ErrBehind) { // this happens to the first to join after an order was cancelled
+	if errors.Is(err, ErrBehind) { // the first user to join after a cancellation meets this
 		if err = w.stores.Outbox.Flush(ctx, sale.VoucherID); err == nil {
 			places, held, refused, err = w.places(ctx, sale, items)
 		}
@@ -159,7 +159,8 @@ func (w *Waitlists) call(ctx context.Context, sale order.SaleRef, items []*batch
 	return nil
 }
 
-// places returns the places of those who join, and the orders of those who have one; or the reason why all are refused.
+// places returns the places of the users who join, and the orders of the users who have one; or an error if all are
+// refused.
 func (w *Waitlists) places(
 	ctx context.Context, sale order.SaleRef, items []*batch.Item[Joining, joined],
 ) (places map[int64]Place, held []int64, refused, err error) {
@@ -193,7 +194,7 @@ func (w *Waitlists) places(
 	return places, held, nil, err
 }
 
-// bought returns the error for a user with an order: orderID if Redis knew it, else the one that the ledger has.
+// bought returns the error for a user with an order: orderID if Redis knew it, else the order in the ledger.
 func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int64) error {
 	if orderID != 0 {
 		return &order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}
@@ -205,7 +206,7 @@ func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int6
 	return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 }
 
-// refusal returns why nobody can join the list of a sale now, or nil. It goes by Redis's clock (rule 12).
+// refusal returns nil if users can join the list of a sale now, else an error. It goes by Redis's clock (rule 12).
 func refusal(v order.SaleView) error {
 	switch {
 	case v.Mode == order.SaleCalledOff:
@@ -305,7 +306,7 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 	return p, nil
 }
 
-// orUnavailable is order.OrUnavailable for this package's errors too.
+// orUnavailable is order.OrUnavailable, but leaves refusals as they are.
 func orUnavailable(err error) error {
 	for _, answer := range []error{ErrNoPlace, ErrNotInvited, ErrAccepted, voucher.ErrNotSeckill, order.ErrPaused} {
 		if errors.Is(err, answer) {

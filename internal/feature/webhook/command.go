@@ -53,7 +53,7 @@ type tool struct {
 	from, to    *string
 }
 
-// command is the command webhook.
+// command runs the command webhook.
 func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	what, env, err := cmdline.Subcommand(env, "webhook", help,
 		"list", "add", "enable", "disable", "delete", "test", "rotate", "events", "dead", "replay")
@@ -132,7 +132,7 @@ func (t *tool) readID(set *flag.FlagSet, what string) error {
 	return nil
 }
 
-// byService is the author of what an operator does at the command line.
+// byService returns the author of an operator's changes at the command line.
 func byService() voucher.Author { return voucher.Author{Request: "server webhook"} }
 
 func (t *tool) list(ctx context.Context) error {
@@ -199,7 +199,7 @@ func (t *tool) set(ctx context.Context, disabled bool) error {
 	return t.say("endpoint %d is %s\n", e.ID, stateOf(e))
 }
 
-// remove deletes the endpoint with -yes, and otherwise prints what deleting it would do.
+// remove deletes the endpoint with -yes. Without, it prints the effects of deleting it.
 func (t *tool) remove(ctx context.Context, set *flag.FlagSet) error {
 	if !*t.yes {
 		e, err := t.admin.Find(ctx, t.id)

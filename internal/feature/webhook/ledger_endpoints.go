@@ -58,7 +58,7 @@ func (r *endpointRow) endpoint() dispatch.Endpoint {
 	}
 }
 
-// decided copies the terms that admins decide into the row, and what follows from them.
+// decided copies the terms, the secrets and the state of an endpoint into the row.
 func (r *endpointRow) decided(e dispatch.Endpoint) {
 	r.ShopID, r.URL, r.Description, r.Types = e.ShopID, e.URL, e.Description, dispatch.JoinTypes(e.Types)
 	r.Secret, r.OldSecret, r.OldSecretUntil = e.Secret, e.OldSecret, sqlkit.Stamp(e.OldSecretUntil)
@@ -84,7 +84,7 @@ func (l *Ledger) CreateEndpoint(
 		if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
 			return err
 		}
-		// The lock on the sequence keeps two creations apart, and keeps its number from rising meanwhile.
+		// The lock on the sequence prevents concurrent creations, and keeps its number from rising meanwhile.
 		var sequence sequenceRow
 		if err := sqlkit.Locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
 			return fmt.Errorf("locking the sequence: %w", err)
@@ -146,7 +146,7 @@ func (l *Ledger) auditEndpoint(
 	})
 }
 
-// changesOf lists what differs between an endpoint before and after, without secrets.
+// changesOf returns the fields of an endpoint that differ before and after, without secrets.
 func changesOf(from, to dispatch.Endpoint) []voucher.FieldChange {
 	var changes []voucher.FieldChange
 	add := func(field, before, after string) {

@@ -78,7 +78,7 @@ func (l *Ledger) NumberEvents(ctx context.Context, n int) (numbered int, err err
 			return fmt.Errorf("locking the sequence: %w", err)
 		}
 		if len(sequence) == 0 {
-			return nil // another instance is at it
+			return nil // another instance has the lock
 		}
 		var ids []int64
 		err := tx.Model(&eventRow{}).Where("number IS NULL").Order("id").Limit(n).Pluck("id", &ids).Error

@@ -14,34 +14,34 @@ import (
 	"seckill/internal/voucher"
 )
 
-// subscribedFor is how long the shops with an endpoint are cached. A transaction that begins later than that after an
-// endpoint was created writes its events. The cache is checked after waiting for a turn and a connection, so only the
-// time that the database takes to answer and to begin the transaction is added.
+// subscribedFor is how long the shops with an endpoint are cached. A transaction that begins after this time writes the
+// events for a new endpoint. The cache is checked after waiting for a turn and a connection, so only the time that the
+// database takes to answer and to begin the transaction is added.
 const subscribedFor = time.Second
 
 // subscribedShops caches which shops have a webhook endpoint, so that other shops cost nothing. It is refreshed before
-// a transaction, and never within one, where others would wait for the transaction's locks meanwhile.
+// a transaction, never within it: others would wait longer for the transaction's locks.
 type subscribedShops struct {
 	now     func() time.Time
-	reading sync.Mutex // of the caller that reads, while others go on with the cached shops
+	reading sync.Mutex // held by the caller that reads, while others go on with the cached shops
 
 	mu    sync.Mutex
 	shops map[int64]bool // 0: all
 	from  time.Time      // when they were read; zero: they must be read
 }
 
-// known returns the shops that have an endpoint; shop 0 stands for an endpoint of all shops. Nobody changes the result.
+// known returns the shops that have an endpoint; shop 0 stands for an endpoint of all shops. Do not change the result.
 func (c *subscribedShops) known() map[int64]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.shops
 }
 
-// prepare is refresh before a transaction.
+// prepare calls refresh before a transaction.
 func (c *subscribedShops) prepare(_ context.Context, db *gorm.DB) error { return c.refresh(db) }
 
 // refresh reads the shops from db if they were read too long ago. After half of subscribedFor one caller reads them,
-// mostly the deliverer, which has time; after all of it, every caller must wait for them.
+// mostly the deliverer, which has time; after subscribedFor, every caller reads them itself.
 func (c *subscribedShops) refresh(db *gorm.DB) error {
 	now := c.now()
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *subscribedShops) refresh(db *gorm.DB) error {
 	return nil
 }
 
-// learn notes the shops, which were read after the time from.
+// learn stores the shops, which were read after the time from.
 func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	shops := make(map[int64]bool, len(ids))
 	for _, id := range ids {
@@ -72,7 +72,7 @@ func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Before(c.from) && !c.from.After(c.now()) {
-		return // others have read them later; a transaction may rely on their result
+		return // another caller has read them later, and a transaction may rely on that result
 	}
 	c.shops, c.from = shops, from
 }

@@ -51,8 +51,8 @@ type deadLetterRow struct {
 func (*deadLetterRow) TableName() string { return "tb_webhook_dead_letter" }
 
 const (
-	maxRetries    = 64 // subjects that are tried again at once
-	maxCandidates = 8  // endpoints that are looked at to find one whose lease is free
+	maxRetries    = 64 // subjects retried in one pass
+	maxCandidates = 8  // endpoints looked at to find one whose lease is free
 )
 
 // claimable selects endpoints to which something is to be sent now. Those that have waited longest come first.
@@ -110,7 +110,7 @@ func (r *endpointRow) free(owner string, now time.Time) bool {
 	return r.DisabledTime == nil && !held
 }
 
-// hold writes the lease of a locked endpoint.
+// hold stores an owner's lease in the row of a locked endpoint.
 func (r *endpointRow) hold(tx *gorm.DB, owner string, until time.Time) error {
 	r.LeaseOwner, r.LeaseUntil = owner, &until
 	return tx.Model(r).Select("lease_owner", "lease_until").Updates(r).Error
@@ -181,7 +181,7 @@ func readWork(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return readWaiting(tx, w)
 }
 
-// readFresh reads events that were not yet sent to the endpoint: those above its position.
+// readFresh reads new events: those from the endpoint's position on.
 func readFresh(tx *gorm.DB, w *dispatch.Work, n int) error {
 	live, err := eventsFrom(tx.Where("number >= ?", w.Endpoint.Next), w.Endpoint.ShopID, n)
 	if err != nil {
@@ -221,7 +221,7 @@ func readRetries(tx *gorm.DB, w *dispatch.Work, n int) error {
 	return nil
 }
 
-// readReplay reads events that are to be sent again.
+// readReplay reads the events of a replay.
 func readReplay(tx *gorm.DB, w *dispatch.Work, n int) error {
 	e := w.Endpoint
 	if !e.Replaying() {
@@ -260,7 +260,7 @@ func readWaiting(tx *gorm.DB, w *dispatch.Work) error {
 	return nil
 }
 
-// eventsFrom returns the first n numbered events of the shop, or with 0 of all, that the query selects.
+// eventsFrom returns the first n numbered events of the shop, or with 0 of all shops, that the query selects.
 func eventsFrom(query *gorm.DB, shopID int64, n int) ([]dispatch.Event, error) {
 	if shopID != 0 {
 		query = query.Where("shop_id = ?", shopID)
@@ -310,16 +310,16 @@ func (l *Ledger) SettleEvents(ctx context.Context, owner string, done dispatch.S
 // settled copies the result of an attempt into the locked row.
 func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
 	r.NextNumber = max(r.NextNumber, done.Next)
-	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // no admin has begun another
+	if r.ReplayNext == done.ReplayWas.Next && r.ReplayEnd == done.ReplayWas.End { // no admin has begun another replay
 		r.ReplayNext = done.ReplayNext
 	}
 	if !done.SuccessAt.IsZero() {
 		r.SuccessTime = sqlkit.Stamp(done.SuccessAt)
 	}
-	if r.URL != done.URL { // an admin has changed it since: the result says nothing about the new one
+	if r.URL != done.URL { // an admin has changed the URL since: the result is not about the new URL
 		return
 	}
-	if !r.endpoint().Health.Equal(done.HealthWas) { // an admin has enabled it since: its health starts again
+	if !r.endpoint().Health.Equal(done.HealthWas) { // an admin has enabled the endpoint since: its health starts again
 		return
 	}
 	r.health(done.Health)
@@ -331,9 +331,9 @@ func (r *endpointRow) settled(done dispatch.Settled, now time.Time) {
 	}
 }
 
-// settleRetries removes finished retries and writes those that are new or have changed.
+// settleRetries removes finished retries and writes new or changed ones.
 func settleRetries(tx *gorm.DB, d sqlkit.Dialect, done dispatch.Settled) error {
-	of := func(r dispatch.Retry) *gorm.DB { // as it was read
+	of := func(r dispatch.Retry) *gorm.DB { // the row, if it is still as it was read
 		return tx.Where("endpoint_id = ? AND subject = ? AND number = ? AND attempts = ?", done.EndpointID,
 			r.Subject, r.Number, r.Attempts)
 	}

@@ -43,7 +43,7 @@ func (l *Ledger) Deliveries(ctx context.Context, endpointID, before int64, n int
 	return deliveries, nil
 }
 
-// deliveriesOf returns how far the delivery of each event has got.
+// deliveriesOf returns the delivery of each event.
 func (l *Ledger) deliveriesOf(
 	ctx context.Context, e dispatch.Endpoint, events []dispatch.Event,
 ) ([]dispatch.Delivery, error) {
@@ -213,7 +213,7 @@ func (l *Ledger) ReplayTime(
 	return events, nil
 }
 
-// replay runs f with the locked endpoint, and notes it in the audit trail.
+// replay runs f with the locked endpoint, and adds an entry to the audit trail.
 func (l *Ledger) replay(
 	ctx context.Context, endpointID int64,
 	f func(*gorm.DB, *endpointRow, time.Time) ([]voucher.FieldChange, error), by voucher.Author,
@@ -235,13 +235,13 @@ func (l *Ledger) replay(
 	})
 }
 
-// oldEvents selects the next events that are old, in their order.
+// oldEvents selects the next n events that are older than a time, from old to new.
 const oldEvents = `SELECT id, number, create_time FROM tb_webhook_event
 WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id)
 ORDER BY create_time, id LIMIT @n`
 
-// deletable selects, among some events, those that no enabled endpoint still waits for. It leaves out events with a
-// dead letter.
+// deletable selects, among some events, the old ones that no enabled endpoint still waits for. It leaves out events
+// with a dead letter.
 const deletable = `SELECT e.id FROM tb_webhook_event e
 WHERE e.id IN @ids AND e.create_time < @before
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p
@@ -289,7 +289,7 @@ func (l *Ledger) Clean(
 	return done, nil
 }
 
-// deleteDeadLetters deletes those dead letters of the events that are old, too.
+// deleteDeadLetters deletes the events' dead letters that are themselves old.
 func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
 	var numbers []int64
 	for i := range events {
@@ -312,7 +312,7 @@ func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (delete
 	return deleted, nil
 }
 
-// deleteEvents deletes the events for which nobody waits.
+// deleteEvents deletes the events that deletable selects.
 func deleteEvents(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
 	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e eventRow) int64 { return e.ID })) {
 		var ids []int64

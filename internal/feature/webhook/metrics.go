@@ -11,7 +11,7 @@ import (
 
 const subsystem = "webhook"
 
-// metrics counts what is sent to endpoints, and what waits.
+// metrics counts attempts to send events, and waiting events.
 type metrics struct {
 	attempts    *prometheus.CounterVec
 	seconds     prometheus.Histogram

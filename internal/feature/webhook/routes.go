@@ -21,7 +21,7 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Routes are the routes of webhooks.
+// Routes returns the routes of webhooks.
 func Routes(admin *dispatch.Admin, front httpkit.Front) []httpkit.Route {
 	h, page := handlers{admin, front}, httpkit.Query("limit", "before")
 	return []httpkit.Route{
@@ -75,7 +75,7 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	}}, nil
 }
 
-// shown is the answer with an endpoint as view shows it.
+// shown returns the answer with an endpoint in the form that view gives it.
 func shown(
 	status int, view func(dispatch.Endpoint, words.Language) endpointJSON, e dispatch.Endpoint, err error,
 ) (httpkit.Answer, error) {
@@ -91,7 +91,7 @@ func (h handlers) one(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Ans
 	return shown(http.StatusOK, endpointView, e, err)
 }
 
-// create answers POST /admin/webhook. The secret is in this answer, and in that of a rotation, and nowhere else.
+// create answers POST /admin/webhook. Only this answer and the answer to a rotation contain the secret.
 func (h handlers) create(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var t dispatch.Terms
 	var types string
@@ -120,7 +120,7 @@ func (h handlers) createdBefore(c *gin.Context, who httpkit.Identity, made strin
 		err = idempotency.ErrGone
 	}
 	if err == nil {
-		_, err = who.Within(e.ShopID) // they may have been a merchant of another shop then
+		_, err = who.Within(e.ShopID) // the caller may have been a merchant of another shop then
 	}
 	return shown(http.StatusCreated, endpointView, e, err)
 }
@@ -195,7 +195,7 @@ func pageOf(
 		if err := invalid.Join(badID, badQuery, badLimit, badBefore); err != nil {
 			return httpkit.Answer{}, err
 		}
-		// One more shows whether a page follows.
+		// It reads one more than it shows, to learn whether a page follows.
 		deliveries, err := read(c.Request.Context(), id, before, n+1)
 		if err != nil {
 			return httpkit.Answer{}, err

@@ -7,7 +7,7 @@ import (
 	"seckill/internal/order"
 )
 
-// endpointJSON is a webhook endpoint as admins read it.
+// endpointJSON is the JSON form of a webhook endpoint.
 type endpointJSON struct {
 	ID             int64                `json:"id"`
 	ShopID         int64                `json:"shopId"` // 0: all shops
@@ -50,7 +50,7 @@ func secretView(e dispatch.Endpoint, l words.Language) endpointJSON {
 	return v
 }
 
-// failed says why an attempt failed, in words in the caller's language, and as a code with data.
+// failed has the reason why an attempt failed, in words of the caller's language, and as a code with data.
 type failed struct {
 	Error   string            `json:"error,omitempty"`
 	Failure *dispatch.Failure `json:"failure,omitempty"`
@@ -63,21 +63,21 @@ func failedView(f dispatch.Failure, l words.Language) failed {
 	return failed{Error: f.In(l), Failure: &f}
 }
 
-// subjectJSON is what an event is about, as in its body.
+// subjectJSON is the JSON form of an event's subject, as in its body.
 type subjectJSON struct {
 	Kind order.SubjectKind `json:"kind"`
 	ID   string            `json:"id"`
 }
 
-// deliveryJSON is an event and how far its delivery to an endpoint has got.
+// deliveryJSON is the JSON form of a dispatch.Delivery.
 type deliveryJSON struct {
 	EventID  string         `json:"eventId"` // its webhook-id
 	Type     dispatch.Type  `json:"type"`
 	Subject  subjectJSON    `json:"subject"`
 	At       httpkit.Time   `json:"at"`
 	State    dispatch.State `json:"state"`
-	Attempts int64          `json:"attempts,omitempty"` // that failed
-	failed                  // of the last one
+	Attempts int64          `json:"attempts,omitempty"` // failed attempts
+	failed                  // the last attempt's
 	DueTime  *httpkit.Time  `json:"dueTime,omitempty"`  // when it is sent next
 	DeadTime *httpkit.Time  `json:"deadTime,omitempty"` // when it became a dead letter
 }
@@ -99,8 +99,8 @@ type testJSON struct {
 	failed
 }
 
-// replayedJSON is how many events will be sent again at most: it includes events of other types, which are then left
-// out.
+// replayedJSON has the number of events that will be sent again at most: it includes events of types that the endpoint
+// does not want, which are not sent.
 type replayedJSON struct {
 	Events int64 `json:"events"`
 }

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// AuditRow is an entry of the audit trail. WriteAudit fills in who and when.
+// AuditRow is an entry of the audit trail. WriteAudit sets its author and time.
 type AuditRow struct {
 	ID         int64                 `gorm:"column:id;primaryKey"`
 	VoucherID  int64                 `gorm:"column:voucher_id"`
@@ -26,8 +26,8 @@ type AuditRow struct {
 // TableName implements gorm's schema.Tabler.
 func (AuditRow) TableName() string { return "tb_audit" }
 
-// WriteAudit adds an entry to the audit trail, in the transaction of what it is about. The entry is of its voucher's
-// shop, unless the row names one.
+// WriteAudit adds an entry to the audit trail, in the transaction of the change that it is about. The entry belongs to
+// its voucher's shop, unless the row names a shop.
 func WriteAudit(tx *gorm.DB, now time.Time, by voucher.Author, row AuditRow) error {
 	row.AdminID, row.RequestID, row.CreateTime = by.AdminID, by.Request, now
 	if row.Changes == nil {

@@ -21,7 +21,7 @@ import (
 type DB struct {
 	db       *gorm.DB
 	pool     *sql.DB
-	permits  *bulkhead.Bulkhead // of the pool, for the classes of callers
+	permits  *bulkhead.Bulkhead // permits to use the pool, by class of callers
 	maxConns int
 	dialect  Dialect
 	place    string // for people: the schema and its server, or the file
@@ -34,14 +34,13 @@ type DB struct {
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
 	// waiting writers poll, so that some starve; here they queue.
 	writer chan struct{}
-	// failed is when the last transaction ended that found the database away, or its disk full; nil after one that
-	// committed.
+	// failed is when a transaction last found the database away, or its disk full; nil after a commit.
 	failed atomic.Pointer[time.Time]
-	// ddl makes connections for DDL, which may take longer than any order may; nil for SQLite.
+	// ddl makes connections for DDL, which may take longer than statements for orders; nil for SQLite.
 	ddl driver.Connector
 }
 
-// Dialect names a folder of migrations and the few things that differ.
+// Dialect is the SQL dialect of a database: it chooses the folder of migrations, and the few statements that differ.
 type Dialect string
 
 // The dialects.
@@ -50,7 +49,7 @@ const (
 	SQLite Dialect = "sqlite"
 )
 
-// A transaction that the database ended because of another is tried MaxTries times, with a pause that doubles each
+// A transaction that the database ended because of another one is tried MaxTries times, with a pause that doubles each
 // time.
 const (
 	MaxTries   = 5
@@ -60,8 +59,8 @@ const (
 // writerWait is how long a transaction waits for its turn to write in SQLite.
 const writerWait = 10 * time.Second
 
-// gormConfig keeps GORM to writing statements: transactions are opened where they are meant, nothing is prepared
-// (a batch's text is sent once, with its values), and nothing is logged per statement.
+// gormConfig restricts GORM to writing statements: it opens no transactions of its own, prepares nothing (a batch's
+// text is sent once, with its values), and logs no statements.
 func gormConfig() *gorm.Config {
 	return &gorm.Config{
 		SkipDefaultTransaction:   true,
@@ -71,8 +70,8 @@ func gormConfig() *gorm.Config {
 	}
 }
 
-// Ping reports whether the database answers what is asked of its tables: a Galera node without the majority answers
-// pings, and SELECT 1. After a write that failed it tries one, too: on a full disk everything can still be read.
+// Ping returns nil if the database answers a query of a table: a Galera node without the majority answers pings, and
+// SELECT 1. After a failed write it also tries to write: on a full disk everything can still be read.
 func (d *DB) Ping(ctx context.Context) error {
 	if err := d.read(ctx); err != nil {
 		return err
@@ -86,21 +85,21 @@ func (d *DB) Ping(ctx context.Context) error {
 	return ReadError("trying a transaction", d.TryWrite(ctx))
 }
 
-// tryEvery is how often Ping tries to write at most. A server whose disk is full may keep each transaction waiting, and
-// its connection with it, although nobody waits for the answer any more.
+// tryEvery bounds how often Ping tries to write. A server whose disk is full may keep each transaction waiting, and its
+// connection with it, although nobody waits for the answer any more.
 const tryEvery = 30 * time.Second
 
 // triedFence is the row that TryWrite writes.
 const triedFence = "check"
 
-// TryWrite writes a row that means nothing, in a transaction.
+// TryWrite writes a row without a meaning, in a transaction.
 func (d *DB) TryWrite(ctx context.Context) error {
 	return d.WriteRetry(ctx, func(tx *gorm.DB) error {
 		return tx.Save(&FenceRow{Name: triedFence, Token: d.now().UnixMicro()}).Error
 	})
 }
 
-// read asks for no row of a table.
+// read makes a query of a table that returns no data.
 func (d *DB) read(ctx context.Context) error {
 	permit, err := d.permits.Acquire(ctx)
 	if err != nil {
@@ -111,19 +110,20 @@ func (d *DB) read(ctx context.Context) error {
 	return ReadError("ping", d.pool.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_setting WHERE FALSE").Scan(&none))
 }
 
-// Before makes prepare run before each transaction that writes, outside of it: it may read, so that nobody waits behind
-// locked rows for what it reads. Its error ends the write, with nothing written. Call it before the database is used.
+// Before makes prepare run before each transaction that writes, outside of it. prepare may read: no rows are locked
+// yet, so nobody waits for that. Its error ends the write, with nothing written. Call Before before the database is
+// used.
 func (d *DB) Before(prepare func(ctx context.Context, db *gorm.DB) error) {
 	d.before = append(d.before, prepare)
 }
 
-// Dialect returns which of the two it is.
+// Dialect returns the database's dialect.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
-// Pool returns the connections, for statements that neither permits nor GORM may hold up: those of migrations.
+// Pool returns the connections, for the statements of migrations, which use neither permits nor GORM.
 func (d *DB) Pool() *sql.DB { return d.pool }
 
-// DDL returns what makes connections for DDL, whose answers may take minutes; nil for SQLite.
+// DDL returns the connector for DDL, whose answers may take minutes; nil for SQLite.
 func (d *DB) DDL() driver.Connector { return d.ddl }
 
 // Place names the schema and its server, or the file, for people.
@@ -132,10 +132,10 @@ func (d *DB) Place() string { return d.place }
 // Now returns this process's time. Rows carry LedgerTime.
 func (d *DB) Now() time.Time { return d.now() }
 
-// Log returns what the database's users log to.
+// Log returns the logger for the database's users.
 func (d *DB) Log() *slog.Logger { return d.log }
 
-// Connections returns how the connections to the database are used.
+// Connections returns the use of the connections to the database.
 func (d *DB) Connections() sql.DBStats { return d.pool.Stats() }
 
 // Close closes all connections. Transactions that are still open are rolled back.
@@ -151,8 +151,8 @@ func (d *DB) Close() error {
 // than the permit.
 func (d *DB) Read(ctx context.Context) *gorm.DB { return d.db.WithContext(ctx) }
 
-// Write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only when the error came
-// from f is it certain that nothing was written.
+// Write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only if the error came
+// from f, it is certain that nothing was written.
 func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	if d.writer != nil {
 		if err := d.awaitTurn(ctx); err != nil {
@@ -165,7 +165,7 @@ func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		return err
 	}
 	defer permit.Release()
-	// Behind all waits: what is prepared is to be new when the transaction begins.
+	// After all waits, so that the results of prepare are fresh when the transaction begins.
 	session := d.db.WithContext(d.permits.Holding(ctx))
 	for _, prepare := range d.before {
 		if err := prepare(ctx, session); err != nil {
@@ -203,15 +203,15 @@ func (d *DB) awaitTurn(ctx context.Context) error {
 	return fmt.Errorf("%w: others have written for %v", bulkhead.ErrFull, writerWait)
 }
 
-// WriteRetry is write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs
-// once for each try and must not keep anything of the one before.
+// WriteRetry is Write with retries on deadlock and lock timeout, for callers that do not retry themselves. f runs once
+// for each try and must not keep anything of the previous try.
 func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	for try := 1; ; try++ {
 		err := d.Write(ctx, f)
 		if try == MaxTries || !IsContended(err) {
 			return err
 		}
-		pause := time.NewTimer(retryPause << try) // the other one needs time to finish
+		pause := time.NewTimer(retryPause << try) // the other transaction needs time to finish
 		select {
 		case <-pause.C:
 		case <-ctx.Done():
@@ -221,21 +221,22 @@ func (d *DB) WriteRetry(ctx context.Context, f func(tx *gorm.DB) error) error {
 	}
 }
 
-// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, and would for
-// as long as they live; a new one goes where the address points now.
+// dropIdle closes the unused connections. After a failover they lead to a server that is now read-only, for as long as
+// they live; new connections go where the address points now.
 func (d *DB) dropIdle() {
 	d.pool.SetMaxIdleConns(0)
 	d.pool.SetMaxIdleConns(d.maxConns)
 }
 
-// Currency is that of all amounts, a code of ISO 4217.
+// Currency returns the currency of all amounts, a code of ISO 4217.
 func (d *DB) Currency() string { return d.currency }
 
 // Midnight returns the beginning of a moment's day.
 func (d *DB) Midnight(at time.Time) time.Time { return day.Begin(at, d.zone) }
 
-// LedgerTime returns the time by the database's clock where there is a server, so that an instance with a wrong clock
-// expires nothing early. As it is read once the rows are locked, times of one order never go backwards.
+// LedgerTime returns the time by the database server's clock, so that an instance with a wrong clock expires nothing
+// early; without a server (SQLite), this process's time. Read it after locking rows, so that times of one order never
+// go backwards.
 func (d *DB) LedgerTime(tx *gorm.DB) (time.Time, error) {
 	if d.dialect == SQLite {
 		return d.Clock(), nil
@@ -259,7 +260,7 @@ func (d *DB) Today(ctx context.Context) (time.Time, error) {
 	return d.Midnight(now[0]), nil
 }
 
-// LedgerClock is the time by the same clock as an argument of a statement outside transactions.
+// LedgerClock returns the time by LedgerTime's clock as an argument of a statement outside transactions.
 func (d *DB) LedgerClock() any {
 	if d.dialect == SQLite {
 		return d.Clock()
@@ -270,7 +271,7 @@ func (d *DB) LedgerClock() any {
 // Clock returns this process's time as the tables keep it.
 func (d *DB) Clock() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 
-// commits are what is to be done once a transaction is committed. Its context has them.
+// commits are the functions to be called once a transaction is committed. Its context has them.
 type commits []func()
 
 type commitsKey struct{}
@@ -281,8 +282,8 @@ func (c *commits) run() {
 	}
 }
 
-// AfterCommit has f called once the transaction is committed. It is not called where the answer to COMMIT was lost. It
-// must not block.
+// AfterCommit registers f to be called once the transaction is committed. f is not called if the answer to COMMIT was
+// lost. f must not block.
 func AfterCommit(tx *gorm.DB, f func()) {
 	if c, in := tx.Statement.Context.Value(commitsKey{}).(*commits); in {
 		*c = append(*c, f)

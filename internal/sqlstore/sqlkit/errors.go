@@ -16,10 +16,11 @@ import (
 	"seckill/internal/order"
 )
 
-// mysqlDuplicate: a row with this key exists, in MySQL and MariaDB.
+// mysqlDuplicate is the error's number in MySQL and MariaDB if a row with the key exists.
 const mysqlDuplicate = 1062
 
-// WriteError translates the error of a transaction that records orders.
+// WriteError translates the error of a transaction that records orders. It may wrap order.ErrConflict,
+// order.ErrRejected or order.ErrContended.
 func WriteError(what string, err error) error {
 	switch {
 	case err == nil:
@@ -35,8 +36,8 @@ func WriteError(what string, err error) error {
 	}
 }
 
-// ReadError translates the error of reading: order.ErrUnavailable when the database is away or busy, so that the
-// caller may retry; a cancelled caller stays a cancelled caller.
+// ReadError translates the error of reading. If the database is away or busy, it wraps order.ErrUnavailable, so that
+// the caller may retry; a cancellation stays a cancellation.
 func ReadError(what string, err error) error {
 	switch {
 	case err == nil:
@@ -48,8 +49,8 @@ func ReadError(what string, err error) error {
 	}
 }
 
-// HookError converts the error of a feature's hook. It keeps the cause only of a busy or unreachable database and of a
-// caller who has given up. Of any other error it keeps the text: a feature's duplicate key must not be taken for
+// HookError converts the error of a feature's hook. It wraps the error only if the database is busy or unreachable, or
+// the caller has given up. From any other error it keeps only the text: a feature's duplicate key must not be taken for
 // another order of the user, nor a rejected value for an order that cannot be recorded. The transaction is rolled back,
 // and has to be repeated.
 func HookError(feature string, err error) error {
@@ -75,7 +76,7 @@ func IsContended(err error) bool {
 
 // isBusy reports whether SQLite's file is locked by another program.
 func isBusy(err error) bool {
-	const primary = 0xff // the low byte; the rest says more
+	const primary = 0xff // the low byte; the other bytes have details
 	lite, ok := errors.AsType[*sqlite.Error](err)
 	return ok && (lite.Code()&primary == sqlite3.SQLITE_BUSY || lite.Code()&primary == sqlite3.SQLITE_LOCKED)
 }
@@ -87,7 +88,7 @@ func isFull(err error) bool {
 	return ok && (lite.Code()&primary == sqlite3.SQLITE_FULL || lite.Code()&primary == sqlite3.SQLITE_IOERR)
 }
 
-// IsDuplicate reports whether err says that a row with this key exists.
+// IsDuplicate reports whether err means that a row with the key exists.
 func IsDuplicate(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		return my.Number == mysqlDuplicate
@@ -98,8 +99,8 @@ func IsDuplicate(err error) bool {
 	return false
 }
 
-// IsChangedMeanwhile reports whether err says that a change of the schema was made already. The statement of an
-// instance that died may still run in the server, after another instance looked whether its change is there.
+// IsChangedMeanwhile reports whether err means that a change of the schema was made already. The statement of an
+// instance that died may still run in the server after another instance has checked whether its change was made.
 func IsChangedMeanwhile(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1050 || my.Number == 1051 || // a table exists, or is gone
@@ -107,8 +108,8 @@ func IsChangedMeanwhile(err error) bool {
 		my.Number == 3821 || my.Number == 3940) // a check or a constraint is gone
 }
 
-// IsRejected reports whether err is about the values of a row, so that repeating it cannot help. Errors about the
-// schema (a missing table or column) are not: they would fail every order until somebody repairs the schema.
+// IsRejected reports whether err is about the values of a row, so that repeating the statement cannot help. It returns
+// false for errors about the schema (a missing table or column), which fail every order until somebody repairs it.
 func IsRejected(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
 		switch my.Number {
@@ -135,13 +136,13 @@ func IsRejected(err error) bool {
 	return false
 }
 
-// IsReadOnly reports whether a MySQL server said that it is read-only: a replica, or a former primary.
+// IsReadOnly reports whether err means that a MySQL server is read-only: a replica, or a former primary.
 func IsReadOnly(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
 	return ok && (my.Number == 1290 || my.Number == 1792 || my.Number == 1836)
 }
 
-// IsAway reports whether err says that the database cannot answer right now.
+// IsAway reports whether err means that the database cannot answer right now.
 func IsAway(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return false

@@ -18,8 +18,8 @@ type FenceRow struct {
 // TableName implements gorm's schema.Tabler.
 func (FenceRow) TableName() string { return "tb_fence" }
 
-// RaiseFence returns order.ErrSuperseded if a higher token than the given one has been used, and otherwise prevents the
-// use of a lower one from now on. It locks the fence until the transaction ends.
+// RaiseFence returns order.ErrSuperseded if a higher token than the given token has been used. Otherwise it prevents
+// the use of lower tokens from now on. It locks the fence until the transaction ends.
 func RaiseFence(tx *gorm.DB, name string, token int64) error {
 	var row FenceRow
 	err := Locking(tx).Where("name = ?", name).Take(&row).Error

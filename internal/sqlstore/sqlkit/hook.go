@@ -10,30 +10,30 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Hook is what a feature does in the ledger's own transactions, so that its rows are there when the core's are, and
-// only then. Every field may be nil. Hooks run in the order of the list of features.
+// Hook has the functions of a feature that run in the ledger's own transactions, so that its rows are committed
+// together with the core's. Every field may be nil. Hooks run in the order of the list of features.
 //
-// They insert rows, or change rows that only the lock of their order or the fence of their job guards, sorted by key,
-// and wait for nothing else: the sale's row may be locked by then. An error of theirs ends the transaction (HookError).
-// A hook that can do without its rows for a while decides so itself, and returns nil.
+// Hooks insert rows, or change rows that only the lock of their order or the fence of their job guards, sorted by key,
+// and wait for nothing else: the sale's row may be locked at that time. An error of a hook ends the transaction
+// (HookError). A hook whose rows may be missing for a while returns nil instead.
 type Hook struct {
-	Feature string // whose it is, for errors
+	Feature string // the feature's name, for errors
 	// Prepare runs before each transaction that writes, outside of it, and may read (DB.Before).
 	Prepare func(ctx context.Context, db *gorm.DB) error
-	// Wants reports from memory whether Changed is to be called for orders on such terms that come to such a state.
-	// Orders that nobody wants are not even read. Nil wants all.
+	// Wants reports, from memory, whether Changed is to be called for orders on the terms t that come to the state to.
+	// Orders that no hook wants are not even read. Nil wants all.
 	Wants func(t order.Terms, to order.Status) bool
 	// Changed runs in the transaction that has recorded orders or brought them to another state. The changes are sorted
-	// by order, each wanted. An order that costs nothing is paid by the transaction that records it: its first change
-	// is that it is paid.
+	// by order, and Wants was true for each. An order that costs nothing is paid by the transaction that records it:
+	// its first change is the payment.
 	Changed func(tx *gorm.DB, changes []order.Change) error
 	// May is called before the owner of a locked order, or staff, cancel or refund it. If the feature forbids that now,
-	// it returns a *order.NotNowError or *order.StateError, which they get as the answer.
+	// May returns a *order.NotNowError or *order.StateError, which becomes the answer.
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error
-	// PaymentChanged runs in the transaction that has changed a payment after its money was received: what has gone
-	// back, disputes, and what becomes of a refund that its provider refuses.
+	// PaymentChanged runs in the transaction that has changed a payment after its money was received: by refunds,
+	// disputes, and decisions about a refund that its provider refuses.
 	PaymentChanged func(tx *gorm.DB, c order.PaymentChange) error
 	// Kept is called after a transaction has kept units of a voucher's sale, or completed acceptances. It must not
 	// block.
@@ -43,20 +43,19 @@ type Hook struct {
 	Promised func(tx *gorm.DB, voucherID int64) (int64, error)
 	// Created runs in the transaction that creates a voucher, after its rows.
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
-	// CalledOff runs in the transaction that calls a voucher's sale off. The number of its operation is the sale's
-	// last.
+	// CalledOff runs in the transaction that calls a voucher's sale off. Its operation is the sale's LastOperation.
 	CalledOff func(tx *gorm.DB, v voucher.Voucher) error
 	// Removed runs in the transaction that removes orders of a rehearsal that is over, before their rows go.
 	Removed func(tx *gorm.DB, orders []int64) error
 }
 
-// Orders are the ledger's orders to a feature that brings them to another state, in a transaction of its own.
+// Orders gives a feature access to the ledger's orders, to bring them to another state in a transaction of its own.
 type Orders interface {
 	// Lock locks orders until the transaction ends, and returns those that exist, by id.
 	Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error)
-	// Advance takes an action with locked orders, writes it into their histories, runs the hooks, and returns the
-	// orders as they are then. It returns a *order.StateError for one in another state, and an error for an action that
-	// gives a unit back or takes one: only the core does.
+	// Advance applies an action to locked orders, writes it into their histories, runs the hooks, and returns the
+	// changed orders. Errors: a *order.StateError for an order whose state does not allow the action; an action that
+	// gives a unit back or takes one, which is left to the core.
 	Advance(tx *gorm.DB, a order.Action, at time.Time, steps []order.Step) ([]order.Order, error)
 	// Note adds lines to the histories of locked orders.
 	Note(tx *gorm.DB, lines []order.Line) error
@@ -64,19 +63,19 @@ type Orders interface {
 	Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error)
 }
 
-// KeptUnits locks a sale's row until the transaction ends, for the feature that has the list of those who wait for its
-// units. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
+// KeptUnits locks a sale's row until the transaction ends, for the feature that has the waiting list of the sale.
+// Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
 type KeptUnits func(tx *gorm.DB, voucherID int64) (KeptSale, error)
 
-// KeptSale is a locked sale with the units that are kept for those who wait.
+// KeptSale is a locked sale with the units that are kept for waiting users.
 type KeptSale interface {
 	// Sale returns the sale as this transaction leaves it, without guards.
 	Sale() voucher.Sale
-	// SetOpen has units that come back from now on kept, or not.
+	// SetOpen sets whether units that come back from now on are kept.
 	SetOpen(open bool) error
-	// Ask has Redis asked whether users who accept a kept unit each have no other order, and returns the numbers of the
-	// operations, in the order given. An acceptance whose operation a rebuild voided is asked about again with the same
-	// order id; it is counted among the undecided ones still.
+	// Ask writes an operation for each acceptance, which asks Redis whether the user has no other order. It returns the
+	// numbers of the operations, in the order given. For an acceptance whose operation a rebuild voided, ask again with
+	// the same order id; it still counts as undecided.
 	Ask(acceptances []Acceptance, at time.Time) ([]int64, error)
 	// Outcomes returns the outcomes of the operations of acceptances, by number.
 	Outcomes(numbers []int64) (map[int64]Outcome, error)
@@ -86,10 +85,10 @@ type KeptSale interface {
 	Turned(turns []order.Turn) error
 }
 
-// Acceptance is a user's of a kept unit, with the id that their order gets.
+// Acceptance is a user's acceptance of a kept unit, with the id for their order.
 type Acceptance struct {
 	UserID, OrderID int64
-	Again           bool // it was asked about before, and its operation is void
+	Again           bool // Redis was asked about it before, and that operation is void
 }
 
 // OperationPending is tb_voucher_operation.state of an operation that Redis has not decided.
@@ -102,6 +101,6 @@ type Outcome int8
 const (
 	Undecided Outcome = iota
 	Taken             // the user has the order
-	Refused           // the user has another one
-	Voided            // a rebuild came between: it is to be asked about again
+	Refused           // the user has another order
+	Voided            // a rebuild voided the operation: ask again
 )

@@ -24,7 +24,7 @@ type keyRow struct {
 // TableName implements gorm's schema.Tabler.
 func (keyRow) TableName() string { return "tb_request" }
 
-// again is the answer to a request whose key this row has.
+// again returns the error for another request with this row's key.
 func (r keyRow) again(k idempotency.Key) error {
 	if r.Route != k.Route || !bytes.Equal(r.Body, k.Body[:]) {
 		return fmt.Errorf("%w: it was %s", idempotency.ErrReused, r.Route)
@@ -43,14 +43,15 @@ func findKey(db *gorm.DB, k idempotency.Key) error {
 	return rows[0].again(k)
 }
 
-// FindKey returns nil for a request that has not been done, *idempotency.RepeatedError for one that has,
-// idempotency.ErrReused if its key was used for another one, or order.ErrUnavailable.
+// FindKey returns nil for the key of a request that has not been done. Errors: *idempotency.RepeatedError for a request
+// that has been done, idempotency.ErrReused if the key was used for another request, order.ErrUnavailable.
 func (d *DB) FindKey(ctx context.Context, k idempotency.Key) error {
 	return ReadError("repeating a request", findKey(d.Read(ctx), k))
 }
 
-// ClaimKey begins a transaction that may be done once for each key: its error, one of FindKey's, ends it. It waits for
-// another transaction with the same key. If made is not known yet, call [MadeByKey] before the end of the transaction.
+// ClaimKey begins a transaction that may be done once for each key: its error, which is one of FindKey's, must end the
+// transaction. It waits for another transaction with the same key. made is the id of the thing that the transaction
+// makes; if it is not known yet, call [MadeByKey] before the end of the transaction.
 func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error {
 	if !k.Given() {
 		return nil
@@ -58,14 +59,14 @@ func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error 
 	row := keyRow{Caller: k.Caller, Name: k.Name, Route: k.Route, Body: k.Body[:], Made: made, CreateTime: now}
 	switch err := tx.Create(&row).Error; {
 	case IsDuplicate(err):
-		return findKey(tx, k) // at READ COMMITTED this sees the row that was in the way
+		return findKey(tx, k) // at READ COMMITTED this sees the other transaction's row
 	case err != nil:
 		return fmt.Errorf("storing the idempotency key: %w", err)
 	}
 	return nil
 }
 
-// MadeByKey notes the id of what a transaction with a key has made.
+// MadeByKey stores the id of the thing that a transaction with a key has made.
 func MadeByKey(tx *gorm.DB, k idempotency.Key, made string) error {
 	if !k.Given() {
 		return nil
@@ -77,10 +78,10 @@ func MadeByKey(tx *gorm.DB, k idempotency.Key, made string) error {
 	return nil
 }
 
-// ForgetKeys deletes the oldest keys among those older than age, about n at most, and returns how many.
+// ForgetKeys deletes the oldest of the keys that are older than age, about n at most, and returns their number.
 func ForgetKeys(tx *gorm.DB, now time.Time, age time.Duration, n int) (int, error) {
 	due := tx.Where("create_time < ?", now.Add(-age))
-	var last []time.Time // the time of the nth
+	var last []time.Time // the time of the nth key
 	err := due.Session(&gorm.Session{}).Model(&keyRow{}).Order("create_time").Offset(n-1).Limit(1).
 		Pluck("create_time", &last).Error
 	if err != nil {

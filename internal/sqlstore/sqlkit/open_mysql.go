@@ -18,31 +18,31 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// Options are what the opening functions need besides an address.
+// Options are the options of OpenMySQL and OpenSQLite.
 type Options struct {
-	// The clock of caches, and in SQLite of recorded times, which are the server's in MySQL; nil: time.Now.
+	// Now is the clock of caches, and in SQLite also of recorded times, which are the server's in MySQL; nil: time.Now.
 	Now func() time.Time
 	Log *slog.Logger // nil: slog.Default()
 	// MaxConns is how many connections there are at most, for all classes of callers together (bulkhead).
 	MaxConns int
-	// Timeout bounds connecting and each read and write on a connection. A smaller one in the DSN holds, a
-	// larger one does not. Waiting for a row lock ends after half of it, so that the server says so (1205) before
-	// the connection is given up. SQLite's connections never wait for a network.
+	// Timeout bounds connecting and each read and write on a connection. The DSN may set smaller timeouts, not larger
+	// ones. Waiting for a row lock ends after half of it, so that the server reports that (1205) before the connection
+	// is given up. SQLite's connections never wait for a network.
 	Timeout time.Duration
-	// CAs are the authorities that sign MySQL's certificate; with them, connections use TLS. nil: as the DSN says.
+	// CAs are the authorities that sign MySQL's certificate; with them, connections use TLS. nil: the DSN decides.
 	CAs *x509.CertPool
-	// Currency is that of all amounts, a code of ISO 4217.
+	// Currency is the currency of all amounts, a code of ISO 4217.
 	Currency string
-	Zone     *time.Location // whose midnight begins a day; nil: UTC
+	Zone     *time.Location // the time zone in which days begin; nil: UTC
 }
 
 const (
 	// connLifetime is short because proxies and firewalls drop connections without a word, and because only a new
 	// connection notices a changed address.
 	connLifetime = 5 * time.Minute
-	// idleWait is how many seconds the server keeps a silent connection; then it ends it, and rolls back. So an
-	// instance that froze or vanished in the middle of a transaction does not keep its rows locked for the server's
-	// eight hours. It is longer than any pause within a transaction.
+	// idleWait is how many seconds the server keeps a silent connection; then it closes the connection, and rolls back.
+	// So an instance that froze or vanished in the middle of a transaction does not keep its rows locked for the
+	// server's default of eight hours. It is longer than any pause within a transaction.
 	idleWait = 15
 	// connIdle is when the pool itself closes an unused connection: before the server does.
 	connIdle = idleWait * time.Second * 2 / 3
@@ -68,12 +68,12 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// ErrDSN says that the data source name cannot be used, and the text after it why.
+// ErrDSN is the error for a data source name that cannot be used; the text after it is the reason.
 var ErrDSN = errors.New("unusable MySQL DSN")
 
 // OpenMySQL opens the ledger in MySQL or MariaDB and pings it. The DSN is the Go driver's,
-// user:password@tcp(host:3306)/schema?…; what the service relies on is added to it. It returns ErrDSN for one that
-// cannot be read, names no schema, or has clientFoundRows set.
+// user:password@tcp(host:3306)/schema?…; OpenMySQL adds the parameters that the service relies on. It returns ErrDSN if
+// the DSN cannot be read, names no schema, or has clientFoundRows set.
 func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 	o, err := o.checked()
 	if err != nil {
@@ -117,7 +117,7 @@ func OpenMySQL(ctx context.Context, dsn string, o Options) (*DB, error) {
 	return d, nil
 }
 
-// mysqlConfig reads the DSN and adds what every transaction relies on.
+// mysqlConfig reads the DSN and adds the parameters that every transaction relies on.
 func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -126,8 +126,8 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	}
 	switch {
 	case cfg.ClientFoundRows:
-		// The ledger sees too little stock, or another epoch, by how many rows a statement has changed. This option
-		// would count the rows that match.
+		// The ledger detects too little stock, or another epoch, by the number of rows that a statement has changed.
+		// This option would count the rows that match.
 		return nil, fmt.Errorf("%w: clientFoundRows must not be set", ErrDSN)
 	case cfg.DBName == "":
 		return nil, fmt.Errorf("%w: it names no schema", ErrDSN)
@@ -150,7 +150,7 @@ func mysqlConfig(dsn string, o Options) (*mysql.Config, error) {
 	return cfg, nil
 }
 
-// minTimeout returns the smaller of two timeouts; a given one of 0 is none.
+// minTimeout returns the smaller of two timeouts; given = 0 means no timeout.
 func minTimeout(given, most time.Duration) time.Duration {
 	if given <= 0 || given > most {
 		return most
@@ -158,8 +158,8 @@ func minTimeout(given, most time.Duration) time.Duration {
 	return given
 }
 
-// strictMode makes a value that does not fit an error instead of another value. ANSI_QUOTES and NO_BACKSLASH_ESCAPES
-// must not be in it: GORM quotes with backticks, the driver escapes with backslashes.
+// strictMode makes the server refuse a value that does not fit, instead of changing it. ANSI_QUOTES and
+// NO_BACKSLASH_ESCAPES must not be in it: GORM quotes with backticks, the driver escapes with backslashes.
 const strictMode = "SET sql_mode = 'STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO," +
 	"NO_ENGINE_SUBSTITUTION'"
 

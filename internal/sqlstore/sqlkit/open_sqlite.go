@@ -13,8 +13,8 @@ import (
 	_ "modernc.org/sqlite" // the driver named "sqlite", in pure Go
 )
 
-// OpenSQLite opens the ledger in a file, which is created when it is missing. Only one process at a time may have it
-// open; the caller sees to that. Every commit is on the disk before it returns.
+// OpenSQLite opens the ledger in a file, which it creates if it is missing. The caller must ensure that only one
+// process at a time has it open. Every commit is on the disk before it returns.
 func OpenSQLite(ctx context.Context, path string, o Options) (*DB, error) {
 	o, err := o.checked()
 	if err != nil {
@@ -55,11 +55,11 @@ func sqliteDSN(path string) (string, error) {
 		return "", fmt.Errorf("locating %s: %w", path, err)
 	}
 	q := url.Values{}
-	q.Add("_pragma", "busy_timeout(10000)") // first: switching to WAL may have to wait too
+	q.Add("_pragma", "busy_timeout(10000)") // first, because switching to WAL may have to wait too
 	q.Add("_pragma", "journal_mode(WAL)")
 	q.Add("_pragma", "synchronous(FULL)") // flushed at every commit
-	// A transaction that reads first and writes later fails busy when another wrote between; one that takes the write
-	// lock at its beginning waits.
+	// A transaction that reads first and writes later fails if another one wrote in between. With this, it takes the
+	// write lock at its beginning, and waits for it.
 	q.Set("_txlock", "immediate")
 	q.Set("_time_format", "sqlite")
 	q.Set("_timezone", "UTC")

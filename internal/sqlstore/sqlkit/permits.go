@@ -11,17 +11,18 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// maxPermitWait is how long a caller waits for a connection at most, when those of their class are in use. It is
-// short because a caller who waits for longer has given up in most cases, and because who can wait comes again.
+// maxPermitWait is how long a caller waits for a connection at most, while those of their class are in use. It is
+// short because most callers who wait for longer have given up, and the others retry.
 const maxPermitWait = 2 * time.Second
 
-// newPermits divides the pool among the classes of callers. It is as large as the pool, so that nobody waits in
-// database/sql, which knows no classes and no end of waiting.
+// newPermits divides the pool among the classes of callers. There are as many permits as connections, so that nobody
+// waits in database/sql, which knows no classes and no end of waiting.
 func newPermits(o Options) *bulkhead.Bulkhead {
 	return bulkhead.New(o.MaxConns, min(o.Timeout, maxPermitWait), bulkhead.Stores()...)
 }
 
-// bound makes every statement of db wait for a permit of the pool, but those of a transaction, which has one (write).
+// bound makes every statement of db wait for a permit of the pool, except the statements of a transaction, which
+// already has one (Write).
 func (d *DB) bound(db *gorm.DB) error {
 	calls := db.Callback()
 	return errors.Join(
@@ -31,15 +32,15 @@ func (d *DB) bound(db *gorm.DB) error {
 	)
 }
 
-// callbacks is the part of GORM's callbacks that is used here: the steps of one statement, by name.
+// callbacks has the methods of GORM's callbacks that are used here: the steps of one statement, by name.
 type callbacks interface {
 	Get(name string) func(*gorm.DB)
 	Replace(name string, fn func(*gorm.DB)) error
 }
 
-// bind wraps the step that sends the statement and reads its results to the end. The step gorm:row leaves the reading
-// to its caller, who keeps a permit until then (streamed); with a mere Rows or Scan it would end when the first row
-// has come, and a test looks for those.
+// bind wraps the step that sends the statement and reads its results to the end, so that it holds a permit meanwhile.
+// The step gorm:row leaves the reading to its caller, who must hold a permit until the end (Streamed). With a plain
+// Rows or Scan the permit would end at the first row; a test finds such calls.
 func (d *DB) bind(c callbacks, step string) error {
 	send := c.Get(step)
 	err := c.Replace(step, func(db *gorm.DB) {
@@ -49,7 +50,7 @@ func (d *DB) bind(c callbacks, step string) error {
 		}
 		permit, err := d.permits.Acquire(db.Statement.Context)
 		if err != nil {
-			_ = db.AddError(err) // it returns what it adds
+			_ = db.AddError(err) // AddError returns the error that it adds
 			return
 		}
 		defer permit.Release()
@@ -65,8 +66,8 @@ func stepError(step string, err error) error {
 	return nil
 }
 
-// hasPermit reports whether the statement is one of a transaction, or of streamed rows, or is only written: as a part
-// of another one, which has a permit when GORM comes to it.
+// hasPermit reports whether the statement needs no permit of its own: it belongs to a transaction or to streamed rows,
+// which have one, or is a dry run, whose text becomes a part of another statement.
 func (d *DB) hasPermit(db *gorm.DB) bool {
 	_, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter)
 	return inTransaction || db.DryRun || d.permits.Held(db.Statement.Context)
@@ -81,5 +82,5 @@ func (d *DB) Streamed(ctx context.Context) (db *gorm.DB, release func(), err err
 	return d.db.WithContext(d.permits.Holding(ctx)), permit.Release, nil
 }
 
-// Bulkhead returns what divides the connections among the classes of callers.
+// Bulkhead returns the permits, which divide the connections among the classes of callers.
 func (d *DB) Bulkhead() *bulkhead.Bulkhead { return d.permits }

@@ -12,8 +12,8 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// BatchRows is how many rows one INSERT or one IN list holds at most. Larger ones are not faster, and SQLite allows
-// 32,766 placeholders.
+// BatchRows is how many rows one INSERT or one IN list holds at most. Larger statements are not faster, and SQLite
+// allows 32,766 placeholders.
 const BatchRows = 500
 
 // Chunks yields s in parts that fit into one statement.
@@ -29,7 +29,7 @@ func CreateAll[T any](tx *gorm.DB, rows []T) error {
 	return nil
 }
 
-// List returns the rows that a query outside transactions finds, as the domain has them.
+// List returns the rows that a query outside transactions finds, converted by domain.
 func List[T, R any](query *gorm.DB, what string, domain func(*T) R) ([]R, error) {
 	var rows []T
 	if err := query.Find(&rows).Error; err != nil {
@@ -38,7 +38,7 @@ func List[T, R any](query *gorm.DB, what string, domain func(*T) R) ([]R, error)
 	return Map(rows, domain), nil
 }
 
-// Map returns what f makes of each row.
+// Map returns the results of f for each row.
 func Map[T, R any](rows []T, f func(*T) R) []R {
 	all := make([]R, len(rows))
 	for i := range rows {
@@ -47,7 +47,7 @@ func Map[T, R any](rows []T, f func(*T) R) []R {
 	return all
 }
 
-// Take returns the row that a query finds, or none if there is no such row.
+// Take returns the row that a query finds, or the error none if there is no such row.
 func Take[T any](query *gorm.DB, none error, doing string) (row T, err error) {
 	switch err := query.Take(&row).Error; {
 	case errors.Is(err, gorm.ErrRecordNotFound):
@@ -58,12 +58,13 @@ func Take[T any](query *gorm.DB, none error, doing string) (row T, err error) {
 	return row, nil
 }
 
-// Locking makes the query lock what it reads until the transaction ends. SQLite's transactions lock everything.
+// Locking makes the query lock the rows that it reads until the transaction ends. SQLite's transactions lock
+// everything.
 func Locking(tx *gorm.DB) *gorm.DB {
 	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
 }
 
-// Distinct returns the keys of s without repetition, in their first order.
+// Distinct returns the keys of s without repetition, in the order of their first occurrence.
 func Distinct[T any, K comparable](s []T, key func(T) K) []K {
 	seen := make(map[K]bool, len(s))
 	keys := make([]K, 0, len(s))
@@ -89,7 +90,7 @@ func Truncate(s string, n int) string {
 	return s
 }
 
-// At returns a time as the domain has it: zero where it is missing.
+// At returns the time of a column: the zero time for NULL.
 func At(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -97,7 +98,7 @@ func At(t *time.Time) time.Time {
 	return *t
 }
 
-// Stamp is the opposite of At.
+// Stamp is the reverse of At.
 func Stamp(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// ErrSecretSpoilt says that a row of tb_setting should be a secret and cannot be read as one.
+// ErrSecretSpoilt is the error for a row of tb_setting that should be a secret and cannot be read.
 var ErrSecretSpoilt = errors.New("a row of tb_setting is spoilt")
 
 // Secrets are rows of tb_setting with random secrets, each named by a prefix and an id. All ids have the same number
@@ -23,13 +23,13 @@ var ErrSecretSpoilt = errors.New("a row of tb_setting is spoilt")
 type Secrets struct {
 	Prefix        string
 	Digits, MaxID int
-	Full          error // that there is no room for more
+	Full          error // the error when all ids are used
 }
 
-// Secret is one of them.
+// Secret is one secret of Secrets.
 type Secret struct {
 	ID      int
-	Value   [sha256.Size]byte // as wide as the hash that it goes into
+	Value   [sha256.Size]byte // as wide as the hash that it keys
 	Created time.Time
 }
 
@@ -58,7 +58,7 @@ func (s Secrets) Read(tx *gorm.DB) ([]Secret, error) {
 	return secrets, nil
 }
 
-// Secrets returns all secrets, of which it makes the first. ErrSecretSpoilt.
+// Secrets returns all secrets in the order of their ids. If there is none, it makes the first. Error: ErrSecretSpoilt.
 func (d *DB) Secrets(ctx context.Context, of Secrets) (all []Secret, err error) {
 	if all, err = of.Read(d.Read(ctx)); err != nil || len(all) > 0 {
 		return all, err
@@ -72,8 +72,8 @@ func (d *DB) Secrets(ctx context.Context, of Secrets) (all []Secret, err error) 
 	return all, err
 }
 
-// RotateSecret makes the secret after the last one, and returns its id, or of.Full. The audit trail has it under the
-// field. In the same transaction, also is called with all secrets and the ledger's time.
+// RotateSecret makes the secret after the last one, and returns its id, or the error of.Full. It adds an entry with the
+// field to the audit trail. In the same transaction, it calls also with all secrets and the ledger's time.
 func (d *DB) RotateSecret(
 	ctx context.Context, of Secrets, field string, also func(tx *gorm.DB, all []Secret, now time.Time) error,
 ) (id int, err error) {
@@ -107,7 +107,7 @@ func (d *DB) RotateSecret(
 	return id, err
 }
 
-// addSecret makes the secret with the id, unless another transaction is first, and returns all of them.
+// addSecret makes the secret with the id, unless another transaction was first, and returns all secrets.
 func (d *DB) addSecret(tx *gorm.DB, of Secrets, id int) ([]Secret, error) {
 	var value [sha256.Size]byte
 	_, _ = rand.Read(value[:]) // it never fails: without randomness the program ends
@@ -122,7 +122,7 @@ func (d *DB) addSecret(tx *gorm.DB, of Secrets, id int) ([]Secret, error) {
 	return of.Read(tx)
 }
 
-// SettingRow is what all instances agree on: a key, as a rule.
+// SettingRow is a value that all instances share, such as a key.
 type SettingRow struct {
 	Name       string    `gorm:"column:name;primaryKey"`
 	Value      []byte    `gorm:"column:value"`

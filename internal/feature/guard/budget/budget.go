@@ -13,13 +13,13 @@ import (
 // RateError says that a caller asks more often than a limit allows.
 type RateError struct {
 	Of    LimitOf
-	Retry time.Duration // after which there is a request in their budget
+	Retry time.Duration // the wait until their budget has a request again
 }
 
 // LimitOf says what a limit counts by: a user, an address or a network. Answers contain the word.
 type LimitOf string
 
-// What limits count by.
+// The values of LimitOf.
 const (
 	OfAddress LimitOf = "address"
 	OfNetwork LimitOf = "network"
@@ -29,12 +29,12 @@ const (
 func (e *RateError) Error() string { return fmt.Sprintf("too many requests of the %s", e.Of) }
 
 // Table has the budgets of addresses, networks and users in all sales: for requests, and for units. It allocates
-// its memory, of a fixed size, with the first limit and with the first share of units. It is safe for concurrent use.
+// memory of a fixed size at the first limit and at the first share of units. It is safe for concurrent use.
 type Table struct {
 	requests func() *cells
-	units    func() *cells // apart, as these budgets take days to fill, and would drive out the others
+	units    func() *cells // in a table of their own: these budgets take days to fill, and would drive out the others
 	now      func() time.Time
-	spending *spending // what other instances are to know; nil where there are none
+	spending *spending // to be published to other instances; nil where there are none
 }
 
 // NewTable returns a table in which all budgets are full.

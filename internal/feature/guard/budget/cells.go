@@ -14,7 +14,7 @@ const (
 	// mostOwed bounds a budget's debt, as the time to pay it off: far above any limit, and far below what a duration
 	// holds.
 	mostOwed = (guards.MaxShare + 1000) * unitTime
-	// Budgets is how many budgets an instance can remember: 9 MB, however many addresses call.
+	// Budgets is how many budgets a table can remember: 9 MB, however many addresses call.
 	Budgets = tableSets * setCells
 )
 
@@ -25,18 +25,18 @@ type budgetKey struct {
 	kind kind
 }
 
-// cells is budgets of a fixed number, by the generic cell rate algorithm (ITU-T I.371, annex A): the state of a
+// cells is a fixed number of budgets, by the generic cell rate algorithm (ITU-T I.371, annex A): the state of a
 // budget is the time at which it will be full again, and a full budget needs no state.
 //
 // A key has its place in one set of eight cells, chosen by a hash with a random seed, so nobody can aim at a set.
-// Where all eight are taken, the cell that will be full soonest is given to the newcomer: who owes least is
-// forgotten, which gives them a full budget. So a flood of addresses that ask once each drives out others that asked
+// Where all eight are taken, the newcomer gets the cell that will be full soonest: the key that owes least is
+// forgotten, and so has a full budget. So a flood of addresses that ask once each drives out others that asked
 // once, and never those who ask all the time. golang.org/x/time/rate has an object for each key, in a map that grows
 // with the addresses, or needs a sweeper and forgets by age; the map of two generations that bounds a user's requests
-// to the whole service (internal/httpapi) forgets whom it saw first, heavy callers too.
+// to the whole service (internal/httpapi) forgets the keys that it saw first, heavy callers' too.
 type cells struct {
 	seed    maphash.Seed
-	started time.Time // an hour before it was made: other instances tell what was spent before
+	started time.Time // an hour before the cells were made: other instances publish spending from before that
 	sets    []budgetSet
 }
 
@@ -50,11 +50,11 @@ type budgetSet struct {
 type budget struct {
 	sale int64
 	who  uint64
-	full time.Duration // when it will be full, since the table's start, if that is to come
-	// How many requests other instances are still to be told of, whether they have come back or not.
+	full time.Duration // when it will be full, since started; a time in the past: it is full
+	// untold is how many requests are not yet published to other instances, even if the budget has regained them.
 	untold  uint32
 	kind    kind
-	telling bool // an eighth was asked for, so each request is told
+	telling bool // an eighth of the budget was spent, so each request is published
 }
 
 func newCells(now time.Time) *cells {
@@ -66,17 +66,17 @@ func tokenTime(r *guards.Rate) time.Duration {
 	return time.Duration(r.Seconds) * time.Second / time.Duration(r.Requests)
 }
 
-// size is how much a full budget holds, and how long it takes to regain one.
+// size is how much a full budget holds, and how long it takes to regain one request or unit.
 type size struct {
 	most  int64
 	token time.Duration
-	keeps bool // what it owes beyond most stays owed
+	keeps bool // a debt beyond most stays; else it is reduced
 }
 
 func sizeOf(r *guards.Rate) size { return size{most: r.Requests, token: tokenTime(r)} }
 
 // owe takes n from a budget. It returns how many the budget is below full, or how long the caller has to wait until n
-// are available. It adds to the spending, which may be nil, what other instances have to know.
+// are available. It adds to the spending, which may be nil, the requests that other instances have to know.
 func (t *cells) owe(k budgetKey, z size, n int64, now time.Time, tell *spending) (owed int64, wait time.Duration) {
 	s := t.set(k)
 	at := now.Sub(t.started)
@@ -85,7 +85,7 @@ func (t *cells) owe(k budgetKey, z size, n int64, now time.Time, tell *spending)
 	b := s.find(k)
 	full := max(b.full, at) + z.token*time.Duration(n)
 	if over := full - at - z.token*time.Duration(z.most); over > 0 {
-		most := max(z.token*time.Duration(z.most), leastDebt) // what others have told may be nonsense
+		most := max(z.token*time.Duration(z.most), leastDebt) // the publications of others may be nonsense
 		if !z.keeps {
 			b.full -= max(0, over-most)
 		}
@@ -117,7 +117,7 @@ func (t *cells) tell(k budgetKey, z size, n int64, tell *spending) {
 
 // tell adds n requests to the spending: none until an eighth of the budget was spent, however slowly, because a caller
 // at exactly the limit's rate owes one request at most on each instance. Requests without room are added with the
-// caller's next one; of those, what exceeds an eighth is dropped.
+// caller's next request; those beyond an eighth of the budget are dropped.
 func (b *budget) tell(z size, n int64, s *spending) {
 	eighth := uint32((z.most + tellFrom - 1) / tellFrom)
 	b.untold = min(b.untold+uint32(n), max(eighth, uint32(n)))
@@ -127,7 +127,8 @@ func (b *budget) tell(z size, n int64, s *spending) {
 	}
 }
 
-// charge takes from a budget what was spent elsewhere at a time. The budget may go into debt, up to mostOwed.
+// charge takes from a budget an amount that was spent on another instance at a time. The budget may go into debt, up
+// to mostOwed.
 func (t *cells) charge(k budgetKey, spent time.Duration, at time.Time) {
 	s := t.set(k)
 	s.mu.Lock()
@@ -140,7 +141,7 @@ func (t *cells) set(k budgetKey) *budgetSet {
 	return &t.sets[maphash.Comparable(t.seed, k)%tableSets]
 }
 
-// find returns the key's cell, or takes the one that will be full soonest from its key.
+// find returns the key's cell, or gives the key the cell that will be full soonest.
 func (s *budgetSet) find(k budgetKey) *budget {
 	least := &s.cells[0]
 	for i := range s.cells {

@@ -1,9 +1,9 @@
-// Package budget limits what callers take of a sale: requests in a time, by user, address and network, and units, by
-// address and network. It is the memory of the guards "limits", "units" and "challenge" (package guard).
+// Package budget limits how much of a sale callers take: requests in a time, by user, address and network, and units,
+// by address and network. It is the memory of the guards "limits", "units" and "challenge" (package guard).
 //
-// Each budget is a cell of a table with a fixed number of cells, which is filled again as time passes; the budgets of
-// units take days. Nothing asks a store while a caller waits. Every second an Exchange tells the other instances what
-// was spent here and takes what was spent there.
+// Each budget is a cell of a table with a fixed number of cells. A budget fills again as time passes; the budgets of
+// units take days. Nothing asks a store while a caller waits. Every second an Exchange publishes the spending here to
+// the other instances, and takes the spending there from the budgets here.
 //
 //	an instance restarts     all its budgets are full
 //	a flood of addresses     the budget that will be full soonest is forgotten first, so heavy callers stay known

@@ -14,15 +14,17 @@ const (
 	exchangeTimeout = time.Second // one exchange
 )
 
-// Swap publishes what was spent here, if anything, and returns what others have published after the cursor and within
-// the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
+// Swap publishes the spending here, if any. It returns the spending that other instances published after the cursor
+// and within the last seconds, and the cursor behind it; "" is the beginning. The name is unique to the process.
 type Swap func(ctx context.Context, name, after string, here []Spent) (elsewhere []Spent, cursor string, err error)
 
-// Exchange tells the other instances each second what callers have spent of their budgets here, and takes what
-// they have spent elsewhere from the budgets here, while a sale has limits, shares or a challenge. So several instances
-// together let a caller do in the long run what one would, wherever a balancer sends them. No request waits for it.
+// Exchange publishes each second to the other instances how much callers have spent of their budgets here, and takes
+// their spending elsewhere from the budgets here, while a sale has limits, shares or a challenge. So several instances
+// together let a caller do in the long run as much as a single instance would, wherever a balancer sends them. No
+// request waits for it.
 //
-// What an exchange cannot tell is given up: told later, it would keep callers out who have waited long enough.
+// Spending that cannot be published is dropped: published later, it would keep callers out who have waited long
+// enough.
 type Exchange struct {
 	limits  *Table
 	swap    Swap
@@ -34,7 +36,7 @@ type Exchange struct {
 }
 
 // NewExchange returns an exchange of the budgets of limits, which must not be in use yet; Run starts it. anySale
-// reports whether a function is true of the settings of any sale here.
+// reports whether the given function returns true for the settings of any sale here.
 func NewExchange(
 	limits *Table, swap Swap, name string, anySale func(func(*guards.Settings) bool) bool,
 	log *slog.Logger,

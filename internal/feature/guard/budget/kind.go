@@ -5,16 +5,16 @@ import (
 	"net/netip"
 )
 
-// kind says what the key of a cell of the table is: a user, an address or a network.
+// kind is the kind of a cell's key: a user, an address or a network.
 type kind uint8
 
 const (
 	address4 kind = iota + 1 // an IPv4 address
-	address6                 // the first 64 bits of an IPv6 address: what one line has
+	address6                 // the first 64 bits of an IPv6 address: one line's
 	network4                 // the first 24 bits of an IPv4 address
-	network6                 // the first 48 bits of an IPv6 address: what one customer of a provider has
+	network6                 // the first 48 bits of an IPv6 address: one customer's of a provider
 	account
-	noAddress // of callers whose address cannot be read: one small budget for all
+	noAddress // one small budget for all callers whose address cannot be read
 
 	asked        kind = 1 << 4 // a network's budget of challenges
 	won          kind = 1 << 5 // an address's or a network's share of units
@@ -39,8 +39,8 @@ func part(a netip.Addr, four, six kind, bits4, bits6 int) (kind, uint64) {
 	}
 }
 
-// Network returns the network that an address counts as, which a person, or a program of theirs, has whole: its /24, or
-// /48 in IPv6. IPv4 in IPv6 counts as IPv4. It returns the zero Prefix if the address is unknown.
+// Network returns the network that an address counts as: its /24, or /48 in IPv6, because a person, or a program of
+// theirs, may have all of it. IPv4 in IPv6 counts as IPv4. It returns the zero Prefix if the address is unknown.
 func Network(a netip.Addr) netip.Prefix {
 	a = a.Unmap().WithZone("")
 	bits := 24

@@ -12,7 +12,8 @@ import (
 const (
 	// spendingRoom bounds how many budgets of each kind are published in a second. Heavy callers get in first.
 	spendingRoom = 256
-	// tellFrom: a budget is published once one part in eight of it was spent. Most callers ask once or twice.
+	// tellFrom is the part of a budget, one in eight, whose spending makes it be published. Most callers ask once or
+	// twice.
 	tellFrom = 8
 	// leastDebt is the longest wait that spending on other instances can cause, unless filling the budget takes longer.
 	leastDebt = time.Minute
@@ -24,12 +25,12 @@ const (
 
 // Spent is what was spent from a budget on one instance.
 type Spent struct {
-	Budget string        // whose it is, as budgetKey has it in text
-	Time   time.Duration // in which the budget gets so much back
-	Ago    time.Duration // since it was told
+	Budget string        // its key, as budgetKey.text writes it
+	Time   time.Duration // the amount, as the time in which the budget regains it
+	Ago    time.Duration // since it was published
 }
 
-// spending collects what was spent until it is published. It is safe for concurrent use, and bounded.
+// spending collects the amounts to be published, by budget. It is safe for concurrent use, and bounded.
 type spending struct {
 	mu    sync.Mutex
 	spent map[budgetKey]time.Duration
@@ -40,7 +41,7 @@ func newSpending() *spending {
 	return &spending{spent: make(map[budgetKey]time.Duration), room: make(map[kind]int)}
 }
 
-// add reports whether there was room for the budget.
+// add adds an amount that was spent from a budget. It reports whether there was room for the budget.
 func (s *spending) add(k budgetKey, spent time.Duration) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ func (s *spending) add(k budgetKey, spent time.Duration) bool {
 	return true
 }
 
-// take returns what was spent since the last call.
+// take returns the amounts that were added since the last call.
 func (s *spending) take() []Spent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (s *spending) take() []Spent {
 	return taken
 }
 
-// spentElsewhere takes from the budgets here what was spent on other instances. It skips what is not a budget.
+// spentElsewhere takes from the budgets here the amounts spent on other instances. It skips malformed ones.
 func (t *Table) spentElsewhere(told []Spent) {
 	now, names := t.now(), kindNames()
 	for _, s := range told {
@@ -95,12 +96,12 @@ func kindNames() map[kind]string {
 	}
 }
 
-// text returns sale, kind and key: 7:user:42.
+// text returns sale, kind and user, address or network: 7:user:42.
 func (k budgetKey) text(names map[kind]string) string {
 	return strconv.FormatInt(k.sale, 10) + ":" + names[k.kind] + ":" + strconv.FormatUint(k.who, 10)
 }
 
-// parseBudget reads what text has written on an instance of this version or another one.
+// parseBudget reads a key as text writes it, on an instance of this version or another one.
 func parseBudget(text string, names map[kind]string) (k budgetKey, ok bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {

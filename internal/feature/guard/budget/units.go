@@ -16,8 +16,8 @@ type ShareError struct{ Of LimitOf }
 
 func (e *ShareError) Error() string { return fmt.Sprintf("the %s has its share of the units", e.Of) }
 
-// Reservation is units that count against the shares of an address and its network while the purchase is under way, and
-// for good once it has succeeded. The zero value reserves nothing.
+// Reservation is a number of units that count against the shares of an address and its network while the purchase is
+// under way, and for good once it has succeeded. The zero value reserves nothing.
 type Reservation struct {
 	Units  int64
 	shares [2]share
@@ -40,7 +40,7 @@ func (t *Table) Reserve(u *guards.Units, saleID int64, a netip.Addr, units int64
 	kind, who = networkOf(a)
 	ofNetwork := share{budgetKey{saleID, who, kind | won}, size{u.PerNetwork, unitTime, true}}
 	if !a.IsValid() {
-		ofNetwork = share{} // all whose address cannot be read are one address
+		ofNetwork = share{} // all callers whose address cannot be read count as one address
 	}
 	r := Reservation{Units: units}
 	for i, one := range []struct {

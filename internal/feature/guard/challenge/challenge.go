@@ -63,9 +63,9 @@ type Parameters struct {
 
 // Data binds a challenge to its caller.
 type Data struct {
-	Bound      string `json:"bound"`      // the user and network that it is for
-	Difficulty int    `json:"difficulty"` // the most tries that it takes, for a display of progress
-	Key        uint16 `json:"key"`        // id of the salt of the keys that signed it
+	Bound      string `json:"bound"`      // identifies the user and the network
+	Difficulty int    `json:"difficulty"` // how many tries it takes at most, for a display of progress
+	Key        uint16 `json:"key"`        // the id of the salt of the keys that signed the challenge
 }
 
 // Challenge is what a caller has to solve.
@@ -81,7 +81,7 @@ type Solution struct {
 	Time       float64 `json:"time,omitempty"` // milliseconds; not used
 }
 
-// Payload is what a caller sends, as the base64 of its JSON.
+// Payload is a challenge with its solution; callers send it as the base64 of its JSON.
 type Payload struct {
 	Challenge Challenge `json:"challenge"`
 	Solution  Solution  `json:"solution"`
@@ -90,7 +90,7 @@ type Payload struct {
 // Caller is the buyer for whom a challenge is made.
 type Caller struct {
 	SaleID, UserID int64
-	Address        netip.Addr // the network is what counts: its /24, in IPv6 its /48
+	Address        netip.Addr // only its network counts: its /24, in IPv6 its /48
 }
 
 // Challenges makes challenges and checks solutions.
@@ -111,8 +111,8 @@ func New(ring *keys.Ring, recent *budget.Table, depth int) *Challenges {
 func (c *Challenges) Run(ctx context.Context) error { return c.pool.run(ctx) }
 
 const (
-	accountFree     = 2  // challenges that an account asked for lately and that cost no more than the first
-	networkCrowd    = 64 // those of a network: people behind one address
+	accountFree     = 2  // how many challenges an account gets without raising the difficulty
+	networkCrowd    = 64 // how many a network gets at one difficulty, as people behind one address
 	networkPerCrowd = 8  // by how many tries each further crowd raises the difficulty
 )
 
@@ -137,7 +137,7 @@ func (c *Challenges) Again(who Caller, now time.Time) (Challenge, bool) {
 		return Challenge{}, false
 	}
 	made, err := c.write(who, &g)
-	return made, err == nil // else its key is gone: they get another
+	return made, err == nil // on an error its key is gone, and they get another
 }
 
 // Make returns a new challenge for the caller. Errors: ErrBusy, keys.ErrNotKnown.
@@ -236,7 +236,7 @@ func (c *Challenges) find(purpose keys.Purpose, who Caller, p Parameters) (*keys
 	return key, nil
 }
 
-// ParsePayload reads what a caller sent. Its error wraps ErrUnsolved.
+// ParsePayload reads the base64 of a payload's JSON. Its error wraps ErrUnsolved.
 func ParsePayload(text string) (Payload, error) {
 	var p Payload
 	if text == "" {

@@ -22,34 +22,34 @@ const (
 	poolWait    = 500 * time.Millisecond
 	poolWaiting = 32
 	// reserveScore is the worst score with which a network may take from a full reserve. The emptier the reserve, the
-	// lower.
+	// better the score must be.
 	reserveScore = 64
 	// draws bounds how many counters are drawn to find one for which a puzzle is ready.
 	draws = 4
 )
 
-// puzzle is the expensive part of a challenge, which costs a try of scrypt. Each is given to one caller only, who could
-// tell others the answer.
+// puzzle is the expensive part of a challenge, which costs a try of scrypt. Each is given to one caller only, because
+// they could tell others the answer.
 type puzzle struct {
 	nonce, salt [randomBytes]byte
 	key         [keyLength]byte
 }
 
-// pool has puzzles that were made in advance, by their counters, so that a request for one costs no scrypt, and
+// pool has puzzles that were made in advance, by their counters, so that a request for a puzzle costs no scrypt, and
 // callers, however many, cost at most the maker's half of the processor. It is empty, and costs nothing, until the
 // first request for a challenge.
 //
-// Where more are asked for than are made, networks take turns: those that ask and do not solve leave the reserve to
-// the others, and whoever waits is served by their network's standing, and then by when they came.
+// When more puzzles are asked for than are made, networks take turns: those that ask and do not solve leave the reserve
+// to the others. Waiting callers are served in the order of their network's standing, then of their arrival.
 type pool struct {
 	depth  int           // how many puzzles of each counter are kept
-	wanted chan struct{} // the maker has something to do
+	wanted chan struct{} // wakes the maker
 
 	mu       sync.Mutex
 	most     int // the hardest difficulty that was asked for
 	ready    [guards.MaxDifficulty][]puzzle
-	stock    int       // how many are ready
-	waiting  []*waiter // in the order in which they came
+	stock    int       // how many puzzles are ready
+	waiting  []*waiter // in the order of their arrival
 	standing *standing // nil until a challenge is asked for
 }
 
@@ -57,7 +57,7 @@ type pool struct {
 type waiter struct {
 	network    netip.Prefix
 	difficulty int
-	given      chan puzzle // closed without one: others come first
+	given      chan puzzle // closed without a puzzle: others come first
 }
 
 func newPool(depth int) *pool { return &pool{depth: depth, wanted: make(chan struct{}, 1)} }
@@ -140,7 +140,7 @@ func (p *pool) last(now time.Time) (last int) {
 	return last
 }
 
-// leave removes a waiter. It returns a puzzle that was assigned at the same moment.
+// leave removes a waiter. It returns the puzzle if one was assigned at the same moment.
 func (p *pool) leave(mine *waiter) (puzzle, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -17,12 +17,11 @@ const (
 	worstScore = 4096
 )
 
-// standing is what networks lately did with the puzzles that they were given: a score for each, lower is better. A
-// puzzle that is given raises it by one, one that is solved lowers it by two. So who solves comes before who is new,
-// and who asks and does not solve comes last; each puzzle puts its network behind the others, which is how networks
-// take turns.
+// standing scores networks by their use of the puzzles that they were given lately; lower is better. Getting a puzzle
+// raises the score by one, solving it lowers the score by two. So networks that solve come before new ones, and
+// networks that ask and do not solve come last. Each puzzle puts its network behind the others, so networks take turns.
 //
-// It has a fixed size, 1.5 MB. In a set where all cells are taken the score nearest to nought is forgotten. The caller
+// It has a fixed size, 1.5 MB. In a set where all cells are taken, the score nearest to zero is forgotten. The caller
 // locks.
 type standing struct {
 	seed maphash.Seed
@@ -30,7 +29,7 @@ type standing struct {
 }
 
 type score struct {
-	network netip.Prefix // the zero one: the cell is free, or has callers whose address is not known
+	network netip.Prefix // zero: the cell is free, or has callers whose address is not known
 	value   float64
 	at      int64 // Unix nanoseconds
 }
@@ -74,7 +73,7 @@ func (s *standing) set(network netip.Prefix) *[standingCells]score {
 	return &s.sets[maphash.Comparable(s.seed, network)%standingSets]
 }
 
-// after returns a score after it has decayed for a while.
+// after returns the score, decayed until now.
 func (s *score) after(now time.Time) float64 {
 	if s.value == 0 {
 		return 0

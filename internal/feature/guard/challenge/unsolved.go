@@ -15,10 +15,10 @@ const (
 	enoughTime = 10 * time.Second
 )
 
-// unsolved is the challenges that were given out and are not solved: an account that asks again gets the same one, so
-// that asking again gains nothing and costs no puzzle. It has a fixed size, 5 MB, taken with the first challenge. In a
-// set where all cells are taken the oldest is forgotten: its account gets another challenge, and its solution is as
-// good as ever. It is safe for concurrent use.
+// unsolved has the challenges that were given out and are not solved: an account that asks again gets the same
+// challenge, so that asking again gains nothing and costs no puzzle. It has a fixed size, 5 MB, allocated at the first
+// challenge. In a set where all cells are taken, the oldest is forgotten: its account gets another challenge, and the
+// solution of the forgotten one stays valid. It is safe for concurrent use.
 type unsolved struct {
 	seed maphash.Seed
 	once sync.Once
@@ -37,7 +37,7 @@ type given struct {
 	expires    int64 // seconds since 1970; 0: the cell is free
 	salt       uint16
 	difficulty uint8
-	solved     bool // which it is once
+	solved     bool // it was solved: its solution is not new any more
 	puzzle     puzzle
 }
 
@@ -66,7 +66,7 @@ func (u *unsolved) put(g given) {
 	s.put(g)
 }
 
-// put is put in a set that the caller has locked.
+// put implements unsolved.put in a set that the caller has locked.
 func (s *unsolvedSet) put(g given) {
 	oldest := &s.cells[0]
 	for i := range s.cells {

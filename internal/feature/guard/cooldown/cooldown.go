@@ -9,12 +9,12 @@ import (
 )
 
 // MaxUnpaid bounds how many users with expired orders an instance remembers. Beyond it, newcomers replace others, who
-// are let in again: to fill it, somebody would have to buy that many units within a week and leave them unpaid.
+// are let in again. To reach it, somebody would have to buy that many units within a week and leave them unpaid.
 const MaxUnpaid = 1_000_000
 
-// Error says that a user lets orders expire too often.
+// Error is the refusal of a user who lets orders expire too often.
 type Error struct {
-	Retry time.Duration // after which they may buy again
+	Retry time.Duration // the wait until they may buy again
 }
 
 func (e *Error) Error() string {
@@ -25,11 +25,10 @@ func (e *Error) Error() string {
 type Unpaid struct {
 	UserID  int64
 	Expired int64
-	Age     time.Duration // of the last of them, by the ledger's clock
+	Age     time.Duration // since the last of these orders expired, by the ledger's clock
 }
 
-// Users knows which users let orders expire. It decides from what was loaded last, so a ledger that hangs delays
-// nobody.
+// Users knows which users let orders expire. It decides from memory, so a ledger that hangs delays nobody.
 type Users struct {
 	now     func() time.Time
 	started time.Time
@@ -37,9 +36,9 @@ type Users struct {
 	users   map[int64]unpaid
 }
 
-// unpaid is what is known about a user, in 16 bytes.
+// unpaid is a user's expired orders, in 16 bytes.
 type unpaid struct {
-	last    time.Duration // when their last order expired, since the start: no clock that is set moves it
+	last    time.Duration // from Users.started until their last order expired: setting the clock does not change it
 	expired int64
 }
 
@@ -64,7 +63,7 @@ func (c *Users) Check(s *guards.CoolDown, userID int64) error {
 
 func (c *Users) at() time.Duration { return c.now().Sub(c.started) }
 
-// Tell adds users, or replaces what is known about them.
+// Tell adds users, or replaces their entries.
 func (c *Users) Tell(users []Unpaid) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,12 +23,12 @@ type Cursor struct {
 	UserID int64
 }
 
-// ReadUnpaid reads from the ledger whose orders expired unpaid: those behind the cursor, in order, at most limit, and
-// the cursor at the last of them.
+// ReadUnpaid reads from the ledger the users whose orders expired unpaid: at most limit, behind the cursor and in its
+// order. It also returns the cursor at the last user.
 type ReadUnpaid func(ctx context.Context, after Cursor, limit int) ([]Unpaid, Cursor, error)
 
-// Loader tells Users each second which orders have expired, while a sale here has a cool-down. A
-// round is one query for what is new; after a start it is ten, so that a million users are loaded within two minutes.
+// Loader loads into Users each second which orders have expired, while a sale here has a cool-down. A round is one
+// query for new entries; after a start it is ten, so that a million users are loaded within two minutes.
 type Loader struct {
 	users   *Users
 	read    ReadUnpaid
@@ -39,8 +39,8 @@ type Loader struct {
 	failing bool
 }
 
-// NewLoader returns a loader; Run starts it. anySale reports whether a function is true of the settings of any
-// sale here.
+// NewLoader returns a loader; Run starts it. anySale reports whether the given function returns true for the settings
+// of any sale here.
 func NewLoader(
 	users *Users, read ReadUnpaid, anySale func(func(*guards.Settings) bool) bool, log *slog.Logger,
 ) *Loader {
@@ -52,7 +52,7 @@ func (l *Loader) Run(ctx context.Context) error {
 	return periodic.Every(ctx, loadEvery, l.round)
 }
 
-// round loads what is new, or forgets all users once no sale has a cool-down.
+// round loads new entries, or forgets all users once no sale has a cool-down.
 func (l *Loader) round(ctx context.Context) {
 	if !l.anySale(func(s *guards.Settings) bool { return s != nil && s.CoolDown != nil }) {
 		if l.cursor != (Cursor{}) {

@@ -35,7 +35,7 @@ type Salt struct {
 	UsedFrom time.Time
 }
 
-// Key signs. It is safe for concurrent use.
+// Key signs messages. It is safe for concurrent use.
 type Key struct {
 	secret [Bytes]byte
 	macs   sync.Pool // of *mac
@@ -53,7 +53,7 @@ func newKey(secret []byte, salt []byte, purpose Purpose, saleID int64) *Key {
 	info := "seckill guard 1 " + string(purpose) + " " + strconv.FormatInt(saleID, 10)
 	derived, err := hkdf.Key(sha256.New, secret, salt, info, Bytes)
 	if err != nil {
-		panic(err) // it fails for keys that are longer than 255 hashes, or where the platform forbids short secrets
+		panic(err) // only for keys longer than 255 hashes, or if the platform forbids short secrets
 	}
 	k := &Key{secret: [Bytes]byte(derived)}
 	k.macs.New = func() any {

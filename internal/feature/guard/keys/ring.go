@@ -23,13 +23,13 @@ const (
 	maxDerived = 16_384
 )
 
-// ErrUnknownYet says that the salt is unknown and is being looked up: ask again in a second.
+// ErrUnknownYet is the error for an unknown salt that is being looked up: ask again in a second.
 var ErrUnknownYet = errors.New("the key is not known yet")
 
-// ErrNotKnown says that there is no salt with the id.
+// ErrNotKnown is the error for an id without a salt.
 var ErrNotKnown = errors.New("there is no such key")
 
-// ErrShortSecret says that the secret is so short that keys from it could be guessed.
+// ErrShortSecret is the error for a secret so short that keys from it could be guessed.
 var ErrShortSecret = errors.New("the secret of guards is too short")
 
 // Ring has the keys of all sales.
@@ -43,7 +43,7 @@ type Ring struct {
 	mu      sync.RWMutex
 	salts   []Salt // in the order of their ids
 	loaded  time.Time
-	asked   time.Time // when the read began that an unknown id waits for
+	asked   time.Time // when a read for an unknown id was last requested
 	derived map[derivation]*Key
 }
 
@@ -55,8 +55,8 @@ type derivation struct {
 	salted  bool
 }
 
-// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them: read
-// returns the stored ones in the order of their ids, at least one.
+// NewRing returns a ring without salts, or ErrShortSecret. Load reads the salts once, Run keeps reading them. read must
+// return the stored salts in the order of their ids, at least one.
 func NewRing(
 	secret string, read func(context.Context) ([]Salt, error), now func() time.Time, log *slog.Logger,
 ) (*Ring, error) {
@@ -99,7 +99,8 @@ func (r *Ring) reload(ctx context.Context) {
 	}
 }
 
-// Current returns the key to sign with, and the id of its salt: the newest in use. Before Load it returns ErrNotKnown.
+// Current returns the key to sign with, of the newest salt in use, and the salt's id. Before Load it returns
+// ErrNotKnown.
 func (r *Ring) Current(purpose Purpose, saleID int64) (*Key, uint16, error) {
 	now := r.now()
 	r.mu.RLock()
@@ -136,7 +137,7 @@ func (r *Ring) Find(purpose Purpose, saleID int64, saltID uint16) (*Key, error) 
 	return nil, r.unknown()
 }
 
-// Seed returns the key of a purpose that rotations do not change.
+// Seed returns the key of a purpose and a sale that rotations do not change.
 func (r *Ring) Seed(purpose Purpose, saleID int64) *Key {
 	name := derivation{purpose: purpose, saleID: saleID}
 	r.mu.RLock()
@@ -148,19 +149,18 @@ func (r *Ring) Seed(purpose Purpose, saleID int64) *Key {
 	return r.derive(name, nil)
 }
 
-// unknown requests a read, shared by all callers and at most once a second, and returns the error for an unknown id
-// until then.
+// unknown returns the error for an unknown id. It requests a read, shared by all callers, at most once a second.
 func (r *Ring) unknown() error {
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case len(r.salts) == 0 && now.Sub(r.asked) < unknownFor: // none could be read yet
+	case len(r.salts) == 0 && now.Sub(r.asked) < unknownFor: // no salt could be read yet
 		return ErrUnknownYet
 	case len(r.salts) == 0:
 		r.ask(now)
 		return ErrUnknownYet
-	case now.Sub(r.loaded) < unknownFor: // it would have been read: a salt is stored a minute before its first use
+	case now.Sub(r.loaded) < unknownFor: // a salt in use would have been read: it is stored a minute before its first use
 		return ErrNotKnown
 	case r.asked.After(r.loaded) && now.Sub(r.asked) < unknownFor:
 		return ErrUnknownYet
@@ -180,7 +180,8 @@ func (r *Ring) ask(now time.Time) {
 	}
 }
 
-// derive makes a key and remembers it. When there are too many, it forgets all: making one takes a few microseconds.
+// derive makes a key and remembers it. When there are too many keys, it forgets all: making a key takes a few
+// microseconds.
 func (r *Ring) derive(name derivation, salt []byte) *Key {
 	r.mu.RLock()
 	key, known := r.derived[name]

@@ -22,7 +22,7 @@ func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
 // saltKept is how long a salt stays after its successor was made: longer than any ticket is valid.
 const saltKept = 3 * 24 * time.Hour
 
-// ErrSaltsExhausted says that all ids of salts that fit into a ticket are used.
+// ErrSaltsExhausted is the error when all ids of salts that fit into a ticket are used.
 var ErrSaltsExhausted = errors.New("no more salts: a ticket has room for ids to 65535")
 
 // guardSalts are the settings that hold the guards' salts.
@@ -30,7 +30,8 @@ func guardSalts() sqlkit.Secrets {
 	return sqlkit.Secrets{Prefix: "guard_salt_", Digits: 5, MaxID: math.MaxUint16, Full: ErrSaltsExhausted}
 }
 
-// GuardSalts returns all salts in the order of their ids. It makes the first salt, which is usable at once.
+// GuardSalts returns all salts in the order of their ids. If there is none, it makes the first salt, which is usable
+// at once.
 func (l *Ledger) GuardSalts(ctx context.Context) ([]keys.Salt, error) {
 	secrets, err := l.db.Secrets(ctx, guardSalts())
 	if err != nil {
@@ -52,8 +53,7 @@ func (l *Ledger) RotateGuardSalt(ctx context.Context) (id uint16, err error) {
 	return uint16(next), nil
 }
 
-// saltsOf makes salts of the secrets that were read. The first salt of all is usable at once, later ones after
-// RotationLead.
+// saltsOf converts stored secrets to salts. The very first salt is usable at once, later ones after RotationLead.
 func saltsOf(secrets []sqlkit.Secret) []keys.Salt {
 	salts := make([]keys.Salt, len(secrets))
 	for i, secret := range secrets {

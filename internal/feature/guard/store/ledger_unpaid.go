@@ -18,7 +18,7 @@ type unpaidRow struct {
 // TableName implements gorm's schema.Tabler.
 func (unpaidRow) TableName() string { return "tb_unpaid" }
 
-// UnpaidAfter is cooldown.ReadUnpaid.
+// UnpaidAfter implements cooldown.ReadUnpaid.
 func (l *Ledger) UnpaidAfter(
 	ctx context.Context, after cooldown.Cursor, limit int,
 ) ([]cooldown.Unpaid, cooldown.Cursor, error) {
@@ -43,7 +43,7 @@ func (l *Ledger) UnpaidAfter(
 	return users, after, nil
 }
 
-// clock is the ledger's time outside of transactions.
+// clock returns the ledger's time outside of transactions.
 func (l *Ledger) clock(ctx context.Context) (time.Time, error) {
 	if l.db.Dialect() == sqlkit.SQLite {
 		return l.db.Clock(), nil

@@ -18,8 +18,8 @@ const (
 	networksShown = 10
 )
 
-// Redis is what all instances share about guards: the counts of a sale, in its partition, and what callers have spent,
-// in partition 0. Nothing is decided by the counts, and a Redis that lost everything stops no sale.
+// Redis has the guards' data that all instances share: the counts of a sale, in its partition, and the spending of
+// callers, in partition 0. Nothing is decided by the counts, and a Redis that lost everything stops no sale.
 type Redis struct {
 	partitions          rediskit.Partitions
 	addCounts, exchange rediskit.Script
@@ -33,7 +33,7 @@ func NewRedis(partitions rediskit.Partitions) *Redis {
 	}
 }
 
-// AddCounts is tally.AddCounts.
+// AddCounts implements tally.AddCounts.
 func (r *Redis) AddCounts(ctx context.Context, sale order.SaleRef, d *tally.Delta) error {
 	args := make([]any, 0, 4+2*(len(d.Counts)+len(d.Stopped)+len(d.Units)))
 	args = append(args, guardsKept.Milliseconds(), networksKept, len(d.Counts), len(d.Stopped))
@@ -63,7 +63,7 @@ func (r *Redis) Figures(ctx context.Context, sale order.SaleRef) (tally.Figures,
 			p.ZRevRangeWithScores(ctx, keys[2], 0, networksShown-1)
 		return nil
 	})
-	if err != nil && !rediskit.Rejects(err) { // Redis is away, loading or without its cluster: that is not nothing
+	if err != nil && !rediskit.Rejects(err) { // Redis is away, loading or without its cluster: counts may exist
 		return tally.Figures{}, rediskit.Translate(err)
 	}
 	f := tally.Figures{

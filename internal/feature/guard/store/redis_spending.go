@@ -19,7 +19,7 @@ const (
 	maxTold = 100
 )
 
-// ExchangeSpending is budget.Swap.
+// ExchangeSpending implements budget.Swap.
 func (r *Redis) ExchangeSpending(
 	ctx context.Context, name, after string, here []budget.Spent,
 ) (elsewhere []budget.Spent, cursor string, err error) {

@@ -18,8 +18,7 @@ const (
 	flushTimeout = time.Second // how long adding the counts of one sale may take
 )
 
-// AddCounts adds to a sale's counts, where all instances together count what guards do. order.ErrUnavailable says that
-// certainly nothing was added.
+// AddCounts adds to a sale's counts, which all instances share. With order.ErrUnavailable, certainly nothing was added.
 type AddCounts func(ctx context.Context, sale order.SaleRef, d *Delta) error
 
 // Flusher adds this instance's counts to the shared ones, once a second. Like the stats flusher, it never adds a count
@@ -37,7 +36,7 @@ func NewFlusher(tally *Tally, sales feature.Sales, store AddCounts, log *slog.Lo
 	return &Flusher{tally: tally, sales: sales, store: store, log: log}
 }
 
-// Run flushes until ctx ends, and once more then.
+// Run flushes until ctx ends, then once more.
 func (f *Flusher) Run(ctx context.Context) error {
 	defer f.flush(context.WithoutCancel(ctx))
 	return periodic.Every(ctx, flushEvery, f.flush)

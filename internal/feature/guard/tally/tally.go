@@ -73,7 +73,7 @@ const OtherNetworks = "other"
 // maxNetworks bounds how many networks of a sale an instance counts separately between two flushes.
 const maxNetworks = 500
 
-// Delta is what was counted for a sale between two flushes.
+// Delta has a sale's counts between two flushes.
 type Delta struct {
 	Counts  map[Count]int64
 	Stopped map[string]int64 // requests that guards stopped or would have, by network
@@ -88,12 +88,12 @@ func newDelta() *Delta {
 // network that found no room under OtherNetworks until the next flush: counts may be too low, and are never too high.
 type Figures struct {
 	Counts  map[Count]int64
-	Stopped []NetworkCount // the ten highest
-	Units   []NetworkCount // the ten highest
+	Stopped []NetworkCount // the ten networks with the most requests
+	Units   []NetworkCount // the ten networks with the most units
 }
 
-// Tally counts what guards do, for people who watch a sale. Nothing is decided by it. It is safe for concurrent use,
-// and bounded per sale between two flushes.
+// Tally counts the guards' decisions, for people who watch a sale. No decision depends on it. It is safe for concurrent
+// use, and bounded per sale between two flushes.
 type Tally struct {
 	now   func() time.Time
 	mu    sync.Mutex
@@ -123,7 +123,7 @@ func (t *Tally) Sold(saleID int64, since time.Time, a netip.Addr, units int64) {
 	add(d.Units, network, units)
 }
 
-// Take returns what was counted since the last call, by sale.
+// Take returns the counts since the last call, by sale.
 func (t *Tally) Take() map[int64]*Delta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -159,7 +159,7 @@ func (t *Tally) of(saleID int64) *Delta {
 	return d
 }
 
-// add counts n for a network, or for OtherNetworks once there are too many.
+// add counts n for a network, or for OtherNetworks once there are too many networks.
 func add(networks map[string]int64, network string, n int64) {
 	if _, known := networks[network]; !known && len(networks) >= maxNetworks {
 		network = OtherNetworks

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/feature/guard/keys"
 )
 
-// Why a ticket is refused, besides *EarlyError.
+// Errors of tickets, besides *EarlyError.
 var (
 	// ErrRequired: the sale needs a ticket, and none was sent.
 	ErrRequired = errors.New("a ticket is required")
@@ -21,7 +21,7 @@ var (
 	ErrTryAgain = errors.New("the ticket's key is not known yet")
 )
 
-// EarlyError says that the ticket is valid, but not usable yet.
+// EarlyError is the refusal of a ticket that is valid, but not usable yet.
 type EarlyError struct{ UsableFrom time.Time }
 
 func (e *EarlyError) Error() string {
@@ -42,8 +42,8 @@ func New(ring *keys.Ring) *Tickets { return &Tickets{keys: ring} }
 //	│ └ id of the salt
 //	└ the type
 //
-// Signed are type, salt and expiry, then sale and user, which the ticket does not have: the one who checks it knows
-// them.
+// The signature covers type, salt and expiry, then sale and user. The ticket does not contain these two: whoever checks
+// it knows them.
 const (
 	typeTicket = 'T'
 	headBytes  = 8
@@ -100,8 +100,8 @@ func (t *Tickets) Check(text string, saleID, userID int64, now time.Time) error 
 	return nil
 }
 
-// Delay returns how long after the sale's start the user's moment is: less than longest, to the millisecond. It is 0
-// for a longest below a millisecond.
+// Delay returns how long after the sale's start the user's moment is: less than longest, to the millisecond; 0 if
+// longest is below a millisecond.
 func (t *Tickets) Delay(saleID, userID int64, longest time.Duration) time.Duration {
 	steps := uint64(max(0, longest.Milliseconds()))
 	if steps == 0 {
@@ -110,7 +110,7 @@ func (t *Tickets) Delay(saleID, userID int64, longest time.Duration) time.Durati
 	return time.Duration(t.keys.Seed(keys.Delay, saleID).Number(userID)%steps) * time.Millisecond
 }
 
-// Usable returns nil once the user's moment has come, before that an *EarlyError.
+// Usable returns nil once the user's moment has come, and an *EarlyError before it.
 func (t *Tickets) Usable(saleID, userID int64, begin time.Time, longest time.Duration, now time.Time) error {
 	if moment := begin.Add(t.Delay(saleID, userID, longest)); now.Before(moment) {
 		return &EarlyError{UsableFrom: moment}
@@ -135,7 +135,7 @@ func decode(raw *[ticketSize]byte, text string) bool {
 		return false
 	}
 	for i := range len(text) {
-		if text[i] == '\n' || text[i] == '\r' { // which the decoder would skip
+		if text[i] == '\n' || text[i] == '\r' { // the decoder would skip it
 			return false
 		}
 	}

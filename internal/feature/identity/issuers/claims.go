@@ -12,7 +12,7 @@ import (
 
 const (
 	lastSecond = 253402300799 // the end of the year 9999, in seconds since 1970
-	mostWhole  = 1<<53 - 1    // the largest on which readers of JSON agree
+	mostWhole  = 1<<53 - 1    // the largest number that all readers of JSON read exactly
 )
 
 // tokenClaims are the claims of a provider's token, read strictly: each name once, and times as numbers.
@@ -75,7 +75,7 @@ func (c *tokenClaims) text(name string) (string, error) {
 func (c *tokenClaims) date(name string) (*jwt.NumericDate, error) {
 	raw := c.members[name]
 	if raw == nil || string(raw) == "null" {
-		return nil, nil //nolint:nilnil // as jwt.Claims wants it
+		return nil, nil //nolint:nilnil // as jwt.Claims requires
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || f < 0 || f > lastSecond {

@@ -57,7 +57,7 @@ func fetch(ctx context.Context, client *http.Client, address string) ([]byte, er
 		return nil, fmt.Errorf("asking for the keys: %w", err)
 	}
 	b, errRead := atMost(res.Body)
-	_ = res.Body.Close() // what was to be read has been read
+	_ = res.Body.Close() // the body has been read, so an error does not matter
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("asked for the keys, the issuer answers %d", res.StatusCode)
 	}

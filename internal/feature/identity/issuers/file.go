@@ -24,7 +24,7 @@ func (e *fileError) Error() string {
 	return "wrong file of issuers (SECKILL_ISSUERS):\n  " + strings.Join(e.mistakes, "\n  ")
 }
 
-// add notes a mistake: which issuer, which member, what is wrong, what is allowed.
+// add adds a mistake: the issuer, the member, what is wrong with it, and the allowed values.
 func (e *fileError) add(where, member, wrong, allowed string) {
 	e.mistakes = append(e.mistakes, fmt.Sprintf("%s: %s %s (allowed: %s)", where, member, wrong, allowed))
 }
@@ -128,7 +128,7 @@ func parseIssuer(raw json.RawMessage, where, folder string, wrong *fileError) (i
 	return i
 }
 
-// known refuses members with other names.
+// known adds a mistake for each member with another name than these.
 func (e entry) known(members map[string]json.RawMessage, names ...string) {
 	for name := range members {
 		if !slices.Contains(names, name) {
@@ -157,7 +157,8 @@ func (e entry) text(name string, required bool, allowed string) string {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// choice reads a member that must be one of the choices. A missing one is without, or a mistake if that is "".
+// choice reads a member that must be one of the choices. If the member is missing, it returns without, or adds a
+// mistake if without is "".
 func (e entry) choice(name, without string, choices ...string) string {
 	raw, given := e.members[name]
 	if !given && without != "" {
@@ -219,7 +220,7 @@ func (e entry) networks() (networks []netip.Prefix) {
 	return networks
 }
 
-// keys reads where the keys are: an address or a file.
+// keys reads the place of the keys: an address or a file.
 func (e entry) keys(folder string, private bool) (address, file string) {
 	const allowed = "an https address; an http one only together with jwksNetworks"
 	_, byAddress := e.members["jwks"]

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Algorithm is how tokens are signed.
+// Algorithm is a signature algorithm of tokens.
 type Algorithm string
 
 // The algorithms that an issuer may use.
@@ -15,10 +15,10 @@ const (
 	EdDSA Algorithm = "EdDSA"
 )
 
-// Kind is what an issuer's tokens are.
+// Kind is the kind of an issuer's tokens.
 type Kind string
 
-// The kinds. An issuer has one kind: an ID token says who somebody is and permits nothing, an access token the
+// The kinds. An issuer has one kind: an ID token identifies a user and permits nothing; an access token does the
 // opposite.
 const (
 	IDToken     Kind = "id"
@@ -28,24 +28,24 @@ const (
 // Issuer is an identity provider as the file of issuers describes it.
 type Issuer struct {
 	Name       string         // its iss, exactly
-	JWKS       string         // where its keys are; "" where File has them
+	JWKS       string         // the address of its keys; "" if File has them
 	File       string         // the file that has its keys, or ""
-	Networks   []netip.Prefix // to which JWKS may lead besides the public Internet, also without TLS
+	Networks   []netip.Prefix // where JWKS may be besides the public Internet, also without TLS
 	Audience   string
 	AudienceIn string // the claim that has the audience: aud, client_id or azp
 	Kind       Kind
 	Algorithms []Algorithm
 	Claims     Claims
-	// Numeric: its buyers keep the numbers that they have at the provider, instead of getting accounts. At most one
-	// issuer is.
+	// Numeric lets its buyers keep the numbers that they have at the provider, instead of getting accounts. At most one
+	// issuer is numeric.
 	Numeric bool
 	Staff   Staff
 	Pages   Pages
 }
 
-// Claims are the names of the claims that are read; "": none.
+// Claims are the names of the claims to read; "": none.
 type Claims struct {
-	User         string // a text that is the same each time the user signs in; for a numeric issuer, their number
+	User         string // a text that identifies the user at each sign-in; for a numeric issuer, their number
 	Level, Since string // whole numbers, for the conditions of a sale
 }
 

@@ -40,8 +40,8 @@ type jwk struct {
 	Y          string   `json:"y"`
 }
 
-// parseKeys reads a key set. Keys for other uses or of other kinds are left out, secret ones (HMAC) with them: a set is
-// public. A key that is too weak or malformed makes the whole set an error, and so does a set without a usable key.
+// parseKeys reads a key set. It leaves out keys for other uses or of other kinds, also secret keys (HMAC): a set is
+// public. Errors: a key that is too weak or malformed, even among good ones; no usable key.
 func parseKeys(b []byte) (map[keyID]crypto.PublicKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

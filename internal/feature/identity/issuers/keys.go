@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	keysEvery = 5 * time.Minute  // until keys are fetched again, so that a withdrawn key is not trusted for longer
+	keysEvery = 5 * time.Minute  // between two fetches, so that a withdrawn key is not trusted for longer
 	keysPause = 30 * time.Second // between two attempts, whatever the reason
 	keysLook  = time.Second      // how often to check whether keys are due
-	keysLast  = 24 * time.Hour   // how long the last good set is used if none can be read
+	keysLast  = 24 * time.Hour   // how long the last good set is used while no newer one can be read
 )
 
 var errNoKey = errors.New("the token's key is not among the issuer's")
@@ -40,7 +40,7 @@ type keySet struct {
 }
 
 // find returns the key of a token. If the key is not known, find waits for an attempt to read the keys; attempts begin
-// at least keysPause apart. errNoKey; order.ErrUnavailable if the issuer's keys cannot be read.
+// at least keysPause apart. Errors: errNoKey, order.ErrUnavailable if the issuer's keys cannot be read.
 func (s *keySet) find(ctx context.Context, kid string, a Algorithm) (crypto.PublicKey, error) {
 	for {
 		key, attempt, wait, err := s.look(kid, a)
@@ -59,7 +59,8 @@ func (s *keySet) find(ctx context.Context, kid string, a Algorithm) (crypto.Publ
 	}
 }
 
-// look returns the key, or that the caller has to make an attempt, or what to wait for, or that the key is not there.
+// look returns the key; or attempt = true if the caller has to make an attempt; or the end of another attempt to wait
+// for. Errors: errNoKey, order.ErrUnavailable.
 func (s *keySet) look(kid string, a Algorithm) (key crypto.PublicKey, attempt bool, wait chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,7 +99,7 @@ func (s *keySet) named(kid string, a Algorithm) crypto.PublicKey {
 	return only
 }
 
-// begin reports whether an attempt may begin now, and if so notes that it has begun. The caller holds mu.
+// begin reports whether an attempt may begin now, and if so marks it as begun. The caller holds mu.
 func (s *keySet) begin() bool {
 	now := s.now()
 	if s.running != nil || !s.tried.IsZero() && now.Sub(s.tried) < keysPause {
@@ -108,7 +109,7 @@ func (s *keySet) begin() bool {
 	return true
 }
 
-// attempt reads the keys, also for those who wait meanwhile: it does not end with its caller.
+// attempt reads the keys. It does not end with its caller's context, because others may be waiting for it.
 func (s *keySet) attempt(ctx context.Context) {
 	b, err := s.read(context.WithoutCancel(ctx))
 	var keys map[keyID]crypto.PublicKey
@@ -134,7 +135,7 @@ func (s *keySet) attempt(ctx context.Context) {
 	s.running = nil
 }
 
-// refresh reads the keys if that is due.
+// refresh reads the keys if they are due.
 func (s *keySet) refresh(ctx context.Context) {
 	s.mu.Lock()
 	due := (s.failed != nil || s.now().Sub(s.tried) >= keysEvery) && s.begin()

@@ -11,7 +11,7 @@ import (
 
 var errNoObject = errors.New("is no JSON object")
 
-// object returns the members of a JSON object in UTF-8 in which no name stands twice.
+// object returns the members of a JSON object in UTF-8. It refuses duplicate names.
 func object(b []byte) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') || !utf8.Valid(b) {

@@ -9,16 +9,16 @@ import (
 
 const maxLabel = 60 // bytes of a button's name
 
-// Pages says how the pages of this service sign users in by an issuer: by authorization code with PKCE, as a client
-// without a secret. The zero value says that they do not.
+// Pages has the settings by which the pages of this service sign users in by an issuer: by authorization code with
+// PKCE, as a client without a secret. With the zero value they do not.
 type Pages struct {
-	Authorize, Token string // the addresses where they send their user, and where they fetch the token
+	Authorize, Token string // the addresses to which pages send their user, and from which they fetch the token
 	Client           string // the client id of the pages there
 	Scope            string
-	Label            string // what the issuer is called on a button
+	Label            string // the issuer's name on a button
 }
 
-// pages reads how pages sign users in; without the member they do not.
+// pages reads the settings of pages; the zero value if the member is missing.
 func (e entry) pages(i Issuer) (p Pages) {
 	raw, given := e.members["pages"]
 	if !given {

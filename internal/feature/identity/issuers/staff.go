@@ -7,7 +7,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Staff says which values of a claim give an issuer's users a role of staff. The zero value gives nobody a role: all
+// Staff has the values of a claim that give an issuer's users a role of staff. The zero value gives nobody a role: all
 // users of the issuer are buyers.
 type Staff struct {
 	Claim string            // a text, or a list of texts
@@ -15,10 +15,10 @@ type Staff struct {
 
 	ShopClaim string           // names the shop of a merchant or a till: a number, a text, or a list of these
 	Shops     map[string]int64 // by the value of ShopClaim
-	AnyShop   bool             // the value is the shop's number, and may be any
+	AnyShop   bool             // any shop is allowed: the value is its number
 }
 
-// Role is what a user may be besides a buyer, as it is written in the service's own tokens.
+// Role is a user's role besides a buyer's, as the service's own tokens write it.
 type Role string
 
 // The roles that an issuer can give.
@@ -31,7 +31,7 @@ const (
 // inShop reports whether a role is of a shop.
 func (r Role) inShop() bool { return r == Merchant || r == Till }
 
-// Names reports whether the issuer names anybody.
+// Names reports whether the issuer gives anybody a role.
 func (s Staff) Names() bool { return len(s.Roles) > 0 }
 
 // roles returns the roles that the claims give their user besides a buyer's, each with its shop; 0 for an admin. A role
@@ -63,8 +63,8 @@ func anyOf(wanted []string, given map[string]bool) bool {
 	return false
 }
 
-// shop returns the one shop that the claim names. Values that name none are ignored, as the claim may be a list of the
-// user's groups.
+// shop returns the shop that the claim names; false if it names none or several. It ignores values that name no shop,
+// because the claim may be a list of the user's groups.
 func (s Staff) shop(c *tokenClaims) (shop int64, ok bool) {
 	for text := range values(c.members[s.ShopClaim]) {
 		id, known := s.Shops[text]
@@ -82,7 +82,7 @@ func (s Staff) shop(c *tokenClaims) (shop int64, ok bool) {
 	return shop, shop != 0
 }
 
-// shopNumber reads the number of a shop as it is written: digits, without a leading zero.
+// shopNumber reads the number of a shop: digits, without a leading zero.
 func shopNumber(text string) (id int64, ok bool) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, err == nil && isShop(id) && strconv.FormatInt(id, 10) == text
@@ -91,7 +91,7 @@ func shopNumber(text string) (id int64, ok bool) {
 // isShop reports whether an issuer may speak for a shop of this number.
 func isShop(id int64) bool { return id >= 1 && id <= voucher.MaxID && id != voucher.RehearsalShop }
 
-// values returns the texts and whole numbers of a claim, which is one or a list of them. Anything else has none.
+// values returns the texts and whole numbers of a claim, which is a single value or a list. It ignores anything else.
 func values(raw json.RawMessage) map[string]bool {
 	var list []json.RawMessage
 	if len(raw) == 0 || raw[0] != '[' {

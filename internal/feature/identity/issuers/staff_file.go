@@ -14,7 +14,7 @@ const (
 	maxShops  = 1000 // of an issuer
 )
 
-// staff reads which users are more than buyers; without the member nobody is.
+// staff reads which users are staff; if the member is missing, nobody is.
 func (e entry) staff() (s Staff) {
 	raw, given := e.members["staff"]
 	if !given {
@@ -65,12 +65,12 @@ func (e entry) roleValues(role Role) []string {
 	return got
 }
 
-// isValue reports whether a text can be a claim's. An asterisk would be taken for anybody.
+// isValue reports whether a text can be a value of a claim. An asterisk cannot: people would read it as "anybody".
 func isValue(s string) bool {
 	return s != "" && s != "*" && len(s) <= maxName && !strings.ContainsFunc(s, isControl)
 }
 
-// shops reads for which shops the issuer may speak, which is needed where it makes merchants or tills.
+// shops reads the shops for which the issuer may give roles. The member is needed if it makes merchants or tills.
 func (e entry) shops(s *Staff, needed bool) {
 	raw, given := e.members["shops"]
 	_, named := e.members["shopClaim"]
@@ -108,7 +108,7 @@ func shopTable(raw json.RawMessage) (shops map[string]int64, ok bool) {
 		for _, id := range list {
 			shops[fmt.Sprint(id)] = id
 		}
-		ok = len(shops) == len(list) // each once
+		ok = len(shops) == len(list) // no shop is listed twice
 	} else {
 		members, err := object(raw)
 		ok = err == nil

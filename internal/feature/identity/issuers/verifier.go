@@ -24,17 +24,17 @@ const (
 	oldest   = 24 * time.Hour // since the sign-in
 )
 
-// ErrRefused says that a provider's token is not valid. What is wrong with it is for the log.
+// ErrRefused is the error for an invalid provider's token. The wrapped reason is for the log.
 var ErrRefused = errors.New("the provider's token is not valid")
 
-// Person is whom a provider's token speaks for.
+// Person is the user that a provider's token identifies.
 type Person struct {
 	Issuer, Subject string
 	Number          int64     // the number that a buyer of a numeric issuer keeps; else 0
 	SignedIn        time.Time // the token's iat
 	Level           int64
 	Since           time.Time
-	Roles           map[Role]int64 // what they may be besides a buyer, with the shop; 0 for an admin
+	Roles           map[Role]int64 // their roles besides a buyer's, each with its shop; 0 for an admin
 }
 
 // provider is an issuer with its keys.
@@ -50,7 +50,7 @@ type Verifier struct {
 	now       func() time.Time
 }
 
-// NewVerifier returns a verifier that reads each issuer's keys from where source says.
+// NewVerifier returns a verifier that reads each issuer's keys from its source.
 func NewVerifier(
 	issuers []Issuer, source func(Issuer) Source, now func() time.Time, log *slog.Logger,
 ) *Verifier {
@@ -86,7 +86,8 @@ func (v *Verifier) KeyAges() map[string]time.Duration {
 	return ages
 }
 
-// Verify returns whom a token speaks for. ErrRefused; order.ErrUnavailable while the keys of its issuer cannot be read.
+// Verify returns the user that a token identifies. Errors: ErrRefused, order.ErrUnavailable while the keys of its
+// issuer cannot be read.
 //
 // The token itself names its issuer, the issuer's entry says which algorithms are allowed, and the key's own type
 // decides. The header's alg only has to agree. Keys and addresses in a header mean nothing.
@@ -132,7 +133,7 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Person, error) {
 
 func refused(err error) error { return fmt.Errorf("%w: %w", ErrRefused, err) }
 
-// Refuse is ErrRefused, with what is wrong with the token.
+// Refuse returns ErrRefused with a reason.
 func Refuse(why string) error { return refused(errors.New(why)) }
 
 // segments returns header and payload of a token, decoded.
@@ -152,7 +153,7 @@ func segments(token string) (header, payload []byte, err error) {
 	return header, payload, nil
 }
 
-// readHeader returns the algorithm and the id of the key with which the token says that it is signed.
+// readHeader returns the algorithm and the key's id that the token's header names.
 func (p *provider) readHeader(b []byte) (a Algorithm, kid string, err error) {
 	members, err := object(b)
 	if err != nil {
@@ -208,7 +209,7 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	return who, nil
 }
 
-// numberOf reads a user's number, below those of accounts, in the only form in which it may be written.
+// numberOf reads a user's number, which is below those of accounts. Only one spelling of a number is allowed.
 func numberOf(subject string) (int64, error) {
 	n, err := strconv.ParseInt(subject, 10, 64)
 	if err != nil || n < 1 || n >= voucher.FirstAccount || strconv.FormatInt(n, 10) != subject {
@@ -218,7 +219,8 @@ func numberOf(subject string) (int64, error) {
 	return n, nil
 }
 
-// checkAudience: an ID token for several audiences is used only by its azp (OpenID Connect Core, section 3.1.3.7).
+// checkAudience returns an error if the token is for another audience. An ID token for several audiences may be used
+// only by its azp (OpenID Connect Core, section 3.1.3.7).
 func (p *provider) checkAudience(c *tokenClaims) error {
 	if p.AudienceIn != "aud" {
 		if got, err := c.text(p.AudienceIn); err != nil || got != p.Audience {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// OldSecretFor is how long the secret before a rotation signs too.
+	// OldSecretFor is how long the old secret also signs after a rotation.
 	OldSecretFor = 24 * time.Hour
 	testTimeout  = 10 * time.Second // the attempt to send a test event
 )
@@ -39,21 +39,21 @@ type Endpoints interface {
 	DeleteEndpoint(ctx context.Context, id int64, by voucher.Author) error
 }
 
-// Log has the events that were sent and those still to be sent: the ledger. Every method may return ErrNoEndpoint and
+// Log has the events, sent and to be sent, of each endpoint: the ledger. Every method may return ErrNoEndpoint and
 // order.ErrUnavailable.
 type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
 	// DeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
 	DeadLetters(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
-	// ReplayEvent makes an event and all later ones of its subject be sent again. Error: ErrNoEvent.
+	// ReplayEvent has an event and all later events of its subject sent again. Error: ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
-	// ReplayTime makes all events from one time to another (exclusive) be sent again, and returns how many event
-	// numbers that covers; for an endpoint of one shop, how many events of the shop. Error: ErrNoEvent.
+	// ReplayTime has all events from one time to another (exclusive) sent again. It returns the number of events; for
+	// an endpoint of all shops, the number of event numbers in the range. Error: ErrNoEvent.
 	ReplayTime(ctx context.Context, endpointID int64, from, to time.Time, by voucher.Author) (int64, error)
 }
 
-// EventID names an event by its subject and its number among those of the subject.
+// EventID names an event by its subject and its number among the subject's events.
 type EventID struct {
 	Subject order.Subject
 	Number  int64
@@ -79,28 +79,28 @@ func noEventID(text string) error {
 		invalid.Data{"value": invalid.Clip(text)}))
 }
 
-// State is how far the delivery of an event has got.
+// State is the progress of the delivery of an event.
 type State string
 
 // The states of deliveries.
 const (
-	Waiting   State = "waiting"   // it was not sent yet
-	Retrying  State = "retrying"  // the endpoint has not yet taken it, or an earlier event of its subject
+	Waiting   State = "waiting"   // the event was not sent yet
+	Retrying  State = "retrying"  // the endpoint has not taken the event or an earlier one of its subject
 	Delivered State = "delivered" // the endpoint has taken it
 	Dead      State = "dead"      // the endpoint did not take it, in spite of all attempts
 )
 
-// Delivery is an event and how far its delivery to an endpoint has got.
+// Delivery is an event with the progress of its delivery to an endpoint.
 type Delivery struct {
 	Event    Event
 	State    State
-	Attempts int64     // that failed, of an event that is retrying or dead
-	Failure  Failure   // of the last of them
+	Attempts int64     // failed attempts, of an event that is retrying or dead
+	Failure  Failure   // the last attempt's
 	DueAt    time.Time // when it is sent next, if it is retrying
-	DeadAt   time.Time // when it became a dead letter, where dead letters are listed
+	DeadAt   time.Time // when it became a dead letter; only in lists of dead letters
 }
 
-// DeliveryOf returns how far the delivery of an event has got; retry is that of its subject, if there is one.
+// DeliveryOf returns the delivery of an event. retry is its subject's, and dead its dead letter; nil if there is none.
 func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 	d := Delivery{Event: e, State: Delivered}
 	switch {
@@ -117,7 +117,7 @@ func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 	return d
 }
 
-// Admin is what admins do with endpoints.
+// Admin has the operations of admins on endpoints.
 type Admin struct {
 	endpoints Endpoints
 	log       Log
@@ -125,15 +125,15 @@ type Admin struct {
 	now       func() time.Time
 }
 
-// ReachingSender is what admins need of a sender.
+// ReachingSender has the methods of a sender that Admin needs.
 type ReachingSender interface {
 	Sender
-	// Never returns why no message could ever be sent to a well-formed URL, as its text alone says; the zero Failure if
-	// one may. It looks no name up.
+	// Never returns the reason why no message could ever be sent to a well-formed URL; the zero Failure if one could.
+	// It judges by the URL's text, without looking up names.
 	Never(u *url.URL) Failure
 }
 
-// NewAdmin returns the admins' part.
+// NewAdmin returns an Admin.
 func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() time.Time) *Admin {
 	return &Admin{endpoints: endpoints, log: log, sender: sender, now: now}
 }
@@ -158,14 +158,14 @@ func (a *Admin) Find(ctx context.Context, id int64) (Endpoint, error) {
 	return a.endpoints.Endpoint(ctx, id)
 }
 
-// Change changes what change does in the endpoint's terms. One that is enabled again is tried at once, from where it
-// was. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
+// Change lets change edit the endpoint's terms. An endpoint that is enabled again is tried at once, and goes on from
+// its last position. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by voucher.Author) (Endpoint, error) {
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
 		change(&e.Terms)
 		err := e.Check()
-		if err == nil && e.URL != was.URL { // an old one may be described and disabled, whatever is allowed now
+		if err == nil && e.URL != was.URL { // an old URL that is no longer allowed does not prevent other changes
 			err = checkReach(e.URL, a.sender.Never)
 		}
 		if err != nil {
@@ -184,9 +184,9 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 	})
 }
 
-// Rotate gives the endpoint a new secret. The one before signs too for OldSecretFor, so that its owner has time to
-// change it; until then there is no further rotation, unless at once is true, which ends the old one now: for a
-// secret that was disclosed. Errors: ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
+// Rotate gives the endpoint a new secret. The old secret also signs for OldSecretFor, so that the endpoint's owner has
+// time to switch; until then Rotate returns ErrRotating. With atOnce, for a secret that was disclosed, the old secret
+// stops signing now. Errors: ErrNoEndpoint, ErrRotating, order.ErrUnavailable.
 func (a *Admin) Rotate(ctx context.Context, id int64, atOnce bool, by voucher.Author) (Endpoint, error) {
 	fresh := NewSecret()
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Rotated, by, func(e *Endpoint, now time.Time) error {
@@ -208,7 +208,7 @@ func (a *Admin) Delete(ctx context.Context, id int64, by voucher.Author) error {
 	return a.endpoints.DeleteEndpoint(ctx, id, by)
 }
 
-// testData names the endpoint that is tried.
+// testData is the data of a test event: it names the endpoint.
 type testData struct {
 	WebhookID int64 `json:"webhookId"`
 }
@@ -217,11 +217,11 @@ type testData struct {
 type TestResult struct {
 	ID      string // its webhook-id
 	Took    time.Duration
-	Failure Failure // the zero value: it was taken
+	Failure Failure // the zero value: the event was taken
 }
 
-// Test sends a test event, past everything that waits and also to an endpoint that is disabled, once. ErrNoEndpoint,
-// order.ErrUnavailable; what the endpoint says is in the result.
+// Test sends a test event, once and before all waiting events, also to a disabled endpoint. The endpoint's answer is in
+// the result. Errors: ErrNoEndpoint, order.ErrUnavailable.
 func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	e, err := a.endpoints.Endpoint(ctx, id)
 	if err != nil {
@@ -255,8 +255,8 @@ func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Del
 	return a.log.DeadLetters(ctx, id, before, n)
 }
 
-// ReplayEvent makes one event and all later ones of its subject be sent again, so that the endpoint ends with the
-// subject's last state. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayEvent has an event and all later events of its subject sent again, so that the endpoint ends with the subject's
+// last state. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by voucher.Author) error {
 	event, err := ParseEventID(eventID)
 	if err != nil {
@@ -265,8 +265,8 @@ func (a *Admin) ReplayEvent(ctx context.Context, id int64, eventID string, by vo
 	return a.log.ReplayEvent(ctx, id, event, by)
 }
 
-// ReplayTime makes all events of a period be sent again, beside new ones. If to is zero, the period ends now. It
-// returns how many numbers it covers. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
+// ReplayTime has all events of a period sent again, beside new ones. If to is zero, the period ends now. It returns
+// how many events will be sent at most. Errors: *invalid.Error, ErrNoEndpoint, ErrNoEvent, order.ErrUnavailable.
 func (a *Admin) ReplayTime(ctx context.Context, id int64, from, to time.Time, by voucher.Author) (int64, error) {
 	if to.IsZero() {
 		to = time.UnixMilli(math.MaxInt32 * 1000 * 2).UTC() // after everything

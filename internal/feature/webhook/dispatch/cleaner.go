@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	countEvery   = 15 * time.Second // how often what waits is counted
-	cleanEvery   = 10 * time.Minute // how often old events are gone through
+	countEvery   = 15 * time.Second // how often waiting events are counted
+	cleanEvery   = 10 * time.Minute // how often old events are looked for
 	cleanBatch   = 1000             // events that are looked at in one transaction at most
 	cleanRest    = 100 * time.Millisecond
 	cleanRetry   = 15 * time.Second
@@ -19,29 +19,29 @@ const (
 	keepDead     = 30 * 24 * time.Hour // dead letters
 )
 
-// Cleaning deletes what is no longer needed: the ledger.
+// Cleaning deletes events and dead letters that are no longer needed: the ledger.
 type Cleaning interface {
 	// Clean looks at up to n events behind from: it deletes dead letters older than keepDead, and events older than
 	// keep that no enabled endpoint waits for. Error: order.ErrUnavailable.
 	Clean(ctx context.Context, from Place, keep, keepDead time.Duration, n int) (Cleaned, error)
-	// Backlog returns how much waits. Error: order.ErrUnavailable.
+	// Backlog returns the amount of waiting events. Error: order.ErrUnavailable.
 	Backlog(ctx context.Context) (Backlog, error)
 }
 
-// Place is an event's among all, from old to new.
+// Place is the position of an event among all events, from old to new.
 type Place struct {
 	At time.Time
 	ID int64
 }
 
-// Cleaned is what has come of cleaning.
+// Cleaned is the result of cleaning.
 type Cleaned struct {
 	To      Place // the last event that was looked at
-	All     bool  // no older ones are left to be looked at
-	Deleted int   // events and dead letters
+	All     bool  // it has looked at all old events
+	Deleted int   // the number of events and dead letters that it deleted
 }
 
-// Cleaner deletes old events and counts what waits. Every instance runs one: to delete a row twice is harmless.
+// Cleaner deletes old events and counts waiting ones. Every instance runs a Cleaner: deleting a row twice is harmless.
 type Cleaner struct {
 	events   Cleaning
 	keep     time.Duration
@@ -54,7 +54,7 @@ func NewCleaner(events Cleaning, keep time.Duration, observer Observer, log *slo
 	return &Cleaner{events: events, keep: keep, observer: observer, log: log}
 }
 
-// Run deletes and counts until ctx ends. It never returns an error: what fails is retried.
+// Run deletes and counts until ctx ends. It retries failures, so it returns no error.
 func (c *Cleaner) Run(ctx context.Context) error {
 	var counting sync.WaitGroup
 	counting.Go(func() { c.count(ctx) })
@@ -66,7 +66,7 @@ func (c *Cleaner) Run(ctx context.Context) error {
 		case err != nil:
 			c.warn(ctx, "deleting old webhook events failed; retrying", err)
 			order.Sleep(ctx, cleanRetry)
-		case done.All: // what may not be deleted yet is looked at again some time later
+		case done.All: // events that may not be deleted yet are looked at again later
 			from = Place{}
 			order.Sleep(ctx, cleanEvery)
 		default:
@@ -83,7 +83,7 @@ func (c *Cleaner) clean(ctx context.Context, from Place) (Cleaned, error) {
 	return c.events.Clean(call, from, c.keep, keepDead, cleanBatch)
 }
 
-// count counts what waits until ctx ends.
+// count counts waiting events until ctx ends.
 func (c *Cleaner) count(ctx context.Context) {
 	for ctx.Err() == nil {
 		call, cancel := context.WithTimeout(ctx, cleanTimeout)

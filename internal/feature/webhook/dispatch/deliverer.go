@@ -15,18 +15,19 @@ const (
 	lookEvery    = 200 * time.Millisecond // how often endpoints with something to be sent are looked for
 	queueTimeout = 10 * time.Second       // one call of the queue at most
 	maxTurns     = 16                     // endpoints that an instance sends to at once
-	maxQuestions = 2                      // calls of the queue at once: the ledger is for purchases
-	turnTime     = 10 * time.Second       // after which an endpoint is given up for another instance to take
+	maxQuestions = 2                      // calls of the queue at once: few, to leave the ledger to purchases
+	turnTime     = 10 * time.Second       // after which an instance releases an endpoint, so that others can claim it
 	leaseTime    = time.Minute
-	// Before the end of a lease nothing more is sent: an attempt, and settling, must fit in.
+	// leaseMargin is the time before the end of a lease in which no attempt begins: an attempt, and settling, must fit in.
 	leaseMargin = 25 * time.Second
 
-	minEvents = 16  // that are read at once, at first
-	maxEvents = 512 // once the endpoint takes them quickly
+	minEvents = 16  // events read at once, at first
+	maxEvents = 512 // events read at once when the endpoint takes them quickly
 	fastPass  = time.Second
 )
 
-// Deliverer sends events to endpoints. Every instance runs one; an endpoint's lease says which of them sends to it.
+// Deliverer sends events to endpoints. Every instance runs a Deliverer; only the owner of an endpoint's lease sends to
+// it.
 type Deliverer struct {
 	queue    Queue
 	sender   Sender
@@ -36,13 +37,13 @@ type Deliverer struct {
 	observer Observer
 	log      *slog.Logger
 
-	work      chan struct{} // there is something new
+	work      chan struct{} // wakes Run: there may be new events
 	questions chan struct{} // holds a token for each call of the queue that may still begin
 }
 
-// DelivererOptions say how a deliverer works.
+// DelivererOptions are the options of a deliverer.
 type DelivererOptions struct {
-	Owner string // of leases; no other process has the same
+	Owner string // its name as the owner of leases, unique to the process
 	Lanes int    // attempts at once for each endpoint
 	Now   func() time.Time
 }
@@ -59,7 +60,7 @@ func NewDeliverer(queue Queue, sender Sender, o DelivererOptions, observer Obser
 	return d
 }
 
-// Wake says that there may be something new to be sent. It does not wait.
+// Wake makes Run look for new events now. It does not wait.
 func (d *Deliverer) Wake() {
 	select {
 	case d.work <- struct{}{}:
@@ -67,7 +68,7 @@ func (d *Deliverer) Wake() {
 	}
 }
 
-// Run sends events until ctx ends, and then settles what was sent. It never returns an error: what fails is retried.
+// Run sends events until ctx ends, and then settles those that it has sent. It retries failures and returns no error.
 func (d *Deliverer) Run(ctx context.Context) error {
 	turns := turns{busy: make(map[int64]bool)}
 	defer turns.running.Wait()
@@ -87,7 +88,7 @@ func (d *Deliverer) Run(ctx context.Context) error {
 	return nil
 }
 
-// rest waits until something may have changed.
+// rest waits for lookEvery, or until Wake or the end of ctx.
 func (d *Deliverer) rest(ctx context.Context) {
 	timer := time.NewTimer(lookEvery)
 	defer timer.Stop()
@@ -145,13 +146,13 @@ func (d *Deliverer) start(ctx context.Context, t *turns) (started bool, err erro
 		defer t.set(id, false)
 		if err := d.turn(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, ErrLeaseLost) {
 			d.log.WarnContext(ctx, "sending webhook events failed; retrying", "endpoint", id, "error", err)
-			order.Sleep(ctx, order.MaxBackOff) // the lease is over by itself, or ours again
+			order.Sleep(ctx, order.MaxBackOff) // the lease ends by itself, or this process claims it again
 		}
 	})
 	return true, nil
 }
 
-// ask calls the queue, for a bounded time, with few others at once.
+// ask calls the queue, for a bounded time; few such calls run at once.
 func (d *Deliverer) ask(ctx context.Context, call func(context.Context) error) error {
 	timed, cancel := context.WithTimeout(ctx, queueTimeout)
 	defer cancel()
@@ -164,9 +165,9 @@ func (d *Deliverer) ask(ctx context.Context, call func(context.Context) error) e
 	return call(timed)
 }
 
-// turn sends to one endpoint until nothing is left, the endpoint fails, or others are to have a turn.
+// turn sends to one endpoint until nothing is left, the endpoint fails, or turnTime has passed.
 func (d *Deliverer) turn(ctx context.Context, id int64) error {
-	defer func() { // so that nobody waits for the lease's end; if it fails they do
+	defer func() { // so that others need not wait for the lease's end; if the call fails they wait
 		_ = d.ask(context.WithoutCancel(ctx),
 			func(call context.Context) error { return d.queue.ReleaseEndpoint(call, d.owner, id) })
 	}()
@@ -204,7 +205,7 @@ func (d *Deliverer) turn(ctx context.Context, id int64) error {
 	return nil
 }
 
-// report tells people what has come of a pass.
+// report logs and counts the result of a pass.
 func (d *Deliverer) report(ctx context.Context, w Work, s Settled) {
 	log := d.log.With("endpoint", w.Endpoint.ID)
 	if len(s.Dead) > 0 {

@@ -9,29 +9,29 @@ import (
 )
 
 // Retry is the place where an endpoint has stopped taking a subject's events: all of the subject's events from Number
-// on, as far as the endpoint has got, are still to be sent.
+// on, up to the endpoint's position, are still to be sent.
 type Retry struct {
 	Subject  order.Subject
-	Number   int64 // of the first event that is to be sent
-	Attempts int64 // to send that one
+	Number   int64 // the first event to be sent
+	Attempts int64 // attempts to send that event
 	DueAt    time.Time
-	Failure  Failure // of the last attempt
+	Failure  Failure // the last attempt's
 }
 
-// Work is what is to be sent to an endpoint now, under a lease.
+// Work has the events to be sent to an endpoint now, under a lease.
 type Work struct {
 	Endpoint Endpoint
-	Until    time.Time // of the lease, by this process's clock
+	Until    time.Time // the time to stop sending, before the lease's end, by this process's clock
 	Now      time.Time // by the ledger's clock
 
-	Retries []Retry // those that are due, each with all of its events among Events
-	Waiting []Retry // those that are not due, of subjects that have Events
+	Retries []Retry // the retries that are due, each with all of its events in Events
+	Waiting []Retry // the retries that are not due, of subjects that have Events
 	Events  []Event // in the order of their numbers
-	// Next and ReplayNext are how far the endpoint has got when all of it is settled.
+	// Next and ReplayNext are the endpoint's positions after all of the work is settled.
 	Next, ReplayNext int64
 }
 
-// Empty reports whether nothing is to be done.
+// Empty reports whether there is nothing to be sent or settled.
 func (w Work) Empty() bool {
 	return len(w.Events) == 0 && len(w.Retries) == 0 && w.Next == w.Endpoint.Next &&
 		w.ReplayNext == w.Endpoint.ReplayNext
@@ -40,26 +40,26 @@ func (w Work) Empty() bool {
 // Range is a range of numbers of events, without its end.
 type Range struct{ Next, End int64 }
 
-// Settled is what has come of Work.
+// Settled is the result of Work.
 type Settled struct {
 	EndpointID       int64
-	URL              string // as it was read: Health, LastFailure and Disable are about it
+	URL              string // the URL that was read: Health, LastFailure and Disable are about it
 	Next, ReplayNext int64
-	ReplayWas        Range // as it was read
+	ReplayWas        Range // the range that was read
 	Health           Health
-	HealthWas        Health    // as it was read: with another one now, an admin has enabled the endpoint
-	SuccessAt        time.Time // zero: there was none
+	HealthWas        Health    // the health that was read; if the stored one differs, an admin has enabled the endpoint
+	SuccessAt        time.Time // the last success; zero: there was none
 	LastFailure      Failure
-	Disable          FailureCode // why the endpoint is to be disabled; "": it is not
+	Disable          FailureCode // the reason to disable the endpoint; "": none
 
-	Done   []Retry // retries as they were read, which are over
-	Behind []Moved // subjects whose events are still to be sent
+	Done   []Retry // the retries to be removed, as they were read
+	Behind []Moved // the retries of subjects whose events are still to be sent
 	Dead   []DeadLetter
 }
 
 // Moved is a retry that is new or has changed.
 type Moved struct {
-	Was *Retry // as it was read; nil: there was none
+	Was *Retry // the retry that was read; nil: the retry is new
 	Retry
 }
 
@@ -71,18 +71,19 @@ type DeadLetter struct {
 	At       time.Time
 }
 
-// chain is what is to be sent of one subject, one event after the other.
+// chain has the events of one subject, to be sent one after the other.
 type chain struct {
 	retry  *Retry // nil: the subject was not behind
 	events []Event
 
-	sent     int // how many of them are settled
+	sent     int // how many of the events were taken
 	attempts int64
-	failure  Failure // of the last attempt of the first that is not settled
+	failure  Failure // the last attempt's, to send the first event that was not taken
 	counts   bool    // whether that attempt counts against its event; else the endpoint is at fault
 }
 
-// chains divides work into chains, those first that have waited longest, and what joins those that are not due.
+// chains divides work into chains: first those that have waited longest. Events of a subject whose retry is not due are
+// not sent; waiting has the retries that now begin at such an event.
 func (w Work) chains() (due []*chain, waiting []Moved) {
 	bySubject := make(map[order.Subject]*chain)
 	for i, r := range w.Retries {
@@ -99,7 +100,7 @@ func (w Work) chains() (due []*chain, waiting []Moved) {
 			continue
 		}
 		if m := notDue[e.Subject]; m != nil {
-			if e.Number < m.Number { // it is sent again: from there on
+			if e.Number < m.Number { // a replay: the retry begins at this event
 				m.Number, m.Attempts = e.Number, 0
 				waiting = append(waiting, *m)
 			}
@@ -123,18 +124,18 @@ func (w Work) chains() (due []*chain, waiting []Moved) {
 	return due, waiting
 }
 
-// old reports whether the event that failed is behind, and as old as an endpoint's failures may be.
+// old reports whether the event that failed was a retry, and is at least disableAfter old.
 func (c *chain) old(now time.Time) bool {
 	return c.retry != nil && now.Sub(c.events[c.sent].At) >= disableAfter
 }
 
-// settle writes into s what has come of the chain.
+// settle adds the result of the chain to s.
 func (c *chain) settle(s *Settled, now time.Time) {
 	left := c.events[c.sent:]
 	switch {
 	case len(left) > 0 && c.retry != nil && c.failure == (Failure{}) &&
 		left[0].Number == c.retry.Number:
-		// As it was.
+		// No attempt was made: the retry stays as it was.
 	case len(left) > 0:
 		s.Behind = append(s.Behind, c.behind(s, left, now))
 	case c.retry != nil:
@@ -142,8 +143,8 @@ func (c *chain) settle(s *Settled, now time.Time) {
 	}
 }
 
-// behind returns from where on the subject's events are still to be sent. When the first one has had all of its
-// attempts, it becomes a dead letter, and the next one's turn comes.
+// behind returns the retry from which the subject's events are still to be sent. If the first event has had all of its
+// attempts, it becomes a dead letter, and the retry begins at the next event.
 func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 	first := left[0]
 	m := Moved{Was: c.retry, Retry: Retry{
@@ -165,7 +166,7 @@ func (c *chain) behind(s *Settled, left []Event, now time.Time) Moved {
 		return m
 	}
 	s.Dead = append(s.Dead, DeadLetter{Number: first.Number, Attempts: m.Attempts, Failure: c.failure, At: now})
-	// The one behind it may not have been read yet: its number is at least the next one.
+	// The subject's next event may not have been read yet: its number is at least one higher.
 	m.Retry = Retry{Subject: first.Subject, Number: first.Number + 1, DueAt: now}
 	return m
 }

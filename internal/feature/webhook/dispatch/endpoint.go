@@ -18,7 +18,7 @@ import (
 
 // Limits of an endpoint.
 const (
-	MaxEndpoints   = 200  // in all
+	MaxEndpoints   = 200  // of all shops together
 	maxURL         = 2048 // bytes
 	maxDescription = 200  // characters
 	maxHostName    = 253  // bytes
@@ -33,33 +33,33 @@ var (
 	ErrRotating   = errors.New("the secret was changed a moment ago, and the one before still signs")
 )
 
-// Endpoint is where events are sent.
+// Endpoint is a URL to which events are sent, with its settings and the progress of its delivery.
 type Endpoint struct {
 	ID int64
 	Terms
 
 	Secret         Secret
-	OldSecret      Secret // signs too until OldSecretUntil
+	OldSecret      Secret // also signs until OldSecretUntil
 	OldSecretUntil time.Time
 	DisabledAt     time.Time // zero: it is enabled
 	DisabledWhy    FailureCode
 	CreatedAt      time.Time
 
-	// How its delivery goes. Numbers are those of events.
-	Next        int64 // the first that was not looked at
+	// The progress of its delivery. Next, ReplayNext and ReplayEnd are numbers of events.
+	Next        int64 // the first event that was not looked at
 	ReplayNext  int64 // from here to ReplayEnd, exclusive, events are sent again
 	ReplayEnd   int64
 	Health      Health
-	SuccessAt   time.Time // of the last success
+	SuccessAt   time.Time // the last success
 	LastFailure Failure
 }
 
-// Terms are what an admin decides about an endpoint.
+// Terms are the settings of an endpoint that an admin chooses.
 type Terms struct {
-	ShopID      int64 // whose orders; 0: those of all shops
+	ShopID      int64 // the shop whose events are sent; 0: all shops
 	URL         string
 	Description string
-	Types       []Type // nil: all
+	Types       []Type // the types of events that are sent; nil: all
 	Disabled    bool
 }
 
@@ -73,12 +73,13 @@ func (t Terms) Check() error {
 	return invalid.Join(problems...)
 }
 
-// wrongURL is a problem of an endpoint's URL.
+// wrongURL returns a problem of an endpoint's URL.
 func wrongURL(reason invalid.Reason, data invalid.Data) *invalid.Problem {
 	return invalid.New("url", reason, invalid.URL, data)
 }
 
-// checkURL does not resolve the host: its address is checked at each dial.
+// checkURL returns a problem if the URL is malformed. It does not resolve the host, whose address is checked at each
+// dial.
 func checkURL(text string) *invalid.Problem {
 	wrong := wrongURL
 	u, err := url.Parse(text)
@@ -102,7 +103,7 @@ func checkURL(text string) *invalid.Problem {
 }
 
 // isHost reports whether a text is an IP address, or may be a name in the DNS (RFC 1035, section 2.3.4; with
-// underscores, which some have). What ends in a number is no name: some resolvers take it for an address.
+// underscores, which some names have). A text that ends in a number is no name: some resolvers take it for an address.
 func isHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
@@ -120,7 +121,7 @@ func isHost(host string) bool {
 	})
 }
 
-// isPort reports whether a text is a port, or "", which is the scheme's.
+// isPort reports whether a text is a port, or "" for the scheme's port.
 func isPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return text == "" || err == nil && n > 0
@@ -142,7 +143,7 @@ func checkReach(text string, never func(*url.URL) Failure) error {
 	}
 }
 
-// ParseTypes reads names of types with commas between them; none: nil.
+// ParseTypes reads comma-separated names of types; it returns nil if there are none.
 func ParseTypes(names string) (types []Type) {
 	for name := range strings.SplitSeq(names, ",") {
 		if name = strings.TrimSpace(name); name != "" {

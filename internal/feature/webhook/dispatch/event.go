@@ -12,10 +12,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Type is what happened: order.<state that the order has come to>, waitlist.<what happened there>, or Test.
+// Type is the type of an event: order.<the order's new state>, payment.<news>, waitlist.<order.TurnKind>, and the
+// constants below.
 type Type string
 
-// Test is the type of the event that an admin sends to try an endpoint. It concerns nothing.
+// Test is the type of the event that an admin sends to try an endpoint. It has no subject.
 const Test Type = "webhook.test"
 
 // SaleCalledOff is the type of the event that a sale was called off. The sale's orders get events of their own, as they
@@ -41,13 +42,13 @@ func Types() []Type {
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
 
-// Types of events of acts of staff after which an order is paid, although nobody has paid.
+// Types of events by staff after which an order is in the state paid again, without a payment.
 const (
 	OrderExtended Type = "order.extended" // its coupon has a later date
 	OrderRestored Type = "order.restored" // its redemption was undone
 )
 
-// typeOfChange returns the type of the event that tells of a change.
+// typeOfChange returns the type of the event about a change.
 func typeOfChange(c order.Change) Type {
 	switch c.Action {
 	case order.Extend, order.Reinstate:
@@ -61,23 +62,23 @@ func typeOfChange(c order.Change) Type {
 
 // Event is one change of an order, on a waiting list, or of a sale, as endpoints receive it.
 type Event struct {
-	Number        int64 // among all events, in the order of their commits; 0: not given yet
+	Number        int64 // its number among all events, in the order of their commits; 0: not numbered yet
 	ShopID        int64 // 0: not known, for an order of a voucher that does not exist
 	Subject       order.Subject
-	SubjectNumber int64 // among those of the subject, rising: order.Order.Number; of a sale, its operation's
+	SubjectNumber int64 // rising among the subject's events: order.Order.Number; for a sale, its operation
 	Type          Type
-	Body          []byte // what is sent, byte for byte, at every attempt
+	Body          []byte // the body of every attempt, byte for byte
 	At            time.Time
 }
 
-// ID returns the event's webhook-id, which is the same at every attempt, and of no other event.
+// ID returns the event's webhook-id, which is the same at every attempt, and unique to the event.
 func (e Event) ID() string { return EventID{Subject: e.Subject, Number: e.SubjectNumber}.String() }
 
-// payloadVersion changes when a receiver that was written for the one before could misread a body. Members and types
-// may be added without.
+// payloadVersion changes when a receiver that was written for the previous version could misread a body. Members and
+// types may be added without a new version.
 const payloadVersion = 1
 
-// payload is an event's body: the three members of Standard Webhooks, and what the event is about.
+// payload is an event's body: the three members of Standard Webhooks, the version, and the event's subject and number.
 type payload struct {
 	Version   int          `json:"version"`
 	Type      Type         `json:"type"`
@@ -87,13 +88,13 @@ type payload struct {
 	Data      any          `json:"data"`             // orderData, turnData, saleData or testData
 }
 
-// subjectJSON is an event's subject. Its id is a string, because JavaScript cannot represent an order's exactly.
+// subjectJSON is an event's subject. Its id is a string, because JavaScript cannot represent an order's id exactly.
 type subjectJSON struct {
 	Kind order.SubjectKind `json:"kind"`
 	ID   string            `json:"id"`
 }
 
-// withBody returns the event with its body, which has the data.
+// withBody returns the event with its body, which contains the data.
 func (e Event) withBody(data any) (Event, error) {
 	body, err := json.Marshal(payload{
 		Version: payloadVersion, Type: e.Type, Timestamp: moment.Of(e.At),
@@ -116,10 +117,10 @@ type orderData struct {
 	Amount        int64        `json:"amount"` // cents
 	Currency      string       `json:"currency"`
 	Status        string       `json:"status"`
-	Reason        string       `json:"reason,omitempty"` // why it failed
+	Reason        string       `json:"reason,omitempty"` // the reason of a failure
 	Why           string       `json:"why,omitempty"`    // in English
 	WhyCode       order.Why    `json:"whyCode,omitempty"`
-	Until         string       `json:"until,omitempty"` // the coupon's date, where that was extended
+	Until         string       `json:"until,omitempty"` // the coupon's date, if it was extended
 	CreateTime    *moment.Time `json:"createTime,omitempty"`
 	PayBefore     *moment.Time `json:"payBefore,omitempty"`
 	PayTime       *moment.Time `json:"payTime,omitempty"`
@@ -131,7 +132,7 @@ type orderData struct {
 	LapseTime     *moment.Time `json:"lapseTime,omitempty"`
 }
 
-// EventOf returns the event that tells of a change.
+// EventOf returns the event about a change.
 func EventOf(c order.Change) (Event, error) {
 	o, shopID, at, why := c.Order, c.Terms.ShopID, c.At, c.Why
 	e := Event{
@@ -150,14 +151,14 @@ func EventOf(c order.Change) (Event, error) {
 	})
 }
 
-// Types of events about payments whose money was received: what their provider has told since, and staff have done.
+// Types of events about payments whose money was received: later notices by their provider, and acts of staff.
 const (
 	PaymentReturned    Type = "payment.returned" // a part of the money has gone back, or all
 	PaymentDisputed    Type = "payment.disputed"
 	PaymentDisputeWon  Type = "payment.dispute_won"  // by the shop
 	PaymentDisputeLost Type = "payment.dispute_lost" // by the shop: the money has gone back
 	PaymentStuck       Type = "payment.stuck"        // the provider refuses for good to send the money back
-	PaymentRetried     Type = "payment.retried"      // staff have it asked again
+	PaymentRetried     Type = "payment.retried"      // staff have the provider asked again
 	PaymentClosed      Type = "payment.closed"       // staff have closed the refund
 )
 
@@ -169,7 +170,7 @@ func ofPayments() []Type {
 	}
 }
 
-// typeOfNews returns the type of the event that tells of news.
+// typeOfNews returns the type of the event about news of a payment.
 func typeOfNews(n order.PaymentNews) Type { return Type("payment." + string(n)) }
 
 // paymentData is a payment's whole state after the event, with the names that GET /admin/payment uses.
@@ -199,7 +200,7 @@ type paymentData struct {
 	CloseTime     *moment.Time `json:"closeTime,omitempty"`
 }
 
-// EventOfPayment returns the event that tells of a change of a payment. It is one of its order's events.
+// EventOfPayment returns the event about a change of a payment. Its subject is the payment's order.
 func EventOfPayment(c order.PaymentChange) (Event, error) {
 	p := c.Payment
 	e := Event{
@@ -218,7 +219,7 @@ func EventOfPayment(c order.PaymentChange) (Event, error) {
 	})
 }
 
-// ofWaitlists are what can happen on a waiting list; the type of an event is "waitlist." and one of them.
+// ofWaitlists returns the kinds of changes on a waiting list; an event's type is "waitlist." and the kind.
 func ofWaitlists() []order.TurnKind {
 	return []order.TurnKind{
 		order.TurnInvited, order.TurnAccepted, order.TurnDeclined, order.TurnMissed, order.TurnEnded,
@@ -226,25 +227,25 @@ func ofWaitlists() []order.TurnKind {
 	}
 }
 
-// TypeOfTurn returns the type of the event that something has happened on a waiting list.
+// TypeOfTurn returns the type of the event about a kind of change on a waiting list.
 func TypeOfTurn(k order.TurnKind) Type { return Type("waitlist." + k) }
 
-// turnData is a place after the event, with the names that GET /voucher/:id/waitlist uses; of the list itself, only
-// what it has.
+// turnData is a place after the event, with the names that GET /voucher/:id/waitlist uses. An event about the whole
+// list leaves out the members of a place.
 type turnData struct {
 	ShopID       int64        `json:"shopId"`
 	VoucherID    int64        `json:"voucherId"`
 	UserID       int64        `json:"userId,omitempty"`
-	OrderID      string       `json:"orderId,omitempty"` // that accepting makes
+	OrderID      string       `json:"orderId,omitempty"` // the order that accepting makes
 	Missed       int64        `json:"missed,omitempty"`
-	Units        int64        `json:"units,omitempty"` // that were released
+	Units        int64        `json:"units,omitempty"` // the units that were released
 	JoinTime     *moment.Time `json:"joinTime,omitempty"`
 	InviteTime   *moment.Time `json:"inviteTime,omitempty"`
 	AcceptBefore *moment.Time `json:"acceptBefore,omitempty"`
 	EndTime      *moment.Time `json:"endTime,omitempty"`
 }
 
-// EventOfTurn returns the event that something has happened on a waiting list.
+// EventOfTurn returns the event about a change on a waiting list.
 func EventOfTurn(t order.Turn, shopID int64) (Event, error) {
 	e := Event{ShopID: shopID, Subject: t.Subject(), SubjectNumber: t.Number, Type: TypeOfTurn(t.Kind), At: t.At}
 	d := turnData{
@@ -267,7 +268,8 @@ type saleData struct {
 	Issued    int64        `json:"issued"` // units
 }
 
-// EventOfCallOff returns the event that a voucher's sale was called off. Its number is that of the sale's operation.
+// EventOfCallOff returns the event that a voucher's sale was called off. Its number is the number of the sale's
+// operation.
 func EventOfCallOff(v voucher.Voucher) (Event, error) {
 	s := v.Sale
 	e := Event{

@@ -8,11 +8,11 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// FailureCode says why an event was not taken, or why an endpoint is disabled. It is stored, and programs read it:
-// one that exists keeps its meaning.
+// FailureCode is the reason why an event was not taken, or why an endpoint is disabled. It is stored, and programs read
+// it, so an existing code keeps its meaning.
 type FailureCode string
 
-// Why an endpoint does not take an event.
+// Reasons why an endpoint does not take an event.
 const (
 	AddressNotAllowed   FailureCode = "ADDRESS_NOT_ALLOWED"
 	Canceled            FailureCode = "CANCELED"
@@ -36,7 +36,7 @@ const (
 	Unreachable         FailureCode = "UNREACHABLE"
 )
 
-// Why an endpoint is disabled, besides Gone.
+// Reasons why an endpoint is disabled, besides Gone.
 const (
 	ByAdmin    FailureCode = "BY_ADMIN"
 	FailedLong FailureCode = "FAILED_LONG"
@@ -77,19 +77,19 @@ var failures = map[FailureCode]words.Text{
 // FailureCodes returns all codes with their words.
 func FailureCodes() map[FailureCode]words.Text { return maps.Clone(failures) }
 
-// In returns what the code means in a language, if it has no gaps.
+// In returns the words of a code in a language. It is for codes whose words have no placeholders.
 func (c FailureCode) In(l words.Language) string { return failures[c].In(l, nil) }
 
-// Failure is why an endpoint did not take an event. The zero value is none.
+// Failure is the reason why an endpoint did not take an event. The zero value is no failure.
 type Failure struct {
 	Code    FailureCode `json:"code,omitempty"`
-	Status  int         `json:"status,omitempty"`  // of the answer
-	Host    string      `json:"host,omitempty"`    // that was looked up, or that the certificate is not for
-	Address string      `json:"address,omitempty"` // that was dialled
-	Detail  string      `json:"detail,omitempty"`  // what a library says, in English
+	Status  int         `json:"status,omitempty"`  // the answer's
+	Host    string      `json:"host,omitempty"`    // the host that was looked up, or that the certificate is not for
+	Address string      `json:"address,omitempty"` // the address that was dialled
+	Detail  string      `json:"detail,omitempty"`  // the text of a library's error, in English
 }
 
-// In returns what happened in a language; "" for no failure.
+// In returns the failure in words of a language; "" for no failure.
 func (f Failure) In(l words.Language) string {
 	return failures[f.Code].In(l,
 		words.Data{"status": f.Status, "host": f.Host, "address": f.Address, "detail": f.Detail})
@@ -98,7 +98,7 @@ func (f Failure) In(l words.Language) string {
 // maxDetail is how many characters of a failure's detail are kept.
 const maxDetail = 200
 
-// Clip shortens the detail and removes what cannot be shown: parts of it come from the endpoint.
+// Clip shortens the detail and removes control characters: parts of it come from the endpoint.
 func (f Failure) Clip() Failure {
 	detail := []rune(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

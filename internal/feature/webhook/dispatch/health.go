@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// How delivery goes on after failures.
+// The rules for delivery after failures.
 const (
-	// breakAfter is after how many failures in a row nothing more is sent for a while: the endpoint is at fault then,
-	// not the event. Until then each failure counts against its event.
+	// breakAfter is the number of failures in a row after which nothing is sent for a while: then the endpoint is at
+	// fault, not the event. Until then each failure counts against its event.
 	breakAfter = 10
-	// The breaker's pause doubles with each attempt that fails, within these bounds: a receiver that comes back waits
-	// for maxPause at most.
+	// minPause and maxPause bound the breaker's pause, which doubles with each attempt that fails: a receiver that comes
+	// back waits for maxPause at most.
 	minPause = time.Second
 	maxPause = time.Minute
 	// disableAfter is how long an endpoint may fail without one success until it is disabled.
 	disableAfter = 5 * 24 * time.Hour
 )
 
-// Health is whether an endpoint has taken the events that were sent to it.
+// Health counts an endpoint's failures since its last success.
 type Health struct {
-	Failures     int64     // since the last success
-	FailingSince time.Time // when the first of them failed
+	Failures     int64     // the attempts that failed since the last success
+	FailingSince time.Time // when the first of these attempts failed
 	RetryAt      time.Time // nothing is sent before this time
 }
 
@@ -33,9 +33,9 @@ func (h Health) Equal(o Health) bool {
 // Broken reports whether the breaker is open: only one attempt at a time is made, to see whether the endpoint is back.
 func (h Health) Broken() bool { return h.Failures >= breakAfter }
 
-// OthersFirst reports whether, while the breaker is open, an event that was not tried yet goes before one that has
-// failed: every other time, so that events that are never taken do not hide that the endpoint takes others; and
-// always once it is to be disabled.
+// OthersFirst reports whether, while the breaker is open, an event that was not tried yet is sent before an event that
+// has failed. It does every other time, so that events that are never taken do not hide that the endpoint takes others;
+// and always once the endpoint is to be disabled.
 func (h Health) OthersFirst(now time.Time) bool { return h.Failures%2 == 1 || h.hopeless(now) }
 
 // after returns the health after one more attempt.
@@ -72,5 +72,5 @@ func retryPause(attempts int64) (pause time.Duration, again bool) {
 
 // jitter returns a time between four and six fifths of d, so that many do not come back at once.
 func jitter(d time.Duration) time.Duration {
-	return d*4/5 + rand.N(d*2/5+1) //nolint:gosec // nothing is to be secret about it
+	return d*4/5 + rand.N(d*2/5+1) //nolint:gosec // the time need not be secret
 }

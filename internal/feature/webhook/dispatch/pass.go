@@ -14,7 +14,7 @@ const (
 	sendGrace   = 2 * time.Second  // for attempts under way when the process stops
 )
 
-// pass sends some work: one event of each order at a time, and those of different orders at once.
+// pass sends some work: one event of each order at a time, and events of different orders at once.
 type pass struct {
 	d    *Deliverer
 	work Work
@@ -26,7 +26,7 @@ type pass struct {
 	over    bool // nothing more is sent
 }
 
-// pass sends what it can of the work and returns what has come of it.
+// pass sends as much as it can of the work and returns the result.
 func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	p := &pass{d: d, work: w, from: d.now(), settled: Settled{
 		EndpointID: w.Endpoint.ID, URL: w.Endpoint.URL, Next: w.Next, ReplayNext: w.ReplayNext,
@@ -51,9 +51,9 @@ func (d *Deliverer) pass(ctx context.Context, w Work) Settled {
 	return p.settled
 }
 
-// giveUp ends five days of failures. Where only events failed that are as old, they may be at fault: their attempts
-// count again, until they are dead letters. An event that is younger, or was not tried before, shows that it is the
-// endpoint, which is disabled.
+// giveUp ends five days of failures. If only events failed that are that old, they may be at fault: their attempts
+// count again, until they are dead letters. If a younger event failed, or an event that was not tried before, the
+// endpoint is at fault: it is disabled.
 func (p *pass) giveUp(due []*chain, now time.Time) {
 	for _, c := range due {
 		switch {
@@ -66,7 +66,7 @@ func (p *pass) giveUp(due []*chain, now time.Time) {
 	}
 }
 
-// now is the time by the ledger's clock.
+// now returns the time by the ledger's clock.
 func (p *pass) now() time.Time { return p.work.Now.Add(p.d.now().Sub(p.from)) }
 
 // lane sends chains until none is left.
@@ -99,8 +99,8 @@ func (p *pass) next(ctx context.Context) *chain {
 	return c
 }
 
-// ended reports whether nothing more is to be sent: the process stops, the lease could end, or the endpoint does not
-// take it.
+// ended reports whether nothing more is to be sent: the process stops, the lease could end, or the endpoint is broken
+// or to be disabled.
 func (p *pass) ended(ctx context.Context) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -120,7 +120,7 @@ func (p *pass) send(ctx context.Context, c *chain) bool {
 	}).Clip()
 	taken := failure == Failure{}
 	if !taken && ctx.Err() != nil {
-		return false // it was cut off, and nobody knows what came of it
+		return false // the attempt was cut off, and its outcome is unknown
 	}
 	p.d.observer.EventSent(taken, p.d.now().Sub(began))
 	p.mu.Lock()

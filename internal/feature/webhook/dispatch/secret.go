@@ -18,14 +18,14 @@ const (
 	secretPrefix    = "whsec_"
 	signaturePrefix = "v1,"
 	secretBytes     = 32
-	// The specification allows keys of these lengths.
+	// The bounds of a key's length in Standard Webhooks.
 	minSecretBytes, maxSecretBytes = 24, 64
 )
 
 // Secret is the key that an endpoint's owner and the service share: whsec_ and base64.
 type Secret string
 
-// ErrSecret says that a text is no secret.
+// ErrSecret is the error for a text that is no secret.
 var ErrSecret = errors.New("not a webhook secret")
 
 // NewSecret returns a random secret.
@@ -63,7 +63,7 @@ func Sign(secrets []Secret, id string, at time.Time, body []byte) (string, error
 			return "", err
 		}
 		mac := hmac.New(sha256.New, key)
-		_, _ = mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + ".")) // a hash takes everything
+		_, _ = mac.Write([]byte(id + "." + strconv.FormatInt(at.Unix(), 10) + ".")) // a hash never fails
 		_, _ = mac.Write(body)
 		signatures[i] = signaturePrefix + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 	}

@@ -15,8 +15,8 @@ const (
 	numberTimeout = 10 * time.Second       // one transaction at most
 )
 
-// Sequencer numbers events. Every instance runs one; the one that has locked the sequence's row works, and the others
-// pass.
+// Sequencer numbers events. Every instance runs a Sequencer; the one that has locked the sequence's row works, and the
+// others skip their turn.
 type Sequencer struct {
 	events Numberer
 	wake   func()
@@ -28,7 +28,7 @@ func NewSequencer(events Numberer, wake func(), log *slog.Logger) *Sequencer {
 	return &Sequencer{events: events, wake: wake, log: log}
 }
 
-// Run numbers events until ctx ends. It never returns an error: what fails is retried.
+// Run numbers events until ctx ends. It retries failures, so it returns no error.
 func (s *Sequencer) Run(ctx context.Context) error {
 	backOff := order.NewBackOff()
 	for ctx.Err() == nil {
@@ -49,7 +49,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 	return nil
 }
 
-// pause returns when events are looked for next.
+// pause returns the time until events are looked for again.
 func (s *Sequencer) pause(ctx context.Context) time.Duration {
 	call, cancel := context.WithTimeout(ctx, numberTimeout)
 	defer cancel()

@@ -16,8 +16,8 @@ import (
 	"seckill/internal/kit/dialguard"
 )
 
-// failureOf says why a request got no answer. It keeps no URL, which may contain what only its owner should know, and
-// nothing of a malformed answer, parts of which the transport quotes.
+// failureOf returns the reason why a request got no answer. It keeps no URL, which may contain a secret of its owner,
+// and nothing of a malformed answer, parts of which the transport quotes.
 func failureOf(err error) dispatch.Failure {
 	if e, ok := errors.AsType[*url.Error](err); ok && e.Timeout() {
 		return dispatch.Failure{Code: dispatch.Timeout}
@@ -30,7 +30,7 @@ func failureOf(err error) dispatch.Failure {
 	return dispatch.Failure{Code: dispatch.NotHTTP}
 }
 
-// ofAddress is an address that may not be dialled.
+// ofAddress returns the failure for an address that may not be dialled.
 func ofAddress(e *dialguard.AddressError) dispatch.Failure {
 	code := dispatch.AddressNotAllowed
 	if e.Reason == dialguard.NeedsTLS {
@@ -39,7 +39,7 @@ func ofAddress(e *dialguard.AddressError) dispatch.Failure {
 	return dispatch.Failure{Code: code, Address: e.Address}
 }
 
-// ofName is a failure before there was a connection.
+// ofName returns a failure before there was a connection; false if it was another one.
 func ofName(err error) (dispatch.Failure, bool) {
 	if e, ok := errors.AsType[*dialguard.AddressError](err); ok {
 		return ofAddress(e), true
@@ -54,7 +54,7 @@ func ofName(err error) (dispatch.Failure, bool) {
 	return dispatch.Failure{Code: dispatch.DNSFailed, Host: e.Name, Detail: e.Err}, true
 }
 
-// ofCertificate is a failure because of the receiver's certificate.
+// ofCertificate returns a failure because of the receiver's certificate; false if it was another one.
 func ofCertificate(err error) (dispatch.Failure, bool) {
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return dispatch.Failure{Code: dispatch.TLSUnknownAuthority}, true
@@ -71,7 +71,7 @@ func ofCertificate(err error) (dispatch.Failure, bool) {
 	return dispatch.Failure{}, false
 }
 
-// ofConnection is a failure of a connection.
+// ofConnection returns a failure of a connection; false if it was another one.
 func ofConnection(err error) (dispatch.Failure, bool) {
 	is := func(targets ...error) bool {
 		for _, target := range targets {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// lateness gives up an answer that takes too long once it has begun.
+// lateness cancels a request whose answer has begun but takes longer than restTimeout.
 type lateness struct {
 	cancel func()
 
@@ -14,7 +14,7 @@ type lateness struct {
 	late  bool
 }
 
-// begin is called with the first byte. The transport may call it while Send goes on.
+// begin starts the timer at the answer's first byte. The transport may call it while Send goes on.
 func (l *lateness) begin() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -30,7 +30,7 @@ func (l *lateness) pass() {
 	l.cancel()
 }
 
-// passed reports whether the answer was given up.
+// passed reports whether the request was cancelled.
 func (l *lateness) passed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package sender sends webhooks over HTTP. Owners of endpoints choose where to, so nothing of what they say is
+// Package sender sends webhooks over HTTP. Owners of endpoints choose the URLs, so neither a URL nor an answer is
 // trusted: every address is checked after its name was looked up, at the moment when it is dialled (a name may lead
-// elsewhere a moment later); nothing is redirected; no proxy of the environment is used; of an answer a small part is
-// read, and nothing of it is kept but its status.
+// elsewhere a moment later); redirects are not followed; no proxy of the environment is used; only a small part of an
+// answer is read, and only its status is kept.
 package sender
 
 import (
@@ -24,7 +24,7 @@ import (
 const (
 	dialTimeout = 3 * time.Second
 	tlsTimeout  = 5 * time.Second
-	restTimeout = time.Second // for an answer, from its first byte to its last
+	restTimeout = time.Second // an answer, from its first byte to its last
 	idleTimeout = 30 * time.Second
 	maxAnswer   = 16 << 10 // bytes of a body that are read, so that the connection can be used again
 	maxHeader   = 16 << 10 // bytes
@@ -38,7 +38,7 @@ type Sender struct {
 	userAgent     string
 }
 
-// Options say how a sender works.
+// Options are the options of a sender.
 type Options struct {
 	Allowed   []netip.Prefix // networks that may be dialled besides the public Internet, also without TLS
 	UserAgent string
@@ -55,7 +55,7 @@ func client(g dialguard.Guard, conf *tls.Config, secure bool) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: g.Control(secure)}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{ // without Proxy: the environment's would be dialled in the endpoint's stead
+		Transport: &http.Transport{ // no Proxy: it would be dialled instead of the endpoint, whose address would go unchecked
 			DialContext: dialer.DialContext, TLSClientConfig: conf, TLSHandshakeTimeout: tlsTimeout,
 			MaxIdleConns: 4 * idleConns, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleTimeout,
 			MaxResponseHeaderBytes: maxHeader, DisableCompression: true, ForceAttemptHTTP2: secure,
@@ -78,8 +78,9 @@ func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	return ofAddress(err)
 }
 
-// Send implements dispatch.Sender. The caller's context bounds it, and an answer that has begun has to come in one go:
-// a receiver that drips it would take one of the endpoint's few lanes for as long as a slow one may take to begin.
+// Send implements dispatch.Sender. The caller's context bounds it. An answer that has begun must end within
+// restTimeout: otherwise a receiver that sends it byte by byte would occupy one of the endpoint's few lanes until the
+// context ends.
 func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure {
 	signature, err := dispatch.Sign(m.Secrets, m.ID, m.At, m.Body)
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure 
 	case err != nil:
 		return failureOf(err)
 	}
-	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // the status has come; the rest is for the connection's sake
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // read only to reuse the connection: the status is known
 	_ = res.Body.Close()
 	switch {
 	case res.StatusCode >= 200 && res.StatusCode < 300:
