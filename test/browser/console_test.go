@@ -69,7 +69,7 @@ func (w *window) acts(act string) {
 	w.until(fmt.Sprintf("document.querySelector(%s) !== null", quoted(".actions "+button)))
 	evaluate[bool](w, fmt.Sprintf("(menu => { if (menu) menu.open = true; return true; })(document.querySelector(%s)"+
 		"?.closest('.menu'))", quoted(".actions "+button)))
-	w.click(".actions " + button)
+	w.press(".actions " + button)
 }
 
 // TestConsoleSignIn checks that the page says what is wrong with a token, and that a valid one lasts as long as the
@@ -473,7 +473,7 @@ func TestConsoleTemplates(t *testing.T) {
 	w.until("document.querySelector('#f-from').selectedIndex === 1 && " +
 		"document.querySelector('#f-title').value === 'Noodles for six'")
 	evaluate[bool](w, chooseTemplate(0))
-	w.click("dialog [data-act=yes]")
+	w.press("dialog [data-act=yes]")
 	w.until("document.querySelectorAll('dialog').length === 1 && document.querySelector('#f-title').value === ''")
 	evaluate[bool](w, chooseTemplate(1))
 	w.until("document.querySelector('#f-title').value === 'Noodles for ten'")

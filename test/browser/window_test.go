@@ -311,6 +311,20 @@ func (w *window) click(selector string) {
 	w.onElement(chromedp.Click(chromedp.CSS(selector)))
 }
 
+// press clicks an element that a live page may move at any moment. It checks that a click would hit the element's
+// middle, and clicks, before the page can draw anything else.
+func (w *window) press(selector string) {
+	w.tb.Helper()
+	w.until(fmt.Sprintf(`(e => {
+  if (!e?.checkVisibility()) return false;
+  e.scrollIntoView({ block: 'nearest' });
+  const at = e.getBoundingClientRect();
+  if (!e.contains(document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2))) return false;
+  e.focus();
+  e.click();
+  return true; })(document.querySelector(%s))`, quoted(selector)))
+}
+
 // enter types into a field.
 func (w *window) enter(selector, text string) {
 	w.tb.Helper()
@@ -368,6 +382,7 @@ func (w *window) accessible() {
 	if err != nil {
 		w.tb.Fatal(err)
 	}
+	w.until("document.querySelector('h1')?.checkVisibility()") // a page that has just been opened waits for its data
 	found := evaluate[string](w, string(source)+`;
 axe.run(document, {resultTypes: ['violations']}).then(r => JSON.stringify(r.violations.map(v => ({
   id: v.id, impact: v.impact, help: v.help, nodes: v.nodes.map(n => n.target.join(' ') + ': ' + n.failureSummary)}))))`)
