@@ -60,7 +60,7 @@ type unwindingJSON struct {
 	Paid      tallyJSON `json:"paid"`
 	Refunding tallyJSON `json:"refunding"`
 	Cancelled tallyJSON `json:"cancelled"` // since the sale was called off, if it was
-	Refunded  tallyJSON `json:"refunded"`  // also since then; includes refunds that staff have closed
+	Refunded  tallyJSON `json:"refunded"`  // since then, too; includes refunds that staff have closed
 	Redeemed  tallyJSON `json:"redeemed"`
 	Lapsed    tallyJSON `json:"lapsed"`
 	Stuck     tallyJSON `json:"stuck"`

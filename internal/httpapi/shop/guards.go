@@ -91,8 +91,8 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	)
 }
 
-// ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. The input
-// "guards: null" turns all guards off in either case.
+// ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. In either
+// case "guards: null" turns all guards off.
 func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
 	if a.cfg.Gatekeeper == nil {
 		return jsonbody.Forbidden(string(n), invalid.NeedsGuards, nil)

@@ -25,16 +25,16 @@ import (
 type Listings interface {
 	// Voucher returns one voucher. Errors: voucher.ErrNotFound, listing.ErrUnavailable.
 	Voucher(ctx context.Context, id int64) (listing.Snapshot, error)
-	// List returns the part of a shop's list that has the newest voucher with an id below before, and older ones. The part
-	// may begin with newer vouchers. Error: listing.ErrUnavailable.
+	// List returns a part of a shop's list that contains the newest vouchers with an id below before; it may begin with
+	// newer ones. Error: listing.ErrUnavailable.
 	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
 }
 
 // maxPages is how many rendered pages of one content are cached. Others are rendered for each answer, uncompressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. Only staff see a voucher that is off the shelf, archived or still hidden. The
-// users who may buy in a rehearsal see it, too.
+// showVoucher answers GET /voucher/:id. Only staff see a voucher that is off the shelf, archived or still hidden. Only
+// staff and the users who may buy in a rehearsal see its voucher.
 func (a *API) showVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) && httpkit.ForMerchants.Admits(who) {

@@ -127,7 +127,7 @@ func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
 	return http.StatusOK
 }
 
-// writeBoth writes body and tail. As with send, a failed write changes nothing.
+// writeBoth writes body and tail. It ignores a failed write.
 func (a *API) writeBoth(w http.ResponseWriter, body, tail []byte) {
 	if len(body)+len(tail) > joinUpTo {
 		_, _ = w.Write(body)

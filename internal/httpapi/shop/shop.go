@@ -75,8 +75,8 @@ type Config struct {
 	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
-	// SaleStats returns a sale's current stats, summed over all instances. Errors: voucher.ErrNotFound,
-	// voucher.ErrNotSeckill, order.ErrUnavailable.
+	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
 	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
 	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.

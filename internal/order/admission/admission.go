@@ -112,7 +112,8 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 }
 
 // wrongClock is how far this instance's clock may lag behind Redis's. A sale that is hidden by this clock may then be
-// selling already. So ErrUnknownOutcome, which may stand for an order, is passed on from that long before visibleFrom.
+// selling already. So for that long before visibleFrom, unlessHidden passes on ErrUnknownOutcome, which may stand for
+// an order.
 const wrongClock = time.Hour
 
 // unlessHidden returns err, or voucher.ErrNotFound if err is a refusal that would give away a hidden sale. A request

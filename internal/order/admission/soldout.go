@@ -40,7 +40,7 @@ type soldOutCache struct {
 
 	mu        sync.Mutex
 	loading   bool
-	notBefore time.Time                   // the next loading begins no earlier
+	notBefore time.Time                   // when the next loading may begin
 	backOff   *backoff.ExponentialBackOff // after loading failed
 }
 

@@ -49,8 +49,8 @@ type Ledger interface {
 // HolderCorrector corrects holders in Redis after the ledger decided otherwise. It applies each correction only while
 // the order that it names makes its user a holder, so repeating it is harmless. It returns, by sale, the epoch of a
 // rebuild under way in a sale that got a unit back: the rebuild may have counted that unit as taken. Errors:
-// ErrRejected if a retry cannot help; ErrOutdated if Redis has applied operations since a correction was decided. Then
-// it did nothing: decide again.
+// ErrRejected if a retry cannot help; ErrOutdated if Redis has applied operations since a correction was decided. In
+// that case it did nothing: decide again.
 type HolderCorrector func(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
 
 // SaleFlusher brings one sale in Redis up to the ledger (package outbox): it returns once Redis has applied every

@@ -66,8 +66,8 @@ func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	return l
 }
 
-// sharing returns a batcher whose callers share queries, each of which answers all its requests alike. Queries count as
-// purchases', even if a reader starts them: payments wait for them too, and only a few run at once.
+// sharing returns a batcher whose callers share queries. Each query has one answer for all its requests. It counts as a
+// purchase's, even if a reader starts it, because payments wait for it too; only a few run at once.
 func sharing[Q, A any](
 	options batch.Options, timeout time.Duration, ask func(ctx context.Context, requests []Q) (A, error),
 ) *batch.Batcher[Q, A] {

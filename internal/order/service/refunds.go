@@ -207,7 +207,7 @@ const (
 	reviveBatch = 100         // most payments whose Revival a rebuild voided, in one go
 )
 
-// reviveLate gives late payments whose Revival was voided a new one, and requests that Redis decides it.
+// reviveLate adds a new Revival for late payments whose Revival was voided, and requests that Redis applies it.
 func (p *Payments) reviveLate(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	vouchers, err := p.ledger.ReviveLate(call, reviveBatch)
