@@ -31,8 +31,8 @@ func WithGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 	}
 }
 
-// NewBackOff returns the exponential back-off of all retries in this package's tree: from 20 ms to MaxBackOff, without
-// an end.
+// NewBackOff returns the exponential back-off of all retries in this package's tree: from 20 ms to MaxBackOff. It never
+// gives up.
 func NewBackOff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = minBackOff, MaxBackOff

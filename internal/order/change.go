@@ -50,7 +50,7 @@ type PlaceID struct{ VoucherID, Position int64 }
 type Turn struct {
 	ID       PlaceID
 	UserID   int64
-	OrderID  int64 // that accepting makes; 0 before
+	OrderID  int64 // the order that accepting makes; 0 before
 	Kind     TurnKind
 	Number   int64     // numbers the turns of the place from 1
 	Joined   time.Time // when the user joined the list
@@ -58,7 +58,7 @@ type Turn struct {
 	Deadline time.Time // until when the invitation may be accepted, exclusive; zero if Invited is
 	Ended    time.Time // zero: the place is open
 	Missed   int64     // how many invitations it has missed
-	Units    int64     // of TurnReleased
+	Units    int64     // units that went on sale; only for TurnReleased
 	At       time.Time
 }
 

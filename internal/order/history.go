@@ -31,7 +31,7 @@ type Filter struct {
 	VoucherID int64
 	ShopID    int64  // only the ledger restricts by it
 	Payment   string // a payment's id, or the provider's reference of it; only Find of the ledger restricts by it
-	OrderID   int64  // one order; likewise
+	OrderID   int64  // one order; only Find of the ledger restricts by it
 	FirstID   int64  // orders from this id on; only Find of the ledger restricts by it
 	Status    Status // Queued (0) does not restrict: queued orders have no row
 	Waiting   bool   // only queued orders: the ledger has none

@@ -17,8 +17,8 @@ type Operation struct {
 	Kind      OperationKind
 	Delta     int64 // units to put on sale; negative: units to take
 
-	// Kept is how many units, besides Delta, it keeps for the waiting list instead of putting them on sale. If it is
-	// negative, so many units are no longer kept.
+	// Kept is how many units, besides Delta, it keeps for the waiting list instead of putting them on sale. A negative
+	// number is how many units are no longer kept.
 	Kept int64
 
 	// OrderID is the order concerned, 0 for none, and Units how many units it has. An operation that gives units back
@@ -59,12 +59,12 @@ type OperationKind string
 
 // The kinds of operation.
 const (
-	Cancellation OperationKind = "cancel"  // the owner cancelled: the order's units back
-	Expiration   OperationKind = "expire"  // the payment deadline passed: likewise
-	Refund       OperationKind = "refund"  // an order was refunded: likewise
+	Cancellation OperationKind = "cancel"  // the owner cancelled: gives the order's units back
+	Expiration   OperationKind = "expire"  // the payment deadline passed: gives the order's units back
+	Refund       OperationKind = "refund"  // the order was refunded: gives its units back
 	Revival      OperationKind = "revive"  // a late payment: takes the order's units
 	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
-	Acceptance   OperationKind = "accept"  // of a kept unit, by a user who was invited to take it
+	Acceptance   OperationKind = "accept"  // an invited user takes a kept unit
 	Releasing    OperationKind = "release" // nobody waits for kept units: they go on sale
 	Pausing      OperationKind = "pause"   // this and the following kinds change the sale's mode or window, not units
 	Resuming     OperationKind = "resume"

@@ -8,7 +8,7 @@ import (
 )
 
 // Request is one user's request for units. OrderID is the id that the order gets if the request is accepted. If it is
-// 0, the user may not enter, and is only told which order they already have.
+// 0, the user may not enter, and the answer only names the order that they already have.
 type Request struct {
 	UserID, OrderID int64
 	Quantity        Quantity
@@ -118,7 +118,7 @@ func (e *NotEnoughError) Error() string { return fmt.Sprintf("only %d units are 
 type outcomeRow struct {
 	outcome Outcome
 	word    string // in metrics: the code's name in scripts/seckill.lua, in lower case
-	answer  Answer // the answer that the sale's counts count it as
+	answer  Answer // the answer under which the sale's counts count it
 	err     error  // the error for the caller, a prototype for AlreadyBought and NotEnough; nil for Accepted
 	repair  Repair
 	final   bool // holds even if an earlier call for the same request reaches Redis later

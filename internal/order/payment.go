@@ -96,9 +96,9 @@ type Notice struct {
 	Reference string // the provider's own id of the payment, of NoticePaid; "" when it has none
 }
 
-// Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible
-// characters of ASCII, references up to 128. With others the ledger would fail at each retry, or would ignore a
-// blank at the end of an id and find a payment.
+// Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible characters
+// of ASCII, references up to 128. For other ids the ledger would fail at each retry, or ignore a blank at the end of
+// the id and find a payment.
 func (n Notice) Check() error {
 	const longest = 64 // as wide as the column
 	if n.PaymentID == "" || len(n.PaymentID) > longest || !visible(n.PaymentID) {

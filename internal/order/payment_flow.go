@@ -45,7 +45,7 @@ type Flow struct {
 }
 
 // After returns the flow of a payment of amount cents after a notice. Notices may come repeatedly and in any order, and
-// the flow ends up the same: the highest sum counts, and the furthest state of a dispute. It may return ErrWrongAmount.
+// the flow ends up the same: the highest sum counts, and the furthest state of a dispute. Error: ErrWrongAmount.
 func (f Flow) After(n Notice, amount int64) (Flow, error) {
 	if n.Amount < 1 || n.Amount > amount {
 		return f, fmt.Errorf("%w: %d cents of %d", ErrWrongAmount, n.Amount, amount)
@@ -63,7 +63,8 @@ func (f Flow) After(n Notice, amount int64) (Flow, error) {
 	return f, nil
 }
 
-// disputeNotices has what each notice of a dispute tells. The others tell that money has gone back.
+// disputeNotices maps a notice of a dispute to the state, the reason and the news that it brings. Other notices say
+// that money has gone back.
 var disputeNotices = map[NoticeKind]struct {
 	dispute Dispute
 	why     Why
@@ -108,7 +109,8 @@ func (p Payment) Kept() int64 {
 	return p.Amount - p.Gone()
 }
 
-// Why returns the reason for the order's history that a notice about the payment's flow gives; all: no money is left.
+// Why returns the reason that an order's history gives for a notice about the payment's flow. all says that no money is
+// left.
 func (n Notice) Why(all bool) Why {
 	switch told, is := disputeNotices[n.Kind]; {
 	case is:
@@ -130,7 +132,7 @@ const (
 	NewsDisputeWon  PaymentNews = "dispute_won"  // by the shop
 	NewsDisputeLost PaymentNews = "dispute_lost" // by the shop
 	NewsStuck       PaymentNews = "stuck"        // the provider has finally refused to send the money back
-	NewsRetried     PaymentNews = "retried"      // staff have it asked again
+	NewsRetried     PaymentNews = "retried"      // staff let the provider be asked again
 	NewsClosed      PaymentNews = "closed"       // staff have closed the refund
 )
 

@@ -22,7 +22,7 @@ type PaymentAct struct {
 	Why       string
 }
 
-// Actor returns who acts, as in histories.
+// Actor returns the act's author as histories name them.
 func (a PaymentAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
 
 // Audited returns the audit trail's entry for an act that moves a payment, and its order, from one state to another.
@@ -34,10 +34,10 @@ func (a PaymentAct) Audited(from, to PaymentState, before, after Order) []vouche
 	return append(changes, StaffAct{OrderID: before.ID, Why: a.Why}.Audited(before.Status, after.Status)...)
 }
 
-// Actor returns who acts, as in histories.
+// Actor returns the act's author as histories name them.
 func (a StaffAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
 
-// ByAdmin returns the actor that is the admin with the user id; 0 is the service itself.
+// ByAdmin returns the actor for the admin with the user id; 0 is the service itself.
 func ByAdmin(id int64) Actor {
 	if id == 0 {
 		return ByService

@@ -11,7 +11,7 @@ const (
 	Cancel                      // unpaid → cancelled, by its owner
 	Expire                      // unpaid → cancelled, after the payment deadline
 	RequestRefund               // paid → refunding: the money is to go back
-	ConfirmRefund               // refunding → refunded: it has
+	ConfirmRefund               // refunding → refunded: the money has gone back
 	Revive                      // cancelled → paid: the money came late, and there still was a unit
 	Redeem                      // paid → redeemed: a till has taken its coupon
 	Lapse                       // paid → lapsed: its coupon is no longer valid
@@ -74,7 +74,7 @@ func (a Action) Revisions() int64 {
 	case Extend:
 		return 1 // it sets no time
 	case Unredeem, Reinstate:
-		return 2 // it takes one back
+		return 2 // it resets one
 	default:
 		return 0
 	}

@@ -21,17 +21,17 @@ const (
 	FateFailed    Fate = "failed"     // it could not be recorded
 )
 
-// Tally is how many orders there are, with their units and their amounts in cents.
+// Tally is a number of orders, with the sums of their units and of their amounts in cents.
 type Tally struct{ Orders, Units, Cents int64 }
 
-// Plus returns both together.
+// Plus returns the sum of both tallies.
 func (t Tally) Plus(o Tally) Tally {
 	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
 }
 
 // Unwinding is how far a sale that was called off is unwound.
 type Unwinding struct {
-	CalledOff time.Time // zero: it was not
+	CalledOff time.Time // zero: the sale was not called off
 	Retired   bool      // nothing is unwound any more
 	// Orders counts the orders by fate. Before counts those that were cancelled or refunded before the calling off.
 	Orders, Before map[Fate]Tally

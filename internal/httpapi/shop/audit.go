@@ -47,7 +47,7 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 // authors returns the accounts of the entries' authors, by user id.
 func (a *API) authors(ctx context.Context, entries []voucher.Entry) (map[int64]voucher.Account, error) {
 	if a.cfg.Accounts == nil {
-		return nil, nil //nolint:nilnil // nobody has one
+		return nil, nil //nolint:nilnil // no user has an account
 	}
 	ids := make([]int64, len(entries))
 	for i, e := range entries {
@@ -66,8 +66,8 @@ type entryJSON struct {
 	Action    voucher.Action        `json:"action"`
 	VoucherID int64                 `json:"voucherId,omitempty"`
 	Changes   []voucher.FieldChange `json:"changes"`
-	Delta     int64                 `json:"delta,omitempty"`   // of stock
-	Outcome   string                `json:"outcome,omitempty"` // of a change of stock
+	Delta     int64                 `json:"delta,omitempty"`   // units added to the stock; negative: removed
+	Outcome   string                `json:"outcome,omitempty"` // what became of the change of stock
 }
 
 func entryView(e voucher.Entry) entryJSON {

@@ -37,7 +37,7 @@ func (a *API) calledOffBefore(c *gin.Context, _ httpkit.Identity, made string) (
 	return a.changed(v, true, err)
 }
 
-// tallyJSON is how many orders there are, with their units and their amounts in cents.
+// tallyJSON is a number of orders, with the sums of their units and of their amounts in cents.
 type tallyJSON struct {
 	Orders int64 `json:"orders"`
 	Units  int64 `json:"units"`
@@ -47,20 +47,20 @@ type tallyJSON struct {
 // unwindingJSON is what calling a sale off would mean for its orders or, afterwards, how far it has got.
 type unwindingJSON struct {
 	VoucherID int64         `json:"voucherId"`
-	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: it was not
+	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: the sale was not called off
 	Currency  string        `json:"currency"`
 	// Pending: the service itself still has something to do.
 	Pending   bool  `json:"pending"`
 	Unwound   bool  `json:"unwound"` // called off, and nothing is pending
 	Issued    int64 `json:"issued"`
-	Withdrawn int64 `json:"withdrawn"` // units in the stock of a sale that was called off
+	Withdrawn int64 `json:"withdrawn"` // units in stock that are never sold; 0 unless the sale was called off
 	Kept      int64 `json:"kept"`
 
 	Unpaid    tallyJSON `json:"unpaid"`
 	Paid      tallyJSON `json:"paid"`
 	Refunding tallyJSON `json:"refunding"`
-	Cancelled tallyJSON `json:"cancelled"` // since it was called off
-	Refunded  tallyJSON `json:"refunded"`  // likewise; their money has gone back, or staff have closed the refund
+	Cancelled tallyJSON `json:"cancelled"` // since the sale was called off, if it was
+	Refunded  tallyJSON `json:"refunded"`  // since then, too; includes refunds that staff have closed
 	Redeemed  tallyJSON `json:"redeemed"`
 	Lapsed    tallyJSON `json:"lapsed"`
 	Stuck     tallyJSON `json:"stuck"`

@@ -75,8 +75,8 @@ func (a *API) discardDeadLetter(c *gin.Context, who httpkit.Identity) (httpkit.A
 	return httpkit.Data(http.StatusOK, deadLetterView(l), err)
 }
 
-// isEntryID reports whether a text can be the id of a stream's entry: two numbers joined by a dash, with a prefix such
-// as p3: unless the partition is 0. Other ids are answered as unknown, and not written into the audit trail.
+// isEntryID reports whether a text can be the id of a dead letter: two numbers joined by a dash, after a prefix such as
+// "p3:" in partitions other than 0. Any other id is answered as unknown, and gets no entry in the audit trail.
 func isEntryID(id string) bool {
 	before, after, found := strings.Cut(id, "-")
 	if partition, entry, named := strings.Cut(before, ":"); named && strings.HasPrefix(partition, "p") &&

@@ -19,7 +19,7 @@ import (
 // Repeating it may buy once more.
 var ErrUnkeyedOutcome = errors.New("outcome of a purchase without a key is unknown")
 
-// Rules returns the table from the domain's errors to answers. The first rule that matches decides. A sale's most
+// Rules returns the table that maps the domain's errors to answers. The first rule that matches decides. A sale's most
 // frequent answers come first. An unknown outcome comes before an unavailable store, whose answer would promise that
 // nothing was changed. make docs generates the codes in web/openapi.yaml and the console's list of refusals from it.
 func Rules() []httpkit.Rule { return slices.Concat(saleRules, coreRules) }

@@ -28,7 +28,7 @@ func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
 	return append(body, '}')
 }
 
-// data returns Members that add what of tells about an error of type E.
+// data returns a Members function for errors of type E: it adds "data" with the value that of returns for the error.
 func data[E error](of func(E) any) func(body []byte, _ words.Language, err error) []byte {
 	return func(body []byte, _ words.Language, err error) []byte {
 		e, _ := errors.AsType[E](err)

@@ -13,10 +13,10 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// enter returns nil if the guards of a voucher's sale let the caller in, and keeps units for them, if the guards bound
-// how many go to one address. Call finish with the purchase's error. A sale without guards costs a comparison, because
-// the settings come with the voucher. Guards also apply to a hidden sale, which may already be visible by Redis's
-// clock.
+// enter returns nil if the guards of a voucher's sale let the caller in. If the guards limit how many units go to one
+// address, it also reserves the units. Call finish with the purchase's error. A sale without guards costs one
+// comparison, because the settings come with the voucher. Guards also apply to a hidden sale, which may already be
+// visible by Redis's clock.
 func (a *API) enter(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
 ) (finish func(error), err error) {
@@ -30,7 +30,7 @@ func (a *API) enter(
 	return func(err error) { told(outcomeOf(err)) }, err
 }
 
-// outcomeOf tells the guards how a purchase ended.
+// outcomeOf returns how a purchase ended, for the guards.
 func outcomeOf(err error) httpkit.Outcome {
 	_, failed := errors.AsType[*OrderFailedError](err)
 	switch {
@@ -43,8 +43,8 @@ func outcomeOf(err error) httpkit.Outcome {
 	}
 }
 
-// guardsField is the field with the guards of a sale. A guard that it leaves out stays unchanged; null turns one off,
-// or all.
+// guardsField is the field with the guards of a sale. A guard that the request leaves out stays unchanged. null turns a
+// guard off, or all guards if it stands for the whole field.
 func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	return jsonbody.Object("guards", func() { *c = guards.Change{} }, func() { *c = guards.Change{AllOff: true} },
 		a.ifThere(guards.LimitsGuard, guardField("limits", &c.Limits, func(l *guards.Limits) []jsonbody.Field {
@@ -91,8 +91,8 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 	)
 }
 
-// ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. The input
-// "guards: null" turns all guards off in either case.
+// ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. In either
+// case "guards: null" turns all guards off.
 func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
 	if a.cfg.Gatekeeper == nil {
 		return jsonbody.Forbidden(string(n), invalid.NeedsGuards, nil)
@@ -111,7 +111,7 @@ func guardField[T any](name string, into *guards.Edit[T], fields func(*T) []json
 		fields(to)...)
 }
 
-// rateField is the field with a limit; null is none.
+// rateField is the field with a rate limit; null means no limit.
 func rateField(name string, into **guards.Rate) jsonbody.Field {
 	r := new(guards.Rate)
 	return jsonbody.Object(name, func() { *into = r }, func() { *into = nil },

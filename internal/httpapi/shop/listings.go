@@ -23,9 +23,9 @@ import (
 
 // Listings shows vouchers to everybody, from memory: *listing.Listings.
 type Listings interface {
-	// Voucher returns one voucher: voucher.ErrNotFound, listing.ErrUnavailable.
+	// Voucher returns one voucher. Errors: voucher.ErrNotFound, listing.ErrUnavailable.
 	Voucher(ctx context.Context, id int64) (listing.Snapshot, error)
-	// List returns the part of a shop's list that begins with the newest voucher below before; the part may also have
+	// List returns a part of a shop's list that contains the newest vouchers with an id below before; it may begin with
 	// newer ones. Error: listing.ErrUnavailable.
 	List(ctx context.Context, shopID, before int64) (listing.Snapshot, error)
 }
@@ -33,8 +33,8 @@ type Listings interface {
 // maxPages is how many rendered pages of one content are cached. Others are rendered for each answer, uncompressed.
 const maxPages = 8
 
-// showVoucher answers GET /voucher/:id. A voucher that is off the shelf, archived or still hidden is shown to staff
-// only, a rehearsal also to the users who may buy in it.
+// showVoucher answers GET /voucher/:id. Only staff see a voucher that is off the shelf, archived or still hidden. Only
+// staff and the users who may buy in a rehearsal see its voucher.
 func (a *API) showVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	s, err := a.cfg.Listings.Voucher(c.Request.Context(), id)
 	if errors.Is(err, voucher.ErrNotFound) && httpkit.ForMerchants.Admits(who) {
@@ -84,7 +84,7 @@ func (a *API) showHidden(ctx context.Context, who httpkit.Identity, id int64) (h
 	return httpkit.Data(http.StatusOK, view, nil)
 }
 
-// archivedIn returns which vouchers the query asks for by archived: by default, those that are not archived.
+// archivedIn returns the query's filter by archived; by default it selects vouchers that are not archived.
 func archivedIn(values param.Query) (voucher.ArchiveFilter, *invalid.Problem) {
 	text, given, bad := values.Text("archived")
 	switch filter := voucher.ArchiveFilter(text); {
@@ -132,7 +132,8 @@ func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	return a.answerShown(&shown{prepared: r.list(pageKey{from, to, paged}), snapshot: s, tail: append(tail, '}')}), nil
 }
 
-// appendTime appends a member whose value is a time, as JSON has them. name ends with the value's quote.
+// appendTime appends a JSON member whose value is a time. name is everything before the time, the opening quote
+// included.
 func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(append(append(b, name...), httpkit.ShownTime(t).String()...), '"')
 }
@@ -149,14 +150,14 @@ func appendStale(b []byte, stale bool) []byte {
 type rendering struct {
 	content  *listing.Content
 	vouchers []byte // one after the other, separated by commas
-	ends     []int  // where each ends
+	ends     []int  // where each voucher ends in vouchers
 	err      error
 
 	mu    sync.Mutex
 	pages map[pageKey]*prepared
 }
 
-// pageKey is a range of a content's vouchers. paged means that the answer names the following page.
+// pageKey is a range of a content's vouchers. If paged, the answer names the following page, if there is one.
 type pageKey struct {
 	from, to int
 	paged    bool

@@ -48,7 +48,7 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity, id int64) (httpk
 	return httpkit.Answer{}, s.Finish(whyEnded(ctx, err))
 }
 
-// whyEnded returns why a stream's handler ended: the cause of its context if the service ended that, else err.
+// whyEnded returns why a stream's handler ended: the cause of its context if the service ended the context, else err.
 func whyEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, order.ErrStopping) || errors.Is(cause, httpkit.ErrStreamOver) {
 		return cause

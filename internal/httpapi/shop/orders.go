@@ -21,8 +21,8 @@ import (
 
 // Orders keeps the recorded orders: *service.Orders.
 type Orders interface {
-	// Cancel cancels the user's unpaid order; it first waits for the row of a queued one. A cancelled order stays as it
-	// is. Errors: order.ErrNotFound, *order.StateError, order.ErrUnavailable.
+	// Cancel cancels the user's unpaid order. If the order is queued, Cancel first waits for its row. A cancelled order
+	// stays as it is. Errors: order.ErrNotFound, *order.StateError, order.ErrUnavailable.
 	Cancel(ctx context.Context, userID, orderID int64) (order.Order, error)
 	// CancelForStaff cancels anybody's recorded order, once for each key of the act's author; a cancelled one stays as
 	// it is. Errors: order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable,
@@ -61,7 +61,7 @@ func (a *API) findOrder(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.A
 	return a.wholeOrder(c, o)
 }
 
-// wholeOrder is the answer that shows admins an order, with its history and its payments.
+// wholeOrder answers admins with an order, its history and its payments.
 func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) {
 	ans, err := a.orderAnswer(c, o, false)
 	if err != nil {
@@ -135,7 +135,8 @@ func (a *API) actedBefore(c *gin.Context, _ httpkit.Identity, made string) (http
 	return ans, err
 }
 
-// madeID is the id of what an earlier request with the same Idempotency-Key has made, as its key has it.
+// madeID returns the id of what an earlier request with the same Idempotency-Key made. It parses the text that is
+// stored with the key.
 func madeID(made string) (int64, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
@@ -289,7 +290,7 @@ type orderJSON struct {
 	Currency      string        `json:"currency"`
 	Reason        string        `json:"reason,omitempty"` // why it failed
 	CreateTime    *httpkit.Time `json:"createTime,omitempty"`
-	PayBefore     *httpkit.Time `json:"payBefore,omitempty"` // an order that is still unpaid then expires
+	PayBefore     *httpkit.Time `json:"payBefore,omitempty"` // when the order expires if it is still unpaid
 	PayTime       *httpkit.Time `json:"payTime,omitempty"`
 	RedeemTime    *httpkit.Time `json:"redeemTime,omitempty"`
 	CancelTime    *httpkit.Time `json:"cancelTime,omitempty"`
@@ -305,7 +306,7 @@ type orderJSON struct {
 
 // eventJSON is one entry of an order's history.
 type eventJSON struct {
-	Status  string       `json:"status"` // the order's from then on
+	Status  string       `json:"status"` // the order's status from then on
 	At      httpkit.Time `json:"at"`
 	By      order.Actor  `json:"by"`
 	Why     string       `json:"why,omitempty"` // in the caller's language
@@ -332,7 +333,7 @@ func orderView(o order.Order, currency string) orderJSON {
 	return v
 }
 
-// shownStatus is a status as it is shown: "" if it is unknown.
+// shownStatus returns a status as it is shown: "" if it is unknown.
 func shownStatus(s order.Status) string {
 	if s == order.StatusUnknown {
 		return ""

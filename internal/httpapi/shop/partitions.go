@@ -15,7 +15,7 @@ type partitionJSON struct {
 	Number    int              `json:"number"`
 	State     partition.State  `json:"state"`
 	Since     *httpkit.Time    `json:"since,omitempty"` // absent if its state has never changed
-	Sales     int              `json:"sales"`           // that are not retired
+	Sales     int              `json:"sales"`           // sales that are not retired
 	Away      bool             `json:"away,omitempty"`
 	OtherData bool             `json:"otherData,omitempty"`
 	Figures   *partitionFigure `json:"figures,omitempty"`
@@ -31,7 +31,7 @@ type partitionFigure struct {
 	WaitingMS   int64        `json:"waitingMs"`
 	DeadLetters int64        `json:"deadLetters"`
 	Added       int64        `json:"added"`       // entries since the stream was made
-	ProcessorMS int64        `json:"processorMs"` // of the node, since it started
+	ProcessorMS int64        `json:"processorMs"` // processor time of the node since it started
 }
 
 // listPartitions answers GET /admin/partition.

@@ -32,10 +32,10 @@ type Payments interface {
 	// order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError,
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// RetryRefund has the provider asked again that refuses a refund for good, and returns the payment: refunding.
-	// CloseRefund ends such a refund without the provider, and returns the payment: closed. Both do so once for each
-	// key of the act's author. order.ErrNoPayment, *order.PaymentStateError, *order.NotNowError, order.ErrUnavailable,
-	// *idempotency.RepeatedError, idempotency.ErrReused.
+	// RetryRefund lets the provider be asked again about a refund that it has finally refused, and returns the payment,
+	// which is refunding. CloseRefund ends such a refund without the provider, and returns the payment, which is closed.
+	// Both act once for each key of the act's author. Errors: order.ErrNoPayment, *order.PaymentStateError,
+	// *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError, idempotency.ErrReused.
 	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
 }
@@ -87,12 +87,12 @@ func refundStatus(o order.Order) int {
 const (
 	maxCallback  = 4 << 10         // bytes of a callback's body; real ones have some 100
 	maxCallbacks = 64              // callbacks whose body is being read; real ones come in one piece with their header
-	callbackTime = 2 * time.Second // for reading one
+	callbackTime = 2 * time.Second // for reading the body of one
 )
 
 // paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers.
-// Anybody can reach it, so it takes no permit of the requests in flight before the signature has proved who calls:
-// the adapter looks at the header, then the raw body, which is what was signed, is read under bounds of its own.
+// Anybody can reach it, so it takes no permit of the requests in flight until the signature has proved who calls. The
+// adapter first checks the header. Then the raw body, which is what was signed, is read under limits of its own.
 func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	notice, err := a.readCallback(c)
 	if err != nil {

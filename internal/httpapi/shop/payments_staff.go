@@ -26,7 +26,7 @@ type staffPaymentJSON struct {
 	Currency  string `json:"currency"`
 	State     string `json:"state"`
 	Provider  string `json:"provider,omitempty"`
-	Reference string `json:"reference,omitempty"` // the provider's own id of it
+	Reference string `json:"reference,omitempty"` // the provider's own id of the payment
 	Received  int64  `json:"receivedAmount"`      // cents that the provider has taken
 	Returned  int64  `json:"returnedAmount"`      // cents that have gone back as refunds
 	Kept      int64  `json:"keptAmount"`          // cents that were received and have not gone back
@@ -39,7 +39,7 @@ type staffPaymentJSON struct {
 	RefundingTime *httpkit.Time `json:"refundingTime,omitempty"`
 	RefundTime    *httpkit.Time `json:"refundTime,omitempty"`
 	DisputeTime   *httpkit.Time `json:"disputeTime,omitempty"` // when the dispute reached its state
-	StuckTime     *httpkit.Time `json:"stuckTime,omitempty"`   // since when its provider refuses
+	StuckTime     *httpkit.Time `json:"stuckTime,omitempty"`   // when its provider finally refused
 	CloseTime     *httpkit.Time `json:"closeTime,omitempty"`   // when staff closed the refund
 }
 
@@ -104,8 +104,7 @@ func (a *API) paymentAnswer(status int, p order.Payment, err error) (httpkit.Ans
 	return httpkit.Data(status, a.paymentViews([]order.Payment{p})[0], err)
 }
 
-// actOnPayment answers POST /admin/payment/:id/retry and close: it does with the payment what act does, once for the
-// request's key.
+// actOnPayment answers POST /admin/payment/:id/retry and close: it calls act for the payment, once for each key.
 func (a *API) actOnPayment(
 	act func(Payments, context.Context, order.PaymentAct) (order.Payment, error),
 ) httpkit.Handler {

@@ -40,8 +40,8 @@ type prepared struct {
 // gzipped is the beginning of a gzip stream.
 type gzipped struct {
 	blocks []byte
-	size   int    // of what is compressed
-	crc    uint32 // of the same
+	size   int    // bytes before compression
+	crc    uint32 // CRC-32 of those bytes
 }
 
 func prepare(body []byte, kept bool) *prepared {
@@ -64,7 +64,7 @@ func compress(body []byte) *gzipped {
 	b.WriteString(gzipHeader)
 	w, err := flate.NewWriter(&b, flate.BestSpeed)
 	if err != nil {
-		return nil // the level is right
+		return nil // cannot happen: the level is valid
 	}
 	_, _ = w.Write(body) // a buffer takes everything
 	_ = w.Flush()        // as above
@@ -74,7 +74,7 @@ func compress(body []byte) *gzipped {
 // end returns the bytes after the blocks: the tail, at most 65,535 bytes, and the end of the stream.
 func (g *gzipped) end(tail []byte) []byte {
 	n := uint16(len(tail))
-	b := append(make([]byte, 0, len(tail)+16), 1) // the last block, and it is stored
+	b := append(make([]byte, 0, len(tail)+16), 1) // the header of the last block: a stored one
 	b = binary.LittleEndian.AppendUint16(b, n)
 	b = binary.LittleEndian.AppendUint16(b, ^n)
 	b = append(b, tail...)
@@ -127,7 +127,7 @@ func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
 	return http.StatusOK
 }
 
-// writeBoth writes body and tail. As with send, a failed write changes nothing.
+// writeBoth writes body and tail. It ignores a failed write.
 func (a *API) writeBoth(w http.ResponseWriter, body, tail []byte) {
 	if len(body)+len(tail) > joinUpTo {
 		_, _ = w.Write(body)

@@ -26,7 +26,8 @@ type Purchases interface {
 	// than the sale allows. After any other error it is not known whether something was bought.
 	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
 		wait time.Duration) (order.Order, error)
-	// Order returns a user's own order, waiting at most wait for it to be no longer queued, or order.ErrNotFound.
+	// Order returns a user's own order. While the order is queued, it waits for up to wait. Errors: order.ErrNotFound,
+	// order.ErrUnavailable.
 	Order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 	// Orders returns the orders of f.UserID that the filter selects, with an id below before, newest first, at most
 	// limit, and how many there are in all. It returns as much as can be read soon. Error: order.ErrUnavailable.
@@ -37,14 +38,14 @@ type Purchases interface {
 	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
 }
 
-// OrderFailedError says that a purchase was accepted and could not be recorded while the caller waited.
+// OrderFailedError says that a purchase was accepted, but could not be recorded while the caller waited.
 type OrderFailedError struct{ Order order.Order }
 
 func (e *OrderFailedError) Error() string {
 	return fmt.Sprintf("order %d failed: %s", e.Order.ID, e.Order.Reason)
 }
 
-// purchase is shared by both routes into a sale. It buys the given number of units, or for 0 the number in the query.
+// purchase buys the given number of units in a sale, or for 0 the number in the query; both routes into a sale use it.
 // An order that failed while the caller waited is an error.
 func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order.Order, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)

@@ -54,7 +54,7 @@ func (a *API) sendStats(ctx context.Context, s *httpkit.Stream, id int64, stats 
 		stats, err := a.stats(ctx, id)
 		switch {
 		case err == nil:
-			if since := stats.took.Minus(before); since.Valid() { // else they began anew
+			if since := stats.took.Minus(before); since.Valid() { // invalid if the counts began anew
 				stats.P99MS = httpkit.P99(since)
 			}
 			before = stats.took
@@ -89,7 +89,7 @@ type saleStatsJSON struct {
 	took  histogram.Counts // how long the answers took, since the sale's counts began
 	P99MS float64          `json:"p99Ms,omitempty"` // 99 % of the answers since the last stats took less
 
-	Guards any `json:"guards,omitempty"` // absent without guards while nothing was counted
+	Guards any `json:"guards,omitempty"` // absent if the sale has no guards and nothing was counted
 
 	Waiting     int64 `json:"waiting"`   // entries of accepted orders without a row, of all sales of the partition
 	WaitingMS   int64 `json:"waitingMs"` // for how long the oldest of them has waited
@@ -99,12 +99,12 @@ type saleStatsJSON struct {
 	Balance *balanceJSON `json:"balance,omitempty"` // absent when it is not known
 }
 
-// balanceJSON says whether all units were accounted for at the time At.
+// balanceJSON is a sale's balance at the time At: it shows whether all units were accounted for.
 type balanceJSON struct {
 	At httpkit.Time `json:"at"`
-	// balanced, undecided, redis_wrong, orders_lost, ledger_short, ledger_excess.
+	// Finding is balanced, undecided, redis_wrong, orders_lost, ledger_short or ledger_excess.
 	Finding    string `json:"finding"`
-	Why        string `json:"why,omitempty"` // in English
+	Why        string `json:"why,omitempty"` // the reason, in English
 	Issued     int64  `json:"issued"`
 	Stock      int64  `json:"stock"`          // left to sell, in Redis
 	Held       int64  `json:"held"`           // holders, in Redis

@@ -17,16 +17,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Ledger keeps the payments, how far sales that were called off are unwound, and the trail of who changed what:
+// Ledger keeps the payments, the progress of unwinding sales that were called off, and the audit trail:
 // *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
 type Ledger interface {
-	// FindPayments returns payments that the filter selects, from behind the one with the number before, at most limit.
+	// FindPayments returns payments that the filter selects, at most limit. It begins after the payment with the number
+	// before; math.MaxInt64 begins with the newest.
 	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
 	// Payment returns one payment. Error: order.ErrNoPayment.
 	Payment(ctx context.Context, id string) (order.Payment, error)
 	// Unwinding counts the orders of a voucher's sale by fate.
 	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
-	// LeftToStaff returns the orders that nobody but staff ends, with an id below before, at most n.
+	// LeftToStaff returns the orders that are left to staff, with an id below before, at most n.
 	LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error)
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, at most limit.
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
@@ -34,8 +35,8 @@ type Ledger interface {
 	Note(ctx context.Context, e voucher.Entry) error
 }
 
-// Config says what the routes call. Vouchers, Purchases and the front are required; tests leave out what their routes
-// do not call.
+// Config says what the routes call. Vouchers, Purchases, InFlight, MaxWait and the embedded Front are required; tests
+// leave out what their routes do not call.
 type Config struct {
 	httpkit.Front
 
@@ -47,10 +48,10 @@ type Config struct {
 	Payments       Payments
 	Ledger         Ledger
 	DeadLetters    DeadLetters
-	// Partitions returns all partitions, also removed ones. One whose Redis does not answer has Away.
+	// Partitions returns all partitions, including removed ones. Away is set for a partition whose Redis does not answer.
 	// Error: order.ErrUnavailable.
 	Partitions func(ctx context.Context) ([]partition.Contents, error)
-	// PaymentsOf returns the payments of an order, whosever it is, the oldest first. order.ErrUnavailable.
+	// PaymentsOf returns an order's payments, whoever owns the order, oldest first. Error: order.ErrUnavailable.
 	PaymentsOf func(ctx context.Context, orderID int64) ([]order.Payment, error)
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
@@ -59,22 +60,22 @@ type Config struct {
 	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
-	// Gatekeeper runs the guards of sales; nil: no sale can have guards.
+	// Gatekeeper runs the guards of sales. If it is nil, no sale can have guards.
 	Gatekeeper httpkit.Gatekeeper
-	// GuardFigures returns what a sale's guards did, as JSON; nil for nothing. Nil shows none.
-	// Error: order.ErrUnavailable.
+	// GuardFigures returns what a sale's guards did, as JSON, or nil if they did nothing. If GuardFigures itself is nil,
+	// no such figures are shown. Error: order.ErrUnavailable.
 	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
 	// code that is missing. Error: order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
-	// Accounts returns the accounts of the users who sign in by an identity provider; nil: nobody does.
-	// Error: order.ErrUnavailable.
+	// Accounts returns the accounts of the users who sign in by an identity provider. If it is nil, nobody does. Error:
+	// order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
 	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
-	// SaleStats returns how a sale goes now, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
+	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
 	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
@@ -83,8 +84,8 @@ type Config struct {
 	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
 	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader
-	// NoProvider: no payment provider is configured. A voucher with a price is then created with a warning, or with
-	// RequireProvider, refused.
+	// NoProvider says that no payment provider is configured. A voucher with a price is then created with a warning. With
+	// RequireProvider it is refused.
 	NoProvider, RequireProvider bool
 	// CallbackTime is how long the body of a callback may take to arrive; 0: two seconds. Real ones come in one piece.
 	CallbackTime time.Duration

@@ -150,7 +150,7 @@ func (a *API) createdBefore(c *gin.Context, who httpkit.Identity, made string) (
 	return a.created(v, err)
 }
 
-// noProvider is the warning's message.
+// noProvider returns the warning about a price that no provider can collect.
 func noProvider() words.Text {
 	return words.Text{
 		"No payment provider is configured (SECKILL_PAYMENT_PROVIDER), so orders of this voucher cannot be paid.",
@@ -276,7 +276,8 @@ func (a *API) act(
 	})
 }
 
-// archive answers POST /voucher/:id/archive, and restore with false. Redis has nothing to apply.
+// archive answers POST /voucher/:id/archive, or POST /voucher/:id/restore if archived is false. Redis has nothing to
+// apply.
 func (a *API) archive(archived bool) httpkit.Handler {
 	return httpkit.ByVoucher(func(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 		v, err := a.cfg.VoucherChanges.SetArchived(c.Request.Context(), httpkit.Author(c, who), id, archived)
@@ -315,10 +316,10 @@ type voucherJSON struct {
 	Currency    string        `json:"currency"`
 	PayWithin   int64         `json:"payWithinSeconds"`
 	Redeemable  bool          `json:"redeemable,omitempty"`  // its orders have codes
-	ValidUntil  *httpkit.Time `json:"validUntil,omitempty"`  // of its coupons
-	ValidDays   int64         `json:"validDays,omitempty"`   // after the payment
-	VisibleFrom *httpkit.Time `json:"visibleFrom,omitempty"` // before then, for admins only
-	Archived    *httpkit.Time `json:"archiveTime,omitempty"` // when it was; shown to staff only
+	ValidUntil  *httpkit.Time `json:"validUntil,omitempty"`  // until when its coupons are valid
+	ValidDays   int64         `json:"validDays,omitempty"`   // days after the payment for which a coupon is valid
+	VisibleFrom *httpkit.Time `json:"visibleFrom,omitempty"` // before then, only admins see it
+	Archived    *httpkit.Time `json:"archiveTime,omitempty"` // when it was archived; for staff only
 	// PerUser is how many units a user may have; absent: one in a sale, any number of an ordinary voucher.
 	PerUser    int64          `json:"perUser,omitempty"`
 	Type       voucher.Kind   `json:"type"`
@@ -331,18 +332,18 @@ type voucherJSON struct {
 // saleJSON has the members of a seckill voucher only.
 type saleJSON struct {
 	Stock     int64             `json:"stock"`  // left to sell
-	Issued    int64             `json:"issued"` // in all
+	Issued    int64             `json:"issued"` // units issued in all
 	BeginTime httpkit.Time      `json:"beginTime"`
 	EndTime   httpkit.Time      `json:"endTime"` // exclusive
 	SaleState voucher.SaleState `json:"saleState"`
 	CalledOff *httpkit.Time     `json:"callOffTime,omitempty"` // when it was called off
-	// InviteWindow is how long an invitation of its waiting list stands; absent: it has none.
+	// InviteWindow is how long an invitation of the sale's waiting list stands; absent: it has no waiting list.
 	InviteWindow int64 `json:"waitlistWindowSeconds,omitempty"`
 	// Partition is where its orders wait, for admins; absent: 0.
 	Partition int `json:"partition,omitempty"`
 	// Stale, for admins: stock and state are outdated, because a partition of Redis does not answer.
 	Stale bool `json:"stale,omitempty"`
-	// TicketsFrom is from when the sale's tickets are given out; absent where it needs none.
+	// TicketsFrom is when the sale begins to give out tickets; absent: it needs none.
 	TicketsFrom *httpkit.Time    `json:"ticketsFrom,omitempty"`
 	Guards      *guards.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
 }

@@ -28,7 +28,7 @@ type HolderLister func(ctx context.Context, sale order.SaleRef) iter.Seq2[order.
 
 // Observer counts how requests are answered, for metrics. Its methods must not block.
 type Observer interface {
-	// Admitted: one admission call was answered, or failed with err.
+	// Admitted counts the results of one admission call, which was answered or failed with err.
 	Admitted(outcomes []order.Result, took time.Duration, err error)
 	// RefusedFromCache adds the requests that were refused without asking Redis since the last call.
 	RefusedFromCache(soldOut, notStarted int64)
@@ -111,13 +111,15 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	return unlessHidden(v, err, began.Add(took))
 }
 
-// wrongClock is how far this instance's clock may lag behind Redis's. A sale that is still hidden here may then be
-// selling, so ErrUnknownOutcome, which may stand for an order, is passed on from that long before visibleFrom.
+// wrongClock is how far this instance's clock may lag behind Redis's. A sale that is hidden by this clock may then be
+// selling already. So for that long before visibleFrom, unlessHidden passes on ErrUnknownOutcome, which may stand for
+// an order.
 const wrongClock = time.Hour
 
-// unlessHidden turns refusals that would give away a hidden sale into voucher.ErrNotFound: a request for an unknown id
-// never learns that a sale has not begun or how many units it allows, or that nothing was bought because Redis is away.
-// A sale becomes visible before it begins, by Redis's clock, so this instance's clock refuses nobody who could buy.
+// unlessHidden returns err, or voucher.ErrNotFound if err is a refusal that would give away a hidden sale. A request
+// for an unknown id never gets such a refusal: that a sale has not begun, how many units it allows, or that nothing was
+// bought because Redis is away. A sale becomes visible before it begins, by Redis's clock, so this instance's clock
+// refuses nobody who could buy.
 func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 	if errors.Is(err, order.ErrUnknownOutcome) {
 		now = now.Add(wrongClock)
@@ -130,9 +132,9 @@ func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 	return err
 }
 
-// Order returns as an error which order the user has in the voucher's sale, without letting them in:
-// *order.AlreadyBoughtError (without Status), order.ErrBarred if they have none, or another sentinel error of order or
-// of voucher if that is not known.
+// Order looks up which order the user has in the voucher's sale, without letting them in. It always returns an error:
+// *order.AlreadyBoughtError (without Status) names the order, order.ErrBarred says that they have none, and another
+// sentinel error of order or of voucher says that it is not known.
 func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	v, err := a.catalog.Find(ctx, voucherID)
 	switch {
@@ -198,11 +200,11 @@ func (a *Admission) RecentAccepts(sales ...int64) map[int64][]order.Claim {
 
 // Close waits for the calls under way. Call it once, when no Admit can begin any more.
 func (a *Admission) Close() {
-	close(a.closing) // loading winners is not waited for
+	close(a.closing) // loading winners is aborted, not waited for
 	a.running.Wait()
 }
 
-// release frees the memory of a retired sale, above all its winners: perhaps no request ever comes for it again. It
+// release frees the memory of a retired sale, above all its winners, even if no request ever comes for it again. It
 // frees no sale that the catalog has not known yet.
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
@@ -236,7 +238,8 @@ func (a *Admission) result(b *batcher, r order.Result) error {
 	return r.Err()
 }
 
-// afterRetirement answers for a sale that Redis no longer holds: a buyer who has an order still gets it.
+// afterRetirement returns the answer for a sale that Redis no longer holds. It still names the order of a buyer who has
+// one.
 func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey, sale *voucher.Sale) error {
 	o, err := a.stores.Rows.LiveOrder(ctx, key)
 	switch {

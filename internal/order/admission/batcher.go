@@ -163,7 +163,7 @@ func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult
 	return decided, err
 }
 
-// markDoubtful makes those outcomes unknown that a late first call could still change.
+// markDoubtful marks outcomes as unknown if a late first call could still change them.
 func markDoubtful(results []order.Result) {
 	for i := range results {
 		if !results[i].Outcome.Final() {

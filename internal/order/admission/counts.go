@@ -14,15 +14,15 @@ type outcomeCounts struct {
 	asked               [order.OutcomeKinds]atomic.Int64 // requests that went to the batcher, by Outcome.Index
 	soldOutFromCache    atomic.Int64                     // answered ErrSoldOut without asking Redis
 	notStartedFromCache atomic.Int64                     // answered ErrNotStarted without asking Redis
-	took                histogram.Counter                // how long Admit took for those that went to the batcher
-	flushed             flushedCounts                    // how much the StatsFlusher has passed on
+	took                histogram.Counter                // how long Admit took for requests that went to the batcher
+	flushed             flushedCounts                    // what the StatsFlusher has passed on
 }
 
-// flushedCounts is how much of the counts has been passed on, and to whom.
+// flushedCounts is the part of the counts that has been passed on, for each receiver.
 type flushedCounts struct {
-	all                 answered // to the StatsStore
-	timeline            answered // to the Timeline
-	soldOut, notStarted int64    // answered from the cache, to the observer
+	all                 answered // passed on to the StatsStore
+	timeline            answered // passed on to the Timeline
+	soldOut, notStarted int64    // answered from the cache; passed on to the observer
 }
 
 // answered is how often each answer was given, and how long answers took.

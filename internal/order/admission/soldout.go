@@ -17,7 +17,7 @@ import (
 
 const (
 	loadTimeout = 30 * time.Second // how long loading the winners of one sale may take
-	loadPause   = 5                // the pause after loading is this many times as long as the loading took
+	loadPause   = 5                // the pause after loading, in multiples of the time that the loading took
 )
 
 // soldOutCache is what an instance remembers of a sold-out sale, so that it can refuse most latecomers without asking
@@ -33,14 +33,14 @@ type soldOutCache struct {
 	sale    order.SaleRef
 	log     *slog.Logger
 	running *sync.WaitGroup // counts loading goroutines, for a clean stop
-	closing <-chan struct{} // ends them
+	closing <-chan struct{} // closed to end the loading goroutines
 
 	winners  atomic.Pointer[winnerSet]
 	renewing atomic.Bool // a request is on its way to renew the cache
 
 	mu        sync.Mutex
 	loading   bool
-	notBefore time.Time                   // no loading before
+	notBefore time.Time                   // when the next loading may begin
 	backOff   *backoff.ExponentialBackOff // after loading failed
 }
 
@@ -158,7 +158,7 @@ func (c *soldOutCache) read(ctx context.Context, about int64) ([]int64, error) {
 	users := make([]int64, 0, about)
 	for claim, err := range c.holders(ctx, c.sale) {
 		if _, unreadable := errors.AsType[*order.UnreadableHolderError](err); unreadable {
-			continue // lookup sees that one is missing
+			continue // lookup notices that a holder is missing
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading the holders: %w", err)

@@ -55,8 +55,8 @@ type guarded struct {
 	visibleFrom time.Time
 }
 
-// shownAhead is how much earlier than by this machine's clock a hidden sale's limits begin to hold: Redis's clock,
-// which decides when the sale becomes visible, may be ahead by that much.
+// shownAhead is how early, by this machine's clock, the limits of a hidden sale begin to hold before the sale becomes
+// visible. Redis's clock decides when it does, and may be ahead by that much.
 const shownAhead = 2 * time.Second
 
 type entry struct {
@@ -85,8 +85,8 @@ func New(source Vouchers) *Catalog {
 // Close stops the cache's goroutine. Do not use the catalog afterwards.
 func (c *Catalog) Close() { c.cache.StopAllGoroutines() }
 
-// Find returns a voucher, from the cache if it is there. It returns voucher.ErrNotFound, or ErrUnavailable when the
-// voucher is not cached and the ledger does not answer.
+// Find returns a voucher, from the cache if it is there. Errors: voucher.ErrNotFound; ErrUnavailable if the voucher is
+// not cached and the ledger does not answer.
 func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
 	e, err := c.cache.Get(ctx, id, c.loader)
 	if err != nil {
@@ -194,9 +194,9 @@ func (c *Catalog) SetSales(vs []voucher.Voucher) {
 	}
 }
 
-// MaySell returns the partition's sales that may have sold since then: those that had not ended, and had begun by now
-// or were changed after they were created, as their window may have been a different one; and those of the vouchers in
-// also.
+// MaySell returns the partition's sales that may have sold since the given time. They had not ended then, and either
+// had begun by now or were changed after they were created, so that their window may have been a different one. It adds
+// the sales of the vouchers in also.
 func (c *Catalog) MaySell(partition int, since, now time.Time, also []int64) (sales []voucher.Voucher) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

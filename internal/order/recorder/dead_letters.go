@@ -56,9 +56,9 @@ func parseLetterName(name string) (partition int, id string, err error) {
 }
 
 // List returns up to n dead letters after the one named after ("" for the first), with what is known of their orders,
-// and the number of all. It goes partition by partition, the oldest first in each. ErrNoDeadLetter: no dead letter has
-// the name after. ErrUnavailable: one of the partitions cannot be read; an incomplete list would be taken for a
-// complete one.
+// and the number of all. It goes partition by partition, the oldest first in each. Errors: ErrNoDeadLetter if no dead
+// letter has the name after; ErrUnavailable if one of the partitions cannot be read, since an incomplete list would be
+// taken for a complete one.
 func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
 	from, id, err := parseLetterName(after)
 	if err != nil {
@@ -100,8 +100,8 @@ func (d *DeadLetters) Find(ctx context.Context, name string) (DeadLetter, error)
 	return l, err
 }
 
-// Replay requeues the dead letter's order, once, however often it is called, and returns the order. ErrNoDeadLetter, or
-// ErrNotReplayable for a dead letter whose order is not known to wait. by and why go into the log.
+// Replay requeues the dead letter's order, once, however often it is called, and returns the order. by and why go into
+// the log. Errors: ErrNoDeadLetter; ErrNotReplayable for a dead letter whose order is not known to wait.
 func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.Claim, error) {
 	in, id, err := d.find(name)
 	if err != nil {
@@ -111,8 +111,8 @@ func (d *DeadLetters) Replay(ctx context.Context, name, by, why string) (order.C
 }
 
 // Discard removes the dead letter for good. If its order was accepted and has no row, the order gets a failed row, and
-// its unit goes back on sale. It returns the dead letter with its order's status. ErrNoDeadLetter, or ErrUnavailable,
-// after which the dead letter is still there. by and why go into the log, and why also into the failed row.
+// its unit goes back on sale. It returns the dead letter with its order's status. by and why go into the log, and why
+// also into the failed row. Errors: ErrNoDeadLetter; ErrUnavailable, after which the dead letter is still there.
 func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLetter, error) {
 	in, id, err := d.find(name)
 	if err != nil {

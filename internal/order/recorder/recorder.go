@@ -48,9 +48,9 @@ type Ledger interface {
 
 // HolderCorrector corrects holders in Redis after the ledger decided otherwise. It applies each correction only while
 // the order that it names makes its user a holder, so repeating it is harmless. It returns, by sale, the epoch of a
-// rebuild under way in a sale that got a unit back: the rebuild may have counted that unit as taken. ErrRejected: a
-// retry cannot help. ErrOutdated: Redis has applied operations since a correction was decided, and did nothing; decide
-// again.
+// rebuild under way in a sale that got a unit back: the rebuild may have counted that unit as taken. Errors:
+// ErrRejected if a retry cannot help; ErrOutdated if Redis has applied operations since a correction was decided. In
+// that case it did nothing: decide again.
 type HolderCorrector func(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error)
 
 // SaleFlusher brings one sale in Redis up to the ledger (package outbox): it returns once Redis has applied every
@@ -66,27 +66,27 @@ type Callers interface {
 
 // Observer counts what is recorded, for metrics. Its methods must not block.
 type Observer interface {
-	// Recorded: one batch was committed, with this many orders and failed rows.
+	// Recorded counts a committed batch with this many orders and failed rows.
 	Recorded(orders, failed int, took time.Duration)
-	// RecordRetried: a batch failed through a fault of the infrastructure and is retried.
+	// RecordRetried counts a batch that failed through a fault of the infrastructure and is retried.
 	RecordRetried(err error)
-	// DeadLettered: an entry that cannot be decoded became a dead letter.
+	// DeadLettered counts an entry that cannot be decoded and became a dead letter.
 	DeadLettered()
 }
 
 const (
 	nextWait       = time.Second // how long a read waits for new entries
 	heartbeatEvery = time.Second // others take over after several are missing
-	// After so long without an answer of the ledger the heartbeat stops, so that others take over.
+	// silentAfter is how long the ledger may give no answer before the heartbeat stops, so that others take over.
 	silentAfter = 10 * time.Second
 	orphanEvery = time.Second // how often entries of dead consumers are looked for
-	// The time from one read to the next while no caller waits for a row and the last batch was not full.
+	// gatherTime is the time from one read to the next while no caller waits for a row and the last batch was not full.
 	gatherTime    = 15 * time.Millisecond
 	ownEvery      = time.Minute      // how often own entries that could not be finished are read again
 	commitTimeout = 30 * time.Second // one transaction at most; a lock wait ends much earlier
 	maxConflicts  = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
 	againAfter    = 5 * time.Second  // when own entries are read again after some could not be corrected
-	// How long the corrections of a batch are retried before the batch goes on without them.
+	// correctGrace is how long the corrections of a batch are retried before the batch goes on without them.
 	correctGrace  = time.Second
 	stepTimeout   = 5 * time.Second  // one try to correct one sale, including the flush of its operations
 	finishTimeout = 10 * time.Second // for batches in progress when the recorder is stopped

@@ -89,7 +89,7 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 	return order.Decision{Claim: c, Verb: order.Insert, RowID: c.OrderID}
 }
 
-// lacking says how many units the ledger has left for an order that asks for more.
+// lacking returns a text with the number of units that the ledger has left for an order that asks for more.
 func lacking(left int64, q order.Quantity) string {
 	if left <= 0 {
 		return "the ledger has no unit left"

@@ -20,10 +20,10 @@ func NewDirectSales(ledger OrderLedger, ids order.IDs) *DirectSales {
 	return &DirectSales{ledger: ledger, ids: ids}
 }
 
-// Buy buys one ordinary voucher for the user, once for each key. It returns the order, unpaid unless it costs nothing;
-// voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, idempotency.ErrReused, idempotency.ErrGone or
-// *order.LimitError; ErrUnavailable when nothing was bought; or ErrUnknownOutcome when that is not known. Then a call
-// with the same key answers it for certain; without a key, the user's list of orders does.
+// Buy buys one ordinary voucher for the user, once for each key, and returns the order, which is unpaid unless it costs
+// nothing. Errors: voucher.ErrNotFound, voucher.ErrOffShelf, ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
+// *order.LimitError, ErrUnavailable (nothing was bought), ErrUnknownOutcome. After ErrUnknownOutcome, a call with the
+// same key shows for certain what happened; without a key, the user's list of orders does.
 func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key idempotency.Key) (order.Order, error) {
 	id, err := s.ids.Next(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func (e *Expirer) batch(ctx context.Context, token int64) (int, error) {
 	return len(orders), nil
 }
 
-// ended has orders that a job has ended known to those who wait for them, and their units given back to Redis.
+// ended notifies the callers who wait for orders that a job has ended, and requests that Redis gets the units back.
 func ended(orders []order.Order, outbox order.FlushRequester, notifier order.StatusNotifier) {
 	outcomes := make(map[int64]order.Status, len(orders))
 	requested := make(map[int64]bool)

@@ -15,8 +15,8 @@ const (
 	cleanBatch = 1000        // keys in one transaction
 )
 
-// forgetKeys deletes the oldest keys among those older than age, about n at most, and returns how many:
-// order.ErrSuperseded, and none is deleted, if a higher token than the given one has been used.
+// forgetKeys deletes the oldest keys among those older than age, about n at most, and returns how many. If a higher
+// token than the given one has been used, it deletes none and returns order.ErrSuperseded.
 type forgetKeys func(ctx context.Context, token int64, age time.Duration, n int) (int, error)
 
 // KeyCleaner deletes idempotency keys once they are 30 days old. One instance at a time does so (package job).

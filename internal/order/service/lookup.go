@@ -48,7 +48,7 @@ type Lookup struct {
 type LookupStores struct {
 	Rows     order.Reader
 	Holdings Holdings
-	// NewSales returns the ids, above the given one, of vouchers whose sale Redis must hold. The ledger has also those
+	// NewSales returns the ids, above the given one, of vouchers whose sale Redis must hold. The ledger also knows sales
 	// that another instance has created just now.
 	NewSales func(ctx context.Context, above int64) ([]int64, error)
 }
@@ -66,8 +66,8 @@ func NewLookup(stores LookupStores, catalog *catalog.Catalog) *Lookup {
 	return l
 }
 
-// sharing returns a batcher whose callers share queries, each of which answers all its requests alike. Queries count as
-// purchases', even if a reader starts them: payments wait for them too, and only a few run at once.
+// sharing returns a batcher whose callers share queries. Each query has one answer for all its requests. It counts as a
+// purchase's, even if a reader starts it, because payments wait for it too; only a few run at once.
 func sharing[Q, A any](
 	options batch.Options, timeout time.Duration, ask func(ctx context.Context, requests []Q) (A, error),
 ) *batch.Batcher[Q, A] {
@@ -153,8 +153,8 @@ func (l *Lookup) await(
 	return l.Order(ctx, userID, orderID)
 }
 
-// row waits up to rowTimeout until the order has its row; ErrUnavailable when it has none by then. Its other errors are
-// those of Order.
+// row waits up to rowTimeout until the order has its row. It returns ErrUnavailable if there is none by then, or an
+// error of Order.
 func (l *Lookup) row(ctx context.Context, notifier *Notifier, userID, orderID int64) error {
 	o, err := l.await(ctx, notifier, userID, orderID, rowTimeout)
 	if err == nil && o.Status == order.Queued {
@@ -223,7 +223,7 @@ func (l *Lookup) queued(ctx context.Context, userID int64) (queued []order.Order
 	return queued, all && allOfThem, nil
 }
 
-// queuedIn is queued for those sales of one partition that the catalog knows.
+// queuedIn does what queued does, for those sales of one partition that the catalog knows.
 func (l *Lookup) queuedIn(
 	ctx context.Context, userID int64, partition int,
 ) (queued []order.Order, all bool, err error) {

@@ -35,8 +35,8 @@ func NewOrders(
 }
 
 // Cancel cancels the user's unpaid order and returns it; a cancelled one is returned unchanged. It waits up to ten
-// seconds for a queued order to be recorded: ErrUnavailable when it has no row by then. It returns ErrNotFound, even
-// for another user's order, and *order.StateError for one that cannot be cancelled.
+// seconds for a queued order to be recorded. Errors: ErrNotFound, even for another user's order; *order.StateError for
+// an order that cannot be cancelled; ErrUnavailable, also if a queued order has no row by then.
 //
 // The order is cancelled once the ledger has committed, whether Redis applies that at once or later.
 func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order, error) {
@@ -53,9 +53,9 @@ func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order
 	return s.cancelled(ctx, o, err)
 }
 
-// CancelForStaff cancels anybody's recorded order and returns it; a cancelled one is returned unchanged. It returns
-// ErrNotFound, *order.StateError for one that cannot be cancelled, *order.NotNowError, ErrUnavailable; for the author's
-// key, *idempotency.RepeatedError and idempotency.ErrReused.
+// CancelForStaff cancels anybody's recorded order and returns it; a cancelled one is returned unchanged. Errors:
+// ErrNotFound, *order.StateError for an order that cannot be cancelled, *order.NotNowError, ErrUnavailable; for the
+// author's key, *idempotency.RepeatedError, idempotency.ErrReused.
 func (s *Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
 	o, err := s.ledger.CancelForStaff(ctx, act)
 	return s.cancelled(ctx, o, err)
@@ -93,7 +93,7 @@ func (s *Orders) Find(ctx context.Context, f order.Filter, before int64, limit i
 }
 
 // History returns the order's events, oldest first. The first ones, accepted and recorded, follow from the order
-// itself; all later ones are in the ledger. ErrUnavailable when that does not answer soon.
+// itself; all later ones are in the ledger. Error: ErrUnavailable if the ledger does not answer soon.
 func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, error) {
 	ctx, cancel := context.WithTimeout(ctx, sideTimeout)
 	defer cancel()

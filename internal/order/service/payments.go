@@ -47,11 +47,11 @@ func NewPayments(
 }
 
 // Pay begins to pay for the user's unpaid order, or continues a payment that is open, and returns the payment and the
-// URL where the buyer pays. An order that costs nothing is paid at once, and payURL is empty. For a queued order Pay
-// waits up to ten seconds for its row: ErrUnavailable when it has none by then.
+// URL where the buyer pays. An order that costs nothing is paid at once, and payURL is empty. Pay waits up to ten
+// seconds for the row of a queued order. Repeating the call is harmless.
 //
-// It returns ErrNotFound, even for another user's order, *order.StateError for one that is not unpaid, ErrNoProvider,
-// and ErrUnavailable when the ledger or the provider does not answer; repeating the call is harmless.
+// Errors: ErrNotFound, even for another user's order; *order.StateError for an order that is not unpaid; ErrNoProvider;
+// ErrUnavailable if the ledger or the provider does not answer, or a queued order has no row by then.
 func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment order.Payment, payURL string, err error) {
 	begin := func() (order.Payment, error) {
 		return p.ledger.OpenPayment(ctx, userID, orderID, p.newID(), p.providers.names())
@@ -118,8 +118,8 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, erro
 }
 
 // Confirm takes the provider's notice: it has the money for a payment, money has gone back, or the buyer disputes it.
-// It returns ErrBadNotice for an impossible id, ErrNoPayment, ErrWrongAmount, or ErrUnavailable, after which the
-// provider must repeat the notice. Repeating is harmless.
+// Repeating is harmless. Errors: ErrBadNotice for an impossible id; ErrNoPayment; ErrWrongAmount; ErrUnavailable, after
+// which the provider must repeat the notice.
 func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {
 	if err := n.Check(); err != nil {
 		return err
@@ -175,9 +175,9 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	return p.refunding(ctx, sub, o, err)
 }
 
-// RefundForStaff returns the money for anybody's paid order, as Refund does for its owner's. It returns ErrNotFound
-// also for an order that is not recorded yet; *order.StateError, *order.NotNowError, ErrUnavailable; for the author's
-// key, *idempotency.RepeatedError and idempotency.ErrReused.
+// RefundForStaff returns the money for anybody's paid order, as Refund does for its owner's. Errors: ErrNotFound, also
+// for an order that is not recorded yet; *order.StateError, *order.NotNowError, ErrUnavailable; for the author's key,
+// *idempotency.RepeatedError, idempotency.ErrReused.
 func (p *Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
 	sub := p.parts.Notifier.Subscribe(act.OrderID)
 	defer sub.Cancel()

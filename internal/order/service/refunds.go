@@ -168,8 +168,8 @@ func (p *Payments) getsStuck(ctx context.Context, payment order.Payment, no *ord
 }
 
 // RetryRefund lets Run ask the provider once more to send a stuck payment's money back, and returns the payment, which
-// is refunding. It may return ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed,
-// and ErrUnavailable; for the author's key, *idempotency.RepeatedError and idempotency.ErrReused.
+// is refunding. Errors: ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed,
+// ErrUnavailable; for the author's key, *idempotency.RepeatedError, idempotency.ErrReused.
 func (p *Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
 	payment, _, err := p.ledger.RetryRefund(ctx, act)
 	if err != nil {
@@ -180,7 +180,7 @@ func (p *Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order
 }
 
 // CloseRefund ends a stuck payment's refund, and returns the payment, which is closed: the provider is not asked again,
-// and keeps the money. An order that was paid with it is refunded. Errors are RetryRefund's.
+// and keeps the money. An order that was paid with it is refunded. Errors: those of RetryRefund.
 func (p *Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
 	payment, o, err := p.ledger.CloseRefund(ctx, act)
 	if err != nil {
@@ -207,7 +207,7 @@ const (
 	reviveBatch = 100         // most payments whose Revival a rebuild voided, in one go
 )
 
-// reviveLate sends late payments to Redis again whose operation was voided.
+// reviveLate adds a new Revival for late payments whose Revival was voided, and requests that Redis applies it.
 func (p *Payments) reviveLate(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	vouchers, err := p.ledger.ReviveLate(call, reviveBatch)

@@ -12,8 +12,8 @@ import (
 const (
 	unwindEvery = time.Second // how often it looks for sales that were called off
 	unwindBatch = 200         // most orders in one transaction
-	// unwindRest says how long a sale is left alone after a pass over its orders has found nothing: this many times the
-	// duration of the pass.
+	// unwindRest is how long a sale is left alone after a pass over its orders found nothing, in multiples of the time
+	// that the pass took.
 	unwindRest = 100
 )
 
@@ -36,7 +36,7 @@ type Unwinder struct {
 	locker   order.FencedLocker
 	outbox   order.FlushRequester
 	notifier order.StatusNotifier
-	refunds  func() // has money given back soon
+	refunds  func() // makes Payments give money back soon
 	rate     int
 	log      *slog.Logger
 
@@ -46,7 +46,7 @@ type Unwinder struct {
 // pass is how far a pass over the orders of a sale has got.
 type pass struct {
 	above int64     // the next batch begins above this order
-	rests time.Time // nothing is looked for until then
+	rests time.Time // the sale is left alone until then
 }
 
 // NewUnwinder returns an unwinder of at most rate orders per second, on average over a batch; Run starts it. refunds is
@@ -75,7 +75,7 @@ func (u *Unwinder) batch(ctx context.Context, token int64) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	passes := make(map[int64]pass, len(sales)) // without those of sales that are retired
+	passes := make(map[int64]pass, len(sales)) // retired sales are dropped
 	for _, id := range sales {
 		passes[id] = u.passes[id]
 	}
@@ -105,7 +105,7 @@ func (u *Unwinder) unwind(ctx context.Context, token, id int64) (int, error) {
 		return 0, err
 	}
 	next := pass{above: last}
-	if last == 0 && above == 0 { // a whole pass
+	if last == 0 && above == 0 { // this call was a whole pass, and found nothing
 		next.rests = time.Now().Add(unwindRest * time.Since(start))
 	}
 	u.passes[id] = next
