@@ -172,7 +172,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
-			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // the check "partitions" reports servers that do not answer
+			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // "partitions" reports servers that do not answer
 				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil

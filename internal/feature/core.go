@@ -73,8 +73,8 @@ type Ledger interface {
 type Rows interface {
 	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
-	// PaymentsAfter returns payments that the filter selects, behind last, oldest first, at most limit. The zero payment
-	// stands before the first.
+	// PaymentsAfter returns payments that the filter selects, behind last, oldest first, at most limit. The zero
+	// payment stands before the first.
 	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
 }
 

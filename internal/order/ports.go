@@ -13,8 +13,8 @@ import (
 const (
 	// RedisTimeout is how long one call to Redis may take, blocking included.
 	RedisTimeout = 5 * time.Second
-	// AdmissionTimeout is how long one try of the admission script may take. A call that several tries share has the same
-	// time from its own start, so no try is cut short.
+	// AdmissionTimeout is how long one try of the admission script may take. A call that several tries share has the
+	// same time from its own start, so no try is cut short.
 	AdmissionTimeout = time.Second
 	// MaxOrderIDs is how many ids one query of a Reader may name.
 	MaxOrderIDs = 1000

@@ -227,8 +227,8 @@ func (s *Store) Payment(ctx context.Context, id string) (order.Payment, error) {
 	return row.payment(), sqlkit.ReadError("reading payment "+id, err)
 }
 
-// FindPayments returns payments that the filter selects, from behind the one with the number before, newest first, at
-// most limit. Pass math.MaxInt64 as before for the first page.
+// FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
+// math.MaxInt64 as before for the first page.
 func (s *Store) FindPayments(
 	ctx context.Context, f order.PaymentFilter, before int64, limit int,
 ) ([]order.Payment, error) {

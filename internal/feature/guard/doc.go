@@ -23,8 +23,8 @@
 // What can go wrong, and what then happens:
 //
 //	the stores hang                 all still decide; the cool-down by its last read, which a restart loses
-//	a flood of addresses            the table of budgets has a fixed size; those that owe least are forgotten first, and
-//	                                let in
+//	a flood of addresses            the table of budgets has a fixed size; those that owe least are forgotten first,
+//	                                and let in
 //	a million users cool down       they are known two minutes after a start; beyond that, others make room, and are
 //	                                let in
 //	an instance has no secret       it lets nobody into a sale with tickets, and answers that they may try again

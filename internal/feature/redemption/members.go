@@ -11,7 +11,7 @@ import (
 // ShownCoupon returns feature.Members.Coupon.
 func ShownCoupon(service Service) func(ctx context.Context, o order.Order, whole bool) (any, error) {
 	return func(ctx context.Context, o order.Order, whole bool) (any, error) {
-		if o.Status == order.Queued || o.Status == order.Unpaid || o.Status == order.Failed { // such orders have no coupon
+		if o.Status == order.Queued || o.Status == order.Unpaid || o.Status == order.Failed { // without a coupon
 			return nil, nil
 		}
 		coupon, err := service.CouponOf(ctx, o)

@@ -24,11 +24,11 @@ type Gatekeeper interface {
 	// Limits refuses a caller who asks for units of the voucher's sale too often, or whose address or network does. It
 	// asks no store.
 	Limits(c *gin.Context, who Identity, voucherID int64, s *guards.Settings) error
-	// Enter returns nil if the user may enter the voucher's sale. One who may not hears of an order that they have
-	// there, as *order.AlreadyBoughtError; of a sale that the public does not see yet, voucher.ErrNotFound.
+	// Enter returns nil if the user may enter the voucher's sale. A user who may not, but has an order there, gets
+	// *order.AlreadyBoughtError. A sale that the public does not see yet is voucher.ErrNotFound.
 	Enter(c *gin.Context, who Identity, v voucher.Voucher) error
 	// Reserve keeps units of the voucher's sale for a user who may enter it, before they are asked for, or refuses an
-	// address or a network that has its share, as Enter does. What came of them is told by finish, once.
+	// address or a network that has its share, as Enter does. Call finish once, with the outcome of the purchase.
 	Reserve(c *gin.Context, who Identity, v voucher.Voucher, units int64) (finish func(Outcome), err error)
 	// Headers are the headers of requests that it reads. Pages of other origins may send them.
 	Headers() []string

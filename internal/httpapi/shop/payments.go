@@ -33,8 +33,8 @@ type Payments interface {
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// RetryRefund lets the provider be asked again about a refund that it has finally refused, and returns the payment,
-	// which is refunding. CloseRefund ends such a refund without the provider, and returns the payment, which is closed.
-	// Both act once for each key of the act's author. Errors: order.ErrNoPayment, *order.PaymentStateError,
+	// which is refunding. CloseRefund ends such a refund without the provider, and returns the payment, which is
+	// closed. Both act once for each key of the act's author. Errors: order.ErrNoPayment, *order.PaymentStateError,
 	// *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError, idempotency.ErrReused.
 	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)

@@ -48,8 +48,8 @@ type Config struct {
 	Payments       Payments
 	Ledger         Ledger
 	DeadLetters    DeadLetters
-	// Partitions returns all partitions, including removed ones. Away is set for a partition whose Redis does not answer.
-	// Error: order.ErrUnavailable.
+	// Partitions returns all partitions, including removed ones. Away is set for a partition whose Redis does not
+	// answer. Error: order.ErrUnavailable.
 	Partitions func(ctx context.Context) ([]partition.Contents, error)
 	// PaymentsOf returns an order's payments, whoever owns the order, oldest first. Error: order.ErrUnavailable.
 	PaymentsOf func(ctx context.Context, orderID int64) ([]order.Payment, error)
@@ -62,8 +62,8 @@ type Config struct {
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// Gatekeeper runs the guards of sales. If it is nil, no sale can have guards.
 	Gatekeeper httpkit.Gatekeeper
-	// GuardFigures returns what a sale's guards did, as JSON, or nil if they did nothing. If GuardFigures itself is nil,
-	// no such figures are shown. Error: order.ErrUnavailable.
+	// GuardFigures returns what a sale's guards did, as JSON, or nil if they did nothing. If GuardFigures itself is
+	// nil, no such figures are shown. Error: order.ErrUnavailable.
 	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, err error)
 	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
 	// code that is missing. Error: order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
@@ -75,8 +75,8 @@ type Config struct {
 	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.
 	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
-	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
-	// order.ErrUnavailable.
+	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound,
+	// voucher.ErrNotSeckill, order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
 	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
 	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
@@ -84,8 +84,8 @@ type Config struct {
 	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
 	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader
-	// NoProvider says that no payment provider is configured. A voucher with a price is then created with a warning. With
-	// RequireProvider it is refused.
+	// NoProvider says that no payment provider is configured. A voucher with a price is then created with a warning.
+	// With RequireProvider it is refused.
 	NoProvider, RequireProvider bool
 	// CallbackTime is how long the body of a callback may take to arrive; 0: two seconds. Real ones come in one piece.
 	CallbackTime time.Duration

@@ -11,14 +11,14 @@ import (
 
 // DeadLetterStore keeps the dead letters of a partition: Redis.
 type DeadLetterStore interface {
-	// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the
-	// number of all. Error: ErrNoDeadLetter if no dead letter has the id after.
+	// DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and
+	// the number of all. Error: ErrNoDeadLetter if no dead letter has the id after.
 	DeadLetters(ctx context.Context, partition int, after string, n int) (letters []DeadLetter, total int64, err error)
 	// DeadLetter returns one dead letter, or ErrNoDeadLetter.
 	DeadLetter(ctx context.Context, partition int, id string) (DeadLetter, error)
-	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither. It does so
-	// only while the order makes its user a holder, and reports whether it did. Error: ErrNoDeadLetter if the dead letter
-	// is gone.
+	// Replay requeues the claim's order, with its holder's units, and removes the dead letter, both or neither. It does
+	// so only while the order makes its user a holder, and reports whether it did. Error: ErrNoDeadLetter if the dead
+	// letter is gone.
 	Replay(ctx context.Context, partition int, id string, c order.Claim) (bool, error)
 	// Remove deletes the dead letter for good, and reports whether it was there.
 	Remove(ctx context.Context, partition int, id string) (bool, error)

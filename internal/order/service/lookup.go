@@ -48,8 +48,8 @@ type Lookup struct {
 type LookupStores struct {
 	Rows     order.Reader
 	Holdings Holdings
-	// NewSales returns the ids, above the given one, of vouchers whose sale Redis must hold. The ledger also knows sales
-	// that another instance has created just now.
+	// NewSales returns the ids, above the given one, of vouchers whose sale Redis must hold. The ledger also knows
+	// sales that another instance has created just now.
 	NewSales func(ctx context.Context, above int64) ([]int64, error)
 }
 

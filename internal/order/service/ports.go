@@ -15,8 +15,8 @@ type OrderLedger interface {
 	// sale, an operation, and returns the changed order. owner 0 stands for any owner. It returns ErrNotFound when the
 	// order does not exist or is another user's, and *order.StateError when the action is not possible.
 	Transition(ctx context.Context, orderID, owner int64, action order.Action, by order.Actor) (order.Order, error)
-	// CancelForStaff cancels anybody's order, once for each key of the act's author, with an entry in the audit trail; a
-	// cancelled one stays as it is. Errors: ErrNotFound, *order.StateError, *order.NotNowError; for the key,
+	// CancelForStaff cancels anybody's order, once for each key of the act's author, with an entry in the audit trail;
+	// a cancelled one stays as it is. Errors: ErrNotFound, *order.StateError, *order.NotNowError; for the key,
 	// *idempotency.RepeatedError, idempotency.ErrReused.
 	CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// History returns the order's events since it was recorded, oldest first.
@@ -28,28 +28,28 @@ type OrderLedger interface {
 	// no more are due. It returns ErrSuperseded, and changes nothing, if a higher token than the given one has been
 	// used.
 	ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error)
-	// RecordDirectSale records an order of an ordinary voucher, unpaid unless it costs nothing, once for each key. If the
-	// request was done before, it returns the order that it made then. Errors: idempotency.ErrGone if that order is gone;
-	// idempotency.ErrReused if another request had the key; voucher.ErrNotFound; voucher.ErrOffShelf; ErrSeckill for a
-	// voucher that has a sale; *order.LimitError if the user has as many live orders of the voucher as it allows.
+	// RecordDirectSale records an order of an ordinary voucher, unpaid unless it costs nothing, once for each key. If
+	// the request was done before, it returns the order that it made then. Errors: idempotency.ErrGone if that order is
+	// gone; idempotency.ErrReused if another request had the key; voucher.ErrNotFound; voucher.ErrOffShelf; ErrSeckill
+	// for a voucher that has a sale; *order.LimitError if the user has as many live orders of the voucher as it allows.
 	RecordDirectSale(ctx context.Context, orderID, userID, voucherID int64,
 		key idempotency.Key) (order.Order, error)
 }
 
 // PaymentLedger is the ledger of payments. Each method is one transaction.
 type PaymentLedger interface {
-	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers. If the
-	// order already has an open payment with one of the providers, it returns that one. Errors: ErrNotFound if the order
-	// does not exist or is another user's; *order.StateError if it is not unpaid; ErrNoProvider if there is none and the
-	// order costs something.
+	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers. If
+	// the order already has an open payment with one of the providers, it returns that one. Errors: ErrNotFound if the
+	// order does not exist or is another user's; *order.StateError if it is not unpaid; ErrNoProvider if there is none
+	// and the order costs something.
 	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error)
 	// SetReference stores the provider's own id of a payment, if the payment is open.
 	SetReference(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
 	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
-	// Receive records that the provider has the money (order.PaymentState draws what follows), and returns the payment and
-	// the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not retired
-	// gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once. Errors:
+	// Receive records that the provider has the money (order.PaymentState draws what follows), and returns the payment
+	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
+	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once. Errors:
 	// ErrNoPayment, even for another provider's payment; ErrWrongAmount.
 	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
 	// TakeNotice records any other kind of notice, about returned money or a dispute (order.Flow). When all of a
@@ -63,8 +63,8 @@ type PaymentLedger interface {
 type RefundLedger interface {
 	// AskRefund takes the owner's paid order, and its received payment, to refunding. Repeating it is no error.
 	AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error)
-	// RefundForStaff is AskRefund for anybody's order, once for each key of the act's author, with an entry in the audit
-	// trail. Errors: ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError,
+	// RefundForStaff is AskRefund for anybody's order, once for each key of the act's author, with an entry in the
+	// audit trail. Errors: ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError,
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// Refunding returns up to n payments whose money must go back, oldest first. It leaves out stuck payments, about
@@ -88,16 +88,16 @@ type StuckLedger interface {
 	Refused(ctx context.Context, paymentID, reason string) (order.Payment, error)
 	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
 	// audit trail; a refunding payment stays as it is. It returns the payment and its order. Errors: ErrNoPayment,
-	// *order.PaymentStateError, *order.NotNowError while the payment is disputed; for the key, *idempotency.RepeatedError,
-	// idempotency.ErrReused.
+	// *order.PaymentStateError, *order.NotNowError while the payment is disputed; for the key,
+	// *idempotency.RepeatedError, idempotency.ErrReused.
 	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
 	// CloseRefund closes a stuck payment in the same way. If its order is being refunded by this payment, the order
 	// takes the action ConfirmRefund, with its operation.
 	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
 	// NeedStaff counts the payments that need staff.
 	NeedStaff(ctx context.Context) (order.NeedStaff, error)
-	// ReviveLate adds a new Revival for each of up to n late payments whose Revival was voided by a rebuild. If the sale
-	// is retired, it makes the payment refunding instead. It returns the payments' vouchers.
+	// ReviveLate adds a new Revival for each of up to n late payments whose Revival was voided by a rebuild. If the
+	// sale is retired, it makes the payment refunding instead. It returns the payments' vouchers.
 	ReviveLate(ctx context.Context, n int) ([]int64, error)
 }
 
@@ -119,8 +119,8 @@ type Outbox interface {
 type Observer interface {
 	// OrdersExpired counts overdue orders that expired in one transaction.
 	OrdersExpired(orders int, took time.Duration)
-	// PaymentReceived counts a provider's notice, the first or a repeated one, that it has the money. The payment has this
-	// state after it.
+	// PaymentReceived counts a provider's notice, the first or a repeated one, that it has the money. The payment has
+	// this state after it.
 	PaymentReceived(state order.PaymentState)
 	// PaymentRefunded counts a payment whose money went back or, with err, a failed attempt; *order.RefusedError is the
 	// provider's final no.

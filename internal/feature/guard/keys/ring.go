@@ -160,7 +160,7 @@ func (r *Ring) unknown() error {
 	case len(r.salts) == 0:
 		r.ask(now)
 		return ErrUnknownYet
-	case now.Sub(r.loaded) < unknownFor: // a salt in use would have been read: it is stored a minute before its first use
+	case now.Sub(r.loaded) < unknownFor: // a salt is stored a minute before its first use, so one in use was read
 		return ErrNotKnown
 	case r.asked.After(r.loaded) && now.Sub(r.asked) < unknownFor:
 		return ErrUnknownYet

@@ -18,7 +18,8 @@ const (
 	maxQuestions = 2                      // calls of the queue at once: few, to leave the ledger to purchases
 	turnTime     = 10 * time.Second       // after which an instance releases an endpoint, so that others can claim it
 	leaseTime    = time.Minute
-	// leaseMargin is the time before the end of a lease in which no attempt begins: an attempt, and settling, must fit in.
+	// leaseMargin is the time before the end of a lease in which no attempt begins: an attempt, and settling, must fit
+	// in.
 	leaseMargin = 25 * time.Second
 
 	minEvents = 16  // events read at once, at first

@@ -10,8 +10,8 @@ const (
 	// breakAfter is the number of failures in a row after which nothing is sent for a while: then the endpoint is at
 	// fault, not the event. Until then each failure counts against its event.
 	breakAfter = 10
-	// minPause and maxPause bound the breaker's pause, which doubles with each attempt that fails: a receiver that comes
-	// back waits for maxPause at most.
+	// minPause and maxPause bound the breaker's pause, which doubles with each attempt that fails: a receiver that
+	// comes back waits for maxPause at most.
 	minPause = time.Second
 	maxPause = time.Minute
 	// disableAfter is how long an endpoint may fail without one success until it is disabled.

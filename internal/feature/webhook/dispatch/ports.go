@@ -8,8 +8,8 @@ import (
 
 // Numberer numbers events in the order of their commits: the ledger.
 type Numberer interface {
-	// NumberEvents numbers up to n committed events, and returns how many it has numbered: 0 if there were none, or while
-	// another instance does it. Error: order.ErrUnavailable.
+	// NumberEvents numbers up to n committed events, and returns how many it has numbered: 0 if there were none, or
+	// while another instance does it. Error: order.ErrUnavailable.
 	NumberEvents(ctx context.Context, n int) (int, error)
 	// AnyEndpoint reports whether there is an endpoint, from memory for up to a second. Error: order.ErrUnavailable.
 	AnyEndpoint(ctx context.Context) (bool, error)
@@ -28,8 +28,8 @@ type Queue interface {
 	// EventsToSend renews the lease and returns up to n events to be sent, and up to n that belong to retries.
 	// Error: ErrLeaseLost.
 	EventsToSend(ctx context.Context, owner string, endpointID int64, lease time.Duration, n int) (Work, error)
-	// SettleEvents writes the result of work, all or nothing. Events that an admin has meanwhile replayed are still sent
-	// again. Error: ErrLeaseLost.
+	// SettleEvents writes the result of work, all or nothing. Events that an admin has meanwhile replayed are still
+	// sent again. Error: ErrLeaseLost.
 	SettleEvents(ctx context.Context, owner string, s Settled) error
 	// ReleaseEndpoint gives the lease back, if owner has it.
 	ReleaseEndpoint(ctx context.Context, owner string, endpointID int64) error

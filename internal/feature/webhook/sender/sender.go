@@ -55,7 +55,7 @@ func client(g dialguard.Guard, conf *tls.Config, secure bool) *http.Client {
 	dialer := &net.Dialer{Timeout: dialTimeout, Control: g.Control(secure)}
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{ // no Proxy: it would be dialled instead of the endpoint, whose address would go unchecked
+		Transport: &http.Transport{ // no Proxy: it would be dialled, and the endpoint's address not checked
 			DialContext: dialer.DialContext, TLSClientConfig: conf, TLSHandshakeTimeout: tlsTimeout,
 			MaxIdleConns: 4 * idleConns, MaxIdleConnsPerHost: idleConns, IdleConnTimeout: idleTimeout,
 			MaxResponseHeaderBytes: maxHeader, DisableCompression: true, ForceAttemptHTTP2: secure,
