@@ -71,8 +71,8 @@ func between(body []byte, before string) string {
 	return string(text)
 }
 
-// outcomeOf returns the outcome of a failed request: a request that was not sent had no effect; one that was sent may
-// have had one.
+// outcomeOf returns the outcome of a failed request. One that was not sent had no effect (Later); one that was sent may
+// have had one (Unknown).
 func outcomeOf(err error) checker.Outcome {
 	if errors.Is(err, httpload.ErrNotSent) {
 		return checker.Later

@@ -57,7 +57,7 @@ func (p *permutation) unscramble(place uint32) uint32 {
 	return (uint32(x)<<16 | uint32(y)) ^ p.before
 }
 
-// id returns the id of a number in a second since the epoch.
+// id combines a time, in seconds since the epoch, with a number of that day's counter, which it scrambles.
 func (p *permutation) id(second, number int64) int64 {
 	return second<<numberBits | int64(p.scramble(uint32(number)))
 }

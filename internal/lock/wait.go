@@ -14,7 +14,8 @@ const (
 	// script per lock in that time.
 	lookAgain   = 4 * time.Second
 	foreignPoll = time.Second // for a key without a time to live, which this package never writes
-	// silentTime is how long a refusal remains valid while the next answer does not come.
+	// silentTime is how long an attempt may stay unanswered until a caller who gives up hears that Redis does not
+	// answer. Before that they hear ErrNotObtained, by the refusal of the attempt before.
 	silentTime = time.Second
 	// If a waiter was notified of a release but came too late, it delays its next try after a release, and doubles the
 	// delay each time. Otherwise two processes that take a lock as fast as they can would wake each other in vain, and

@@ -54,7 +54,7 @@ func (o Operation) Held() Held { return Held{OrderID: o.OrderID, Quantity: Quant
 // SetsMode reports whether the operation sets the sale's mode and window.
 func (o Operation) SetsMode() bool { return o.Mode != SaleMissing }
 
-// OperationKind says what kind of change the operation is. The word is stored.
+// OperationKind says what kind of change the operation is. Its text is stored in the ledger.
 type OperationKind string
 
 // The kinds of operation.

@@ -139,7 +139,8 @@ func (s *Store) withPayment(
 	return p.payment(), rows[0].order(), nil
 }
 
-// paymentOf returns the oldest payment of a locked order in one of the states, or nil. tx may narrow the choice.
+// paymentOf returns a locked order's oldest payment that is in one of the states, or nil. tx may carry further
+// conditions (Where).
 func paymentOf(tx *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
 	var rows []paymentRow
 	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).

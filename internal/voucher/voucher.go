@@ -78,7 +78,7 @@ type Voucher struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Sale      *Sale // nil for ordinary vouchers
-	Rehearses int64 // the voucher whose sale it rehearses; used only when it is created
+	Rehearses int64 // for a rehearsal: the voucher whose sale is rehearsed; read only when the rehearsal is created
 }
 
 // Hidden reports whether the public does not see the voucher at the time now.

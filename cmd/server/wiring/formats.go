@@ -47,7 +47,8 @@ func (s *Stores) TakePartitions(ctx context.Context, n int, log *slog.Logger) er
 	return s.partitions.Refresh(ctx)
 }
 
-// otherDataOf returns an error that lists the partitions with other data among the failed ones; nil if there are none.
+// otherDataOf joins the errors of the partitions whose data have another format or belong to another installation; nil
+// if there are none. Other failures are left out.
 func otherDataOf(failed map[int]error) error {
 	var others []error
 	for _, number := range slices.Sorted(maps.Keys(failed)) {

@@ -148,7 +148,7 @@ func issueOne(tx *gorm.DB, key Key, row *couponRow) (err error) {
 		}
 	}
 	switch {
-	case sqlkit.IsDuplicate(err): // hide it, so that the caller does not take it for a duplicate of another row
+	case sqlkit.IsDuplicate(err): // not wrapped: callers take a duplicate for one of another table
 		return fmt.Errorf("no code for order %d: %s", row.OrderID, err.Error())
 	case err != nil:
 		return fmt.Errorf("storing the coupon of order %d: %w", row.OrderID, err)

@@ -42,7 +42,7 @@ type Coupons interface {
 type Observer interface {
 	// Redemption is called when a till's command was served, or refused with one of this package's errors.
 	Redemption(v Verb, err error)
-	// CouponsLapsed is called when a number of coupons lapsed in one transaction.
+	// CouponsLapsed is called after a transaction in which coupons lapsed, with their number and the time it took.
 	CouponsLapsed(coupons int, took time.Duration)
 }
 

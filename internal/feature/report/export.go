@@ -54,8 +54,8 @@ func pages[T any](
 	}
 }
 
-// Orders calls yield with all recorded orders of a voucher, by id. Codes are masked or whole. Errors:
-// voucher.ErrNotFound before the first page, order.ErrUnavailable.
+// Orders calls yield with all recorded orders of a voucher, by id, a page at a time. Codes are masked unless whole is
+// set. Errors: voucher.ErrNotFound before the first page, order.ErrUnavailable.
 func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error {
 	return pages(ctx, fmt.Sprintf("the orders of voucher %d", voucherID),
 		func(ctx context.Context, last ExportRow) ([]ExportRow, error) {

@@ -72,7 +72,7 @@ func (c *subscribedShops) learn(ids []int64, from time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if from.Before(c.from) && !c.from.After(c.now()) {
-		return // another caller has read them later, and a transaction may rely on that result
+		return // newer shops are stored already, and a transaction may rely on them
 	}
 	c.shops, c.from = shops, from
 }

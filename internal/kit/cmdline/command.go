@@ -62,7 +62,8 @@ func ParseFlags(env Env, set *flag.FlagSet, about string) error {
 	}
 }
 
-// Misuse prints an error in the command line, and returns ErrUsage. The set is named after the command.
+// Misuse tells users what is wrong with the command line that they typed, and returns ErrUsage. The set must be named
+// after the command.
 func Misuse(set *flag.FlagSet, wrong string) error {
 	_, _ = fmt.Fprintf(set.Output(), "server %s: %s\nserver %s --help tells more.\n", set.Name(), wrong, set.Name())
 	return ErrUsage

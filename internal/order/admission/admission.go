@@ -204,8 +204,8 @@ func (a *Admission) Close() {
 	a.running.Wait()
 }
 
-// release frees the memory of a retired sale, above all its winners, even if no request ever comes for it again. It
-// frees no sale that the catalog has not known yet.
+// release frees a sale's memory, above all its winners, once the catalog has dropped the sale; so no request has to
+// come for it. A sale that the catalog has not listed yet stays.
 func (a *Admission) release(b *batcher) {
 	kept := a.catalog.Keeps(b.sale.VoucherID)
 	if b.kept && !kept {

@@ -53,7 +53,7 @@ func newKey(secret []byte, salt []byte, purpose Purpose, saleID int64) *Key {
 	info := "seckill guard 1 " + string(purpose) + " " + strconv.FormatInt(saleID, 10)
 	derived, err := hkdf.Key(sha256.New, secret, salt, info, Bytes)
 	if err != nil {
-		panic(err) // only for keys longer than 255 hashes, or if the platform forbids short secrets
+		panic(err) // only if Bytes were above 255 hashes, or if FIPS mode forbids short secrets
 	}
 	k := &Key{secret: [Bytes]byte(derived)}
 	k.macs.New = func() any {
