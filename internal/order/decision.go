@@ -25,7 +25,7 @@ type Correction struct {
 // LedgerView is what the ledger holds of a batch of claims, read in a transaction that has locked the sales' rows.
 type LedgerView struct {
 	Sales map[int64]LedgerSale // absent when there is no such sale
-	// Rows are the rows stored under the claims' row ids (Claim.RowID), whoever the user is, by id. The reader looked
+	// Rows are the rows stored under the claims' row ids (Claim.RowID), of any user, by id. The reader looked
 	// up each claim's row ids in turn until one was free or held the claim's own row.
 	Rows    map[int64]Order
 	Live    map[BuyerKey]Held // the live order of each buyer in the batch

@@ -78,7 +78,8 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 }
 
 // wait returns how long the answer waits for an order to be recorded, at most until the caller's token expires. It is 0
-// if the caller does not ask for it, or while so many requests are in flight that waiting ones would keep out new ones.
+// if the caller does not ask for it. It is also 0 while many requests are in flight, so that those that wait do not
+// keep out new ones.
 func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *invalid.Problem) {
 	d, p := values.Duration("wait", a.cfg.MaxWait)
 	if d > 0 {

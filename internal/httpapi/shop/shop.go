@@ -51,7 +51,7 @@ type Config struct {
 	// Partitions returns all partitions, including removed ones. Away is set for a partition whose Redis does not
 	// answer. Error: order.ErrUnavailable.
 	Partitions func(ctx context.Context) ([]partition.Contents, error)
-	// PaymentsOf returns an order's payments, whoever owns the order, oldest first. Error: order.ErrUnavailable.
+	// PaymentsOf returns the payments of any user's order, oldest first. Error: order.ErrUnavailable.
 	PaymentsOf func(ctx context.Context, orderID int64) ([]order.Payment, error)
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,

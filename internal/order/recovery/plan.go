@@ -34,10 +34,10 @@ type rebuildPlan struct {
 }
 
 // makePlan decides who is a holder and how much is left. It goes through the ledger's live orders, then the accepted
-// orders that wait in the stream, in stream order, then the orders of which only the holder is left, then the orders
-// that only reports know, in the order of acceptance. All but the ledger's orders will take their units from the ledger
-// when they are recorded, so those units count as taken here. If the user of an order is already a holder by another
-// one, the order is requeued too: the recorder then fails it with a reason. Orders of another voucher
+// orders that wait in the stream, in stream order, then the orders that only their holder in Redis proves, then the
+// orders that only reports know, in the order of acceptance. All but the ledger's orders will take their units from the
+// ledger when they are recorded, so those units count as taken here. If the user of an order is already a holder by
+// another one, the order is requeued too: the recorder then fails it with a reason. Orders of another voucher
 // (LedgerSale.Admitted) are left out; the recorder fails them if they wait.
 func (in *rebuildInput) makePlan(epoch int64) rebuildPlan {
 	var plan rebuildPlan

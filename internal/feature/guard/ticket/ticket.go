@@ -42,8 +42,8 @@ func New(ring *keys.Ring) *Tickets { return &Tickets{keys: ring} }
 //	│ └ id of the salt
 //	└ the type
 //
-// The signature covers type, salt and expiry, then sale and user. The ticket does not contain these two: whoever checks
-// it knows them.
+// The signature covers type, salt and expiry, then sale and user. The ticket does not contain the last two, because
+// the verifier knows them.
 const (
 	typeTicket = 'T'
 	headBytes  = 8

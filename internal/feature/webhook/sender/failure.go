@@ -16,8 +16,8 @@ import (
 	"seckill/internal/kit/dialguard"
 )
 
-// failureOf returns the reason why a request got no answer. It keeps no URL, which may contain a secret of its owner,
-// and nothing of a malformed answer, parts of which the transport quotes.
+// failureOf returns the reason why a request got no answer. It drops the URL, which may contain a secret of its owner,
+// and the parts of a malformed answer that the transport's error quotes.
 func failureOf(err error) dispatch.Failure {
 	if e, ok := errors.AsType[*url.Error](err); ok && e.Timeout() {
 		return dispatch.Failure{Code: dispatch.Timeout}
