@@ -2,11 +2,14 @@ package measures
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"seckill/lab/bench/audit"
 	"seckill/lab/bench/candidate"
 	"seckill/lab/bench/result"
+	"seckill/lab/load"
 	"seckill/lab/rig"
 )
 
@@ -66,4 +69,89 @@ func (b *Bench) steps() []step {
 		{candidate.RawScripts, rawScript(128), rig.EverySecond},
 		{candidate.HMAC, tokenHMAC, rig.EverySecond},
 	}
+}
+
+// round is what the trials of one round share.
+type round struct {
+	*Bench
+	number int
+	trials []result.Trial // so far
+}
+
+// figure returns a candidate's figure in this round.
+func (r *round) figure(name string, figure result.Name) float64 {
+	for _, t := range r.trials {
+		if t.Candidate == name {
+			return t.Figures[figure]
+		}
+	}
+	return 0
+}
+
+// trial measures one candidate in a namespace of its own.
+func (r *round) trial(ctx context.Context, s step) (t result.Trial, err error) {
+	if err = r.stores.SetFsync(ctx, s.appendfsync); err != nil {
+		return t, err
+	}
+	err = r.inNamespace(ctx, func(at *rig.Namespace) (err error) {
+		t, err = s.measure(ctx, r, at)
+		return err
+	})
+	t.Candidate, t.Round = s.candidate, r.number
+	return t, err
+}
+
+// figuresOf returns the figures of a burst.
+func figuresOf(a load.Answers) map[result.Name]float64 {
+	return map[result.Name]float64{
+		result.Answered: float64(a.Want), result.Rate: a.Rate, result.P50: millis(a.P50), result.P99: millis(a.P99),
+	}
+}
+
+// addTime adds each process's time per answer, in microseconds.
+func addTime(figures map[result.Name]float64, spent rig.ProcessorTime, answers int64) {
+	if answers == 0 {
+		return
+	}
+	each := float64(1000 * answers)
+	figures[result.LoadTime] = float64(spent.LoadGenerator.Nanoseconds()) / each
+	figures[result.ServerTime] = float64(spent.Server.Nanoseconds()) / each
+	figures[result.RedisTime] = float64(spent.Redis.Nanoseconds()) / each
+	figures[result.DatabaseTime] = float64(spent.Database.Nanoseconds()) / each
+}
+
+// logTrial reports a trial as progress.
+func (b *Bench) logTrial(t result.Trial) {
+	var s strings.Builder
+	for _, part := range []struct {
+		format string
+		name   result.Name
+	}{
+		{" %6.0f/s", result.Rate},
+		{"  p50 %.2f ms", result.P50},
+		{"  p99 %.2f ms", result.P99},
+		{"  recorded %.0f/s", result.RecordedMeanwhile},
+		{"  draining %.0f/s", result.RecordedDraining},
+		{"  drain %.2f s", result.Drain},
+		{"  row p99 %.2f ms", result.RowP99},
+		{"  %.0f bytes waiting", result.WaitingBytes},
+		{"  %.0f bytes recorded", result.RecordedBytes},
+		{"  µs: load generator %.0f", result.LoadTime},
+		{", candidate %.0f", result.ServerTime},
+		{", redis %.0f", result.RedisTime},
+		{", database %.0f", result.DatabaseTime},
+		{"  %.0f MB", result.ServerMemory},
+		{"  %.0f bytes an answer", result.BodyBytes},
+		{", %.5f store calls", result.StoreCalls},
+	} {
+		if value := t.Figures[part.name]; value > 0 {
+			fmt.Fprintf(&s, part.format, value)
+		}
+	}
+	point := ""
+	if t.At > 0 {
+		point = fmt.Sprintf("  %9d", t.At)
+	}
+	fmt.Fprintf(b.progress, "round %d/%d  %-48s%s%s%s\n", t.Round, b.plan.Rounds, t.Candidate,
+		b.name, point, s.String())
 }
