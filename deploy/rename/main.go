@@ -89,9 +89,10 @@ func check(ctx context.Context, root, path string) error {
 	return nil
 }
 
-// skipped are folders whose files stay as they are: what is built or fetched, and records of measurements.
+// skipped returns the folders whose files stay as they are: Git's own, what is built or fetched, the embedded mode's
+// data, and records of measurements.
 func skipped() []string {
-	return []string{".git", "node_modules", "bin", "dist", "data", filepath.Join("docs", "benchmarks")}
+	return []string{".git", "node_modules", "bin", "dist", "data", filepath.Join("lab", "results")}
 }
 
 // rename replaces the path in the root's files and returns how many it changed.

@@ -54,7 +54,7 @@ type decoder struct {
 	err    error
 }
 
-// held reads an order with its units. Text without a colon is read as a number.
+// held reads an order as heldText writes it: an id, or id:units if there are several units.
 func (d *decoder) held(field string) order.Held {
 	text := d.text(field)
 	if !strings.Contains(text, ":") {

@@ -16,7 +16,7 @@ const (
 	MaxPayWithin     = 30 * 24 * time.Hour
 )
 
-// Change is an admin's change of a voucher; nil leaves a field unchanged. Price and shop never change.
+// Change is a change of a voucher by an admin or a merchant; nil leaves a field unchanged. Price and shop never change.
 type Change struct {
 	Title    *string
 	SubTitle *string

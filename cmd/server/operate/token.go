@@ -104,7 +104,7 @@ func (a account) wrong() string {
 	return a.wrongForBuyer()
 }
 
-// wrongForBuyer does the same as wrong for the flags that only buyers have.
+// wrongForBuyer is the part of wrong that checks the flags for buyers only: -level and -agedays.
 func (a account) wrongForBuyer() string {
 	switch {
 	case a.role != "" && (a.level != 0 || a.ageDays != 0):

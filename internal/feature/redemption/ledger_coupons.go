@@ -63,7 +63,7 @@ func (r *couponRow) take(c Coupon) {
 	}
 }
 
-// couponsOf returns the coupons of locked orders, by order.
+// couponsOf returns the coupons of orders, by order id. A caller that is about to change them has locked the orders.
 func couponsOf(tx *gorm.DB, orderIDs []int64) (map[int64]*couponRow, error) {
 	coupons := make(map[int64]*couponRow, len(orderIDs))
 	for part := range sqlkit.Chunks(orderIDs) {

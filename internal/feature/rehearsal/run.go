@@ -120,7 +120,8 @@ func (r *Rehearsals) Report(ctx context.Context, voucherID int64, f Figures, don
 	return r.endSale(ctx, voucher.Author{Request: "crowd"}, voucherID)
 }
 
-// memoryNow returns zeros if Redis does not answer in time: the next report comes soon.
+// memoryNow returns how many bytes Redis uses, and its limit; zeros if they cannot be read in time, which does no harm
+// because the next report comes soon.
 func (r *Rehearsals) memoryNow(ctx context.Context) (used, limit int64) {
 	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 	defer cancel()

@@ -20,7 +20,7 @@ const (
 	streamRetry = 2 * time.Second  // after which a browser comes back
 )
 
-// Why a stream ends before it has nothing more to report.
+// Why a stream is not opened, or ends although there may be more to report.
 var (
 	ErrStreamOver   = errors.New("the stream has lasted long enough")
 	ErrStreamBroken = errors.New("the stream cannot be written")

@@ -26,7 +26,8 @@ type Options struct {
 	// Inline lets a caller make its own call, in its goroutine and with its context, if fewer than Calls are under way.
 	// It is for calls that cost little more than waking a goroutine.
 	Inline bool
-	// Running counts the goroutines that make calls, so that a clean stop can wait for them. It may be nil.
+	// Running counts the goroutines that the Batcher starts to make calls, so that a clean stop can wait for them. It
+	// may be nil.
 	Running *sync.WaitGroup
 }
 
@@ -195,8 +196,8 @@ func (b *Batcher[Q, A]) next(took time.Duration) []*Item[Q, A] {
 	return b.take()
 }
 
-// take removes the next call's items from the waiting ones, dropping those whose callers have gone. If there are none,
-// it deregisters the worker. The caller has locked.
+// take removes the items of the next call from b.waiting and returns them, dropping items whose callers have gone. If
+// nothing is left to send, it deregisters the worker and returns nil. The caller holds b.mu.
 func (b *Batcher[Q, A]) take() []*Item[Q, A] {
 	taken, items := 0, b.waiting[:0]
 	for _, it := range b.waiting {

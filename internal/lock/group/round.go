@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// patience is how long a round waits for a majority. A server that is gone is noticed at once; a silent one would
-	// otherwise take all its timeouts, one after the other.
+	// patience is how long a round waits at most for a majority. A server that is down is noticed at once; a silent one
+	// would otherwise hold up the round until every try had timed out, one after the other.
 	patience = 2 * time.Second
 	// grace is the least time that a decided round still waits for its remaining members. Healthy members all answer
 	// within it, so that no call is left running when the round returns.

@@ -61,7 +61,8 @@ type Stores struct {
 	Rows    order.Reader
 }
 
-// New returns an admission that accepts nobody while maxBacklog orders wait to be recorded.
+// New returns an admission. While maxBacklog orders wait to be recorded in a partition, it accepts nobody for the sales
+// of that partition.
 func New(
 	stores Stores, catalog *catalog.Catalog, repairs order.RepairRequester, observer Observer,
 	maxBacklog int64, log *slog.Logger,

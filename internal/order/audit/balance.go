@@ -200,9 +200,10 @@ func (b *Balance) compareStock() (doubt string) {
 	return ""
 }
 
-// compareOrders counts holders without a row or an entry, if the ledger did not change, and reports whether there are
-// fewer holders than live orders. An order that is recorded but not yet acknowledged counts as waiting and can hide a
-// lost order until then. A packed entry that stays because one of its orders is stuck can hide up to 15.
+// compareOrders counts the holders that have neither a row nor an entry, if the ledger did not change, and reports
+// whether there are fewer holders than live orders. Some lost orders can stay hidden: an order that is recorded but not
+// yet acknowledged counts as waiting, and so offsets one lost order; a packed entry that stays because one of its
+// orders is stuck offsets up to 15.
 func (b *Balance) compareOrders(before LedgerTotals) (tooFewHolders bool) {
 	still := before.Mark == b.Ledger.Mark && before.Operation == b.Ledger.Operation && before.Stock == b.Ledger.Stock
 	// An operation may have been pending when Redis was read and be completed by now.

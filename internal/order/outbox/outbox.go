@@ -145,7 +145,8 @@ func (o *Outbox) Close() {
 	o.running.Wait()
 }
 
-// sweep flushes every sale that has pending operations, the oldest first, and returns when all have been tried.
+// sweep flushes the sales that have pending operations, at most sweepSales, those that have waited longest first. It
+// returns when it has tried each of them.
 func (o *Outbox) sweep(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	sales, err := o.stores.Ledger.SalesWithPending(call, sweepSales)

@@ -263,7 +263,8 @@ func (p Payload) Encode() (string, error) {
 	return base64.StdEncoding.EncodeToString(text), err
 }
 
-// Solve tries one counter after the other, as the callers' programs do, until ctx ends: for tests and clients in Go.
+// Solve tries one counter after the other, as callers' programs do, until it finds the solution or ctx ends. It is for
+// tests and for clients in Go.
 func Solve(ctx context.Context, c Challenge) (Payload, error) {
 	nonce, errNonce := hex.DecodeString(c.Parameters.Nonce)
 	salt, errSalt := hex.DecodeString(c.Parameters.Salt)

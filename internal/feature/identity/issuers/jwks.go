@@ -78,7 +78,8 @@ func parseKeys(b []byte) (map[keyID]crypto.PublicKey, error) {
 	return keys, nil
 }
 
-// algorithm returns the algorithm of the key, by the key's own type; false if this package does not use it.
+// algorithm returns the algorithm that the key's type and curve stand for. It returns false for a key that this package
+// does not use: of another type or curve, not meant for signatures, or declared for another algorithm.
 func (k jwk) algorithm() (Algorithm, bool) {
 	var a Algorithm
 	switch {
