@@ -55,44 +55,32 @@ type Core struct {
 	Log     *slog.Logger
 }
 
-// Ledger reads the core's rows for features, and adds entries to the audit trail: *sqlstore.Store. Every method may
-// return order.ErrUnavailable.
-type Ledger interface {
+// Ledger reads the core's rows for features, adds entries to the audit trail, and removes what rehearsals leave. Every
+// function may return order.ErrUnavailable.
+type Ledger struct {
 	// Voucher returns a voucher with its sale, or voucher.ErrNotFound.
-	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
+	Voucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// SalesToKeep returns the sales that Redis must hold, with their vouchers.
-	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
+	SalesToKeep func(ctx context.Context) ([]voucher.Voucher, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
-	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
-	Rows
-	Trail
-	Rehearsals
-}
-
-// Rows reads orders and payments, a page at a time.
-type Rows interface {
+	LiveOrder func(ctx context.Context, key order.BuyerKey) (order.Order, error)
 	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
-	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	OrdersAfter func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
 	// PaymentsAfter returns payments that the filter selects, behind last, oldest first, at most limit. The zero
 	// payment stands before the first.
-	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
-}
-
-// Trail reads the audit trail and adds to it.
-type Trail interface {
-	// Entries returns entries that the filter selects, with an id below before, newest first, at most limit.
-	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Note adds an entry.
-	Note(ctx context.Context, e voucher.Entry) error
-}
-
-// Rehearsals reads and removes the sales of rehearsals, whose rows are the core's.
-type Rehearsals interface {
+	PaymentsAfter func(
+		ctx context.Context, f order.PaymentFilter, last order.Payment, limit int,
+	) ([]order.Payment, error)
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
+	// most limit.
+	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Note adds an entry to the audit trail.
+	Note func(ctx context.Context, e voucher.Entry) error
 	// RetiredRehearsals returns the vouchers of rehearsals whose sales are retired.
-	RetiredRehearsals(ctx context.Context) ([]int64, error)
+	RetiredRehearsals func(ctx context.Context) ([]int64, error)
 	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. Once no orders are
 	// left, it removes the voucher and is done. For any other voucher it returns an error and removes nothing.
-	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
+	EmptyRehearsal func(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
 // Redis has the queries to Redis that features need: *redisstore.Store.

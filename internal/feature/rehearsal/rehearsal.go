@@ -56,7 +56,8 @@ func (e *RunningError) Error() string {
 
 // Parts are the parts of the service that rehearsals need.
 type Parts struct {
-	Sales order.KeptSales
+	// SalesToKeep returns the sales that Redis must hold, with their vouchers.
+	SalesToKeep func(ctx context.Context) ([]voucher.Voucher, error)
 	// TimeIn returns the time of the Redis node that has the partition, which decides when a sale begins (rule 12).
 	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Find returns a voucher as it is now, or voucher.ErrNotFound.
@@ -84,7 +85,7 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	err = r.parts.Locker.TryDo(ctx, lockName, func(ctx context.Context) error {
-		sales, err := r.parts.Sales.SalesToKeep(ctx)
+		sales, err := r.parts.SalesToKeep(ctx)
 		if err != nil {
 			return err
 		}
@@ -157,7 +158,7 @@ func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64
 
 // endSale ends the sale of a rehearsal. It does nothing to other sales.
 func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID int64) error {
-	sales, err := r.parts.Sales.SalesToKeep(ctx)
+	sales, err := r.parts.SalesToKeep(ctx)
 	if err != nil {
 		return err
 	}

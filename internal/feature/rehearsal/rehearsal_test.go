@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -36,8 +37,8 @@ func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, ord
 
 func (f *fakeStores) parts() Parts {
 	return Parts{
-		Sales: f, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory,
-		Alone: f.alone,
+		SalesToKeep: f.SalesToKeep, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f},
+		Memory: noMemory, Alone: f.alone,
 	}
 }
 
@@ -280,9 +281,10 @@ func TestEmptier(t *testing.T) {
 	for failAt := range 6 {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fakeRows{orders: map[int64]int{7: 1200, 9: 0}, failAt: failAt}
+			ledger := feature.Ledger{RetiredRehearsals: f.RetiredRehearsals, EmptyRehearsal: f.EmptyRehearsal}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := emptier(f, f, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
+			if err := emptier(ledger, f, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
 				t.Errorf("fails at %d: left %v, %v", failAt, f.orders, err)
 			}
 		})
