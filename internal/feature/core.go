@@ -28,7 +28,7 @@ type Core struct {
 	Partitions rediskit.Partitions
 	Vouchers   Vouchers
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
-	// Redis. They, Sales, UserOrder, Locks and Notifier are nil in commands that open only the database.
+	// Redis. They, UserOrder, Locks and Notifier are nil, and Sales is empty, in commands that open only the database.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox
@@ -95,17 +95,17 @@ type Redis interface {
 }
 
 // Sales has the vouchers and sales that this instance remembers, and looks up users' orders.
-type Sales interface {
+type Sales struct {
 	// Find returns a voucher without its live state, usually from memory. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
-	Find(ctx context.Context, id int64) (voucher.Voucher, error)
+	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// AnyGuards reports whether f is true for the guards of any remembered voucher.
-	AnyGuards(f func(*guards.Settings) bool) bool
+	AnyGuards func(f func(*guards.Settings) bool) bool
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
-	Now(voucherID int64) time.Time
+	Now func(voucherID int64) time.Time
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
 	// order, order.ErrBarred if they have none, or another error if Redis does not answer.
-	OwnOrder(ctx context.Context, userID, voucherID int64) error
+	OwnOrder func(ctx context.Context, userID, voucherID int64) error
 }
 
 // Outbox applies the ledger's operations to Redis, while a caller waits or soon: *outbox.Outbox.

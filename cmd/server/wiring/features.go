@@ -15,7 +15,6 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/catalog"
-	"seckill/internal/order/service"
 	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
 )
@@ -34,7 +33,10 @@ func Core(
 	return feature.Core{
 		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger), Redis: s.Redis,
 		Partitions: s.Redis, Memory: s.Servers.Memory,
-		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, UserOrder: shop.Purchases.Order,
+		Vouchers: shop.Vouchers, UserOrder: shop.Purchases.Order,
+		Sales: feature.Sales{
+			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now, OwnOrder: shop.Purchases.OwnOrder,
+		},
 		Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
@@ -49,12 +51,6 @@ func ledgerOf(l *sqlstore.Store) feature.Ledger {
 		PaymentsAfter: l.PaymentsAfter, Entries: l.Entries, Note: l.Note, RetiredRehearsals: l.RetiredRehearsals,
 		EmptyRehearsal: l.EmptyRehearsal,
 	}
-}
-
-// sales implements feature.Sales.
-type sales struct {
-	*catalog.Catalog
-	*service.Purchases
 }
 
 // FrontFor returns the parts of the core's interface that routes use.
