@@ -26,7 +26,14 @@ type Core struct {
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
-	Vouchers   Vouchers
+	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
+	CreateBeside func(
+		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
+	) (voucher.Shown, error)
+	// ChangeVoucher changes a voucher.
+	ChangeVoucher func(
+		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
+	) (v voucher.Shown, applied bool, err error)
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
 	// Redis. They, UserOrder, Locks and Notifier are nil, and Sales is empty, in commands that open only the database.
 	Units  sqlkit.KeptUnits
@@ -83,15 +90,17 @@ type Ledger struct {
 	EmptyRehearsal func(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
-// Redis has the queries to Redis that features need: *redisstore.Store.
-type Redis interface {
+// Redis has the queries to Redis that features need.
+type Redis struct {
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
-	TimeIn(ctx context.Context, partition int) (time.Time, error)
+	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Instances returns the instances of the service that have sent a heartbeat lately. Error: order.ErrUnavailable.
-	Instances(ctx context.Context) ([]preflight.Instance, error)
+	Instances func(ctx context.Context) ([]preflight.Instance, error)
 	// Views returns the state of each sale, in the order asked.
-	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
-	order.HolderReader
+	Views func(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
+	// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there
+	// is none or it cannot be read. There may be order.MaxOrderIDs users at most.
+	OrdersOf func(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
 }
 
 // Sales has the vouchers and sales that this instance remembers, and looks up users' orders.
@@ -112,15 +121,6 @@ type Sales struct {
 type Outbox interface {
 	voucher.Outbox
 	order.FlushRequester
-}
-
-// Vouchers creates and changes vouchers: *voucher.Service.
-type Vouchers interface {
-	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
-	CreateBeside(ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale) (voucher.Shown, error)
-	// Change changes a voucher.
-	Change(ctx context.Context, by voucher.Author, id int64,
-		change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
 
 // Locks gives access to the service's locks by name.

@@ -31,13 +31,17 @@ func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	return feature.Core{
-		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger), Redis: s.Redis,
-		Partitions: s.Redis, Memory: s.Servers.Memory,
-		Vouchers: shop.Vouchers, UserOrder: shop.Purchases.Order,
-		Sales: feature.Sales{
-			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now, OwnOrder: shop.Purchases.OwnOrder,
+		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger),
+		Redis: feature.Redis{
+			TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
 		},
-		Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
+		Partitions: s.Redis, Memory: s.Servers.Memory,
+		CreateBeside: shop.Vouchers.CreateBeside, ChangeVoucher: shop.Vouchers.Change,
+		Sales: feature.Sales{
+			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
+			OwnOrder: shop.Purchases.OwnOrder,
+		},
+		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
 		Tokens: TokenRules(cfg, s.Secret),

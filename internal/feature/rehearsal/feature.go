@@ -36,7 +36,8 @@ func open(core feature.Core) (feature.Parts, error) {
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
 		SalesToKeep: core.Ledger.SalesToKeep, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher,
-		Vouchers: core.Vouchers, Locker: core.Locks, Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
+		CreateBeside: core.CreateBeside, ChangeVoucher: core.ChangeVoucher, Locker: core.Locks,
+		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
 	})
 }
 

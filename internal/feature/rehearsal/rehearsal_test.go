@@ -37,7 +37,8 @@ func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, ord
 
 func (f *fakeStores) parts() Parts {
 	return Parts{
-		SalesToKeep: f.SalesToKeep, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f},
+		SalesToKeep: f.SalesToKeep, TimeIn: f.TimeIn, Find: f.find,
+		CreateBeside: f.CreateBeside, ChangeVoucher: f.Change, Locker: f, Runs: fakeRuns{f},
 		Memory: noMemory, Alone: f.alone,
 	}
 }
@@ -233,7 +234,7 @@ func TestEnd(t *testing.T) {
 	} {
 		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
 		parts := f.parts()
-		parts.Vouchers = failing
+		parts.ChangeVoucher = failing.Change
 		_, err := NewRehearsals(parts).End(t.Context(), voucher.Author{}, 107)
 		if !errors.Is(err, tc.want) || slices.Equal(failing.changed, []int64{107}) != tc.changed {
 			t.Errorf("%s: changed %v, %v", name, failing.changed, err)
