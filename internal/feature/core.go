@@ -26,9 +26,16 @@ type Core struct {
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Partitions gives features access to their own keys.
 	Partitions rediskit.Partitions
-	Vouchers   Vouchers
+	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
+	CreateBeside func(
+		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
+	) (voucher.Shown, error)
+	// ChangeVoucher changes a voucher.
+	ChangeVoucher func(
+		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
+	) (v voucher.Shown, applied bool, err error)
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
-	// Redis. They, Sales, UserOrder, Locks and Notifier are nil in commands that open only the database.
+	// Redis. They, UserOrder, Locks and Notifier are nil, and Sales is empty, in commands that open only the database.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox
@@ -55,84 +62,65 @@ type Core struct {
 	Log     *slog.Logger
 }
 
-// Ledger reads the core's rows for features, and adds entries to the audit trail: *sqlstore.Store. Every method may
-// return order.ErrUnavailable.
-type Ledger interface {
+// Ledger reads the core's rows for features, adds entries to the audit trail, and removes what rehearsals leave. Every
+// function may return order.ErrUnavailable.
+type Ledger struct {
 	// Voucher returns a voucher with its sale, or voucher.ErrNotFound.
-	Voucher(ctx context.Context, id int64) (voucher.Voucher, error)
+	Voucher func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// SalesToKeep returns the sales that Redis must hold, with their vouchers.
-	SalesToKeep(ctx context.Context) ([]voucher.Voucher, error)
+	SalesToKeep func(ctx context.Context) ([]voucher.Voucher, error)
 	// LiveOrder returns the user's live order for a seckill voucher, or order.ErrNotFound.
-	LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error)
-	Rows
-	Trail
-	Rehearsals
-}
-
-// Rows reads orders and payments, a page at a time.
-type Rows interface {
+	LiveOrder func(ctx context.Context, key order.BuyerKey) (order.Order, error)
 	// OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
-	OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
+	OrdersAfter func(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error)
 	// PaymentsAfter returns payments that the filter selects, behind last, oldest first, at most limit. The zero
 	// payment stands before the first.
-	PaymentsAfter(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
-}
-
-// Trail reads the audit trail and adds to it.
-type Trail interface {
-	// Entries returns entries that the filter selects, with an id below before, newest first, at most limit.
-	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
-	// Note adds an entry.
-	Note(ctx context.Context, e voucher.Entry) error
-}
-
-// Rehearsals reads and removes the sales of rehearsals, whose rows are the core's.
-type Rehearsals interface {
+	PaymentsAfter func(
+		ctx context.Context, f order.PaymentFilter, last order.Payment, limit int,
+	) ([]order.Payment, error)
+	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
+	// most limit.
+	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
+	// Note adds an entry to the audit trail.
+	Note func(ctx context.Context, e voucher.Entry) error
 	// RetiredRehearsals returns the vouchers of rehearsals whose sales are retired.
-	RetiredRehearsals(ctx context.Context) ([]int64, error)
+	RetiredRehearsals func(ctx context.Context) ([]int64, error)
 	// EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. Once no orders are
 	// left, it removes the voucher and is done. For any other voucher it returns an error and removes nothing.
-	EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error)
+	EmptyRehearsal func(ctx context.Context, voucherID int64, n int) (done bool, err error)
 }
 
-// Redis has the queries to Redis that features need: *redisstore.Store.
-type Redis interface {
+// Redis has the queries to Redis that features need.
+type Redis struct {
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
-	TimeIn(ctx context.Context, partition int) (time.Time, error)
+	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Instances returns the instances of the service that have sent a heartbeat lately. Error: order.ErrUnavailable.
-	Instances(ctx context.Context) ([]preflight.Instance, error)
+	Instances func(ctx context.Context) ([]preflight.Instance, error)
 	// Views returns the state of each sale, in the order asked.
-	Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
-	order.HolderReader
+	Views func(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
+	// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there
+	// is none or it cannot be read. There may be order.MaxOrderIDs users at most.
+	OrdersOf func(ctx context.Context, sale order.SaleRef, users []int64) ([]int64, error)
 }
 
 // Sales has the vouchers and sales that this instance remembers, and looks up users' orders.
-type Sales interface {
+type Sales struct {
 	// Find returns a voucher without its live state, usually from memory. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
-	Find(ctx context.Context, id int64) (voucher.Voucher, error)
+	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
 	// AnyGuards reports whether f is true for the guards of any remembered voucher.
-	AnyGuards(f func(*guards.Settings) bool) bool
+	AnyGuards func(f func(*guards.Settings) bool) bool
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
-	Now(voucherID int64) time.Time
+	Now func(voucherID int64) time.Time
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
 	// order, order.ErrBarred if they have none, or another error if Redis does not answer.
-	OwnOrder(ctx context.Context, userID, voucherID int64) error
+	OwnOrder func(ctx context.Context, userID, voucherID int64) error
 }
 
 // Outbox applies the ledger's operations to Redis, while a caller waits or soon: *outbox.Outbox.
 type Outbox interface {
 	voucher.Outbox
 	order.FlushRequester
-}
-
-// Vouchers creates and changes vouchers: *voucher.Service.
-type Vouchers interface {
-	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
-	CreateBeside(ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale) (voucher.Shown, error)
-	// Change changes a voucher.
-	Change(ctx context.Context, by voucher.Author, id int64,
-		change voucher.Change) (v voucher.Shown, applied bool, err error)
 }
 
 // Locks gives access to the service's locks by name.

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -212,10 +211,3 @@ func (l faultyCoupons) LapseDue(ctx context.Context, token int64, n int) (lapsed
 	})
 	return lapsed, seen, err
 }
-
-// unobserved counts nothing.
-type unobserved struct{}
-
-func (unobserved) Redemption(redemption.Verb, error) {}
-
-func (unobserved) CouponsLapsed(int, time.Duration) {}

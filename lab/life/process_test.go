@@ -109,7 +109,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 		Open: p.reconciler.Open, Now: time.Now,
 	})
 	p.coupons = faultyCoupons{s.coupons, p.faults}
-	p.tills = redemption.NewTills(p.coupons, notifier, unobserved{}, uuid.NewString, time.Now)
+	p.tills = redemption.NewTills(p.coupons, notifier, redemption.NewMetrics(), uuid.NewString, time.Now)
 	p.staff = redemption.NewStaff(p.coupons, notifier)
 	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits), p.ledger}
 	p.turns = waitlist.NewTurns(kept.Turn, p.ids, p.outbox, waitlist.NewMetrics())

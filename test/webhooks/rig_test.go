@@ -278,7 +278,7 @@ func (r *rig) instance(name string) (stop func()) {
 	out := sender.New(sender.Options{
 		Allowed: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, UserAgent: "seckill",
 	})
-	deliverer := dispatch.NewDeliverer(leased{r.webhooks, &r.leases}, out,
+	deliverer := dispatch.NewDeliverer(leased{r.webhooks, &r.leases}, out.Send,
 		dispatch.DelivererOptions{Owner: name, Lanes: 16, Now: time.Now}, &r.seen, log)
 	sequencer := dispatch.NewSequencer(r.webhooks, deliverer.Wake, log)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.tb.Context()))

@@ -15,8 +15,8 @@ import (
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/catalog"
-	"seckill/internal/order/service"
 	"seckill/internal/sqlstore"
+	"seckill/internal/voucher"
 )
 
 // withHooks runs the features' hooks in the transactions of a newly opened ledger, and returns the features.
@@ -31,20 +31,30 @@ func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	return feature.Core{
-		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: s.Ledger, Redis: s.Redis,
+		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger),
+		Redis: feature.Redis{
+			TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
+		},
 		Partitions: s.Redis, Memory: s.Servers.Memory,
-		Vouchers: shop.Vouchers, Sales: sales{shop.Catalog, shop.Purchases}, UserOrder: shop.Purchases.Order,
-		Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
+		CreateBeside: shop.Vouchers.CreateBeside, ChangeVoucher: shop.Vouchers.Change,
+		Sales: feature.Sales{
+			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
+			OwnOrder: shop.Purchases.OwnOrder,
+		},
+		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
 		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
 		Tokens: TokenRules(cfg, s.Secret),
 	}
 }
 
-// sales implements feature.Sales.
-type sales struct {
-	*catalog.Catalog
-	*service.Purchases
+// ledgerOf returns the ledger's functions for features.
+func ledgerOf(l *sqlstore.Store) feature.Ledger {
+	return feature.Ledger{
+		Voucher: l.Voucher, SalesToKeep: l.SalesToKeep, LiveOrder: l.LiveOrder, OrdersAfter: l.OrdersAfter,
+		PaymentsAfter: l.PaymentsAfter, Entries: l.Entries, Note: l.Note, RetiredRehearsals: l.RetiredRehearsals,
+		EmptyRehearsal: l.EmptyRehearsal,
+	}
 }
 
 // FrontFor returns the parts of the core's interface that routes use.
@@ -72,8 +82,8 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
 				return do(feature.Core{
-					DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledger, Settings: cfg, Version: build.Version,
-					Embedded: ledger.home != nil, Log: log,
+					DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledgerOf(ledger.Store), Settings: cfg,
+					Version: build.Version, Embedded: ledger.home != nil, Log: log,
 				})
 			})
 		},
@@ -81,8 +91,10 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 }
 
 // WarnOfGuards logs the sales that have guards, for a server without the feature that enforces them.
-func WarnOfGuards(ctx context.Context, ledger feature.Ledger, log *slog.Logger) error {
-	vs, err := ledger.SalesToKeep(ctx)
+func WarnOfGuards(
+	ctx context.Context, salesToKeep func(context.Context) ([]voucher.Voucher, error), log *slog.Logger,
+) error {
+	vs, err := salesToKeep(ctx)
 	if err != nil {
 		return fmt.Errorf("reading which sales have guards: %w", err)
 	}

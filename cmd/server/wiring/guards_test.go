@@ -7,18 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/feature"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
-
-// keptSales is a ledger with these sales.
-type keptSales struct {
-	feature.Ledger
-	sales []voucher.Voucher
-}
-
-func (k keptSales) SalesToKeep(context.Context) ([]voucher.Voucher, error) { return k.sales, nil }
 
 // A server without guards logs at its start which sales have some.
 func TestWarnOfGuards(t *testing.T) {
@@ -28,7 +19,8 @@ func TestWarnOfGuards(t *testing.T) {
 	for want, sales := range map[string][]voucher.Voucher{"vouchers=[8]": {plain, guarded}, "": {plain}} {
 		var logged bytes.Buffer
 		log := slog.New(slog.NewTextHandler(&logged, nil))
-		if err := WarnOfGuards(t.Context(), keptSales{sales: sales}, log); err != nil {
+		kept := func(context.Context) ([]voucher.Voucher, error) { return sales, nil }
+		if err := WarnOfGuards(t.Context(), kept, log); err != nil {
 			t.Fatal(err)
 		}
 		if text := logged.String(); !strings.Contains(text, want) || (text == "") != (want == "") {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/order"
 )
@@ -21,21 +20,25 @@ const (
 // Entry lets callers into sales, or stops them. A caller whom a guard stops gets the order that they already have, if
 // there is one (rule 2).
 type Entry struct {
-	guards *Guards
-	sales  feature.Sales
-	asking chan struct{}
+	guards   *Guards
+	now      func(voucherID int64) time.Time                          // feature.Sales.Now
+	askRedis func(ctx context.Context, userID, voucherID int64) error // feature.Sales.OwnOrder
+	asking   chan struct{}
 }
 
-// NewEntry returns the entry of sales.
-func NewEntry(guards *Guards, sales feature.Sales) *Entry {
-	return &Entry{guards: guards, sales: sales, asking: make(chan struct{}, maxStoppedAsks)}
+// NewEntry returns the entry of sales; now and ownOrder are those of feature.Sales.
+func NewEntry(
+	guards *Guards, now func(voucherID int64) time.Time,
+	ownOrder func(ctx context.Context, userID, voucherID int64) error,
+) *Entry {
+	return &Entry{guards: guards, now: now, askRedis: ownOrder, asking: make(chan struct{}, maxStoppedAsks)}
 }
 
 // Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError
 // if they have an order there, else a *StoppedError, whose OrderKnown reports whether they certainly have none. It
 // takes 500 ms at most.
 func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
-	return e.answer(ctx, s, c, e.guards.Check(s, c, e.sales.Now(s.ID)))
+	return e.answer(ctx, s, c, e.guards.Check(s, c, e.now(s.ID)))
 }
 
 // Reserve keeps units for a caller who may enter the sale. A caller who gets none is answered as by Enter.
@@ -68,5 +71,5 @@ func (e *Entry) ownOrder(ctx context.Context, voucherID, userID int64) error {
 	}
 	asking, cancel := context.WithTimeout(ctx, stoppedAskTimeout)
 	defer cancel()
-	return e.sales.OwnOrder(asking, userID, voucherID)
+	return e.askRedis(asking, userID, voucherID)
 }

@@ -31,8 +31,6 @@ func (f *fakeSales) Find(_ context.Context, id int64) (voucher.Voucher, error) {
 	return f.sale, nil
 }
 
-func (f *fakeSales) AnyGuards(is func(*guards.Settings) bool) bool { return is(f.sale.Sale.Guards) }
-
 func (f *fakeSales) Now(int64) time.Time { return time.Now() }
 
 func (f *fakeSales) OwnOrder(ctx context.Context, _, _ int64) error {
@@ -56,7 +54,7 @@ func guarded(s *guards.Settings) (*fakeSales, *Entry) {
 	sales := &fakeSales{sale: ordertest.VoucherAt(1, 0)}
 	sales.sale.Sale.Guards = s
 	return sales, NewEntry(NewGuards(budget.NewTable(time.Now), tally.New(time.Now), nobody,
-		ConditionsCheck{}), sales)
+		ConditionsCheck{}), sales.Now, sales.OwnOrder)
 }
 
 // Whom a guard stops is still asked of Redis, and hears their order (rule 2); nobody else gets further.

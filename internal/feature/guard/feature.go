@@ -37,12 +37,13 @@ func open(core feature.Core) (feature.Parts, error) {
 	}
 	guards := NewGuards(limits, counts, metrics.GuardStopped,
 		ConditionsCheck{}, CoolDownCheck{coolDown}, TicketsCheck{signing.tickets})
-	unknown := NewUnknownUnits(limits, counts, core.Sales, time.Now)
+	unknown := NewUnknownUnits(limits, counts, core.Sales.OwnOrder, time.Now)
 	parts := feature.Parts{
-		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales), unknown, core.Front, signing.tickets != nil),
+		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales.Now, core.Sales.OwnOrder), unknown, core.Front,
+			signing.tickets != nil),
 		Jobs: []func(context.Context) error{
 			cooldown.NewLoader(coolDown, ledger.UnpaidAfter, core.Sales.AnyGuards, core.Log).Run,
-			tally.NewFlusher(counts, core.Sales, redis.AddCounts, core.Log).Run, unknown.Run,
+			tally.NewFlusher(counts, core.Sales.Find, redis.AddCounts, core.Log).Run, unknown.Run,
 		},
 		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
 		Metrics: metrics.Collectors(),
@@ -54,7 +55,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		parts.Jobs = append(parts.Jobs, exchange.Run)
 	}
 	if signing.tickets != nil {
-		giver := NewTickets(signing.tickets, signing.challenges, guards, core.Sales)
+		giver := NewTickets(signing.tickets, signing.challenges, guards, core.Sales.Find, core.Sales.Now)
 		parts.Routes = append(parts.Routes, Routes(giver.Give, core.Front)...)
 		parts.Jobs = append(parts.Jobs, signing.ring.Run, signing.challenges.Run)
 	}

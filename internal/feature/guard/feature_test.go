@@ -29,7 +29,6 @@ func TestOpen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			core := feature.Core{
-				Redis: struct{ feature.Redis }{}, Sales: &fakeSales{},
 				Secret: c.tokens, Embedded: c.embedded, Log: ordertest.Quiet(),
 				Settings: config.Config{Guards: config.Guards{Secret: config.Secret(c.secret)}},
 			}

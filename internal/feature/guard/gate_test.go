@@ -64,10 +64,10 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	tally := tally.New(time.Now)
 	limits := budget.NewTable(apitest.Noon)
 	all := NewGuards(limits, tally, nobody, asked...)
-	unknown := NewUnknownUnits(limits, tally, g, func() time.Time { return g.now })
+	unknown := NewUnknownUnits(limits, tally, g.OwnOrder, func() time.Time { return g.now })
 	g.unknown = unknown
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})
-	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g), unknown, front, true), g.of
+	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g.Now, g.OwnOrder), unknown, front, true), g.of
 	cfg.Addresses = addresses
 	return featuretest.WithShop(tb, cfg, shop.Config{FindVoucher: g.Find, Purchases: sells{of: g}})
 }
@@ -100,7 +100,7 @@ func (g *gated) of(id int64) *guards.Settings {
 	return g.settings
 }
 
-// Find implements feature.Sales.
+// Find is feature.Sales.Find.
 func (g *gated) Find(_ context.Context, id int64) (voucher.Voucher, error) {
 	return voucher.Voucher{
 		ID: id, Kind: voucher.Seckill, Status: voucher.OnShelf,
@@ -108,13 +108,10 @@ func (g *gated) Find(_ context.Context, id int64) (voucher.Voucher, error) {
 	}, nil
 }
 
-// AnyGuards implements feature.Sales.
-func (g *gated) AnyGuards(is func(*guards.Settings) bool) bool { return is(g.settings) }
-
-// Now implements feature.Sales.
+// Now is feature.Sales.Now.
 func (*gated) Now(int64) time.Time { return apitest.Noon() }
 
-// OwnOrder implements feature.Sales.
+// OwnOrder is feature.Sales.OwnOrder.
 func (g *gated) OwnOrder(context.Context, int64, int64) error {
 	if g.own != nil {
 		return g.own

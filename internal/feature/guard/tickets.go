@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/ticket"
@@ -40,14 +39,16 @@ type Tickets struct {
 	tickets    *ticket.Tickets
 	challenges *challenge.Challenges
 	guards     *Guards
-	sales      feature.Sales
+	find       func(ctx context.Context, id int64) (voucher.Voucher, error) // feature.Sales.Find
+	now        func(voucherID int64) time.Time                              // feature.Sales.Now
 }
 
-// NewTickets returns the Tickets of all sales.
+// NewTickets returns the Tickets of all sales; find and now are those of feature.Sales.
 func NewTickets(
-	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *Guards, sales feature.Sales,
+	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *Guards,
+	find func(ctx context.Context, id int64) (voucher.Voucher, error), now func(voucherID int64) time.Time,
 ) *Tickets {
-	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, sales: sales}
+	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, find: find, now: now}
 }
 
 // Give returns a ticket of the caller for a voucher's sale. If tickets have dryRun, it is usable from the start. The
@@ -55,8 +56,8 @@ func NewTickets(
 // order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; and, after which the caller
 // may ask again, challenge.ErrBusy, challenge.ErrTryAgain, ticket.ErrTryAgain.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error) {
-	v, err := t.sales.Find(ctx, voucherID)
-	now := t.sales.Now(voucherID)
+	v, err := t.find(ctx, voucherID)
+	now := t.now(voucherID)
 	switch {
 	case err != nil:
 		return Ticket{}, err

@@ -71,7 +71,8 @@ func newInstance(t *testing.T, table *saltTable, s *guards.Settings) *instance {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	synctest.Wait()
 	return &instance{
-		sales, NewTickets(tickets, challenges, asked, sales), NewEntry(asked, sales),
+		sales, NewTickets(tickets, challenges, asked, sales.Find, sales.Now),
+		NewEntry(asked, sales.Now, sales.OwnOrder),
 		Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: s},
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/kit/periodic"
@@ -29,12 +28,12 @@ const (
 // UnknownUnits holds the units of purchases whose outcome is unknown. The units stay reserved until a look-up finds
 // the user's order, or finds that the user has none.
 type UnknownUnits struct {
-	limits  *budget.Table
-	tally   *tally.Tally
-	sales   feature.Sales
-	now     func() time.Time
-	mu      sync.Mutex
-	waiting []unknownUnits // the oldest first
+	limits   *budget.Table
+	tally    *tally.Tally
+	ownOrder func(ctx context.Context, userID, voucherID int64) error // feature.Sales.OwnOrder
+	now      func() time.Time
+	mu       sync.Mutex
+	waiting  []unknownUnits // the oldest first
 }
 
 type unknownUnits struct {
@@ -44,11 +43,12 @@ type unknownUnits struct {
 	since       time.Time
 }
 
-// NewUnknownUnits returns an empty UnknownUnits; Run does the look-ups.
+// NewUnknownUnits returns an empty UnknownUnits; Run does the look-ups by ownOrder, which is that of feature.Sales.
 func NewUnknownUnits(
-	limits *budget.Table, counts *tally.Tally, sales feature.Sales, now func() time.Time,
+	limits *budget.Table, counts *tally.Tally, ownOrder func(ctx context.Context, userID, voucherID int64) error,
+	now func() time.Time,
 ) *UnknownUnits {
-	return &UnknownUnits{limits: limits, tally: counts, sales: sales, now: now}
+	return &UnknownUnits{limits: limits, tally: counts, ownOrder: ownOrder, now: now}
 }
 
 // add remembers the units of a reservation that counts against a share.
@@ -69,7 +69,7 @@ func (u *UnknownUnits) round(ctx context.Context) {
 	due := u.due()
 	for i, one := range due {
 		asking, cancel := context.WithTimeout(ctx, unknownTimeout)
-		err := u.sales.OwnOrder(asking, one.caller.UserID, one.saleID)
+		err := u.ownOrder(asking, one.caller.UserID, one.saleID)
 		cancel()
 		_, bought := errors.AsType[*order.AlreadyBoughtError](err)
 		switch {

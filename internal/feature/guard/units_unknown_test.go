@@ -38,7 +38,7 @@ func TestUnknownUnits(t *testing.T) {
 			table, tally := budget.NewTable(clock), tally.New(time.Now)
 			sales := &fakeSales{own: c.own}
 			u, a := &guards.Units{PerAddress: 1}, netip.MustParseAddr("192.0.2.7")
-			unknown := NewUnknownUnits(table, tally, sales, clock)
+			unknown := NewUnknownUnits(table, tally, sales.OwnOrder, clock)
 			r, err := table.Reserve(u, 1, a, 1)
 			if err != nil {
 				t.Fatal(err)

@@ -31,18 +31,18 @@ func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
 }
 
 func open(core feature.Core, ledger *Ledger) feature.Parts {
-	m := newMetrics()
+	m := NewMetrics()
 	tills := NewTills(ledger, core.Notifier, m, uuid.NewString, time.Now)
 	return feature.Parts{
 		Start: []func(context.Context) error{ledger.begin},
-		Routes: append(Routes(tills, Shop{core.Sales.Find, core.UserOrder}, core.Front),
+		Routes: append(Routes(tills.Do, tills.CouponOf, Shop{core.Sales.Find, core.UserOrder}, core.Front),
 			StaffRoutes(NewStaff(ledger, core.Notifier), core.Front)...),
 		Jobs: []func(context.Context) error{
 			lapser(ledger, core.Locks, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),
 		},
-		Metrics: m.collectors(),
+		Metrics: m.Collectors(),
 		Members: feature.Members{
-			Coupon: ShownCoupon(tills), Coupons: ShownCoupons(ledger.Coupons),
+			Coupon: ShownCoupon(tills.CouponOf), Coupons: ShownCoupons(ledger.Coupons),
 			OrderOfCode: FoundOrder(ledger.OrderOfCode),
 		},
 	}

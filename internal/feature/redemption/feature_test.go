@@ -14,9 +14,7 @@ import (
 func TestStart(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		opened, _ := feature.List{redemption.New()}.InLedger(l.DB(), l.Orders())
-		parts, err := opened.Open(feature.Core{
-			Sales: struct{ feature.Sales }{}, Log: slog.New(slog.DiscardHandler),
-		})
+		parts, err := opened.Open(feature.Core{Log: slog.New(slog.DiscardHandler)})
 		if err != nil || len(parts.Start) != 1 || parts.Members.Coupon == nil || parts.Members.Coupons == nil {
 			t.Fatalf("%+v, %v", parts, err)
 		}

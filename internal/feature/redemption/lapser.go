@@ -24,7 +24,7 @@ const (
 // lapser is the job that lapses coupons whose date has passed. One instance at a time does (package job). Until it
 // comes to a coupon, tills refuse the coupon by its date.
 func lapser(
-	ledger Coupons, locker order.FencedLocker, notifier order.StatusNotifier, observer Observer, log *slog.Logger,
+	ledger Coupons, locker order.FencedLocker, notifier order.StatusNotifier, metrics *Metrics, log *slog.Logger,
 ) func(context.Context) error {
 	batch := func(ctx context.Context, token int64) (seen int, err error) {
 		start := time.Now()
@@ -32,7 +32,7 @@ func lapser(
 		if err != nil || len(lapsed) == 0 {
 			return seen, err
 		}
-		observer.CouponsLapsed(len(lapsed), time.Since(start))
+		metrics.CouponsLapsed(len(lapsed), time.Since(start))
 		outcomes := make(map[int64]order.Status, len(lapsed))
 		for _, o := range lapsed {
 			outcomes[o.ID] = o.Status

@@ -18,9 +18,7 @@ import (
 // nobody is told of nothing.
 type nobody struct{}
 
-func (nobody) Notify(map[int64]order.Status)     {}
-func (nobody) Redemption(redemption.Verb, error) {}
-func (nobody) CouponsLapsed(int, time.Duration)  {}
+func (nobody) Notify(map[int64]order.Status) {}
 
 // BenchmarkRedeem has tills redeem a coupon each, one after the other, through the service: transactions are shared.
 // Give it a number of coupons: -benchtime 20000x.
@@ -29,7 +27,7 @@ func BenchmarkRedeem(b *testing.B) {
 		b.Run(fmt.Sprintf("%d tills", tills), func(b *testing.B) {
 			l := openMySQL(b, ledgertest.MigratedMySQL(b)+"&interpolateParams=true")
 			codes := l.manyCoupons(b, b.N)
-			service := redemption.NewTills(l, nobody{}, nobody{}, uuid.NewString, time.Now)
+			service := redemption.NewTills(l, nobody{}, redemption.NewMetrics(), uuid.NewString, time.Now)
 			took := make([]time.Duration, b.N)
 			next := make(chan int, b.N)
 			for i := range b.N {

@@ -8,13 +8,15 @@ import (
 	"seckill/internal/order"
 )
 
-// ShownCoupon returns feature.Members.Coupon.
-func ShownCoupon(service Service) func(ctx context.Context, o order.Order, whole bool) (any, error) {
+// ShownCoupon returns feature.Members.Coupon, which uses Tills.CouponOf.
+func ShownCoupon(
+	couponOf func(ctx context.Context, o order.Order) (Coupon, error),
+) func(ctx context.Context, o order.Order, whole bool) (any, error) {
 	return func(ctx context.Context, o order.Order, whole bool) (any, error) {
 		if o.Status == order.Queued || o.Status == order.Unpaid || o.Status == order.Failed { // without a coupon
 			return nil, nil
 		}
-		coupon, err := service.CouponOf(ctx, o)
+		coupon, err := couponOf(ctx, o)
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil
 		}

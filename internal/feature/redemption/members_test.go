@@ -56,7 +56,7 @@ func TestWhoReadsCodes(t *testing.T) {
 		api := featuretest.WithShop(t, cfg, shop.Config{
 			Purchases: purchases{order: o}, Orders: orders{order: o},
 			PaymentsOf: func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
-			Coupon:     redemption.ShownCoupon(fakeTills{coupon: coupon(s)}),
+			Coupon:     redemption.ShownCoupon(fakeTills{coupon: coupon(s)}.CouponOf),
 		})
 		by := map[bool]string{true: `,"redeemedBy":"till 70"`}[s == order.Redeemed]
 		for target, tc := range map[string]struct{ token, code string }{
@@ -85,7 +85,8 @@ func TestOrdersWithoutCoupons(t *testing.T) {
 	for s := order.Queued; s <= order.Lapsed; s++ {
 		none := s == order.Queued || s == order.Unpaid || s == order.Failed
 		for _, err := range []error{redemption.ErrNotFound, away} {
-			shown, got := redemption.ShownCoupon(fakeTills{couponErr: err})(t.Context(), order.Order{Status: s}, true)
+			show := redemption.ShownCoupon(fakeTills{couponErr: err}.CouponOf)
+			shown, got := show(t.Context(), order.Order{Status: s}, true)
 			if shown != nil || (got != nil) != (errors.Is(err, away) && !none) || got != nil && !errors.Is(got, away) {
 				t.Errorf("%s, %v: %v, %v", s, err, shown, got)
 			}

@@ -9,17 +9,16 @@ import (
 	"seckill/internal/kit/metric"
 )
 
-// metrics counts tills' commands, and coupons that lapse.
-type metrics struct {
+// Metrics counts tills' commands, and coupons that lapse.
+type Metrics struct {
 	commands      *prometheus.CounterVec
 	lapsed        prometheus.Counter
 	lapserSeconds prometheus.Histogram
 }
 
-var _ Observer = (*metrics)(nil)
-
-func newMetrics() *metrics {
-	return &metrics{
+// NewMetrics returns metrics that are not registered.
+func NewMetrics() *Metrics {
+	return &Metrics{
 		commands: metric.Counters("redemption", "commands_total",
 			"Commands of tills, by what they wanted and what became of it.", "command", "result"),
 		lapsed: metric.Counter("lapser", "coupons_total", "Coupons that lapsed: they were not redeemed in time."),
@@ -28,12 +27,13 @@ func newMetrics() *metrics {
 	}
 }
 
-func (m *metrics) collectors() []prometheus.Collector {
+// Collectors returns the collectors to register.
+func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.commands, m.lapsed, m.lapserSeconds}
 }
 
-// Redemption implements Observer.
-func (m *metrics) Redemption(v Verb, err error) {
+// Redemption counts a till's command that was served, or refused with one of this package's errors.
+func (m *Metrics) Redemption(v Verb, err error) {
 	m.commands.WithLabelValues(string(v), redemptionResult(err)).Inc()
 }
 
@@ -62,8 +62,8 @@ func redemptionResult(err error) string {
 	return "failed"
 }
 
-// CouponsLapsed implements Observer.
-func (m *metrics) CouponsLapsed(coupons int, took time.Duration) {
+// CouponsLapsed counts the coupons that lapsed in a transaction, and observes the time that it took.
+func (m *Metrics) CouponsLapsed(coupons int, took time.Duration) {
 	m.lapsed.Add(float64(coupons))
 	m.lapserSeconds.Observe(took.Seconds())
 }

@@ -12,14 +12,14 @@ import (
 
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	m := newMetrics()
+	m := NewMetrics()
 	m.Redemption(Redeem, nil)
 	m.Redemption(Reserve, &RefusalError{Reason: ErrReserved})
 	m.Redemption(Validate, ErrMalformed)
 	m.Redemption(Release, errors.New("away"))
 	m.CouponsLapsed(3, time.Millisecond)
 	all := prometheus.NewRegistry()
-	all.MustRegister(m.collectors()...)
+	all.MustRegister(m.Collectors()...)
 	err := testutil.GatherAndCompare(all, strings.NewReader(`
 # HELP seckill_lapser_coupons_total Coupons that lapsed: they were not redeemed in time.
 # TYPE seckill_lapser_coupons_total counter

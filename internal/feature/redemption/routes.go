@@ -17,15 +17,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Service redeems coupons: *Tills. Methods for tills return errors of this package or order.ErrUnavailable; after the
-// latter, repeating the same request shows the outcome.
-type Service interface {
-	// Do executes a till's command with a code as it was typed or scanned.
-	Do(ctx context.Context, cmd Command, text string) (Outcome, error)
-	// CouponOf returns the coupon of an order, or ErrNotFound if it has none. Error: order.ErrUnavailable.
-	CouponOf(ctx context.Context, o order.Order) (Coupon, error)
-}
-
 // Shop has the functions of the core that the routes of coupons need.
 type Shop struct {
 	// Find returns a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
@@ -35,9 +26,13 @@ type Shop struct {
 	Order func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
 
-// Routes returns the routes of coupons.
-func Routes(service Service, shop Shop, front httpkit.Front) []httpkit.Route {
-	h := handlers{service, shop, front}
+// Routes returns the routes of coupons; do and couponOf are those of Tills. After order.ErrUnavailable, repeating the
+// same request shows the outcome.
+func Routes(
+	do func(ctx context.Context, cmd Command, text string) (Outcome, error),
+	couponOf func(ctx context.Context, o order.Order) (Coupon, error), shop Shop, front httpkit.Front,
+) []httpkit.Route {
+	h := handlers{do, couponOf, shop, front}
 	routes := []httpkit.Route{httpkit.Owning("GET /order/:id/qr", httpkit.ByID(h.picture))}
 	for _, v := range []Verb{Validate, Reserve, Redeem, Release} {
 		routes = append(routes, httpkit.Till("POST /till/"+string(v), h.command(v), httpkit.Body))
@@ -46,9 +41,10 @@ func Routes(service Service, shop Shop, front httpkit.Front) []httpkit.Route {
 }
 
 type handlers struct {
-	service Service
-	shop    Shop
-	front   httpkit.Front
+	do       func(ctx context.Context, cmd Command, text string) (Outcome, error)
+	couponOf func(ctx context.Context, o order.Order) (Coupon, error)
+	shop     Shop
+	front    httpkit.Front
 }
 
 // command answers POST /till/ and the verb. Reserve and Redeem need an Idempotency-Key, so that they can be repeated.
@@ -74,7 +70,7 @@ func (h handlers) command(v Verb) httpkit.Handler {
 		if err := h.front.Bodies.Read(c, fields...); err != nil {
 			return httpkit.Answer{}, err
 		}
-		o, err := h.service.Do(c.Request.Context(), cmd, code)
+		o, err := h.do(c.Request.Context(), cmd, code)
 		if errors.Is(err, ErrMalformed) {
 			err = badCode()
 		}
@@ -116,7 +112,7 @@ func (h handlers) picture(c *gin.Context, who httpkit.Identity, id int64) (httpk
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	coupon, err := h.service.CouponOf(c.Request.Context(), o)
+	coupon, err := h.couponOf(c.Request.Context(), o)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

@@ -86,7 +86,8 @@ func (f fakeSales) Order(_ context.Context, userID, id int64, _ time.Duration) (
 
 // routesOn are the routes of coupons.
 func routesOn(tills fakeTills, sales fakeSales) []httpkit.Route {
-	return redemption.Routes(tills, redemption.Shop{Find: sales.Find, Order: sales.Order}, httpkit.Front{
+	shop := redemption.Shop{Find: sales.Find, Order: sales.Order}
+	return redemption.Routes(tills.Do, tills.CouponOf, shop, httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Currency: "CNY",
 	})
 }

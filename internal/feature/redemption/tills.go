@@ -38,14 +38,6 @@ type Coupons interface {
 	LapseDue(ctx context.Context, token int64, n int) (lapsed []order.Order, seen int, err error)
 }
 
-// Observer is notified of tills' commands and of lapsed coupons, for metrics. Its methods must not block.
-type Observer interface {
-	// Redemption is called when a till's command was served, or refused with one of this package's errors.
-	Redemption(v Verb, err error)
-	// CouponsLapsed is called after a transaction in which coupons lapsed, with their number and the time it took.
-	CouponsLapsed(coupons int, took time.Duration)
-}
-
 // Tills executes tills' commands. Commands that come while transactions are under way share the next one.
 type Tills struct {
 	ledger   Coupons
@@ -53,7 +45,7 @@ type Tills struct {
 	batcher  *batch.Batcher[Command, Outcome]
 	wrong    wrongCodes
 	notifier order.StatusNotifier
-	observer Observer
+	metrics  *Metrics
 	newID    func() string
 	now      func() time.Time
 }
@@ -61,10 +53,10 @@ type Tills struct {
 // NewTills returns a Tills. newID makes ids of reservations that nobody can guess; now is the clock of the limit for
 // wrong codes.
 func NewTills(
-	ledger Coupons, notifier order.StatusNotifier, observer Observer, newID func() string, now func() time.Time,
+	ledger Coupons, notifier order.StatusNotifier, metrics *Metrics, newID func() string, now func() time.Time,
 ) *Tills {
 	t := &Tills{
-		ledger: ledger, keys: NewKeyring(ledger.CouponKeys, now), notifier: notifier, observer: observer, newID: newID,
+		ledger: ledger, keys: NewKeyring(ledger.CouponKeys, now), notifier: notifier, metrics: metrics, newID: newID,
 		now: now,
 	}
 	t.batcher = batch.New(batch.Options{Size: callSize, Calls: calls, MaxWait: callWait}, t.call)
@@ -87,7 +79,7 @@ func (t *Tills) CouponOf(ctx context.Context, o order.Order) (Coupon, error) {
 // Coupon.Do, and order.ErrUnavailable, after which repeating the command with the same key shows whether it was done.
 func (t *Tills) Do(ctx context.Context, cmd Command, text string) (Outcome, error) {
 	outcome, err := t.do(ctx, cmd, text)
-	t.observer.Redemption(cmd.Verb, err)
+	t.metrics.Redemption(cmd.Verb, err)
 	return outcome, err
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
 	"seckill/internal/order"
 )
 
@@ -61,22 +63,21 @@ func (f *fakeLedger) LapseDue(context.Context, int64, int) ([]order.Order, int, 
 	return due, len(due), f.fails
 }
 
-// notes is a notifier and an observer that writes down what it is told.
+// notes is a notifier that writes down what it is told.
 type notes struct {
 	mu       sync.Mutex
 	outcomes map[int64]order.Status
-	lapsed   chan int
+	told     chan int // gets how many orders it is told of; nil: nothing does
 }
 
 func (n *notes) Notify(outcomes map[int64]order.Status) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.outcomes = outcomes
+	n.mu.Unlock()
+	if n.told != nil {
+		n.told <- len(outcomes)
+	}
 }
-
-func (*notes) Redemption(Verb, error) {}
-
-func (n *notes) CouponsLapsed(coupons int, _ time.Duration) { n.lapsed <- coupons }
 
 func openTills(n *notes) (*Tills, *fakeLedger, *atomic.Int64) {
 	clock := new(atomic.Int64)
@@ -86,7 +87,8 @@ func openTills(n *notes) (*Tills, *fakeLedger, *atomic.Int64) {
 	f := &fakeLedger{coupons: map[Code]*Coupon{c.Code: &c}, keys: []Key{k}}
 	ids := 0
 	newID := func() string { ids++; return fmt.Sprint("r", ids) }
-	return NewTills(f, n, n, newID, func() time.Time { return noon.Add(time.Duration(clock.Load())) }), f, clock
+	now := func() time.Time { return noon.Add(time.Duration(clock.Load())) }
+	return NewTills(f, n, NewMetrics(), newID, now), f, clock
 }
 
 func (f *fakeLedger) code() string {
@@ -297,17 +299,18 @@ func (lock) TryDoFenced(ctx context.Context, name string, f func(context.Context
 
 func TestLapserLapses(t *testing.T) {
 	t.Parallel()
-	n := &notes{lapsed: make(chan int)}
+	n := &notes{told: make(chan int)}
 	f := &fakeLedger{due: []order.Order{{ID: 5, Status: order.Lapsed}}}
 	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() { done <- lapser(f, lock{}, n, n, nil)(ctx) }()
-	if got := <-n.lapsed; got != 1 {
-		t.Errorf("%d coupons lapsed", got)
+	done, m := make(chan error), NewMetrics()
+	go func() { done <- lapser(f, lock{}, n, m, nil)(ctx) }()
+	if got := <-n.told; got != 1 {
+		t.Errorf("told of %d orders", got)
 	}
 	stop()
-	if err := <-done; err != nil || n.outcomes[5] != order.Lapsed {
-		t.Errorf("%v; notified %v", err, n.outcomes)
+	counted := testutil.ToFloat64(m.lapsed)
+	if err := <-done; err != nil || n.outcomes[5] != order.Lapsed || counted != 1 {
+		t.Errorf("%v; notified %v, counted %v", err, n.outcomes, counted)
 	}
 }
 

@@ -20,16 +20,16 @@ const (
 
 // emptier is the job that removes the rows of rehearsals that have ended, on one instance at a time (package job).
 func emptier(
-	sales feature.Rehearsals, locker order.FencedLocker, log *slog.Logger,
+	ledger feature.Ledger, locker order.FencedLocker, log *slog.Logger,
 ) func(context.Context) error {
 	// It removes some orders of the first rehearsal that has ended, or the rehearsal itself if no orders are left. It
 	// needs no fencing token: EmptyRehearsal checks the sale under its lock, so two instances may run at once.
 	batch := func(ctx context.Context, _ int64) (int, error) {
-		ids, err := sales.RetiredRehearsals(ctx)
+		ids, err := ledger.RetiredRehearsals(ctx)
 		if err != nil || len(ids) == 0 {
 			return 0, err
 		}
-		done, err := sales.EmptyRehearsal(ctx, ids[0], emptyBatch)
+		done, err := ledger.EmptyRehearsal(ctx, ids[0], emptyBatch)
 		if done {
 			log.InfoContext(ctx, "rehearsal removed", "voucher", ids[0])
 		}

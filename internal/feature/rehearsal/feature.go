@@ -35,8 +35,9 @@ func open(core feature.Core) (feature.Parts, error) {
 // openRehearsals wires rehearsals to the core.
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
-		Sales: core.Ledger, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher, Vouchers: core.Vouchers,
-		Locker: core.Locks, Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
+		SalesToKeep: core.Ledger.SalesToKeep, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher,
+		CreateBeside: core.CreateBeside, ChangeVoucher: core.ChangeVoucher, Locker: core.Locks,
+		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
 	})
 }
 

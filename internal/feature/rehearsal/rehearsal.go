@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -56,14 +55,22 @@ func (e *RunningError) Error() string {
 
 // Parts are the parts of the service that rehearsals need.
 type Parts struct {
-	Sales order.KeptSales
+	// SalesToKeep returns the sales that Redis must hold, with their vouchers.
+	SalesToKeep func(ctx context.Context) ([]voucher.Voucher, error)
 	// TimeIn returns the time of the Redis node that has the partition, which decides when a sale begins (rule 12).
 	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Find returns a voucher as it is now, or voucher.ErrNotFound.
-	Find     func(ctx context.Context, id int64) (voucher.Voucher, error)
-	Vouchers feature.Vouchers
-	Locker   order.Locker
-	Runs     Runs
+	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
+	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
+	CreateBeside func(
+		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
+	) (voucher.Shown, error)
+	// ChangeVoucher changes a voucher.
+	ChangeVoucher func(
+		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
+	) (v voucher.Shown, applied bool, err error)
+	Locker order.Locker
+	Runs   Runs
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Alone reports whether this process runs in the embedded mode, with its stores inside. That mode is for trying
@@ -84,7 +91,7 @@ func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	err = r.parts.Locker.TryDo(ctx, lockName, func(ctx context.Context) error {
-		sales, err := r.parts.Sales.SalesToKeep(ctx)
+		sales, err := r.parts.SalesToKeep(ctx)
 		if err != nil {
 			return err
 		}
@@ -112,7 +119,7 @@ func (r *Rehearsals) create(
 	case v.Sale == nil:
 		return voucher.Shown{}, voucher.ErrNotSeckill
 	}
-	return r.parts.Vouchers.CreateBeside(ctx, by, shadowOf(v, now.Add(-time.Second), now.Add(MaxLength)), v.Sale)
+	return r.parts.CreateBeside(ctx, by, shadowOf(v, now.Add(-time.Second), now.Add(MaxLength)), v.Sale)
 }
 
 // partitionOf returns the partition of the voucher's sale; 0 if the voucher has no sale. The partition's node must
@@ -157,7 +164,7 @@ func (r *Rehearsals) End(ctx context.Context, by voucher.Author, voucherID int64
 
 // endSale ends the sale of a rehearsal. It does nothing to other sales.
 func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID int64) error {
-	sales, err := r.parts.Sales.SalesToKeep(ctx)
+	sales, err := r.parts.SalesToKeep(ctx)
 	if err != nil {
 		return err
 	}
@@ -166,7 +173,7 @@ func (r *Rehearsals) endSale(ctx context.Context, by voucher.Author, voucherID i
 		func(v voucher.Voucher) bool { return v.ID == voucherID && v.Rehearsal() && v.Sale.End.After(end) }) {
 		return nil
 	}
-	_, _, err = r.parts.Vouchers.Change(ctx, by, voucherID, voucher.Change{End: &end})
+	_, _, err = r.parts.ChangeVoucher(ctx, by, voucherID, voucher.Change{End: &end})
 	if errors.Is(err, voucher.ErrRetired) || errors.Is(err, voucher.ErrNotFound) {
 		return nil
 	}

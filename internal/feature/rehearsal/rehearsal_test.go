@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -36,8 +37,9 @@ func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, ord
 
 func (f *fakeStores) parts() Parts {
 	return Parts{
-		Sales: f, TimeIn: f.TimeIn, Find: f.find, Vouchers: f, Locker: f, Runs: fakeRuns{f}, Memory: noMemory,
-		Alone: f.alone,
+		SalesToKeep: f.SalesToKeep, TimeIn: f.TimeIn, Find: f.find,
+		CreateBeside: f.CreateBeside, ChangeVoucher: f.Change, Locker: f, Runs: fakeRuns{f},
+		Memory: noMemory, Alone: f.alone,
 	}
 }
 
@@ -232,7 +234,7 @@ func TestEnd(t *testing.T) {
 	} {
 		f, failing := &fakeStores{sales: []voucher.Voucher{tc.sale}, fails: tc.read}, &fakeStores{fails: tc.change}
 		parts := f.parts()
-		parts.Vouchers = failing
+		parts.ChangeVoucher = failing.Change
 		_, err := NewRehearsals(parts).End(t.Context(), voucher.Author{}, 107)
 		if !errors.Is(err, tc.want) || slices.Equal(failing.changed, []int64{107}) != tc.changed {
 			t.Errorf("%s: changed %v, %v", name, failing.changed, err)
@@ -280,9 +282,10 @@ func TestEmptier(t *testing.T) {
 	for failAt := range 6 {
 		synctest.Test(t, func(t *testing.T) {
 			f := &fakeRows{orders: map[int64]int{7: 1200, 9: 0}, failAt: failAt}
+			ledger := feature.Ledger{RetiredRehearsals: f.RetiredRehearsals, EmptyRehearsal: f.EmptyRehearsal}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := emptier(f, f, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
+			if err := emptier(ledger, f, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
 				t.Errorf("fails at %d: left %v, %v", failAt, f.orders, err)
 			}
 		})

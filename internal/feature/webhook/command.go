@@ -73,7 +73,7 @@ func command(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		out := newSender(core)
 		defer out.Close()
 		ledger := NewLedger(core.DB, core.Orders)
-		t.admin = dispatch.NewAdmin(ledger, ledger, out, time.Now)
+		t.admin = dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
 		return run(ctx)
 	})
 }

@@ -93,7 +93,7 @@ func TestContract(t *testing.T) {
 
 // routesOn are the routes on the webhooks.
 func routesOn(w fakeWebhooks) []httpkit.Route {
-	return Routes(dispatch.NewAdmin(w, w, w, apitest.Noon), httpkit.Front{
+	return Routes(dispatch.NewAdmin(w, w, w.Send, w.Never, apitest.Noon), httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Zone: time.UTC,
 	})
 }

@@ -40,11 +40,12 @@ func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
 // sent is stored, or another instance sends the event again.
 func open(core feature.Core, ledger *Ledger) feature.Parts {
 	out, m := newSender(core), newMetrics()
-	deliverer := dispatch.NewDeliverer(ledger, out,
+	deliverer := dispatch.NewDeliverer(ledger, out.Send,
 		dispatch.DelivererOptions{Owner: uuid.NewString(), Lanes: lanes, Now: time.Now}, m, core.Log)
+	admin := dispatch.NewAdmin(
+		ledger.Bound(core.Settings.Merchants.Webhooks), ledger, out.Send, out.Never, time.Now)
 	return feature.Parts{
-		Routes: Routes(dispatch.NewAdmin(ledger.Bound(core.Settings.Merchants.Webhooks), ledger, out, time.Now),
-			core.Front),
+		Routes: Routes(admin, core.Front),
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
 			dispatch.NewCleaner(ledger, core.Settings.Webhook.Keep, m, core.Log).Run,

@@ -404,7 +404,7 @@ func TestEndpointThatIsEnabledBeginsAnew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		admins := dispatch.NewAdmin(l.webhooks, l.webhooks, nil, time.Now)
+		admins := dispatch.NewAdmin(l.webhooks, l.webhooks, nil, nil, time.Now)
 		for _, disabled := range []bool{true, false} {
 			if _, err := admins.Change(t.Context(), e.ID, func(t *dispatch.Terms) { t.Disabled = disabled },
 				ledgertest.Admin); err != nil {

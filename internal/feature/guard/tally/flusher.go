@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -15,7 +14,7 @@ import (
 
 const (
 	flushEvery   = time.Second
-	flushTimeout = time.Second // how long adding the counts of one sale may take
+	flushTimeout = time.Second // how long finding one sale, or adding its counts, may take
 )
 
 // AddCounts adds to a sale's counts, which all instances share. With order.ErrUnavailable, certainly nothing was added.
@@ -25,15 +24,17 @@ type AddCounts func(ctx context.Context, sale order.SaleRef, d *Delta) error
 // again that may have arrived: counts may be too low, and are never too high.
 type Flusher struct {
 	tally   *Tally
-	sales   feature.Sales
+	find    func(ctx context.Context, id int64) (voucher.Voucher, error) // feature.Sales.Find
 	store   AddCounts
 	log     *slog.Logger
 	failing bool
 }
 
-// NewFlusher returns a flusher of the tally; Run flushes.
-func NewFlusher(tally *Tally, sales feature.Sales, store AddCounts, log *slog.Logger) *Flusher {
-	return &Flusher{tally: tally, sales: sales, store: store, log: log}
+// NewFlusher returns a flusher of the tally; Run flushes. find is that of feature.Sales.
+func NewFlusher(
+	tally *Tally, find func(ctx context.Context, id int64) (voucher.Voucher, error), store AddCounts, log *slog.Logger,
+) *Flusher {
+	return &Flusher{tally: tally, find: find, store: store, log: log}
 }
 
 // Run flushes until ctx ends, then once more.
@@ -80,7 +81,9 @@ func (f *Flusher) take(ctx context.Context) (byPartition map[int][]saleDelta, fa
 			f.tally.PutBack(saleID, d)
 			continue
 		}
-		v, err := f.find(ctx, saleID)
+		finding, cancel := context.WithTimeout(ctx, flushTimeout)
+		v, err := f.find(finding, saleID)
+		cancel()
 		switch {
 		case errors.Is(err, order.ErrUnavailable):
 			f.tally.PutBack(saleID, d)
@@ -93,12 +96,6 @@ func (f *Flusher) take(ctx context.Context) (byPartition map[int][]saleDelta, fa
 		}
 	}
 	return byPartition, failed
-}
-
-func (f *Flusher) find(ctx context.Context, saleID int64) (voucher.Voucher, error) {
-	ctx, cancel := context.WithTimeout(ctx, flushTimeout)
-	defer cancel()
-	return f.sales.Find(ctx, saleID)
 }
 
 // add adds the new counts of sales of one partition. After a failure the remaining sales wait for the next flush: Redis

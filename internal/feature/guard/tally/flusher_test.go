@@ -11,19 +11,12 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
-	"seckill/internal/voucher/guards"
 )
 
 // severalSales are sales by voucher, of which all are remembered.
 type severalSales map[int64]voucher.Voucher
 
 func (s severalSales) Find(_ context.Context, id int64) (voucher.Voucher, error) { return s[id], nil }
-
-func (severalSales) AnyGuards(func(*guards.Settings) bool) bool { return false }
-
-func (severalSales) Now(int64) time.Time { return time.Now() }
-
-func (severalSales) OwnOrder(context.Context, int64, int64) error { return order.ErrBarred }
 
 // fakeCounts keeps counts, and fails as it is told to.
 type fakeCounts struct {
@@ -47,7 +40,8 @@ func TestFlusher(t *testing.T) {
 		tally, store := New(time.Now), &fakeCounts{}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
-		go func() { done <- NewFlusher(tally, severalSales{v.ID: v}, store.AddCounts, ordertest.Quiet()).Run(ctx) }()
+		f := NewFlusher(tally, severalSales{v.ID: v}.Find, store.AddCounts, ordertest.Quiet())
+		go func() { done <- f.Run(ctx) }()
 		for _, step := range []struct {
 			fails error
 			want  int64
@@ -94,7 +88,7 @@ func TestFlusherGoesPastAHungPartition(t *testing.T) {
 			sales[vs[i].ID] = vs[i]
 			tally.Sold(vs[i].ID, time.Time{}, netip.Addr{}, 1)
 		}
-		f := NewFlusher(tally, sales, store.AddCounts, ordertest.Quiet())
+		f := NewFlusher(tally, sales.Find, store.AddCounts, ordertest.Quiet())
 		start := time.Now()
 		f.flush(t.Context())
 		if len(store.added) != 1 || time.Since(start) > flushTimeout {

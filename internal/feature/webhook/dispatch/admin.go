@@ -121,28 +121,24 @@ func DeliveryOf(to Endpoint, e Event, retry *Retry, dead *DeadLetter) Delivery {
 type Admin struct {
 	endpoints Endpoints
 	log       Log
-	sender    ReachingSender
+	send      Sender
+	never     func(u *url.URL) Failure
 	now       func() time.Time
 }
 
-// ReachingSender has the methods of a sender that Admin needs.
-type ReachingSender interface {
-	Sender
-	// Never returns the reason why no message could ever be sent to a well-formed URL; the zero Failure if one could.
-	// It judges by the URL's text, without looking up names.
-	Never(u *url.URL) Failure
-}
-
-// NewAdmin returns an Admin.
-func NewAdmin(endpoints Endpoints, log Log, sender ReachingSender, now func() time.Time) *Admin {
-	return &Admin{endpoints: endpoints, log: log, sender: sender, now: now}
+// NewAdmin returns an Admin. never returns the reason why no message could ever be sent to a well-formed URL; the zero
+// Failure if one could. It judges by the URL's text, without looking up names.
+func NewAdmin(
+	endpoints Endpoints, log Log, send Sender, never func(u *url.URL) Failure, now func() time.Time,
+) *Admin {
+	return &Admin{endpoints: endpoints, log: log, send: send, never: never, now: now}
 }
 
 // Create makes an endpoint with a new secret. Errors: *invalid.Error, ErrEndpoints, order.ErrUnavailable.
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
 	err := t.Check()
 	if err == nil {
-		err = checkReach(t.URL, a.sender.Never)
+		err = checkReach(t.URL, a.never)
 	}
 	if err != nil {
 		return Endpoint{}, err
@@ -166,7 +162,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 		change(&e.Terms)
 		err := e.Check()
 		if err == nil && e.URL != was.URL { // an old URL that is no longer allowed does not prevent other changes
-			err = checkReach(e.URL, a.sender.Never)
+			err = checkReach(e.URL, a.never)
 		}
 		if err != nil {
 			return err
@@ -237,7 +233,7 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	}
 	call, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()
-	result.Failure = a.sender.Send(call,
+	result.Failure = a.send(call,
 		Message{URL: e.URL, ID: result.ID, At: began, Body: body, Secrets: e.Secrets(began)}).Clip()
 	if result.Took = a.now().Sub(began); result.Failure.Code != "" && errors.Is(ctx.Err(), context.Canceled) {
 		return TestResult{}, ctx.Err()

@@ -31,7 +31,7 @@ const (
 // it.
 type Deliverer struct {
 	queue    Queue
-	sender   Sender
+	send     Sender
 	owner    string
 	lanes    int
 	now      func() time.Time
@@ -50,9 +50,9 @@ type DelivererOptions struct {
 }
 
 // NewDeliverer returns a deliverer; Run starts it.
-func NewDeliverer(queue Queue, sender Sender, o DelivererOptions, observer Observer, log *slog.Logger) *Deliverer {
+func NewDeliverer(queue Queue, send Sender, o DelivererOptions, observer Observer, log *slog.Logger) *Deliverer {
 	d := &Deliverer{
-		queue: queue, sender: sender, owner: o.Owner, lanes: o.Lanes, now: o.Now, observer: observer, log: log,
+		queue: queue, send: send, owner: o.Owner, lanes: o.Lanes, now: o.Now, observer: observer, log: log,
 		work: make(chan struct{}, 1), questions: make(chan struct{}, maxQuestions),
 	}
 	for range maxQuestions {

@@ -29,7 +29,7 @@ type model struct {
 	problem string
 }
 
-// Send implements Sender.
+// Send is a Sender.
 func (m *model) Send(_ context.Context, msg Message) Failure {
 	m.sent++
 	i := slices.IndexFunc(m.events, func(e Event) bool { return e.ID() == msg.ID })
@@ -154,7 +154,7 @@ func TestEndpointKeepsEveryEvent(t *testing.T) {
 			retries: map[order.Subject]Retry{}, took: map[int64]bool{}, dead: map[int64]bool{},
 			last: map[order.Subject]int64{},
 		}
-		d := NewDeliverer(nil, m, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{},
+		d := NewDeliverer(nil, m.Send, DelivererOptions{Lanes: 1, Now: func() time.Time { return m.now }}, nobody{},
 			slog.New(slog.DiscardHandler))
 		numbers := map[order.Subject]int64{}
 		write := func() {

@@ -13,10 +13,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// reaching is a sender for which some hosts are out of reach.
+// reaching are hosts that are out of a sender's reach.
 type reaching map[string]FailureCode
-
-func (reaching) Send(context.Context, Message) Failure { return Failure{} }
 
 func (r reaching) Never(u *url.URL) Failure {
 	if code := r[u.Hostname()]; code != "" {
@@ -88,7 +86,7 @@ func TestURLsThatCannotWork(t *testing.T) {
 		"https://" + strings.Repeat("a", 2048): {invalid.Bytes, ""},
 	} {
 		var kept Endpoint
-		admin := NewAdmin(endpoints{is: &kept}, nil, reach, time.Now)
+		admin := NewAdmin(endpoints{is: &kept}, nil, nil, reach.Never, time.Now)
 		_, err := admin.Create(t.Context(), Terms{URL: text}, voucher.Author{})
 		if want.reason == "" {
 			if err != nil || kept.URL != text {
@@ -117,7 +115,8 @@ func TestURLsThatCannotWork(t *testing.T) {
 func TestOldURLsStay(t *testing.T) {
 	t.Parallel()
 	kept := Endpoint{Terms: Terms{URL: "https://10.0.0.1/"}}
-	admin := NewAdmin(endpoints{is: &kept}, nil, reaching{"10.0.0.1": AddressNotAllowed}, time.Now)
+	reach := reaching{"10.0.0.1": AddressNotAllowed}
+	admin := NewAdmin(endpoints{is: &kept}, nil, nil, reach.Never, time.Now)
 	_, err := admin.Change(t.Context(), 1, func(t *Terms) { t.Disabled = true }, voucher.Author{})
 	if err != nil || !kept.Disabled {
 		t.Errorf("%v, %+v", err, kept)

@@ -115,7 +115,7 @@ func (p *pass) send(ctx context.Context, c *chain) bool {
 	call, cancel := context.WithTimeout(longer, sendTimeout)
 	defer cancel()
 	began := p.d.now()
-	failure := p.d.sender.Send(call, Message{
+	failure := p.d.send(call, Message{
 		URL: p.work.Endpoint.URL, ID: e.ID(), At: now, Body: e.Body, Secrets: p.work.Endpoint.Secrets(now),
 	}).Clip()
 	taken := failure == Failure{}

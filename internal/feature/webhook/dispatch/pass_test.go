@@ -7,10 +7,8 @@ import (
 	"time"
 )
 
-// refusing takes nothing.
-type refusing struct{}
-
-func (refusing) Send(context.Context, Message) Failure { return Failure{Code: Status, Status: 400} }
+// refuse takes nothing.
+func refuse(context.Context, Message) Failure { return Failure{Code: Status, Status: 400} }
 
 type nobody struct{}
 
@@ -47,7 +45,7 @@ func TestWhatFailuresCountAgainst(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := NewDeliverer(nil, refusing{}, DelivererOptions{Lanes: 2, Now: func() time.Time { return now }},
+			d := NewDeliverer(nil, refuse, DelivererOptions{Lanes: 2, Now: func() time.Time { return now }},
 				nobody{}, slog.New(slog.DiscardHandler))
 			w := Work{Endpoint: Endpoint{Health: c.health, Next: 9}, Now: now, Until: now.Add(time.Minute), Next: 9}
 			w.Events = []Event{{Number: 7, Subject: "order-1", SubjectNumber: 1, At: now.Add(-c.age)}}

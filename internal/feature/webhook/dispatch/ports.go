@@ -44,11 +44,8 @@ type Message struct {
 	Secrets []Secret // the secrets that sign it
 }
 
-// Sender sends messages.
-type Sender interface {
-	// Send sends a message. It returns the zero Failure if the receiver has answered with a status of 200 to 299.
-	Send(ctx context.Context, m Message) Failure
-}
+// Sender sends a message. It returns the zero Failure if the receiver has answered with a status of 200 to 299.
+type Sender func(ctx context.Context, m Message) Failure
 
 // Observer counts attempts, and failures of endpoints.
 type Observer interface {

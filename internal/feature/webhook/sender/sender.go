@@ -31,7 +31,7 @@ const (
 	idleConns   = 32       // to one endpoint
 )
 
-// Sender implements dispatch.ReachingSender. It is safe for concurrent use.
+// Sender sends the messages of package dispatch. It is safe for concurrent use.
 type Sender struct {
 	guard         dialguard.Guard
 	plain, secure *http.Client
@@ -69,7 +69,7 @@ func (s *Sender) Close() {
 	s.secure.CloseIdleConnections()
 }
 
-// Never implements dispatch.ReachingSender.
+// Never is the function never of dispatch.NewAdmin.
 func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	err := s.guard.Never(u.Hostname(), u.Scheme == "https")
 	if err == nil {
@@ -78,7 +78,7 @@ func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	return ofAddress(err)
 }
 
-// Send implements dispatch.Sender. The caller's context bounds it. An answer that has begun must end within
+// Send is a dispatch.Sender. The caller's context bounds it. An answer that has begun must end within
 // restTimeout: otherwise a receiver that sends it byte by byte would occupy one of the endpoint's few lanes until the
 // context ends.
 func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure {
