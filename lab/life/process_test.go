@@ -89,7 +89,8 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	p.catalog = catalog.New(p.ledger)
 	p.repairs = recovery.NewRepairQueue()
 	notifier := service.NewNotifier(p.ledger, s.log)
-	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Redis: redis}, p.catalog, p.repairs, notifier, metrics, s.log)
+	p.outbox = outbox.New(outbox.Stores{Ledger: p.ledger, Apply: redis.Apply}, p.catalog, p.repairs, notifier,
+		metrics, s.log)
 	p.reconciler = recovery.New(recovery.Stores{
 		Ledger: p.ledger, Rows: p.ledger, Reader: redis, Builder: redis, Locker: localLock{make(chan struct{}, 1)},
 		Outbox: p.outbox, Suspect: audit.NewSuspects().Suspect,

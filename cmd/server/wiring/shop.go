@@ -77,7 +77,7 @@ func OpenShop(
 	lookup := service.NewLookup(
 		service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Redis: redis, Lists: listings}, catalog,
+	outbox := outbox.New(outbox.Stores{Ledger: ledger, Apply: redis.Apply, Lists: listings}, catalog,
 		repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
 	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger}, catalog,

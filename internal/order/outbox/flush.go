@@ -133,7 +133,7 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	defer cancel()
 	sale := order.SaleOf(v)
-	applied, err := o.stores.Redis.Apply(call, sale, ops)
+	applied, err := o.stores.Apply(call, sale, ops)
 	if err != nil {
 		return applied, fmt.Errorf("%w: applying %d operations of voucher %d: %w",
 			order.ErrUnavailable, len(ops), sale.VoucherID, err)

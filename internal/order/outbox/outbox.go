@@ -33,14 +33,6 @@ type OperationLedger interface {
 	SalesWithPending(ctx context.Context, n int) ([]int64, error)
 }
 
-// OperationApplier applies operations to sales in Redis.
-type OperationApplier interface {
-	// Apply applies operations, which must be in order and without gaps. Each takes effect once, however often it is
-	// sent; a repeated one gets the result of the first time. Without operations, Apply only returns the number of the
-	// last one that Redis has applied.
-	Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
-}
-
 // Observer counts what an Outbox does, for metrics. Its methods must not block.
 type Observer interface {
 	// OperationsApplied: a batch of operations was completed, after Redis applied and refused this many; or it failed
@@ -84,8 +76,11 @@ type flushes = batch.Batcher[struct{}, struct{}]
 // Stores are the stores of an Outbox, and the lists that show their contents.
 type Stores struct {
 	Ledger OperationLedger
-	Redis  OperationApplier
-	Lists  voucher.Lists // notified of changed windows and shelf statuses; may be nil
+	// Apply applies operations, which must be in order and without gaps, to a sale in Redis. Each takes effect once,
+	// however often it is sent; a repeated one gets the result of the first time. Without operations, Apply only
+	// returns the number of the last one that Redis has applied.
+	Apply func(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
+	Lists voucher.Lists // notified of changed windows and shelf statuses; may be nil
 }
 
 // New returns an outbox. It notifies the notifier of orders that a completed operation has revived.

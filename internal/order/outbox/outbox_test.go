@@ -41,7 +41,7 @@ func newOutbox(t cleaner, ops *ordertest.FakeOperations, vs ...voucher.Voucher) 
 		Kept: vs, Faults: ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
 	})
 	t.Cleanup(catalog.Close)
-	p.outbox = New(Stores{Ledger: ops, Redis: ops}, catalog, p.asked, p.asked, p.saw, ordertest.Quiet())
+	p.outbox = New(Stores{Ledger: ops, Apply: ops.Apply}, catalog, p.asked, p.asked, p.saw, ordertest.Quiet())
 	return p
 }
 
@@ -188,7 +188,7 @@ func TestFlushANewVoucher(t *testing.T) {
 	catalog := catalog.New(sales)
 	t.Cleanup(catalog.Close)
 	asked := ordertest.NewFakeStores(0)
-	outbox := New(Stores{Ledger: ops, Redis: ops}, catalog, asked, asked,
+	outbox := New(Stores{Ledger: ops, Apply: ops.Apply}, catalog, asked, asked,
 		&ordertest.CountingObserver{}, ordertest.Quiet())
 	if _, err := catalog.Find(t.Context(), ordertest.VoucherA); !errors.Is(err, voucher.ErrNotFound) {
 		t.Fatal(err)
