@@ -58,12 +58,9 @@ type Reader interface {
 	Recorded(ctx context.Context, ids []int64) (map[int64]Status, error)
 }
 
-// HolderReader reads the holders of sales in Redis.
-type HolderReader interface {
-	// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there
-	// is none or it cannot be read. There may be MaxOrderIDs users at most.
-	OrdersOf(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
-}
+// HolderReader returns, in one round trip, the order that makes each of the users a holder of the sale in Redis, or 0
+// if there is none or it cannot be read. There may be MaxOrderIDs users at most.
+type HolderReader func(ctx context.Context, sale SaleRef, users []int64) ([]int64, error)
 
 // ErrBusy says that another instance holds the lock.
 var ErrBusy = errors.New("another instance holds the lock")

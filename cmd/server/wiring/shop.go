@@ -152,7 +152,7 @@ func openRecovery(
 		return recovery.New(on, p.catalog, p.repairs, p.metrics, log), nil
 	}
 	on.Reports = s.Redis
-	reports := recovery.ReporterStores{Reports: s.Redis, Holders: s.Redis, Rows: s.Ledger}
+	reports := recovery.ReporterStores{Reports: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger}
 	return recovery.New(on, p.catalog, p.repairs, p.metrics, log), func(partition int) *recovery.Reporter {
 		return recovery.NewReporter(reports, partition, self, p.admissions, p.repairs, log)
 	}
@@ -163,7 +163,7 @@ func openDeadLetters(
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.DeadLetters {
 	return recorder.NewDeadLetters(recorder.DeadLetterStores{
-		DeadLetters: s.Redis, Holders: s.Redis, Rows: s.Ledger, Ledger: s.Ledger,
+		DeadLetters: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger, Ledger: s.Ledger,
 		Correct: s.Redis.Correct, Flush: outbox.Flush,
 	}, s.partitions, repairs, notifier, metrics, log)
 }

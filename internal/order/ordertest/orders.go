@@ -83,7 +83,7 @@ func (f *FakeOrders) Put(o order.Order) {
 // FakeHolders are the holders in Redis.
 type FakeHolders map[order.BuyerKey]int64
 
-// OrdersOf implements order.HolderReader.
+// OrdersOf is an order.HolderReader.
 func (f FakeHolders) OrdersOf(_ context.Context, sale order.SaleRef, users []int64) ([]int64, error) {
 	ids := make([]int64, len(users))
 	for i, user := range users {

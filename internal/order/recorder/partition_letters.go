@@ -98,7 +98,7 @@ func (d *partitionLetters) classify(ctx context.Context, l *DeadLetter) error {
 
 // holds reports whether the claim's order makes its user a holder.
 func (d *partitionLetters) holds(ctx context.Context, c order.Claim) (bool, error) {
-	ids, err := d.stores.Holders.OrdersOf(ctx, d.sale(c), []int64{c.UserID})
+	ids, err := d.stores.Holders(ctx, d.sale(c), []int64{c.UserID})
 	if err != nil {
 		return false, order.OrUnavailable(err)
 	}

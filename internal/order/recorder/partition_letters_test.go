@@ -87,7 +87,7 @@ func (f *fakeDeadLetters) OrdersOf(_ context.Context, sale order.SaleRef, users 
 
 func newTestLetters(f *fakeDeadLetters) *DeadLetters {
 	return NewDeadLetters(DeadLetterStores{
-		DeadLetters: f, Holders: f, Rows: &ordertest.FakeOrders{Rows: f.Rows},
+		DeadLetters: f, Holders: f.OrdersOf, Rows: &ordertest.FakeOrders{Rows: f.Rows},
 		Ledger: ordertest.FakeLedger{FakeStores: f.FakeStores}, Correct: f.Correct, Flush: f.Flush,
 	}, ordertest.Partitions{0}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 }

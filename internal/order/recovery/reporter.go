@@ -223,7 +223,7 @@ func (r *Reporter) countLost(ctx context.Context, sale order.SaleRef, claims []o
 		for i, c := range part {
 			ids[i], users[i] = c.OrderID, c.UserID
 		}
-		held, err := r.stores.Holders.OrdersOf(ctx, sale, users)
+		held, err := r.stores.Holders(ctx, sale, users)
 		if err != nil {
 			return 0, err
 		}

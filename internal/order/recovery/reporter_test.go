@@ -73,7 +73,8 @@ func newTestReporter(
 		{OrderID: 101, UserID: 1, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 1},
 		{OrderID: 102, UserID: 2, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: 2},
 	}}
-	return NewReporter(ReporterStores{Reports: f, Holders: held, Rows: rows}, 0, "a", admitted, s, ordertest.Quiet())
+	stores := ReporterStores{Reports: f, Holders: held.OrdersOf, Rows: rows}
+	return NewReporter(stores, 0, "a", admitted, s, ordertest.Quiet())
 }
 
 // A reporter reports once per round, through faults. Its report about an unknown sale is empty, and only says that the
