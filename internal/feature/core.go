@@ -35,7 +35,7 @@ type Core struct {
 		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
 	) (v voucher.Shown, applied bool, err error)
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
-	// Redis. They, UserOrder, Locks and Notifier are nil, and Sales is empty, in commands that open only the database.
+	// Redis. They, UserOrder, TryLock, TryLockFenced and Notifier are nil, and Sales is empty, in commands that open only the database.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox
@@ -43,8 +43,10 @@ type Core struct {
 	// UserOrder returns a user's own order, waiting at most wait for it to be no longer queued. Errors:
 	// order.ErrNotFound, order.ErrUnavailable.
 	UserOrder func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	Locks     Locks
-	Notifier  order.StatusNotifier // sends an order's new state to its watchers
+	// TryLock and TryLockFenced run jobs under the service's locks.
+	TryLock       order.TryLocker
+	TryLockFenced order.FencedLocker
+	Notifier      order.StatusNotifier // sends an order's new state to its watchers
 	// Settings are all settings of the service; Settings.Secret is the key of buyers' tokens, and without an admin
 	// secret the key of all tokens.
 	Settings config.Config
@@ -121,12 +123,6 @@ type Sales struct {
 type Outbox interface {
 	voucher.Outbox
 	order.FlushRequester
-}
-
-// Locks gives access to the service's locks by name.
-type Locks interface {
-	order.Locker
-	order.FencedLocker
 }
 
 // Members are functions by which features add to the answers of others. A nil function adds nothing.

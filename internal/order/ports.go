@@ -27,12 +27,6 @@ type RepairRequester interface {
 	RequestRepair(voucherID, badEpoch int64)
 }
 
-// Partitions are the partitions that this instance works in: partition.Set.
-type Partitions interface {
-	// All returns their numbers, ascending; there is at least one. The caller must not change the slice.
-	All() []int
-}
-
 // StatusNotifier learns the new status of orders: service.Notifier.
 type StatusNotifier interface {
 	// Notify passes on the status of orders, by order id. It must not block.
@@ -65,20 +59,14 @@ type HolderReader func(ctx context.Context, sale SaleRef, users []int64) ([]int6
 // ErrBusy says that another instance holds the lock.
 var ErrBusy = errors.New("another instance holds the lock")
 
-// Locker runs a job on one instance at a time. It only saves work: the job fences what it writes by itself.
-type Locker interface {
-	// Do waits for the lock with the name and runs f under it; f's context ends when the lock is lost.
-	Do(ctx context.Context, name string, f func(context.Context) error) error
-	// TryDo is Do without waiting: it returns ErrBusy when another instance holds the lock.
-	TryDo(ctx context.Context, name string, f func(context.Context) error) error
-}
+// TryLocker runs f under the lock with the name; it returns ErrBusy at once when another instance holds the lock. f's
+// context ends when the lock is lost. The lock only saves work: f fences what it writes by itself.
+type TryLocker func(ctx context.Context, name string, f func(context.Context) error) error
 
-// FencedLocker runs a job on one instance at a time and gives each run a fencing token.
-type FencedLocker interface {
-	// TryDoFenced runs f under the lock with the name, with a token higher than all earlier ones. It returns ErrBusy at
-	// once when another instance holds the lock. f's context ends when the lock is lost.
-	TryDoFenced(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
-}
+// FencedLocker runs a job on one instance at a time: it runs f under the lock with the name, with a fencing token higher
+// than all earlier ones. It returns ErrBusy at once when another instance holds the lock. f's context ends when the lock
+// is lost.
+type FencedLocker func(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
 
 // The core's jobs that one instance at a time does. A job's name is that of its lock, and of its fence in the ledger.
 const (

@@ -59,7 +59,7 @@ func readHeartbeat(name string) (reporter, version string, formats []string) {
 	return reporter, version, formats
 }
 
-// InstancesIn implements partition.Instances.
+// InstancesIn is a partition.InstanceLister.
 func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error) {
 	now, err := s.TimeIn(ctx, partition)
 	if err != nil {

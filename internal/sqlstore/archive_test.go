@@ -201,7 +201,7 @@ func TestArchiveRace(t *testing.T) {
 		end := ledgertest.RecordedAt.Add(time.Hour)
 		redis := endedRedis{}
 		s := voucher.NewService(voucher.Parts{
-			Ledger: l, Changes: l, Outbox: redis, Lists: redis, Live: redis.Live, Open: redis.Open,
+			Ledger: l, Changes: l, Outbox: redis, Changed: redis.Changed, Live: redis.Live, Open: redis.Open,
 			Now: func() time.Time { return end },
 		})
 		by := ledgertest.Admin

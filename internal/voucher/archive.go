@@ -27,7 +27,7 @@ func (s *Service) SetArchived(ctx context.Context, by Author, id int64, archived
 	if err != nil {
 		return Shown{}, err
 	}
-	s.parts.Lists.Changed(ctx, v)
+	s.parts.Changed(ctx, v)
 	return s.showOne(ctx, v)
 }
 

@@ -18,12 +18,6 @@ type Ledger interface {
 	Vouchers(ctx context.Context, q Search) (vs []Voucher, next int64, err error)
 }
 
-// Lists show vouchers to the public, on all instances: listing.Listings.
-type Lists interface {
-	// Changed makes the lists show the present vouchers of v's shop, at most some seconds later.
-	Changed(ctx context.Context, v Voucher)
-}
-
 // openTime is how long the answer to a creation waits for the sale to be open in Redis.
 const openTime = 3 * time.Second
 
@@ -35,7 +29,9 @@ type Parts struct {
 	Ledger  Ledger
 	Changes Changes
 	Outbox  Outbox
-	Lists   Lists
+	// Changed makes the public's lists show the present vouchers of v's shop on all instances, at most some seconds
+	// later (listing.Listings).
+	Changed func(ctx context.Context, v Voucher)
 	// Live returns the state of each sale in Redis, in the order asked, and the time by Redis's clock, in few round
 	// trips.
 	Live func(ctx context.Context, vs []Voucher) ([]Live, time.Time, error)
@@ -67,7 +63,7 @@ func (s *Service) CreateOrdinary(ctx context.Context, by Author, d Draft) (Shown
 	if err := s.parts.Ledger.CreateVoucher(ctx, &v, by); err != nil {
 		return Shown{}, err
 	}
-	s.parts.Lists.Changed(ctx, v)
+	s.parts.Changed(ctx, v)
 	return Shown{Voucher: v}, nil
 }
 
@@ -138,7 +134,7 @@ func (s *Service) open(ctx context.Context, by Author, v Voucher) (Shown, error)
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	_ = s.parts.Open(opening, v.ID)
 	cancel()
-	s.parts.Lists.Changed(ctx, v)
+	s.parts.Changed(ctx, v)
 	return s.showOne(ctx, v)
 }
 

@@ -32,7 +32,7 @@ func (s *Service) Change(ctx context.Context, by Author, id int64, c Change) (sh
 		return Shown{}, false, err
 	}
 	applied = !c.concernsSale() || s.flush(ctx, v)
-	s.parts.Lists.Changed(ctx, v)
+	s.parts.Changed(ctx, v)
 	shown, err = s.showOne(ctx, v)
 	return shown, applied, err
 }
@@ -79,7 +79,7 @@ func (s *Service) CallOff(ctx context.Context, by Author, id int64, why string) 
 		return Shown{}, false, err
 	}
 	applied = s.flush(ctx, v)
-	s.parts.Lists.Changed(ctx, v)
+	s.parts.Changed(ctx, v)
 	shown, err = s.showOne(ctx, v)
 	return shown, applied, err
 }

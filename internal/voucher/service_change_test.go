@@ -42,7 +42,7 @@ func newFakeChanges() *fakeChanges {
 func (f *fakeChanges) service() *Service {
 	ledger := &fakeLedger{vouchers: []Voucher{f.voucher}}
 	return NewService(Parts{
-		Ledger: ledger, Changes: f, Outbox: f, Lists: f, Live: f.Live, Open: f.Open,
+		Ledger: ledger, Changes: f, Outbox: f, Changed: f.Changed, Live: f.Live, Open: f.Open,
 		Now: func() time.Time { return now },
 	})
 }

@@ -106,7 +106,7 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(voucher.Parts{
-		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Lists: noLists{}, Live: s.redis.Live,
+		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Changed: func(context.Context, voucher.Voucher) {}, Live: s.redis.Live,
 		Open: p.reconciler.Open, Now: time.Now,
 	})
 	p.coupons = faultyCoupons{s.coupons, p.faults}
@@ -122,7 +122,8 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 		q := queue{s.redis.Consumer(0, "life"), p.faults}
 		return recorder.New(
 			recorder.Stores{
-				Queue: q, Membership: q, Ledger: p.ledger, Correct: redis.Correct, Flush: p.outbox.Flush,
+				Queue: q, Heartbeat: q.Heartbeat, Leave: q.Leave, Ledger: p.ledger, Correct: redis.Correct,
+				Flush: p.outbox.Flush,
 			},
 			recorder.Options{Batch: 3}, p.repairs, notifier, metrics, s.log)
 	}
@@ -157,11 +158,6 @@ func (p *process) shutdown(ctx context.Context) {
 	_ = p.ids.Close(ctx) // no ids are needed any more
 	p.catalog.Close()
 }
-
-// noLists ignores notifications of lists.
-type noLists struct{}
-
-func (noLists) Changed(context.Context, voucher.Voucher) {}
 
 // buy buys units of the voucher as the catalog has it, as HTTP does.
 func (p *process) buy(

@@ -42,7 +42,7 @@ func Core(
 			OwnOrder: shop.Purchases.OwnOrder,
 		},
 		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
-		Locks: shop.locks, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
+		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
 		Embedded: s.Home != nil, Front: front, Log: log,
 		Tokens: TokenRules(cfg, s.Secret),
 	}

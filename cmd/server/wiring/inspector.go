@@ -87,7 +87,7 @@ func (s *Stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 		return "", err
 	}
 	if err = ledger.Schema().Check(ctx); err == nil {
-		s.partitions, err = partition.Load(ctx, ledger, log)
+		s.partitions, err = partition.Load(ctx, ledger.Partitions, log)
 	}
 	if err == nil {
 		word, err = ledger.Schema().Word(ctx)

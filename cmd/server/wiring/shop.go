@@ -77,7 +77,7 @@ func OpenShop(
 	lookup := service.NewLookup(
 		service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Apply: redis.Apply, Lists: listings}, catalog,
+	outbox := outbox.New(outbox.Stores{Ledger: ledger, Apply: redis.Apply, Changed: listings.Changed}, catalog,
 		repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
 	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger}, catalog,
@@ -87,12 +87,12 @@ func OpenShop(
 		Suspect: suspects.Suspect,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
 	vouchers := voucher.NewService(voucher.Parts{
-		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox, Lists: listings,
-		Place: partition.NewPlacer(ledger, redis).Place, OpenSales: ledger.OpenSales,
+		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox, Changed: listings.Changed,
+		Place: partition.NewPlacer(ledger.Partitions, ledger.SalesIn, redis.InstancesIn).Place, OpenSales: ledger.OpenSales,
 		Bounds: voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units}, Now: time.Now,
 	})
 	auditor := audit.New(audit.Stores{
-		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, Locker: locks,
+		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, TryLock: locks.TryDo,
 		Pause: func(ctx context.Context, voucherID int64) error {
 			_, _, err := vouchers.Pause(ctx, voucher.Author{Request: "auditor"}, voucherID)
 			return err
@@ -101,7 +101,7 @@ func OpenShop(
 	}, repairs, metrics, log)
 	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
 		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	answers := timeline.New(ledger, log)
+	answers := timeline.New(ledger.PutMinutes, log)
 	payments := service.NewPayments(ledger, providers,
 		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, log)
@@ -123,11 +123,11 @@ func OpenShop(
 		Reconciler:    reconciler,
 		reporterOf:    reporterOf,
 		outbox:        outbox,
-		expirer:       service.NewExpirer(ledger, locks, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		unwinder:      service.NewUnwinder(ledger, locks, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
-		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, locks, log),
+		expirer:       service.NewExpirer(ledger, locks.TryDoFenced, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		unwinder:      service.NewUnwinder(ledger, locks.TryDoFenced, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
+		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, locks.TryDoFenced, log),
 		Auditor:       auditor,
-		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis, metrics, log),
+		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis.InstancesIn, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
 			on := recorder.Stores{Ledger: ledger, Correct: redis.Correct, Flush: outbox.Flush}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
@@ -165,7 +165,7 @@ func openDeadLetters(
 	return recorder.NewDeadLetters(recorder.DeadLetterStores{
 		DeadLetters: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger, Ledger: s.Ledger,
 		Correct: s.Redis.Correct, Flush: outbox.Flush,
-	}, s.partitions, repairs, notifier, metrics, log)
+	}, s.partitions.All, repairs, notifier, metrics, log)
 }
 
 // newRecorder returns the recorder of one partition. It reads that partition's stream as the consumer.
@@ -173,7 +173,7 @@ func newRecorder(
 	cfg config.Config, on recorder.Stores, consumer *redisstore.Consumer, partition int,
 	repairs *recovery.RepairQueue, notifier *service.Notifier, metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.Recorder {
-	on.Queue, on.Membership = consumer, consumer
+	on.Queue, on.Heartbeat, on.Leave = consumer, consumer.Heartbeat, consumer.Leave
 	return recorder.New(on, recorder.Options{
 		Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded(),
 	}, repairs, notifier, metrics, log)

@@ -61,7 +61,7 @@ func Open(
 	if err := s.prepareSchema(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	if s.partitions, err = partition.Load(ctx, s.Ledger, log); err != nil {
+	if s.partitions, err = partition.Load(ctx, s.Ledger.Partitions, log); err != nil {
 		return nil, err
 	}
 	word, err := s.Ledger.Schema().Word(ctx)

@@ -38,7 +38,7 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 		Routes: append(Routes(tills.Do, tills.CouponOf, Shop{core.Sales.Find, core.UserOrder}, core.Front),
 			StaffRoutes(NewStaff(ledger, core.Notifier), core.Front)...),
 		Jobs: []func(context.Context) error{
-			lapser(ledger, core.Locks, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),
+			lapser(ledger, core.TryLockFenced, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),
 		},
 		Metrics: m.Collectors(),
 		Members: feature.Members{

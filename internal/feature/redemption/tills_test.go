@@ -303,7 +303,7 @@ func TestLapserLapses(t *testing.T) {
 	f := &fakeLedger{due: []order.Order{{ID: 5, Status: order.Lapsed}}}
 	ctx, stop := context.WithCancel(t.Context())
 	done, m := make(chan error), NewMetrics()
-	go func() { done <- lapser(f, lock{}, n, m, nil)(ctx) }()
+	go func() { done <- lapser(f, lock{}.TryDoFenced, n, m, nil)(ctx) }()
 	if got := <-n.told; got != 1 {
 		t.Errorf("told of %d orders", got)
 	}

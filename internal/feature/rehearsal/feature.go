@@ -28,7 +28,7 @@ func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
 func open(core feature.Core) (feature.Parts, error) {
 	return feature.Parts{
 		Routes: Routes(openRehearsals(core), core.Front),
-		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.Locks, core.Log)},
+		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.TryLockFenced, core.Log)},
 	}, nil
 }
 
@@ -36,7 +36,7 @@ func open(core feature.Core) (feature.Parts, error) {
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
 		SalesToKeep: core.Ledger.SalesToKeep, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher,
-		CreateBeside: core.CreateBeside, ChangeVoucher: core.ChangeVoucher, Locker: core.Locks,
+		CreateBeside: core.CreateBeside, ChangeVoucher: core.ChangeVoucher, TryLock: core.TryLock,
 		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
 	})
 }

@@ -69,8 +69,8 @@ type Parts struct {
 	ChangeVoucher func(
 		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
 	) (v voucher.Shown, applied bool, err error)
-	Locker order.Locker
-	Runs   Runs
+	TryLock order.TryLocker
+	Runs    Runs
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Alone reports whether this process runs in the embedded mode, with its stores inside. That mode is for trying
@@ -90,7 +90,7 @@ func NewRehearsals(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = r.parts.Locker.TryDo(ctx, lockName, func(ctx context.Context) error {
+	err = r.parts.TryLock(ctx, lockName, func(ctx context.Context) error {
 		sales, err := r.parts.SalesToKeep(ctx)
 		if err != nil {
 			return err

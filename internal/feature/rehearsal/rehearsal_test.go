@@ -38,7 +38,7 @@ func noMemory(context.Context) (used, limit int64, err error) { return 0, 0, ord
 func (f *fakeStores) parts() Parts {
 	return Parts{
 		SalesToKeep: f.SalesToKeep, TimeIn: f.TimeIn, Find: f.find,
-		CreateBeside: f.CreateBeside, ChangeVoucher: f.Change, Locker: f, Runs: fakeRuns{f},
+		CreateBeside: f.CreateBeside, ChangeVoucher: f.Change, TryLock: f.TryDo, Runs: fakeRuns{f},
 		Memory: noMemory, Alone: f.alone,
 	}
 }
@@ -100,10 +100,6 @@ func (f *fakeStores) Change(
 ) (voucher.Shown, bool, error) {
 	f.changed = append(f.changed, id)
 	return voucher.Shown{}, true, f.fails
-}
-
-func (f *fakeStores) Do(ctx context.Context, _ string, do func(context.Context) error) error {
-	return do(ctx)
 }
 
 func (f *fakeStores) TryDo(ctx context.Context, _ string, do func(context.Context) error) error {
@@ -285,7 +281,7 @@ func TestEmptier(t *testing.T) {
 			ledger := feature.Ledger{RetiredRehearsals: f.RetiredRehearsals, EmptyRehearsal: f.EmptyRehearsal}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := emptier(ledger, f, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
+			if err := emptier(ledger, f.TryDoFenced, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
 				t.Errorf("fails at %d: left %v, %v", failAt, f.orders, err)
 			}
 		})

@@ -94,7 +94,7 @@ type Stores struct {
 	Totals func(ctx context.Context, sale int64, applied int64) (LedgerTotals, error)
 	// Inventory counts a sale in Redis at one moment.
 	Inventory func(ctx context.Context, sale order.SaleRef) (Inventory, error)
-	Locker    order.Locker
+	TryLock   order.TryLocker
 	// Pause pauses a sale as an admin's pause does, until an admin resumes it.
 	Pause func(ctx context.Context, voucherID int64) error
 	// Suspects are checked first; nil for none.
@@ -145,7 +145,7 @@ func New(stores Stores, repairs order.RepairRequester, observer Observer, log *s
 // retries. So it returns no other error.
 func (a *Auditor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		err := a.stores.Locker.TryDo(ctx, auditorLock, a.turn)
+		err := a.stores.TryLock(ctx, auditorLock, a.turn)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
 			a.log.WarnContext(ctx, "audit failed; retrying", "error", err)
 		}

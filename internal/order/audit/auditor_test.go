@@ -82,7 +82,7 @@ func (f *fakeAuditStores) SalePaused()      {}
 func newTestAuditor(f *fakeAuditStores) *Auditor {
 	return New(Stores{
 		Sales: f, Vouchers: f, Totals: f.LedgerTotals, Inventory: f.Inventory,
-		Locker: f, Pause: f.Pause, Suspects: f.suspects,
+		TryLock: f.TryDo, Pause: f.Pause, Suspects: f.suspects,
 	},
 		f, f, ordertest.Quiet())
 }

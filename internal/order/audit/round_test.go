@@ -76,7 +76,7 @@ func (m *manySales) run(t *testing.T, while time.Duration) {
 	defer cancel()
 	a := New(Stores{
 		Sales: m, Vouchers: m, Totals: m.LedgerTotals, Inventory: m.Inventory,
-		Locker: m, Pause: m.Pause, Suspects: m.suspects,
+		TryLock: m.TryDo, Pause: m.Pause, Suspects: m.suspects,
 	},
 		m, m, ordertest.Quiet())
 	if err := a.Run(ctx); err != nil {
@@ -173,7 +173,7 @@ func TestAuditorForgetsRetiredSales(t *testing.T) {
 		defer cancel()
 		a := New(Stores{
 			Sales: m, Vouchers: m, Totals: m.LedgerTotals, Inventory: m.Inventory,
-			Locker: m, Pause: m.Pause, Suspects: m.suspects,
+			TryLock: m.TryDo, Pause: m.Pause, Suspects: m.suspects,
 		},
 			m, m, ordertest.Quiet())
 		_ = a.Run(ctx)
@@ -245,7 +245,7 @@ func TestAuditorGoesPastHungPartitions(t *testing.T) {
 		defer cancel()
 		a := New(Stores{
 			Sales: h, Vouchers: h, Totals: h.LedgerTotals, Inventory: h.Inventory,
-			Locker: h, Pause: h.Pause, Suspects: h.suspects,
+			TryLock: h.TryDo, Pause: h.Pause, Suspects: h.suspects,
 		},
 			h, h, ordertest.Quiet())
 		if err := a.Run(ctx); err != nil {

@@ -42,7 +42,7 @@ type Job struct {
 // gets the lock tries again.
 func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logger) error {
 	for ctx.Err() == nil {
-		err := locker.TryDoFenced(ctx, j.Name, j.turn)
+		err := locker(ctx, j.Name, j.turn)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
 			// This includes ErrSuperseded. A holder that has stalled gets it once. If the locks' tokens fell back,
 			// every holder gets it, and the job stands still, until they have caught up.

@@ -85,7 +85,7 @@ func TestJob(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), tc.within)
 				defer cancel()
-				if err := j.Run(ctx, locks, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
+				if err := j.Run(ctx, locks.TryDoFenced, slog.New(slog.NewTextHandler(&log, nil))); err != nil {
 					t.Error(err)
 				}
 				if diff := cmp.Diff(tc.batches, batches); diff != "" {
@@ -113,7 +113,7 @@ func TestBatchHangs(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
 		defer cancel()
-		_ = j.Run(ctx, &fakeLocks{}, slog.New(slog.DiscardHandler))
+		_ = j.Run(ctx, new(fakeLocks).TryDoFenced, slog.New(slog.DiscardHandler))
 		if began != 2 {
 			t.Errorf("%d batches began, want 2", began)
 		}

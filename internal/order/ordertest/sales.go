@@ -227,9 +227,3 @@ func sequence(claims []order.Claim) iter.Seq2[order.Claim, error] {
 		}
 	}
 }
-
-// Partitions are partitions that never change.
-type Partitions []int
-
-// All implements order.Partitions.
-func (p Partitions) All() []int { return p }

@@ -100,8 +100,8 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 		return applied, err
 	}
 	o.notifyTaken(ops, applied.Results)
-	if o.stores.Lists != nil && slices.ContainsFunc(ops, order.Operation.SetsMode) {
-		o.stores.Lists.Changed(ctx, v)
+	if o.stores.Changed != nil && slices.ContainsFunc(ops, order.Operation.SetsMode) {
+		o.stores.Changed(ctx, v)
 	}
 	refused := 0
 	for _, r := range applied.Results {

@@ -80,7 +80,8 @@ type Stores struct {
 	// however often it is sent; a repeated one gets the result of the first time. Without operations, Apply only
 	// returns the number of the last one that Redis has applied.
 	Apply func(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
-	Lists voucher.Lists // notified of changed windows and shelf statuses; may be nil
+	// Changed is told of vouchers whose window or shelf status has changed; may be nil. See voucher.Parts.
+	Changed func(ctx context.Context, v voucher.Voucher)
 }
 
 // New returns an outbox. It notifies the notifier of orders that a completed operation has revived.

@@ -479,7 +479,7 @@ func TestListsAreTold(t *testing.T) {
 		}
 		p := newOutbox(t, ops)
 		var told toldLists
-		p.outbox.stores.Lists = &told
+		p.outbox.stores.Changed = told.Changed
 		if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || len(told) != want {
 			t.Errorf("%s: the lists of %v were notified, want %d, %v", kind, told, want, err)
 		}

@@ -13,7 +13,10 @@ const lookTimeout = 2 * time.Second
 
 // AdminLedger is the ledger of an Admin.
 type AdminLedger interface {
-	PlaceLedger
+	// Partitions is a Lister.
+	Partitions(ctx context.Context) ([]Partition, error)
+	// SalesIn is a SaleCounter.
+	SalesIn(ctx context.Context) (map[int]int, error)
 	// ChangePartition changes a partition's state, if that is the state from. Even if others change partitions or
 	// create vouchers at the same time, it neither closes the last open partition nor removes one with sales that are
 	// not retired. Errors: ErrUnknown, ErrState, ErrNotEmpty.
@@ -22,7 +25,8 @@ type AdminLedger interface {
 
 // Backlogs counts the waiting entries of a partition, and knows its server: Redis.
 type Backlogs interface {
-	Instances
+	// InstancesIn is an InstanceLister.
+	InstancesIn(ctx context.Context, partition int) ([]string, error)
 	// WaitingIn counts the waiting entries in the partition's streams.
 	WaitingIn(ctx context.Context, partition int) (Waiting, error)
 }

@@ -17,18 +17,11 @@ import (
 // placeTimeout is the most time that reading the instances of the partitions may take. All are read at the same time.
 const placeTimeout = time.Second
 
-// PlaceLedger is the ledger of a Placer.
-type PlaceLedger interface {
-	Ledger
-	// SalesIn returns, by partition, how many sales are not retired.
-	SalesIn(ctx context.Context) (map[int]int, error)
-}
+// SaleCounter returns, by partition, how many sales are not retired.
+type SaleCounter func(ctx context.Context) (map[int]int, error)
 
-// Instances says which instances work where: redisstore.Store.
-type Instances interface {
-	// InstancesIn returns the names of the instances that have recently sent a reporter's heartbeat in the partition.
-	InstancesIn(ctx context.Context, partition int) ([]string, error)
-}
+// InstanceLister returns the names of the instances that have recently sent a reporter's heartbeat in the partition.
+type InstanceLister func(ctx context.Context, partition int) ([]string, error)
 
 // Placer chooses the partition of a new sale: among the open ones in which all live instances work, the one with the
 // fewest sales that are not retired. While no sale ends, that is round robin, whichever instances choose.
@@ -38,18 +31,19 @@ type Instances interface {
 // without partitions, does not. While partition 0 does not answer, it gets the new sales itself if it is open, because
 // every version works there.
 type Placer struct {
-	ledger    PlaceLedger
-	instances Instances
+	partitions Lister
+	salesIn    SaleCounter
+	instances  InstanceLister
 }
 
 // NewPlacer returns a placer.
-func NewPlacer(ledger PlaceLedger, instances Instances) *Placer {
-	return &Placer{ledger: ledger, instances: instances}
+func NewPlacer(partitions Lister, salesIn SaleCounter, instances InstanceLister) *Placer {
+	return &Placer{partitions: partitions, salesIn: salesIn, instances: instances}
 }
 
 // Place is voucher.Parts.Place.
 func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
-	all, err := p.ledger.Partitions(ctx)
+	all, err := p.partitions(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -58,7 +52,7 @@ func (p *Placer) Place(ctx context.Context, wanted *int64) (int, error) {
 		return p.wanted(ctx, all, open, *wanted)
 	}
 	if len(open) > 1 {
-		sales, err := p.ledger.SalesIn(ctx)
+		sales, err := p.salesIn(ctx)
 		if err != nil {
 			return 0, err
 		}
@@ -128,7 +122,7 @@ func (p *Placer) working(ctx context.Context, partitions []int) map[int]instance
 	answers := make(map[int]instances, len(partitions)+1)
 	for _, n := range slices.Compact(slices.Sorted(slices.Values(append([]int{0}, partitions...)))) {
 		asking.Go(func() {
-			names, err := p.instances.InstancesIn(ctx, n)
+			names, err := p.instances(ctx, n)
 			mu.Lock()
 			defer mu.Unlock()
 			answers[n] = instances{names, err}

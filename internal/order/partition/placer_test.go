@@ -111,7 +111,7 @@ func TestPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeService{fakeLedger: fakeLedger{all: tc.all}, sales: tc.sales, works: tc.works, other: tc.other}
-			got, err := NewPlacer(f, f).Place(t.Context(), tc.wanted)
+			got, err := NewPlacer(f.Partitions, f.SalesIn, f.InstancesIn).Place(t.Context(), tc.wanted)
 			var bad *invalid.Error
 			switch {
 			case tc.err == nil && tc.text == "":
@@ -164,7 +164,7 @@ func TestPlaceGoesPastHungPartitions(t *testing.T) {
 					h.all, h.works[n] = append(h.all, Partition{Number: n, State: Open}), []string{"a"}
 				}
 				start := time.Now()
-				if got, err := NewPlacer(h, h).Place(t.Context(), nil); err != nil || got != tc.want {
+				if got, err := NewPlacer(h.Partitions, h.SalesIn, h.InstancesIn).Place(t.Context(), nil); err != nil || got != tc.want {
 					t.Errorf("chose partition %d, %v, want %d", got, err, tc.want)
 				}
 				if took := time.Since(start); took > placeTimeout {

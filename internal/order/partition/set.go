@@ -19,25 +19,22 @@ const (
 	refreshTimeout = 3 * time.Second
 )
 
-// Ledger says which partitions exist.
-type Ledger interface {
-	// Partitions returns all partitions by number, removed ones too; partition 0 always exists.
-	Partitions(ctx context.Context) ([]Partition, error)
-}
+// Lister returns all partitions by number, removed ones too; partition 0 always exists.
+type Lister func(ctx context.Context) ([]Partition, error)
 
 // Set is the partitions that this instance works in: those that are not removed. It is safe for concurrent use.
 type Set struct {
-	ledger Ledger
-	log    *slog.Logger
+	list Lister
+	log  *slog.Logger
 
 	mu      sync.Mutex
 	numbers []int         // ascending; replaced, never changed
 	changed chan struct{} // closed when numbers are replaced
 }
 
-// Load returns the set as the ledger has it now. Run keeps it up to date.
-func Load(ctx context.Context, ledger Ledger, log *slog.Logger) (*Set, error) {
-	s := &Set{ledger: ledger, log: log, changed: make(chan struct{})}
+// Load returns the set as the ledger lists it now. Run keeps it up to date.
+func Load(ctx context.Context, list Lister, log *slog.Logger) (*Set, error) {
+	s := &Set{list: list, log: log, changed: make(chan struct{})}
 	if err := s.Refresh(ctx); err != nil {
 		return nil, err
 	}
@@ -76,7 +73,7 @@ func (s *Set) Run(ctx context.Context) error {
 func (s *Set) Refresh(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, refreshTimeout)
 	defer cancel()
-	all, err := s.ledger.Partitions(ctx)
+	all, err := s.list(ctx)
 	if err != nil {
 		return fmt.Errorf("reading which partitions exist: %w", err)
 	}

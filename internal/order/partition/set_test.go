@@ -30,7 +30,7 @@ func (f *fakeLedger) set(err error, all ...Partition) {
 
 func newSet(t *testing.T, l *fakeLedger) *Set {
 	t.Helper()
-	s, err := Load(t.Context(), l, slog.New(slog.DiscardHandler))
+	s, err := Load(t.Context(), l.Partitions, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestSet(t *testing.T) {
 	refresh(0, 2)
 	l.set(errors.New("away"))
 	refresh(0, 2)
-	if _, err := Load(t.Context(), l, nil); !errors.Is(err, l.err) {
+	if _, err := Load(t.Context(), l.Partitions, nil); !errors.Is(err, l.err) {
 		t.Errorf("Load without a ledger: %v", err)
 	}
 }

@@ -35,13 +35,13 @@ type WatchObserver interface {
 // reports for them, so orders that it accepted are lost if Redis loses them. No new sale is assigned to the partition
 // (Placer).
 type Watcher struct {
-	instances Instances
+	instances InstanceLister
 	observer  WatchObserver
 	log       *slog.Logger
 }
 
 // NewWatcher returns a watcher.
-func NewWatcher(instances Instances, observer WatchObserver, log *slog.Logger) *Watcher {
+func NewWatcher(instances InstanceLister, observer WatchObserver, log *slog.Logger) *Watcher {
 	return &Watcher{instances: instances, observer: observer, log: log}
 }
 
@@ -66,8 +66,8 @@ type absence struct {
 func (w *Watcher) look(ctx context.Context, partition int, known map[string]*absence) {
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	alive, err := w.instances.InstancesIn(ctx, 0)
-	here, errHere := w.instances.InstancesIn(ctx, partition)
+	alive, err := w.instances(ctx, 0)
+	here, errHere := w.instances(ctx, partition)
 	if errors.Join(err, errHere) != nil { // other users of Redis log why
 		w.observer.SetMissingInstancesUnknown(partition)
 		clear(known) // count from when the instance is seen again: it may have come and gone meanwhile

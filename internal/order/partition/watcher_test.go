@@ -72,7 +72,7 @@ func TestWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &heartbeats{works: map[int][]string{0: {"a:1"}, 2: {"a:1"}}, shown: map[int]string{}}
 		ctx, stop := context.WithCancel(t.Context())
-		w := NewWatcher(h, h, slog.New(slog.NewTextHandler(h, nil)))
+		w := NewWatcher(h.InstancesIn, h, slog.New(slog.NewTextHandler(h, nil)))
 		go func() {
 			if err := w.Run(ctx, 2); err != nil {
 				t.Error(err)

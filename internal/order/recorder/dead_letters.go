@@ -18,16 +18,17 @@ import (
 // 1764000000000-0, p2:1764000000000-0.
 type DeadLetters struct {
 	stores     DeadLetterStores
-	partitions order.Partitions
+	partitions func() []int // as in NewDeadLetters
 	repairs    order.RepairRequester
 	notifier   order.StatusNotifier
 	observer   Observer
 	log        *slog.Logger
 }
 
-// NewDeadLetters returns the dead letters of the partitions.
+// NewDeadLetters returns the dead letters of the partitions, whose numbers the function returns, ascending; there is at
+// least one.
 func NewDeadLetters(
-	stores DeadLetterStores, partitions order.Partitions, repairs order.RepairRequester, notifier order.StatusNotifier,
+	stores DeadLetterStores, partitions func() []int, repairs order.RepairRequester, notifier order.StatusNotifier,
 	observer Observer, log *slog.Logger,
 ) *DeadLetters {
 	return &DeadLetters{
@@ -64,7 +65,7 @@ func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []
 	if err != nil {
 		return nil, 0, err
 	}
-	partitions := d.partitions.All()
+	partitions := d.partitions()
 	if !slices.Contains(partitions, from) {
 		return nil, 0, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, after)
 	}
@@ -126,7 +127,7 @@ func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLe
 // find returns the dead letters of the partition in the name, and the id in the name.
 func (d *DeadLetters) find(name string) (*partitionLetters, string, error) {
 	p, id, err := parseLetterName(name)
-	if err == nil && !slices.Contains(d.partitions.All(), p) {
+	if err == nil && !slices.Contains(d.partitions(), p) {
 		err = fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
 	}
 	return d.in(p), id, err

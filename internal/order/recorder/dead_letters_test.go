@@ -49,7 +49,7 @@ func (m *manyLetters) DeadLetters(
 func TestDeadLettersOfPartitions(t *testing.T) {
 	t.Parallel()
 	m := &manyLetters{away: -1}
-	d := NewDeadLetters(DeadLetterStores{DeadLetters: m}, ordertest.Partitions{0, 2, 3}, nil, nil,
+	d := NewDeadLetters(DeadLetterStores{DeadLetters: m}, func() []int { return []int{0, 2, 3} }, nil, nil,
 		ordertest.NopObserver{}, ordertest.Quiet())
 	var got []string
 	for after := ""; ; {

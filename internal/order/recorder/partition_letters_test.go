@@ -89,7 +89,7 @@ func newTestLetters(f *fakeDeadLetters) *DeadLetters {
 	return NewDeadLetters(DeadLetterStores{
 		DeadLetters: f, Holders: f.OrdersOf, Rows: &ordertest.FakeOrders{Rows: f.Rows},
 		Ledger: ordertest.FakeLedger{FakeStores: f.FakeStores}, Correct: f.Correct, Flush: f.Flush,
-	}, ordertest.Partitions{0}, f, f, ordertest.NopObserver{}, ordertest.Quiet())
+	}, func() []int { return []int{0} }, f, f, ordertest.NopObserver{}, ordertest.Quiet())
 }
 
 func TestDeadLetterStandings(t *testing.T) {

@@ -27,14 +27,6 @@ type Queue interface {
 	MoveToDeadLetters(ctx context.Context, e order.Entry) error
 }
 
-// Membership is a consumer's membership in the group.
-type Membership interface {
-	// Heartbeat records that the consumer is alive. After some seconds without one, others take its entries over.
-	Heartbeat(ctx context.Context) error
-	// Leave removes the consumer if nothing is pending for it, atomically.
-	Leave(ctx context.Context) error
-}
-
 // Ledger records orders: MySQL, or SQLite in the embedded mode. Errors are ErrConflict, ErrRejected, ErrContended, or a
 // fault of the infrastructure, after which the batch may even have been written.
 type Ledger interface {
@@ -94,11 +86,14 @@ const (
 
 // Stores are the stores of a Recorder.
 type Stores struct {
-	Queue      Queue
-	Membership Membership
-	Ledger     Ledger
-	Correct    HolderCorrector
-	Flush      SaleFlusher
+	Queue Queue
+	// Heartbeat records that the consumer is alive. After some seconds without one, others take its entries over.
+	Heartbeat func(ctx context.Context) error
+	// Leave removes the consumer from its group if nothing is pending for it, atomically.
+	Leave   func(ctx context.Context) error
+	Ledger  Ledger
+	Correct HolderCorrector
+	Flush   SaleFlusher
 }
 
 // Options tune a Recorder.
@@ -162,7 +157,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	<-stopped
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), order.RedisTimeout)
 	defer cancel()
-	if err := r.stores.Membership.Leave(leaving); err != nil {
+	if err := r.stores.Leave(leaving); err != nil {
 		r.log.WarnContext(ctx, "leaving the recorders' group failed; the others take over", "error", err)
 	}
 	return nil
@@ -216,7 +211,7 @@ func (r *Recorder) heartbeat(ctx context.Context, busy *busySince) {
 func (r *Recorder) beat(ctx context.Context) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	defer cancel()
-	if err := r.stores.Membership.Heartbeat(call); err != nil && ctx.Err() == nil {
+	if err := r.stores.Heartbeat(call); err != nil && ctx.Err() == nil {
 		r.log.WarnContext(ctx, "the recorder's heartbeat failed", "error", err)
 	}
 }

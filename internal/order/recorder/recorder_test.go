@@ -19,7 +19,8 @@ import (
 // storesOf returns the stores of a recorder that reads from the queue.
 func storesOf(f *ordertest.FakeStores, queue Queue) Stores {
 	return Stores{
-		Queue: queue, Membership: f, Ledger: ordertest.FakeLedger{FakeStores: f}, Correct: f.Correct, Flush: f.Flush,
+		Queue: queue, Heartbeat: f.Heartbeat, Leave: f.Leave, Ledger: ordertest.FakeLedger{FakeStores: f},
+		Correct: f.Correct, Flush: f.Flush,
 	}
 }
 

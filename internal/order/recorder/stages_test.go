@@ -88,7 +88,7 @@ type running struct {
 func run(t *testing.T, g gates, o Options) *running {
 	t.Helper()
 	run := &running{done: make(chan error, 1)}
-	r := New(Stores{Queue: g, Membership: g, Ledger: gatedLedger{
+	r := New(Stores{Queue: g, Heartbeat: g.Heartbeat, Leave: g.Leave, Ledger: gatedLedger{
 		ordertest.FakeLedger{FakeStores: g.FakeStores}, g.insert, g.contended, &run.sizes,
 	}, Correct: g.Correct, Flush: g.Flush},
 		o, g, g, ordertest.NopObserver{}, ordertest.Quiet())

@@ -68,13 +68,21 @@ type Reconciler struct {
 	ready atomic.Bool           // see Ready
 }
 
+// Locker runs a job on one instance at a time. It only saves work: the job fences what it writes by itself.
+type Locker interface {
+	// Do waits for the lock with the name and runs f under it; f's context ends when the lock is lost.
+	Do(ctx context.Context, name string, f func(context.Context) error) error
+	// TryDo is Do without waiting: an order.TryLocker.
+	TryDo(ctx context.Context, name string, f func(context.Context) error) error
+}
+
 // Stores are the stores of a Reconciler.
 type Stores struct {
 	Ledger  SaleLedger
 	Rows    order.Reader
 	Reader  SaleReader
 	Builder SaleBuilder
-	Locker  order.Locker
+	Locker  Locker
 	Outbox  order.FlushRequester
 	// Reports is nil in the embedded mode, whose Redis ends with its only process.
 	Reports ReportReader

@@ -82,7 +82,7 @@ func TestExpirerKeepsItsRate(t *testing.T) {
 		overdue(p, 10_000)
 		sub := p.notifier.Subscribe(1)
 		defer sub.Cancel()
-		stop := runExpirer(t, p, &fakeFence{}, 1000)
+		stop := runExpirer(t, p, new(fakeFence).TryDoFenced, 1000)
 		time.Sleep(5*time.Second - time.Millisecond)
 		if left := p.ledger.left(); left != 5000 {
 			t.Errorf("%d orders are left after five seconds at 1000 a second", left)
@@ -114,8 +114,8 @@ func TestExpirerTakesTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p, fence := newOrderParts(t), &fakeFence{}
-		stopOne := runExpirer(t, p, fence, 2000)
-		stopTwo := runExpirer(t, p, fence, 2000)
+		stopOne := runExpirer(t, p, fence.TryDoFenced, 2000)
+		stopTwo := runExpirer(t, p, fence.TryDoFenced, 2000)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if fence.token != 1 {
@@ -152,7 +152,7 @@ func TestExpirerLogsThatItIsSuperseded(t *testing.T) {
 		p.ledger.token = 4
 		overdue(p, 1)
 		var log bytes.Buffer
-		stop := runLoggingExpirer(t, p, &fakeFence{}, 2000, slog.New(slog.NewTextHandler(&log, nil)))
+		stop := runLoggingExpirer(t, p, new(fakeFence).TryDoFenced, 2000, slog.New(slog.NewTextHandler(&log, nil)))
 		time.Sleep(10 * time.Second)
 		stop()
 		if left := p.ledger.left(); left != 0 {

@@ -31,7 +31,7 @@ func TestKeyCleaner(t *testing.T) {
 		keys := &oldKeys{left: 2*cleanBatch + 1}
 		ctx, cancel := context.WithTimeout(t.Context(), cleanEvery/2)
 		defer cancel()
-		if err := NewKeyCleaner(keys.ForgetKeys, &fakeFence{}, ordertest.Quiet()).Run(ctx); err != nil {
+		if err := NewKeyCleaner(keys.ForgetKeys, new(fakeFence).TryDoFenced, ordertest.Quiet()).Run(ctx); err != nil {
 			t.Error(err)
 		}
 		if keys.left != 0 || len(keys.ends) != 3 || keys.age != 30*24*time.Hour {

@@ -62,11 +62,8 @@ func (m Minute) TookInAll() (all histogram.Counts) {
 	return all
 }
 
-// Ledger keeps minutes.
-type Ledger interface {
-	// PutMinutes stores minutes. Each replaces the row of its sale, start and run, unless that row has more requests.
-	PutMinutes(ctx context.Context, minutes []Minute) error
-}
+// Ledger stores minutes. Each replaces the row of its sale, start and run, unless that row has more requests.
+type Ledger func(ctx context.Context, minutes []Minute) error
 
 // Timeline counts how this process answers the requests for each sale, second by second, and keeps the counts for good.
 // It is safe for concurrent use.
@@ -158,7 +155,7 @@ func (t *Timeline) Flush(ctx context.Context) {
 	for part := range slices.Chunk(t.take(time.Now()), writeRows) {
 		if failed == nil {
 			call, cancel := context.WithTimeout(ctx, writeTimeout)
-			failed = t.ledger.PutMinutes(call, part)
+			failed = t.ledger(call, part)
 			cancel()
 		}
 		if failed != nil {

@@ -75,7 +75,7 @@ func inBubble(t *testing.T, f func(t *testing.T, line *Timeline, l *fakeLedger))
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &fakeLedger{kept: make(map[place]map[int64]Minute)}
-		line := New(l, slog.New(slog.DiscardHandler))
+		line := New(l.PutMinutes, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- line.Run(ctx) }()

@@ -21,7 +21,7 @@ const partitionSetting = "partition_"
 
 func partitionName(number int) string { return partitionSetting + strconv.Itoa(number) }
 
-// Partitions implements partition.Ledger.
+// Partitions is a partition.Lister.
 func (t *Tables) Partitions(ctx context.Context) ([]partition.Partition, error) {
 	all, err := partitions(t.db.Read(ctx))
 	if err != nil {

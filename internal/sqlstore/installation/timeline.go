@@ -24,7 +24,7 @@ type saleMinuteRow struct {
 // TableName implements gorm's schema.Tabler.
 func (saleMinuteRow) TableName() string { return "tb_sale_minute" }
 
-// PutMinutes implements timeline.Ledger. A statement whose caller has given up may run after the next one, so a row
+// PutMinutes is a timeline.Ledger. A statement whose caller has given up may run after the next one, so a row
 // never goes back to fewer requests.
 func (t *Tables) PutMinutes(ctx context.Context, minutes []timeline.Minute) error {
 	rows := make([]saleMinuteRow, len(minutes))
