@@ -35,7 +35,8 @@ type Core struct {
 		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
 	) (v voucher.Shown, applied bool, err error)
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
-	// Redis. They, UserOrder, TryLock, TryLockFenced and Notifier are nil, and Sales is empty, in commands that open only the database.
+	// Redis. They, UserOrder, TryLock, TryLockFenced and Notifier are nil, and Sales is empty, in commands that open
+	// only the database.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox

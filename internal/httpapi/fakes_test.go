@@ -74,7 +74,8 @@ type fakeVouchers struct {
 
 func (f *fakeVouchers) service() *voucher.Service {
 	return voucher.NewService(voucher.Parts{
-		Ledger: f, Changed: f.Changed, Live: f.Live, Open: f.Open, Place: f.Place, Now: func() time.Time { return noon },
+		Ledger: f, Changed: f.Changed, Live: f.Live, Open: f.Open, Place: f.Place,
+		Now: func() time.Time { return noon },
 	})
 }
 

@@ -63,9 +63,8 @@ var ErrBusy = errors.New("another instance holds the lock")
 // context ends when the lock is lost. The lock only saves work: f fences what it writes by itself.
 type TryLocker func(ctx context.Context, name string, f func(context.Context) error) error
 
-// FencedLocker runs a job on one instance at a time: it runs f under the lock with the name, with a fencing token higher
-// than all earlier ones. It returns ErrBusy at once when another instance holds the lock. f's context ends when the lock
-// is lost.
+// FencedLocker runs f under the lock with the name, with a fencing token higher than all earlier ones. It returns
+// ErrBusy at once when another instance holds the lock. f's context ends when the lock is lost.
 type FencedLocker func(ctx context.Context, name string, f func(ctx context.Context, token int64) error) error
 
 // The core's jobs that one instance at a time does. A job's name is that of its lock, and of its fence in the ledger.

@@ -85,7 +85,8 @@ func (f *fakeSales) Open(_ context.Context, id int64) error {
 
 func newTestService(ledger *fakeLedger, sales *fakeSales) *Service {
 	return NewService(Parts{
-		Ledger: ledger, Live: sales.Live, Open: sales.Open, Changed: sales.Changed, Now: func() time.Time { return now },
+		Ledger: ledger, Live: sales.Live, Open: sales.Open, Changed: sales.Changed,
+		Now: func() time.Time { return now },
 	})
 }
 

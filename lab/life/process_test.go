@@ -106,8 +106,8 @@ func newProcess(s stores, sent func(order.Batch)) *process {
 	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(voucher.Parts{
-		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Changed: func(context.Context, voucher.Voucher) {}, Live: s.redis.Live,
-		Open: p.reconciler.Open, Now: time.Now,
+		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Changed: func(context.Context, voucher.Voucher) {},
+		Live: s.redis.Live, Open: p.reconciler.Open, Now: time.Now,
 	})
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, redemption.NewMetrics(), uuid.NewString, time.Now)

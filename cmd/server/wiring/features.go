@@ -42,8 +42,8 @@ func Core(
 			OwnOrder: shop.Purchases.OwnOrder,
 		},
 		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
-		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier, Settings: cfg, Secret: s.Secret, Version: s.build.Version,
-		Embedded: s.Home != nil, Front: front, Log: log,
+		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier,
+		Settings: cfg, Secret: s.Secret, Version: s.build.Version, Embedded: s.Home != nil, Front: front, Log: log,
 		Tokens: TokenRules(cfg, s.Secret),
 	}
 }

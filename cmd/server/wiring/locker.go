@@ -17,8 +17,8 @@ const lockLease = 5 * time.Second
 const locksPrefix = "lock:"
 
 // locker provides the domain's locks: it is a recovery.Locker, and its methods are an order.TryLocker and an
-// order.FencedLocker. The reconciler needs no token, because the sale's epoch in the ledger fences its writes. The lock's
-// token fences the expirer's writes.
+// order.FencedLocker. The reconciler needs no token, because the sale's epoch in the ledger fences its writes. The
+// lock's token fences the expirer's writes.
 type locker struct {
 	locks   *lock.Locker
 	metrics *telemetry.Metrics

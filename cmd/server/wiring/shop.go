@@ -70,6 +70,7 @@ func OpenShop(
 ) *Shop {
 	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
 	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
+	fenced := locks.TryDoFenced
 	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
 	notifier := service.NewNotifier(ledger, log)
@@ -87,8 +88,9 @@ func OpenShop(
 		Suspect: suspects.Suspect,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
 	vouchers := voucher.NewService(voucher.Parts{
-		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox, Changed: listings.Changed,
-		Place: partition.NewPlacer(ledger.Partitions, ledger.SalesIn, redis.InstancesIn).Place, OpenSales: ledger.OpenSales,
+		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox,
+		Changed: listings.Changed, OpenSales: ledger.OpenSales,
+		Place:  partition.NewPlacer(ledger.Partitions, ledger.SalesIn, redis.InstancesIn).Place,
 		Bounds: voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units}, Now: time.Now,
 	})
 	auditor := audit.New(audit.Stores{
@@ -123,9 +125,9 @@ func OpenShop(
 		Reconciler:    reconciler,
 		reporterOf:    reporterOf,
 		outbox:        outbox,
-		expirer:       service.NewExpirer(ledger, locks.TryDoFenced, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		unwinder:      service.NewUnwinder(ledger, locks.TryDoFenced, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
-		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, locks.TryDoFenced, log),
+		expirer:       service.NewExpirer(ledger, fenced, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		unwinder:      service.NewUnwinder(ledger, fenced, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
+		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, fenced, log),
 		Auditor:       auditor,
 		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis.InstancesIn, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {

@@ -281,7 +281,8 @@ func TestEmptier(t *testing.T) {
 			ledger := feature.Ledger{RetiredRehearsals: f.RetiredRehearsals, EmptyRehearsal: f.EmptyRehearsal}
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			if err := emptier(ledger, f.TryDoFenced, slog.New(slog.DiscardHandler))(ctx); err != nil || len(f.orders) > 0 {
+			err := emptier(ledger, f.TryDoFenced, slog.New(slog.DiscardHandler))(ctx)
+			if err != nil || len(f.orders) > 0 {
 				t.Errorf("fails at %d: left %v, %v", failAt, f.orders, err)
 			}
 		})

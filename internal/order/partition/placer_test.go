@@ -164,7 +164,8 @@ func TestPlaceGoesPastHungPartitions(t *testing.T) {
 					h.all, h.works[n] = append(h.all, Partition{Number: n, State: Open}), []string{"a"}
 				}
 				start := time.Now()
-				if got, err := NewPlacer(h.Partitions, h.SalesIn, h.InstancesIn).Place(t.Context(), nil); err != nil || got != tc.want {
+				got, err := NewPlacer(h.Partitions, h.SalesIn, h.InstancesIn).Place(t.Context(), nil)
+				if err != nil || got != tc.want {
 					t.Errorf("chose partition %d, %v, want %d", got, err, tc.want)
 				}
 				if took := time.Since(start); took > placeTimeout {
