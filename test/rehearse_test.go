@@ -74,6 +74,16 @@ func TestRehearse(t *testing.T) {
 		t.Errorf("a real user's purchase in the rehearsal: %d %s, %v", buy.StatusCode, buy.Body, err)
 	}
 
+	// In earnest a rehearsal is removed long after its timeline was written.
+	box.Eventually(t, "the timeline to be written", func() error {
+		var asked int64
+		err := s.Ledger.DB.QueryRowContext(t.Context(),
+			"SELECT COALESCE(SUM(asked), 0) FROM tb_sale_minute WHERE voucher_id = ?", shadow[0]).Scan(&asked)
+		if err == nil && asked < 200 {
+			err = fmt.Errorf("it has %d of 200 requests", asked)
+		}
+		return err
+	})
 	pretendEnded(t, s, shadow[0])
 	box.Eventually(t, "the rehearsal to be removed", func() error {
 		if left := rehearsals(t, s); len(left) > 0 {
