@@ -15,7 +15,7 @@ func faults() mutant.Suite {
 		Package:    "./lab/faults",
 		Program:    "./cmd/server",
 		ProgramEnv: "SECKILL_TEST_SERVER",
-		Env:        []string{"SECKILL_TEST_FAULTS=all", "SECKILL_TEST_CLUSTER=all"},
+		Env:        []string{"SECKILL_TEST_FAULTS=all", "SECKILL_TEST_CLUSTER=all", "SECKILL_TEST_HISTORIES=40"},
 		Limit:      5 * time.Minute, // most wait in vain for everything to be settled
 		Parallel:   1,
 	}

@@ -41,7 +41,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 		packageMutant("a spoilt key keeps payments waiting", "./internal/feature/redemption",
 			"TestSpoiltKeyStopsNothing", "no codes are made", mutant.Change{
 				File: "internal/feature/redemption/ledger.go", From: `!errors.Is(err, ErrKeySpoilt) { // codes`,
-				To: `err != nil { // codes`,
+				To: `!errors.Is(err, nil) { // codes`,
 			},
 		),
 	}

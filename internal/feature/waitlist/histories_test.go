@@ -19,7 +19,7 @@ import (
 // TestHistories repeats each step of random histories of the model in a ledger, and compares sale and places after it.
 // SECKILL_TEST_HISTORIES sets how many; make -C lab lists runs 1,000.
 func TestHistories(t *testing.T) {
-	histories := 12
+	histories := 24
 	if n, err := strconv.Atoi(os.Getenv("SECKILL_TEST_HISTORIES")); err == nil {
 		histories = n
 	}
