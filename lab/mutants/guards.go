@@ -18,7 +18,7 @@ func inGuards() []mutant.Mutant {
 			},
 			mutant.Change{File: "internal/sqlstore/unpaid_counts.go", From: ` AND guards <> ''`, To: ``},
 		),
-		packageMutant("a count never begins anew", ledger, "TestUnpaidIsForgotten$", "-want",
+		packageMutant("a count never begins anew", ledger, "TestUnpaidIsForgotten$", "want [",
 			mutant.Change{
 				File: "internal/sqlstore/unpaid_counts.go", From: `"CASE WHEN tb_unpaid.last_time < ?`,
 				To: `"CASE WHEN NOT tb_unpaid.last_time < ? AND FALSE`,

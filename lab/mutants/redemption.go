@@ -21,7 +21,7 @@ func (c *Coupon) redeemedBy(cmd Command) bool {
 `, To: ``,
 			},
 		),
-		serverMutant("a reservation does not bar the refund", "F57", "2 have got the coupon",
+		serverMutant("a reservation does not bar the refund", "F57", "the code ORDER_STATE",
 			mutant.Change{File: "internal/feature/redemption/ledger.go", From: `	case c.Reserved(asked.At):
 		return &order.NotNowError{Why: ErrReserved}
 `, To: ``},
