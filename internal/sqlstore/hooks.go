@@ -56,7 +56,7 @@ func (s *Store) changedEach(tx *gorm.DB, rows []orderRow, as func(i int) order.C
 	return nil
 }
 
-// changesFor returns the changes that the hook wants, sorted by order.
+// changesFor returns the changes that the hook wants, sorted by order id.
 func changesFor(
 	h sqlkit.Hook, rows []orderRow, terms map[int64]order.Terms, as func(i int) order.Change,
 ) []order.Change {

@@ -29,7 +29,7 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view, steps map[int64][]step)
 		var kind string
 		err := rows.Scan(&id, &number, &kind)
 		if told[id] = append(told[id], kind); number != int64(untold+len(told[id])) {
-			t.Fatalf("event %d of order %d comes as its %dth", number, id, untold+len(told[id]))
+			t.Fatalf("webhooks are told event %d of order %d as its %dth", number, id, untold+len(told[id]))
 		}
 		return err
 	}, "SELECT o.id, e.subject_number, e.type FROM tb_voucher_order o JOIN tb_webhook_event e "+
@@ -53,7 +53,7 @@ func (m *model) eventsTellTheTurns(t *rapid.T, v view) {
 		var number int64
 		err := rows.Scan(&s, &number)
 		if told[s]++; number != told[s] {
-			t.Fatalf("event %d of %s comes as its %dth", number, s, told[s])
+			t.Fatalf("webhooks are told event %d of %s as its %dth", number, s, told[s])
 		}
 		return err
 	}, `SELECT e.subject, e.subject_number FROM (SELECT ? AS id) v JOIN tb_webhook_event e

@@ -81,7 +81,7 @@ func inWebhooks() []mutant.Mutant {
 				To: `Number: first.Number + 2, DueAt: now}`,
 			},
 		),
-		historyMutant("a step of an order is not told", "./lab/life", "TestLife$", "comes as its",
+		historyMutant("a step of an order is not told", "./lab/life", "TestLife$", "webhooks are told",
 			mutant.Change{
 				File: "internal/sqlstore/transition.go", From: `s.changed(tx, rows, order.Change{`,
 				To: `s.changed(tx, rows[1:], order.Change{`,

@@ -50,7 +50,7 @@ func readCSVRequest(c *gin.Context) (r csvRequest, err error) {
 	return csvRequest{id, mark, codes}, err
 }
 
-// file is the answer to a request for a voucher's CSV.
+// file returns the name under which the voucher's CSV is saved, and whether the CSV has a byte order mark.
 func (r csvRequest) file(name string) csvFile {
 	return csvFile{fmt.Sprintf("%s-%d.csv", name, r.voucherID), r.mark}
 }

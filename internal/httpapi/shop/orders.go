@@ -32,8 +32,8 @@ type Orders interface {
 	History(ctx context.Context, o order.Order) ([]order.Event, error)
 	// Order returns any user's recorded order. Errors: order.ErrNotFound, order.ErrUnavailable.
 	Order(ctx context.Context, orderID int64) (order.Order, error)
-	// Find returns recorded orders that the filter selects, with an id below before, newest first, at most limit.
-	// Error: order.ErrUnavailable.
+	// Find returns recorded orders that the filter selects and whose ids are lower than before, newest first, at most
+	// limit. Error: order.ErrUnavailable.
 	Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
 }
 
@@ -235,8 +235,8 @@ func (a *API) window(values param.Query) (from, to int64, problems []*invalid.Pr
 	return from, to, problems
 }
 
-// OrderPages returns a function that answers with recorded orders as GET /admin/order does: those that the filter
-// selects, with an id below before, newest first, at most n.
+// OrderPages returns a function whose result has the form of GET /admin/order's answer: at most n of the recorded
+// orders that the filter selects and whose ids are lower than the argument before, newest first.
 func OrderPages(
 	orders Orders, currency string,
 ) func(ctx context.Context, f order.Filter, before int64, n int) (httpkit.Envelope, error) {

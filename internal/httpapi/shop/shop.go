@@ -69,8 +69,8 @@ type Config struct {
 	// code that is missing. Error: order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
 	// redeemable.
 	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
-	// Accounts returns the accounts of the users who sign in by an identity provider. If it is nil, nobody does. Error:
-	// order.ErrUnavailable.
+	// Accounts returns the accounts of those of the users who sign in through an identity provider. If Accounts is nil,
+	// no user has an account. Error: order.ErrUnavailable.
 	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
 	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
 	// order.ErrUnavailable. If it is nil, there are no codes.

@@ -32,8 +32,8 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText is String, for JSON and the like.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// DSN is a data source name of go-sql-driver/mysql, which contains a password. Printing it shows only user, address and
-// database, or nothing if it cannot be parsed.
+// DSN is a data source name of go-sql-driver/mysql; it contains a password. Printing it shows only the user, network,
+// address and database, or only *** if it cannot be parsed.
 type DSN string
 
 // Reveal returns the whole data source name, for opening the database.

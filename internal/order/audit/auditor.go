@@ -46,7 +46,7 @@ const (
 	// Rebuilds in a row without a balance in between, after which a surplus pauses the sale.
 	maxRepairs  = 3
 	auditorLock = "auditor"
-	balanceTTL  = auditEvery // maximum age of a balance that Balance returns
+	balanceTTL  = auditEvery // the age from which Balance checks a sale again
 )
 
 // Auditor checks, while sales run, whether the units of each sale are accounted for across both stores (Balance),

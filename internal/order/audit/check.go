@@ -36,9 +36,10 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, at most a few seconds old, or as old as one check takes. It works on every
-// instance. It returns voucher.ErrNotFound, ErrUnavailable, or voucher.ErrNotSeckill, even for a sale that Redis no
-// longer holds.
+// Balance returns the balance of one sale, on any instance. If the known balance is older than balanceTTL, Balance
+// checks the sale; callers that come during this check get the known balance, however old it is. Errors:
+// voucher.ErrNotFound, order.ErrUnavailable, and voucher.ErrNotSeckill, also for a seckill sale that Redis no longer
+// holds.
 func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {
 	a.mu.Lock()
 	known, has := a.balances[sale]

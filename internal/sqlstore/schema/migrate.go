@@ -69,7 +69,8 @@ func (s *Schema) migrateAlone(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	applied, err := s.migrateUnder(ctx, lease)
-	// Else the others wait until it expires. Released when it was lost, it stays whose it is.
+	// Without this, the other instances would have to wait until the lease expires. If this instance has lost the lease
+	// meanwhile, releasing it changes nothing: the new holder keeps it.
 	if errRelease := lease.release(context.WithoutCancel(ctx)); errRelease != nil {
 		s.log.WarnContext(ctx, "the lease of migrating was not released", "error", errRelease)
 	}

@@ -260,7 +260,8 @@ func (d *DB) Today(ctx context.Context) (time.Time, error) {
 	return d.Midnight(now[0]), nil
 }
 
-// LedgerClock returns the time by LedgerTime's clock as an argument of a statement outside transactions.
+// LedgerClock returns the current time by LedgerTime's clock, as a value or an SQL expression, for use as an argument
+// of a statement outside transactions.
 func (d *DB) LedgerClock() any {
 	if d.dialect == SQLite {
 		return d.Clock()

@@ -24,11 +24,12 @@ type Hook struct {
 	// Orders that no hook wants are not even read. Nil wants all.
 	Wants func(t order.Terms, to order.Status) bool
 	// Changed runs in the transaction that has recorded orders or brought them to another state. The changes are sorted
-	// by order, and Wants was true for each. An order that costs nothing is paid by the transaction that records it:
+	// by order id, and Wants was true for each. An order that costs nothing is paid by the transaction that records it:
 	// its first change is the payment.
 	Changed func(tx *gorm.DB, changes []order.Change) error
-	// May is called before the owner of a locked order, or staff, cancel or refund it. If the feature forbids that now,
-	// May returns a *order.NotNowError or *order.StateError, which becomes the answer.
+	// May is called before an order is cancelled, or its refund requested, by its owner or by staff. The order is locked.
+	// If the feature forbids the action now, May returns a *order.NotNowError or *order.StateError, which becomes the
+	// answer.
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error

@@ -20,7 +20,8 @@ import (
 
 // Options are the options of OpenMySQL and OpenSQLite.
 type Options struct {
-	// Now is the clock of caches, and in SQLite also of recorded times, which are the server's in MySQL; nil: time.Now.
+	// Now is the clock of caches; nil: time.Now. With SQLite it also gives the times that are recorded; with MySQL, the
+	// server's clock gives those.
 	Now func() time.Time
 	Log *slog.Logger // nil: slog.Default()
 	// MaxConns is how many connections there are at most, for all classes of callers together (bulkhead).

@@ -35,9 +35,9 @@ type puzzle struct {
 	key         [keyLength]byte
 }
 
-// pool has puzzles that were made in advance, by their counters, so that a request for a puzzle costs no scrypt, and
-// callers, however many, cost at most the maker's half of the processor. It is empty, and costs nothing, until the
-// first request for a challenge.
+// pool holds puzzles made in advance, grouped by counter, so that a request for a puzzle costs no scrypt. However many
+// callers there are, making their puzzles takes at most half of one processor core. The pool is empty, and costs
+// nothing, until the first request for a challenge.
 //
 // When more puzzles are asked for than are made, networks take turns: those that ask and do not solve leave the reserve
 // to the others. Waiting callers are served in the order of their network's standing, then of their arrival.
