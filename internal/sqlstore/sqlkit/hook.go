@@ -27,9 +27,9 @@ type Hook struct {
 	// by order id, and Wants was true for each. An order that costs nothing is paid by the transaction that records it:
 	// its first change is the payment.
 	Changed func(tx *gorm.DB, changes []order.Change) error
-	// May is called before an order is cancelled, or its refund requested, by its owner or by staff. The order is locked.
-	// If the feature forbids the action now, May returns a *order.NotNowError or *order.StateError, which becomes the
-	// answer.
+	// May is called before an order is cancelled, or its refund requested, by its owner or by staff. The order is
+	// locked. If the feature forbids the action now, May returns a *order.NotNowError or *order.StateError, which
+	// becomes the answer.
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error
