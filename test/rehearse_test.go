@@ -74,16 +74,7 @@ func TestRehearse(t *testing.T) {
 		t.Errorf("a real user's purchase in the rehearsal: %d %s, %v", buy.StatusCode, buy.Body, err)
 	}
 
-	// In earnest a rehearsal is removed long after its timeline was written.
-	box.Eventually(t, "the timeline to be written", func() error {
-		var asked int64
-		err := s.Ledger.DB.QueryRowContext(t.Context(),
-			"SELECT COALESCE(SUM(asked), 0) FROM tb_sale_minute WHERE voucher_id = ?", shadow[0]).Scan(&asked)
-		if err == nil && asked < 200 {
-			err = fmt.Errorf("it has %d of 200 requests", asked)
-		}
-		return err
-	})
+	awaitTimeline(t, s, shadow[0], 200)
 	pretendEnded(t, s, shadow[0])
 	box.Eventually(t, "the rehearsal to be removed", func() error {
 		if left := rehearsals(t, s); len(left) > 0 {
@@ -103,6 +94,26 @@ func TestRehearse(t *testing.T) {
 		s.Redis.BuyersKey(shadow[0])).Result(); err != nil || n > 0 {
 		t.Errorf("Redis has %d keys of the rehearsal, %v", n, err)
 	}
+}
+
+// awaitTimeline waits until the timeline has the requests of so many buyers, and no instance writes more of it. In
+// production, a rehearsal is removed hours after its last timeline row was written.
+func awaitTimeline(t *testing.T, s *box.Site, id, buyers int64) {
+	t.Helper()
+	const quiet = 7 * time.Second // instances flush their counts each second, and write them every five
+	last, since := int64(0), time.Now()
+	box.Eventually(t, "the whole timeline", func() error {
+		var asked int64
+		err := s.Ledger.DB.QueryRowContext(t.Context(),
+			"SELECT COALESCE(SUM(asked), 0) FROM tb_sale_minute WHERE voucher_id = ?", id).Scan(&asked)
+		if asked != last {
+			last, since = asked, time.Now()
+		}
+		if err == nil && (asked < buyers || time.Since(since) < quiet) {
+			err = fmt.Errorf("it has %d requests of %d buyers", asked, buyers)
+		}
+		return err
+	})
 }
 
 // TestRehearseByHTTP rehearses as the console does: an admin starts the rehearsal, its crowd is a separate process, and

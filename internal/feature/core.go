@@ -16,7 +16,8 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Core has the parts of the core that features use.
+// Core has the parts of the core that features use. In commands that open only the database, it has DB, Orders, Ledger,
+// Settings, Version, Embedded and Log; all else is nil or empty.
 type Core struct {
 	DB     *sqlkit.DB
 	Orders sqlkit.Orders
@@ -30,13 +31,12 @@ type Core struct {
 	CreateBeside func(
 		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
 	) (voucher.Shown, error)
-	// ChangeVoucher changes a voucher.
+	// ChangeVoucher changes a voucher as voucher.Service.Change does.
 	ChangeVoucher func(
 		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
 	) (v voucher.Shown, applied bool, err error)
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
-	// Redis. They, UserOrder, TryLock, TryLockFenced and Notifier are nil, and Sales is empty, in commands that open
-	// only the database.
+	// Redis.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox

@@ -21,7 +21,7 @@ const MaxBatch = 256
 type Batch struct {
 	Sale       SaleRef
 	Known      Mark  // the highest mark that the caller has seen
-	MaxBacklog int64 // admit nobody while at least as many orders of the partition wait to be recorded
+	MaxBacklog int64 // admit nobody while at least this many orders of the partition wait to be recorded
 	Requests   []Request
 }
 

@@ -216,8 +216,8 @@ func (w *hooked) expectUnwindingTold() {
 		w.Errorf("%d events say that the sale was called off", n)
 	}
 	// Unpaid and cancelled; with paid, redeemed; with paid and refunding, refunded.
-	wrong := "SELECT COUNT(*) FROM tb_voucher_order o WHERE (SELECT COUNT(*) FROM tb_webhook_event e " +
-		"WHERE e.subject = CONCAT('order-', o.id)) <> CASE o.status WHEN ? THEN 2 WHEN ? THEN 3 WHEN ? THEN 4 ELSE 0 END"
+	wrong := "SELECT COUNT(*) FROM tb_voucher_order o WHERE (SELECT COUNT(*) FROM tb_webhook_event e WHERE " +
+		"e.subject = CONCAT('order-', o.id)) <> CASE o.status WHEN ? THEN 2 WHEN ? THEN 3 WHEN ? THEN 4 ELSE 0 END"
 	if n := w.number(wrong, order.Cancelled, order.Redeemed, order.Refunded); n > 0 {
 		w.Errorf("%d orders have not one event for each of their steps", n)
 	}

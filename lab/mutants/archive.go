@@ -30,8 +30,8 @@ func inArchiving() []mutant.Mutant {
 			"want orders are not", mutant.Change{
 				File: archive, From: "before.Stock == after.Stock &&", To: "before.Stock >= after.Stock &&",
 			}),
-		packageMutant("a lost sale passes for one that has ended", "./internal/redisstore", "TestOnEveryServer/redis/missing_sales",
-			"missing should be", mutant.Change{
+		packageMutant("a lost sale passes for one that has ended", "./internal/redisstore",
+			"TestOnEveryServer/redis/missing_sales", "missing should be", mutant.Change{
 				File: "internal/redisstore/sales.go", From: "live.Missing = view.Mark.Epoch == 0 ||",
 				To: "live.Missing = false &&",
 			}),

@@ -16,7 +16,7 @@ const lockLease = 5 * time.Second
 // locksPrefix begins the names of the locks' keys, after the service's own prefix.
 const locksPrefix = "lock:"
 
-// locker provides the domain's locks: it is a recovery.Locker, and its methods are an order.TryLocker and an
+// locker provides the domain's locks: it is a recovery.Locker; TryDo is an order.TryLocker, and TryDoFenced an
 // order.FencedLocker. The reconciler needs no token, because the sale's epoch in the ledger fences its writes. The
 // lock's token fences the expirer's writes.
 type locker struct {

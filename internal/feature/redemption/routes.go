@@ -26,8 +26,7 @@ type Shop struct {
 	Order func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
 
-// Routes returns the routes of coupons; do and couponOf are those of Tills. After order.ErrUnavailable, repeating the
-// same request shows the outcome.
+// Routes returns the routes of coupons; do and couponOf are those of Tills.
 func Routes(
 	do func(ctx context.Context, cmd Command, text string) (Outcome, error),
 	couponOf func(ctx context.Context, o order.Order) (Coupon, error), shop Shop, front httpkit.Front,

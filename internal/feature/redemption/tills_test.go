@@ -67,7 +67,7 @@ func (f *fakeLedger) LapseDue(context.Context, int64, int) ([]order.Order, int, 
 type notes struct {
 	mu       sync.Mutex
 	outcomes map[int64]order.Status
-	told     chan int // gets how many orders it is told of; nil: nothing does
+	told     chan int // receives the number of orders of each notification; may be nil
 }
 
 func (n *notes) Notify(outcomes map[int64]order.Status) {
@@ -308,8 +308,8 @@ func TestLapserLapses(t *testing.T) {
 		t.Errorf("told of %d orders", got)
 	}
 	stop()
-	counted := testutil.ToFloat64(m.lapsed)
-	if err := <-done; err != nil || n.outcomes[5] != order.Lapsed || counted != 1 {
+	err := <-done
+	if counted := testutil.ToFloat64(m.lapsed); err != nil || n.outcomes[5] != order.Lapsed || counted != 1 {
 		t.Errorf("%v; notified %v, counted %v", err, n.outcomes, counted)
 	}
 }

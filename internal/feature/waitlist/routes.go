@@ -34,7 +34,7 @@ type Service interface {
 	Counts(ctx context.Context, v voucher.Voucher) (Counts, error)
 }
 
-// Doors is what the routes of a sale's waiting list are decided by: its voucher, its guards and the clock.
+// Doors decides who may use the routes of a sale's waiting list: by its voucher, its guards and the clock.
 type Doors struct {
 	// Find returns a voucher, or voucher.ErrNotFound.
 	Find func(ctx context.Context, id int64) (voucher.Voucher, error)

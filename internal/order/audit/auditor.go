@@ -94,7 +94,8 @@ type Stores struct {
 	Totals func(ctx context.Context, sale int64, applied int64) (LedgerTotals, error)
 	// Inventory counts a sale in Redis at one moment.
 	Inventory func(ctx context.Context, sale order.SaleRef) (Inventory, error)
-	TryLock   order.TryLocker
+	// TryLock and Pause are used by Run only, and are nil in an auditor that only checks.
+	TryLock order.TryLocker
 	// Pause pauses a sale as an admin's pause does, until an admin resumes it.
 	Pause func(ctx context.Context, voucherID int64) error
 	// Suspects are checked first; nil for none.

@@ -36,8 +36,8 @@ func (a *Auditor) All(ctx context.Context) ([]Balance, error) {
 	return balances, nil
 }
 
-// Balance returns the balance of one sale, on any instance. If the known balance is older than balanceTTL, Balance
-// checks the sale; callers that come during this check get the known balance, however old it is. Errors:
+// Balance returns the balance of one sale, on any instance. Without a known balance, or if it is some seconds old
+// (balanceTTL), Balance checks the sale; callers that come during this check get the known balance, if any. Errors:
 // voucher.ErrNotFound, order.ErrUnavailable, and voucher.ErrNotSeckill, also for a seckill sale that Redis no longer
 // holds.
 func (a *Auditor) Balance(ctx context.Context, sale int64) (Balance, error) {

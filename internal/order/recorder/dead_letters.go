@@ -26,7 +26,7 @@ type DeadLetters struct {
 }
 
 // NewDeadLetters returns the dead letters of the partitions, whose numbers the function returns, ascending; there is at
-// least one.
+// least one, and the slice is not changed.
 func NewDeadLetters(
 	stores DeadLetterStores, partitions func() []int, repairs order.RepairRequester, notifier order.StatusNotifier,
 	observer Observer, log *slog.Logger,

@@ -1,7 +1,7 @@
 // Package timeline counts how requests for sales were answered, and how fast, second by second, and keeps the counts
 // for good.
 //
-//	StatsFlusher ──► Timeline.Add ──► one minute of one sale, in memory ──► every 5 s: Ledger
+//	StatsFlusher ──► Timeline.Add ──► one minute of one sale, in memory ──► every 5 s: written
 //	                                                                                  │
 //	                                                                                  ▼
 //	                                                                           tb_sale_minute

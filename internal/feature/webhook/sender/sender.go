@@ -69,7 +69,7 @@ func (s *Sender) Close() {
 	s.secure.CloseIdleConnections()
 }
 
-// Never is the function never of dispatch.NewAdmin.
+// Never returns why no event can ever reach the URL, or the zero Failure; it is for dispatch.NewAdmin.
 func (s *Sender) Never(u *url.URL) dispatch.Failure {
 	err := s.guard.Never(u.Hostname(), u.Scheme == "https")
 	if err == nil {
