@@ -96,7 +96,7 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
-// awaitTimeline waits until the timeline has the requests of so many buyers, and no instance writes more of it. In
+// awaitTimeline waits until the timeline counts a request for each buyer and has not changed for seven seconds. In
 // production, a rehearsal is removed hours after its last timeline row was written.
 func awaitTimeline(t *testing.T, s *box.Site, id, buyers int64) {
 	t.Helper()

@@ -26,15 +26,9 @@ type Core struct {
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Partitions gives features access to their own keys.
-	Partitions rediskit.Partitions
-	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
-	CreateBeside func(
-		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
-	) (voucher.Shown, error)
-	// ChangeVoucher changes a voucher as voucher.Service.Change does.
-	ChangeVoucher func(
-		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
-	) (v voucher.Shown, applied bool, err error)
+	Partitions    rediskit.Partitions
+	CreateBeside  BesideCreator
+	ChangeVoucher VoucherChanger
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
 	// Redis.
 	Units  sqlkit.KeptUnits
@@ -64,6 +58,16 @@ type Core struct {
 	Tokens  authtoken.Rules // the rules of the tokens that this service signs
 	Log     *slog.Logger
 }
+
+// BesideCreator creates a seckill voucher in the partition of another sale, if it can.
+type BesideCreator func(
+	ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
+) (voucher.Shown, error)
+
+// VoucherChanger changes a voucher as voucher.Service.Change does.
+type VoucherChanger func(
+	ctx context.Context, by voucher.Author, id int64, change voucher.Change,
+) (v voucher.Shown, applied bool, err error)
 
 // Ledger reads the core's rows for features, adds entries to the audit trail, and removes what rehearsals leave. Every
 // function may return order.ErrUnavailable.

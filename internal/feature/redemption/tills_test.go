@@ -63,7 +63,7 @@ func (f *fakeLedger) LapseDue(context.Context, int64, int) ([]order.Order, int, 
 	return due, len(due), f.fails
 }
 
-// notes is a notifier that writes down what it is told.
+// notes records the notifications that it gets.
 type notes struct {
 	mu       sync.Mutex
 	outcomes map[int64]order.Status

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -60,17 +61,11 @@ type Parts struct {
 	// TimeIn returns the time of the Redis node that has the partition, which decides when a sale begins (rule 12).
 	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Find returns a voucher as it is now, or voucher.ErrNotFound.
-	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
-	// CreateBeside creates a seckill voucher in the partition of another sale, if it can.
-	CreateBeside func(
-		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
-	) (voucher.Shown, error)
-	// ChangeVoucher changes a voucher.
-	ChangeVoucher func(
-		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
-	) (v voucher.Shown, applied bool, err error)
-	TryLock order.TryLocker
-	Runs    Runs
+	Find          func(ctx context.Context, id int64) (voucher.Voucher, error)
+	CreateBeside  feature.BesideCreator
+	ChangeVoucher feature.VoucherChanger
+	TryLock       order.TryLocker
+	Runs          Runs
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Alone reports whether this process runs in the embedded mode, with its stores inside. That mode is for trying

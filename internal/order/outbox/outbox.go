@@ -80,7 +80,8 @@ type Stores struct {
 	// however often it is sent; a repeated one gets the result of the first time. Without operations, Apply only
 	// returns the number of the last one that Redis has applied.
 	Apply func(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
-	// Changed is told of vouchers whose window or shelf status has changed; may be nil. See voucher.Parts.
+	// Changed is called with each voucher whose window or shelf status has changed; it is voucher.Parts.Changed, or
+	// nil.
 	Changed func(ctx context.Context, v voucher.Voucher)
 }
 
