@@ -184,7 +184,7 @@ kubernetes-check: ## render deploy/kubernetes with kustomize and decode it stric
 	@cd deploy/kubernetes/check && go test $(TESTFLAGS) ./...
 
 # What is compared, and every link that is followed, is part of make test too.
-DOCUMENTS := ./internal/kit/config ./internal/features ./internal/lock ./internal/redisstore
+DOCUMENTS := ./internal/config ./internal/features ./internal/lock ./internal/redisstore
 
 .PHONY: docs
 docs: ## write what is generated into the documents; CHECK=1 compares it instead, with what they name, every link and anchor

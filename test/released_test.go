@@ -12,9 +12,9 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/checker"
 	"seckill/internal/feature/webhook/dispatch"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/testkit"
 	"seckill/test/box"
 	"seckill/test/webhooks/receiver"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/idp"
 	"seckill/test/box"

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/checker"
 	"seckill/internal/httpload"
-	"seckill/internal/kit/authtoken"
 	"seckill/test/box"
 )
 

@@ -5,10 +5,10 @@ import (
 	"time"
 
 	"seckill/internal/kit/periodic"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
+	"seckill/internal/telemetry"
 )
 
 // backlogEvery is how often the backlog's metrics are refreshed.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/config"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 )
 
 // healthTimeout is how long the command health waits for the service's answer.

@@ -15,9 +15,9 @@ import (
 	_ "time/tzdata" // SECKILL_TIMEZONE works in an image without a zone database
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 )
 
 // The linker sets these: -X main.version=… -X main.revision=….

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/config"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/config"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 )

@@ -8,15 +8,15 @@ import (
 	"slices"
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/clientip"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/pages"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/sqlstore/installation"
+	"seckill/internal/telemetry"
 )
 
 // process is a serving process. Each step of run fills in a part of it.

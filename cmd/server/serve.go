@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/config"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 )
 
 const serveHelp = `server serve sells coupons over HTTP.

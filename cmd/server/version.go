@@ -7,7 +7,7 @@ import (
 
 	"seckill/cmd/server/wiring"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/telemetry"
+	"seckill/internal/telemetry"
 )
 
 // printVersion runs the command version.

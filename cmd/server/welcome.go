@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"seckill/cmd/server/wiring"
-	"seckill/internal/kit/authtoken"
-	"seckill/internal/kit/config"
+	"seckill/internal/authtoken"
+	"seckill/internal/config"
 	"seckill/internal/voucher"
 )
 

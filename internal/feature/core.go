@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"seckill/internal/authtoken"
+	"seckill/internal/config"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/redisstore/rediskit"

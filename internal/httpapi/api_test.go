@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"

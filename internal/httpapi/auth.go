@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/voucher/guards"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 )
 
 // A token is valid until its exp, however often it was used before.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 )
 

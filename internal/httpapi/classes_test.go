@@ -10,8 +10,8 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/voucher"
 )

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/idempotency"
@@ -15,7 +15,7 @@ import (
 )
 
 // Config says what an API is made of and how it behaves. Log, Tokens.Secret, FindKey, Streams and InFlight are
-// required, and so is every limit, UserRate apart. internal/kit/config has the defaults, and checks what is set.
+// required, and so is every limit, UserRate apart. internal/config has the defaults, and checks what is set.
 type Config struct {
 	Log    *slog.Logger
 	Tokens authtoken.Rules

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 )
 

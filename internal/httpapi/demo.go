@@ -14,9 +14,9 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/voucher"
 )
 

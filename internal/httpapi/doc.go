@@ -100,7 +100,7 @@
 //	slow headers, slow bodies              the listener's timeouts (server.go)
 //	a check hangs                          /readyz answers after two seconds, with the check as failed
 //
-// Tokens are JWTs signed with HS256, checked for each request by internal/kit/authtoken. docs/operations.md says which
+// Tokens are JWTs signed with HS256, checked for each request by internal/authtoken. docs/operations.md says which
 // role may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
 // What routes are made of is in httpkit; what knows nothing of the service is in jsonbody and param.

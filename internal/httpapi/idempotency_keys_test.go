@@ -9,8 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"

@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )

@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 

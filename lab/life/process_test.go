@@ -12,7 +12,6 @@ import (
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
 	"seckill/internal/idworker"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
@@ -24,6 +23,7 @@ import (
 	"seckill/internal/redisstore"
 	"seckill/internal/redisstore/idcounter"
 	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 

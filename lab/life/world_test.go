@@ -18,7 +18,6 @@ import (
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
 	"seckill/internal/feature/webhook/dispatch"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/service"
@@ -27,6 +26,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )

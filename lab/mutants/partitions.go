@@ -4,7 +4,7 @@ import "seckill/lab/mutant"
 
 // inPartitions returns the mutants of work in several partitions.
 func inPartitions() []mutant.Mutant {
-	const partition, telemetry = "./internal/order/partition", "./internal/kit/telemetry"
+	const partition, telemetry = "./internal/order/partition", "./internal/telemetry"
 	const recovery, recorder = "./internal/order/recovery", "./internal/order/recorder"
 	return []mutant.Mutant{
 		clusterMutant("a recorder in partition 0 alone", "F45-partition", "orders being recorded",
@@ -36,7 +36,7 @@ func inPartitions() []mutant.Mutant {
 		),
 		packageMutant("the sum of backlogs forgets a partition", telemetry, "TestBacklogOfPartitions$", "entries are",
 			mutant.Change{
-				File: "internal/kit/telemetry/partitions.go", From: `entries, dead = entries+float64(b.Entries), `,
+				File: "internal/telemetry/partitions.go", From: `entries, dead = entries+float64(b.Entries), `,
 				To: `entries, dead = float64(b.Entries), `,
 			},
 		),

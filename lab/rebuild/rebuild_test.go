@@ -10,7 +10,6 @@ import (
 
 	_ "github.com/go-sql-driver/mysql" // the ledger
 
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/recovery"
@@ -18,6 +17,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
 )

@@ -17,7 +17,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/go-sql-driver/mysql"
 
-	"seckill/internal/kit/config"
+	"seckill/internal/config"
 	"seckill/internal/testkit/server"
 )
 

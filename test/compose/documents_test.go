@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/config"
 	"seckill/internal/features"
-	"seckill/internal/kit/config"
 )
 
 // documents are the texts for people, by path from the root.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/kit/config"
+	"seckill/internal/config"
 )
 
 // The program accepts the settings of deploy/kubernetes together with the secret. `make kubernetes-check` checks the

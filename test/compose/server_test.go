@@ -10,7 +10,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/kit/config"
+	"seckill/internal/config"
 )
 
 // volumeAt matches a named volume that is mounted at target.

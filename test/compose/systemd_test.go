@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/config"
+	"seckill/internal/config"
 )
 
 // The settings file can be read by systemd, and by a shell for commands that run beside the service.

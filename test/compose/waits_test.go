@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/config"
+	"seckill/internal/config"
 )
 
 // wait is a row of lab/notes/waits.md.

@@ -8,10 +8,10 @@ import (
 	"time"
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/features"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 
 	"seckill/cmd/server/wiring"
+	"seckill/internal/config"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 )
 
 const migrateHelp = `server migrate brings the tables in SECKILL_MYSQL_DSN (in the embedded mode: in the

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"seckill/cmd/server/wiring"
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
+	"seckill/internal/config"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/voucher"
 )

@@ -3,9 +3,9 @@ package wiring
 import (
 	"log/slog"
 
+	"seckill/internal/config"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
-	"seckill/internal/kit/telemetry"
+	"seckill/internal/telemetry"
 )
 
 // Env is a command's environment, and the version of this program.

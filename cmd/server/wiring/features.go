@@ -6,16 +6,16 @@ import (
 	"log/slog"
 	"time"
 
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/features"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/config"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/catalog"
 	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 

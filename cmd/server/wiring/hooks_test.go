@@ -5,11 +5,11 @@ import (
 	"slices"
 	"testing"
 
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/features"
-	"seckill/internal/kit/config"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 

@@ -9,15 +9,15 @@ import (
 	"math"
 	"time"
 
+	"seckill/internal/config"
 	"seckill/internal/features"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/preflight"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 

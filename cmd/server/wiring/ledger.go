@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"seckill/internal/kit/config"
+	"seckill/internal/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/sqlstore"
 )

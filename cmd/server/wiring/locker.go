@@ -5,9 +5,9 @@ import (
 	"errors"
 	"time"
 
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/lock"
 	"seckill/internal/order"
+	"seckill/internal/telemetry"
 )
 
 // lockLease is the lease of locks: a sale waits this long for a rebuild after an instance died while rebuilding it.

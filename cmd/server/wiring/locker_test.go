@@ -11,9 +11,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/lock"
 	"seckill/internal/order"
+	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 )
 

@@ -6,7 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/httpapi"
-	"seckill/internal/kit/telemetry"
+	"seckill/internal/telemetry"
 )
 
 // Pools returns the use of the connections to the stores.

@@ -10,9 +10,8 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"seckill/internal/config"
 	"seckill/internal/idworker"
-	"seckill/internal/kit/config"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/lock"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
@@ -24,6 +23,7 @@ import (
 	"seckill/internal/order/service"
 	"seckill/internal/order/timeline"
 	"seckill/internal/redisstore"
+	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
 )

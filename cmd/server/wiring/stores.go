@@ -10,11 +10,10 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/idworker"
-	"seckill/internal/kit/config"
 	"seckill/internal/kit/embedded"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
@@ -24,6 +23,7 @@ import (
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/telemetry"
 )
 
 // Stores are the service's ledger and Redis.

@@ -3,8 +3,8 @@ package wiring
 import (
 	"time"
 
-	"seckill/internal/kit/authtoken"
-	"seckill/internal/kit/config"
+	"seckill/internal/authtoken"
+	"seckill/internal/config"
 )
 
 // TokenRules returns the configured rules for tokens, with the secret that signs them.

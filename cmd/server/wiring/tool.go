@@ -4,12 +4,12 @@ import (
 	"context"
 	"log/slog"
 
+	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/idworker"
-	"seckill/internal/kit/config"
-	"seckill/internal/kit/telemetry"
 	"seckill/internal/lock"
 	"seckill/internal/order/service"
+	"seckill/internal/telemetry"
 )
 
 // Tool has the stores and the domain for a command that runs beside the serving instances. It runs no background jobs,

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/config"
 	"seckill/internal/feature"
-	"seckill/internal/kit/config"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher/guards"
 )

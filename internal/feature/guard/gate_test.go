@@ -15,13 +15,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/cooldown"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"testing"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"

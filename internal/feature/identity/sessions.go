@@ -9,8 +9,8 @@ import (
 
 	"github.com/maypok86/otter/v2"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature/identity/issuers"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 )

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature/identity/issuers"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 )
 

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature/identity/issuers"
-	"seckill/internal/kit/authtoken"
 )
 
 // Staff get the role that they sign in for, and no other; a session above a buyer's ends an hour after the sign-in at

@@ -10,10 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature"
 	"seckill/internal/feature/redemption"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"

@@ -15,9 +15,9 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature/redemption"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"

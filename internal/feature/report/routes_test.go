@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature/webhook/dispatch"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"

@@ -1,6 +1,6 @@
 package httpkit
 
-import "seckill/internal/kit/authtoken"
+import "seckill/internal/authtoken"
 
 // Access is who may call a route. docs/operations.md#who-may-do-what lists every route.
 type Access int8

@@ -3,7 +3,7 @@ package httpkit
 import (
 	"time"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 	"seckill/internal/voucher/guards"
 )
 

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )

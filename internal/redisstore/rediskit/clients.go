@@ -111,7 +111,7 @@ func (c Config) check() error {
 	if len(c.Addrs) == 0 {
 		return errors.New("redis: no address")
 	}
-	// There are no default limits here; internal/kit/config has them.
+	// There are no default limits here; internal/config has them.
 	if least := len(bulkhead.Stores()); c.PoolSize < least || c.Timeout <= 0 {
 		return fmt.Errorf("redis: PoolSize is %d and Timeout %v; allowed are %d or more, and above 0",
 			c.PoolSize, c.Timeout, least)

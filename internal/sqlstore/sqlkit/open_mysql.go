@@ -51,7 +51,7 @@ const (
 	ddlLockWait = 60
 )
 
-// checked returns the options ready for use. Limits have no defaults here: those are internal/kit/config's.
+// checked returns the options ready for use. Limits have no defaults here: those are internal/config's.
 func (o Options) checked() (Options, error) {
 	if least := len(bulkhead.Stores()); o.MaxConns < least || o.Timeout <= 0 {
 		return Options{}, fmt.Errorf("sqlstore: MaxConns is %d and Timeout %v; allowed are %d or more, and above 0",

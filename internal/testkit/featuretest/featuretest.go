@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"seckill/internal/kit/authtoken"
+	"seckill/internal/authtoken"
 )
 
 // checkJWT requires a secret unless the embedded mode generates one, and refuses secrets that can be guessed.

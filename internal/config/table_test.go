@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "write the table of settings into docs/o
 
 func TestDocumentHasTheTable(t *testing.T) {
 	t.Parallel()
-	testkit.Generated(t, "../../../docs/operations.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n",
+	testkit.Generated(t, "../../docs/operations.md", "<!-- settings:begin -->\n", "<!-- settings:end -->\n",
 		MarkdownTable(), *update)
 }
 
