@@ -1,7 +1,7 @@
 // Command house measures the source code, so that two commits can be compared: its size, and how far one has to read to
 // follow a purchase. It reads the files that git knows below -tree and runs none of them.
 //
-//	house [-tree DIR]           sizes by area, and what is too large: Markdown tables
+//	house [-tree DIR]           sizes by area, what is too large, and which imports run up: Markdown tables
 //	house [-tree DIR] path      the functions of a purchase from its route to its row, with lines and branches
 //
 // How it counts: lines as wc does, including blank ones and comments. Test files and generated files are left out.

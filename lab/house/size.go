@@ -111,6 +111,9 @@ func printMeasures(out io.Writer, t *tree, a areas) {
 		{"lines of a function: median, 95 %, longest", functionLines},
 		{fmt.Sprintf("functions with a cyclomatic complexity over %d", maxCyclomatic), complexFunctions},
 		{fmt.Sprintf("lines of Go over %d columns", maxColumns), longLines},
+		{"exported names of the widest packages", exports},
+		{"exported methods of the ledger's widest types", ledgerMethods},
+		{"imports that run up", arrowsUp(a)},
 		{"make targets with a help text", makeTargets},
 	} {
 		_, _ = fmt.Fprintf(out, "| %s | %s | %s |\n", m.name, m.of(without), m.of(t))
@@ -135,14 +138,7 @@ func packagesOver(t *tree, most int) string {
 		}
 	}
 	maps.DeleteFunc(files, func(_ string, n int) bool { return n <= most })
-	largest := slices.SortedFunc(maps.Keys(files), func(a, b string) int {
-		return cmp.Or(cmp.Compare(files[b], files[a]), cmp.Compare(a, b))
-	})
-	text := fmt.Sprint(len(files))
-	for i, dir := range largest {
-		largest[i] = fmt.Sprintf("%s %d", dir, files[dir])
-	}
-	return withNames(text, largest)
+	return withNames(fmt.Sprint(len(files)), sorted(files))
 }
 
 // withNames adds names to a number.
