@@ -24,6 +24,7 @@ import (
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -67,7 +68,7 @@ func testSetup() setup {
 		shopConfig: shop.Config{
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 			Payments: fakePayments{}, Ledger: fakeLedger{},
-			PaymentsOf: func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
+			PaymentsOf: func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
 			Coupon:     noCoupon, GuardFigures: shownGuards,
 			FindVoucher: findSeckill(), DeadLetters: fakeDeadLetters{},
 			Partitions: partitionsOrError(nil),
@@ -79,8 +80,8 @@ func testSetup() setup {
 			},
 			Check: func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
 			Callbacks: map[string]shop.CallbackReader{
-				"":     reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
-				"bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),
+				"":     reads(payment.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
+				"bank": reads(payment.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),
 			},
 		},
 		Config: Config{
@@ -90,7 +91,7 @@ func testSetup() setup {
 			OperationsHosts: []string{"example.com"}, // httptest's
 			BodyLimit:       testBodyLimit, UserBurst: 30,
 		},
-		Zone: time.UTC, MaxInFlight: 20_000, Gatekeeper: &gate{}, MaxWait: 30 * time.Second,
+		Zone: time.UTC, MaxInFlight: 20_000, Gatekeeper: &gatekeeper{}, MaxWait: 30 * time.Second,
 		Now: func() time.Time { return noon }, Streams: httpkit.NewStreams(20_000, 10),
 	}
 }
@@ -135,9 +136,9 @@ func findSeckill() func(context.Context, int64) (voucher.Voucher, error) {
 }
 
 // reads returns a reader that takes every callback for n, or fails.
-func reads(n order.Notice, err error) shop.CallbackReader {
-	return func(http.Header) (func([]byte) (order.Notice, error), error) {
-		return func([]byte) (order.Notice, error) { return n, err }, nil
+func reads(n payment.Notice, err error) shop.CallbackReader {
+	return func(http.Header) (func([]byte) (payment.Notice, error), error) {
+		return func([]byte) (payment.Notice, error) { return n, err }, nil
 	}
 }
 

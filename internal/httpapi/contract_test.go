@@ -15,6 +15,9 @@ import (
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/order/recorder"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
@@ -48,21 +51,21 @@ func routesDescribed() map[string]described {
 	key := map[string]string{"Idempotency-Key": "k"}
 	behind := func(cfg *setup) { cfg.VoucherChanges = fakeChanges{behind: true} }
 	stuckRefusals := []error{
-		order.ErrNoPayment, &order.PaymentStateError{PaymentID: "pay_1", State: order.PaymentRefunded},
-		&order.NotNowError{Why: order.ErrDisputed}, idempotency.ErrReused, unavailable,
+		payment.ErrNotFound, &payment.StateError{PaymentID: "pay_1", State: payment.Refunded},
+		&order.NotNowError{Why: payment.ErrDisputed}, idempotency.ErrReused, unavailable,
 	}
-	actsOnPayment := func(s order.PaymentState) func(*setup) {
+	actsOnPayment := func(s payment.State) func(*setup) {
 		return func(cfg *setup) { cfg.Payments = fakePayments{state: s} }
 	}
 	noProvider := func(cfg *setup) { cfg.NoProvider = true }
 	purchases := []error{
-		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
-		&shop.OrderFailedError{Order: order.Order{ID: 5, Reason: order.NoStock}},
+		&gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
+		&shop.OrderFailedError{Order: order.Order{ID: 5, Reason: reason.NoStock}},
 	}
 	purchases = append(purchases, apitest.StoppedAll()...)
-	for _, o := range order.Outcomes() {
-		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil &&
-			o != order.Barred {
+	for _, o := range gate.Outcomes() {
+		if err := (gate.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil &&
+			o != gate.Barred {
 			purchases = append(purchases, err)
 		}
 	}
@@ -175,7 +178,7 @@ func routesDescribed() map[string]described {
 		"POST /order/:id/pay": {
 			good: request{target: "/order/5/pay"}, succeeds: []func(*setup){pays("/sandbox/pay/x"), pays("")},
 			invalid:  &request{target: "/order/x/pay"},
-			refusals: []error{noOrder, state, order.ErrNoProvider, unavailable},
+			refusals: []error{noOrder, state, payment.ErrNoProvider, unavailable},
 		},
 		"POST /order/:id/cancel": {
 			good: request{target: "/order/5/cancel"}, succeeds: []func(*setup){has(order.Cancelled)},
@@ -186,7 +189,7 @@ func routesDescribed() map[string]described {
 				has(order.Refunding), has(order.Refunded),
 			}, invalid: &request{target: "/order/x/refund"},
 			refusals: []error{
-				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: order.ErrDisputed},
+				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: payment.ErrDisputed},
 				unavailable,
 			},
 		},
@@ -204,17 +207,17 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/payment/:id": {
 			good: request{target: "/admin/payment/pay_1"}, succeeds: []func(*setup){asIs},
-			refusals: []error{order.ErrNoPayment, unavailable},
+			refusals: []error{payment.ErrNotFound, unavailable},
 		},
 		"POST /admin/payment/:id/retry": {
 			good:     request{target: "/admin/payment/pay_1/retry", body: `{"why":"it works now"}`, header: key},
-			succeeds: []func(*setup){actsOnPayment(order.PaymentRefunded), actsOnPayment(order.PaymentRefunding)},
+			succeeds: []func(*setup){actsOnPayment(payment.Refunded), actsOnPayment(payment.Refunding)},
 			invalid:  &request{target: "/admin/payment/pay_1/retry", body: `{"why":"it works now"}`},
 			refusals: stuckRefusals,
 		},
 		"POST /admin/payment/:id/close": {
 			good:     request{target: "/admin/payment/pay_1/close", body: `{"why":"paid in cash"}`, header: key},
-			succeeds: []func(*setup){actsOnPayment(order.PaymentClosed), actsOnPayment(order.PaymentRefunding)},
+			succeeds: []func(*setup){actsOnPayment(payment.Closed), actsOnPayment(payment.Refunding)},
 			invalid:  &request{target: "/admin/payment/pay_1/close", body: `{}`, header: key},
 			refusals: stuckRefusals,
 		},
@@ -235,7 +238,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){has(order.Refunding), has(order.Refunded)},
 			invalid:  &request{target: "/admin/order/5/refund", body: `{"why":" "}`, header: key},
 			refusals: []error{
-				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: order.ErrDisputed},
+				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: payment.ErrDisputed},
 				idempotency.ErrReused, unavailable,
 			},
 		},
@@ -303,7 +306,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				target: "/payment/callback", body: apitest.BrokenOff,
 			},
-			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
+			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable},
 		},
 		"POST /payment/callback/:provider": {
 			good: request{
@@ -313,7 +316,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				target: "/payment/callback/bank", body: apitest.BrokenOff,
 			},
-			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
+			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable},
 		},
 		"POST /demo/buyer": {
 			good: request{target: "/demo/buyer"}, succeeds: []func(*setup){asIs},
@@ -408,7 +411,7 @@ func sells(s order.Status) func(*setup) {
 func has(s order.Status) func(*setup) {
 	o := orderIn(s)
 	if s == order.Failed {
-		o.Reason, o.FailedAt = order.NoStock, noon
+		o.Reason, o.FailedAt = reason.NoStock, noon
 	}
 	if s != order.Queued {
 		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = noon, noon,
@@ -431,18 +434,18 @@ func has(s order.Status) func(*setup) {
 			history: func(order.Order) ([]order.Event, error) {
 				return []order.Event{
 					{Status: order.Queued, At: noon, By: order.Owner},
-					{Status: s, At: redisNoon, By: order.ByRecorder, Why: order.ReservedUntil(noon)},
+					{Status: s, At: redisNoon, By: order.ByRecorder, Why: reason.ReservedUntil(noon)},
 				}, nil
 			},
 		}
 		cfg.Payments = fakePayments{
 			refund: func(int64, int64) (order.Order, error) { return o, nil },
 		}
-		cfg.PaymentsOf = func(context.Context, int64) ([]order.Payment, error) {
-			return append(twoPayments(), order.Payment{
+		cfg.PaymentsOf = func(context.Context, int64) ([]payment.Payment, error) {
+			return append(twoPayments(), payment.Payment{
 				ID: "pay_3", OrderID: orderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
-				State: order.PaymentRefunded, Provider: "bank", CreatedAt: noon, ReceivedAt: noon,
-				RefundingAt: noon, RefundedAt: noon, Flow: order.Flow{Returned: 1000},
+				State: payment.Refunded, Provider: "bank", CreatedAt: noon, ReceivedAt: noon,
+				RefundingAt: noon, RefundedAt: noon, Flow: payment.Flow{Returned: 1000},
 			}), nil
 		}
 	}
@@ -451,10 +454,10 @@ func has(s order.Status) func(*setup) {
 func pays(url string) func(*setup) {
 	return func(cfg *setup) {
 		cfg.Payments = fakePayments{
-			pay: func(int64, int64) (order.Payment, string, error) {
-				return order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen}, url, nil
+			pay: func(int64, int64) (payment.Payment, string, error) {
+				return payment.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: payment.Open}, url, nil
 			},
-			confirm: func(order.Notice) error { return nil },
+			confirm: func(payment.Notice) error { return nil },
 		}
 	}
 }
@@ -521,8 +524,8 @@ func failing(err error) func(*setup) {
 			find:   func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
 		}
 		cfg.Payments = fakePayments{
-			pay:     func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
-			confirm: func(order.Notice) error { return err },
+			pay:     func(int64, int64) (payment.Payment, string, error) { return payment.Payment{}, "", err },
+			confirm: func(payment.Notice) error { return err },
 			refund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			err:     err,
 		}
@@ -538,7 +541,7 @@ func failing(err error) func(*setup) {
 		}
 		cfg.Partitions = partitionsOrError(err)
 		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
-		reader := reads(order.Notice{}, err)
+		reader := reads(payment.Notice{}, err)
 		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
 	}
 }

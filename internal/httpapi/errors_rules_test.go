@@ -20,6 +20,8 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 )
 
 // privateErrors stay inside the domain, or between it and its stores; one that got out would be INTERNAL. All other
@@ -28,9 +30,9 @@ var privateErrors = map[string]error{
 	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected,
 	"order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
-	"order.ErrBarred": order.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
-	"order.NotNowError":  &order.NotNowError{Why: errors.New("a feature's")},
-	"order.RefusedError": &order.RefusedError{},
+	"gate.ErrBarred": gate.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
+	"order.NotNowError":    &order.NotNowError{Why: errors.New("a feature's")},
+	"payment.RefusedError": &payment.RefusedError{},
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
@@ -54,7 +56,8 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{
-		"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox",
+		"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/gate",
+		"order/operation", "order/outbox", "order/payment", "order/reason",
 		"order/recorder", "order/recovery", "order/service", "voucher/listing",
 	} {
 		for _, name := range exportedErrors(t, dir) {
@@ -103,9 +106,9 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			labels[r.Failure.Code] = true
 		}
 	}
-	for _, o := range order.Outcomes() {
-		err := order.Result{Outcome: o, OrderID: 5}.Err()
-		if err == nil || o.Answer() == order.NoAnswer {
+	for _, o := range gate.Outcomes() {
+		err := gate.Result{Outcome: o, OrderID: 5}.Err()
+		if err == nil || o.Answer() == gate.NoAnswer {
 			continue
 		}
 		want := httpkit.CodeOf(o.Answer())
@@ -187,7 +190,7 @@ func TestPlaces(t *testing.T) {
 // A golden document: what clients have built upon.
 func TestProblemDocument(t *testing.T) {
 	t.Parallel()
-	w := do(t, buying(t, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}),
+	w := do(t, buying(t, &gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}),
 		request{method: http.MethodPost, target: "/voucher/seckill/5"})
 	want := `{"type":"urn:seckill:problem:already-bought","title":"Already bought","status":409,` +
 		`"detail":"This user has a live order for this voucher; data says which. One order to a person.",` +
@@ -203,7 +206,7 @@ func TestJoinedErrors(t *testing.T) {
 	t.Parallel()
 	table := renderErrors(rules(shop.Rules()))
 	for _, err := range []error{
-		errors.Join(order.ErrSoldOut), fmt.Errorf("admitting: %w", errors.Join(errors.New("other"), order.ErrSoldOut)),
+		errors.Join(gate.ErrSoldOut), fmt.Errorf("admitting: %w", errors.Join(errors.New("other"), gate.ErrSoldOut)),
 	} {
 		if code := table.match(err).code; code != "SOLD_OUT" {
 			t.Errorf("%v is answered %s", err, code)

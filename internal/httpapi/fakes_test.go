@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -292,55 +293,55 @@ type fakeLedger struct {
 }
 
 func (f fakeLedger) FindPayments(
-	_ context.Context, filter order.PaymentFilter, _ int64, limit int,
-) ([]order.Payment, error) {
+	_ context.Context, filter payment.Filter, _ int64, limit int,
+) ([]payment.Payment, error) {
 	if filter.ShopID != 0 && filter.ShopID != 2 {
 		return nil, f.err
 	}
 	return twoPayments()[:min(limit, 2)], f.err
 }
 
-func (f fakeLedger) Payment(_ context.Context, id string) (order.Payment, error) {
+func (f fakeLedger) Payment(_ context.Context, id string) (payment.Payment, error) {
 	if f.err != nil || id != "pay_1" {
-		return order.Payment{}, cmp.Or(f.err, order.ErrNoPayment)
+		return payment.Payment{}, cmp.Or(f.err, payment.ErrNotFound)
 	}
 	return twoPayments()[0], nil
 }
 
 // twoPayments returns two payments: one is disputed and partly refunded, the other has just begun.
-func twoPayments() []order.Payment {
-	return []order.Payment{
+func twoPayments() []payment.Payment {
+	return []payment.Payment{
 		{
 			ID: "pay_1", Number: 8, OrderID: orderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
-			State: order.PaymentReceived, Provider: "bank", Reference: "r-7", CreatedAt: noon, ReceivedAt: noon,
-			Flow: order.Flow{Returned: 300, Dispute: order.DisputeOpen, Disputed: 700, DisputedAt: noon},
+			State: payment.Received, Provider: "bank", Reference: "r-7", CreatedAt: noon, ReceivedAt: noon,
+			Flow: payment.Flow{Returned: 300, Dispute: payment.DisputeOpen, Disputed: 700, DisputedAt: noon},
 		},
 		{
 			ID: "pay_2", Number: 7, OrderID: orderID + 1, UserID: 43, VoucherID: 5, ShopID: 2, Amount: 1000,
-			State: order.PaymentOpen, CreatedAt: noon,
+			State: payment.Open, CreatedAt: noon,
 		},
 	}
 }
 
 // fakePayments calls its functions; without them there is no order and no payment.
 type fakePayments struct {
-	pay     func(userID, orderID int64) (order.Payment, string, error)
-	confirm func(n order.Notice) error
+	pay     func(userID, orderID int64) (payment.Payment, string, error)
+	confirm func(n payment.Notice) error
 	refund  func(userID, orderID int64) (order.Order, error)
-	state   order.PaymentState // of the first payment after its refund was retried or closed
-	err     error              // of retrying and closing
+	state   payment.State // of the first payment after its refund was retried or closed
+	err     error         // of retrying and closing
 }
 
-func (f fakePayments) Pay(_ context.Context, userID, orderID int64) (order.Payment, string, error) {
+func (f fakePayments) Pay(_ context.Context, userID, orderID int64) (payment.Payment, string, error) {
 	if f.pay == nil {
-		return order.Payment{}, "", order.ErrNotFound
+		return payment.Payment{}, "", order.ErrNotFound
 	}
 	return f.pay(userID, orderID)
 }
 
-func (f fakePayments) Confirm(_ context.Context, n order.Notice) error {
+func (f fakePayments) Confirm(_ context.Context, n payment.Notice) error {
 	if f.confirm == nil {
-		return order.ErrNoPayment
+		return payment.ErrNotFound
 	}
 	return f.confirm(n)
 }
@@ -358,20 +359,20 @@ func (f fakePayments) Refund(_ context.Context, userID, orderID int64) (order.Or
 }
 
 // RetryRefund answers with the first payment, in the state, or fails.
-func (f fakePayments) RetryRefund(_ context.Context, act order.PaymentAct) (order.Payment, error) {
+func (f fakePayments) RetryRefund(_ context.Context, act order.PaymentAct) (payment.Payment, error) {
 	if f.err != nil || act.PaymentID != "pay_1" {
-		return order.Payment{}, cmp.Or(f.err, order.ErrNoPayment)
+		return payment.Payment{}, cmp.Or(f.err, payment.ErrNotFound)
 	}
 	p := twoPayments()[0]
-	p.State, p.RefundingAt, p.Flow = f.state, noon, order.Flow{}
-	if f.state == order.PaymentClosed {
+	p.State, p.RefundingAt, p.Flow = f.state, noon, payment.Flow{}
+	if f.state == payment.Closed {
 		p.StuckAt, p.Refusal, p.ClosedAt = noon, "the account is closed", noon
 	}
 	return p, nil
 }
 
 // CloseRefund is RetryRefund.
-func (f fakePayments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
+func (f fakePayments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error) {
 	return f.RetryRefund(ctx, act)
 }
 

@@ -16,14 +16,15 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
 
-// gate is a gatekeeper that refuses with an error where it has one, and remembers what it was asked.
-type gate struct {
+// gatekeeper is a gatekeeper that refuses with an error where it has one, and remembers what it was asked.
+type gatekeeper struct {
 	limits, enter, reserve error
 	lacks                  string
 	asked                  []string
@@ -31,17 +32,17 @@ type gate struct {
 	outcome                httpkit.Outcome
 }
 
-func (g *gate) Limits(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
+func (g *gatekeeper) Limits(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
 	g.asked = append(g.asked, fmt.Sprint("limits ", who.UserID, " ", voucherID))
 	return g.limits
 }
 
-func (g *gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
+func (g *gatekeeper) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
 	g.asked = append(g.asked, fmt.Sprint("enter ", who.UserID, " ", v.ID))
 	return g.enter
 }
 
-func (g *gate) Reserve(
+func (g *gatekeeper) Reserve(
 	_ *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
 ) (func(httpkit.Outcome), error) {
 	g.asked = append(g.asked, fmt.Sprint("reserve ", who.UserID, " ", v.ID))
@@ -52,12 +53,12 @@ func (g *gate) Reserve(
 	}, g.reserve
 }
 
-func (g *gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Seckill-Altcha"} }
+func (g *gatekeeper) Headers() []string { return []string{"X-Seckill-Ticket", "X-Seckill-Altcha"} }
 
-func (g *gate) Lacks(guards.Name) string { return g.lacks }
+func (g *gatekeeper) Lacks(guards.Name) string { return g.lacks }
 
 // before is an API with the gate before the sale of the voucher 5.
-func (g *gate) before(cfg *setup) {
+func (g *gatekeeper) before(cfg *setup) {
 	set := &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}
 	cfg.Gatekeeper = g
 	cfg.GuardsOf = func(id int64) *guards.Settings {
@@ -89,35 +90,35 @@ func TestGatekeeper(t *testing.T) {
 	limits, enter := fmt.Sprint("limits ", buyerID, " 5"), fmt.Sprint("enter ", buyerID, " 5")
 	reserve := fmt.Sprint("reserve ", buyerID, " 5")
 	for name, c := range map[string]struct {
-		gate    gate
+		gate    gatekeeper
 		request request
 		admin   bool
 		code    string // "" for 202
 		asked   []string
 		won     int64
 	}{
-		"all is well": {gate{}, two, false, "", []string{limits, enter, reserve}, 2},
-		"the limits":  {gate{limits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
-		"a stranger":  {gate{limits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
+		"all is well": {gatekeeper{}, two, false, "", []string{limits, enter, reserve}, 2},
+		"the limits":  {gatekeeper{limits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
+		"a stranger":  {gatekeeper{limits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
 		"an admin": {
-			gate{limits: rate},
+			gatekeeper{limits: rate},
 			press, true, "",
 			[]string{fmt.Sprint("enter ", adminID, " 5"), fmt.Sprint("reserve ", adminID, " 5")},
 			1,
 		},
-		"the share": {gate{reserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
-		"the entry": {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
+		"the share": {gatekeeper{reserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
+		"the entry": {gatekeeper{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
 		"a sale without guards": {
-			gate{limits: rate, enter: ticket},
+			gatekeeper{limits: rate, enter: ticket},
 			request{method: http.MethodPost, target: "/voucher/seckill/6"},
 			false, "", nil, 0,
 		},
 		"no sale": {
-			gate{limits: rate}, request{
+			gatekeeper{limits: rate}, request{
 				method: http.MethodPost, target: "/voucher/seckill/x",
 			}, false, "INVALID", nil, 0,
 		},
-		"another route": {gate{limits: rate}, request{target: "/order"}, false, "", nil, 0},
+		"another route": {gatekeeper{limits: rate}, request{target: "/order"}, false, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -147,19 +148,19 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 	}{
 		"won":            {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
 		"failed later":   {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
-		"sold out":       {order.Order{}, order.ErrSoldOut, httpkit.Refused},
-		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", order.ErrPaused), httpkit.Refused},
+		"sold out":       {order.Order{}, gate.ErrSoldOut, httpkit.Refused},
+		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", gate.ErrPaused), httpkit.Refused},
 		"off the shelf":  {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
 		"away":           {order.Order{}, order.ErrUnavailable, httpkit.Refused},
-		"bought before":  {order.Order{}, &order.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
-		"not enough":     {order.Order{}, &order.NotEnoughError{}, httpkit.Refused},
+		"bought before":  {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
+		"not enough":     {order.Order{}, &gate.NotEnoughError{}, httpkit.Refused},
 		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &gate{outcome: -1}
+			g := &gatekeeper{outcome: -1}
 			a := newAPI(t, g.before, withPurchases(fakePurchases{buy: func(
 				context.Context, int64, int64, time.Duration,
 			) (order.Order, error) {
@@ -278,11 +279,11 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 		},
 		"in Chinese": {nil, `{"limits":null}`, "zh", "NEEDS_GUARDS", "本服务的构建不含防刷功能"},
 		"no secret": {
-			&gate{lacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
+			&gatekeeper{lacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
 			"SECKILL_GUARD_SECRET",
 		},
 		"none at all":  {nil, `null`, "en", "", ""},
-		"all is there": {&gate{}, `{"limits":null}`, "en", "", ""},
+		"all is there": {&gatekeeper{}, `{"limits":null}`, "en", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

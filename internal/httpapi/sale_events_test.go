@@ -19,6 +19,7 @@ import (
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -50,7 +51,7 @@ func saleStats() audit.SaleStats {
 				End: noon.Add(time.Hour),
 			},
 			State:   voucher.StateOnSale,
-			Answers: order.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
+			Answers: gate.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
 			Waiting: 2, OldestWaiting: 1500 * time.Microsecond, DeadLetters: 1,
 		},
 		Issued: 10, Recorded: 6, Voucher: guardedVoucher(),
@@ -65,7 +66,7 @@ func saleStats() audit.SaleStats {
 func saleStatsDocument(t *testing.T) string {
 	t.Helper()
 	refused := map[string]int64{}
-	for _, answer := range order.Answers() {
+	for _, answer := range gate.Answers() {
 		if answer != "accepted" {
 			refused[strings.ToUpper(string(answer))] = saleStats().Answers[answer]
 		}

@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"testing"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/operation"
 	"seckill/internal/order/recovery"
 	"seckill/internal/voucher"
 	"seckill/scripts"
@@ -18,11 +19,11 @@ func TestScriptsHaveTheLimitsOfGo(t *testing.T) {
 		script, name string
 		want         int
 	}{
-		{"seckill", "MAX_REQUESTS", order.MaxBatch},
+		{"seckill", "MAX_REQUESTS", gate.MaxBatch},
 		{"seckill", "MAX_SALES", maxSales},
 		{"seckill", "MAX_PACKED", maxPacked},
 		{"seckill", "MAX_QUANTITY", voucher.MaxPerUser},
-		{"apply", "MAX_OPERATIONS", order.MaxOperations},
+		{"apply", "MAX_OPERATIONS", operation.MaxBatch},
 		{"correct", "MAX_CORRECTIONS", maxCorrections},
 		{"acknowledge", "MAX_ENTRIES", maxKeys},
 		{"sale", "MAX_LEAD", recovery.MaxEpochLead},

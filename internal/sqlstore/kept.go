@@ -7,6 +7,8 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -52,7 +54,7 @@ func (k *keptSale) Ask(acceptances []sqlkit.Acceptance, at time.Time) ([]int64, 
 	for i := range acceptances {
 		a := &acceptances[i]
 		ops[i] = operationRow{
-			Kind: order.Acceptance, Kept: -1, OrderID: &a.OrderID, UserID: &a.UserID, Actor: order.Owner,
+			Kind: operation.Acceptance, Kept: -1, OrderID: &a.OrderID, UserID: &a.UserID, Actor: order.Owner,
 		}
 		if !a.Again {
 			undecided++
@@ -110,7 +112,7 @@ func (k *keptSale) Release(units int64, at time.Time) error {
 		return nil
 	}
 	return k.store.appendOperations(k.tx, &k.row,
-		[]operationRow{{Kind: order.Releasing, Delta: units, Kept: -units, Actor: order.ByWaitlist}}, at)
+		[]operationRow{{Kind: operation.Releasing, Delta: units, Kept: -units, Actor: order.ByWaitlist}}, at)
 }
 
 // Turned implements sqlkit.KeptSale.
@@ -148,7 +150,7 @@ func (r saleRow) keeps(now time.Time) bool {
 
 // returns reports whether the operation puts new units on sale, or units of an order.
 func (r operationRow) returns() bool {
-	return r.Delta > 0 && r.Kind != order.Releasing
+	return r.Delta > 0 && r.Kind != operation.Releasing
 }
 
 // spare returns how many kept units are promised to nobody. The sale is locked.
@@ -211,7 +213,7 @@ func (c *completion) buy(op operationRow) (lacking, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the order of an acceptance: %w", err)
 	}
-	done := cause{by: order.ByWaitlist, at: c.now, why: order.InvitedToBuy}
+	done := cause{by: order.ByWaitlist, at: c.now, why: reason.InvitedToBuy}
 	if err := writeHistory(c.tx, []orderRow{bought}, done); err != nil {
 		return nil, err
 	}
@@ -246,7 +248,7 @@ func (c *completion) takeKept(op *operationRow) (taken bool, err error) {
 func forgetAccepted(tx *gorm.DB, voucherID int64, snap *order.Snapshot) error {
 	var undecided []int64
 	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind = ?", voucherID, operationVoid,
-		order.Acceptance).Distinct().Pluck("order_id", &undecided).Error
+		operation.Acceptance).Distinct().Pluck("order_id", &undecided).Error
 	if err != nil {
 		return fmt.Errorf("reading undecided acceptances: %w", err)
 	}

@@ -12,6 +12,8 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -29,30 +31,30 @@ const (
 )
 
 type operationRow struct {
-	VoucherID      int64               `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
-	Number         int64               `gorm:"column:number;primaryKey;autoIncrement:false"`
-	Kind           order.OperationKind `gorm:"column:kind"`
-	Delta          int64               `gorm:"column:delta"`
-	Kept           int64               `gorm:"column:kept"`
-	OrderID        *int64              `gorm:"column:order_id"`
-	UserID         *int64              `gorm:"column:user_id"`
-	Mode           order.SaleMode      `gorm:"column:mode"`
-	BeginTime      *time.Time          `gorm:"column:begin_time"`
-	EndTime        *time.Time          `gorm:"column:end_time"`
-	Actor          order.Actor         `gorm:"column:actor"`
-	IdempotencyKey *string             `gorm:"column:idempotency_key"`
-	State          operationState      `gorm:"column:state"`
-	Epoch          int64               `gorm:"column:epoch"`
-	Sequence       int64               `gorm:"column:sequence"`
-	CreateTime     time.Time           `gorm:"column:create_time"`
-	SettleTime     *time.Time          `gorm:"column:settle_time"`
+	VoucherID      int64          `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Number         int64          `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Kind           operation.Kind `gorm:"column:kind"`
+	Delta          int64          `gorm:"column:delta"`
+	Kept           int64          `gorm:"column:kept"`
+	OrderID        *int64         `gorm:"column:order_id"`
+	UserID         *int64         `gorm:"column:user_id"`
+	Mode           order.SaleMode `gorm:"column:mode"`
+	BeginTime      *time.Time     `gorm:"column:begin_time"`
+	EndTime        *time.Time     `gorm:"column:end_time"`
+	Actor          order.Actor    `gorm:"column:actor"`
+	IdempotencyKey *string        `gorm:"column:idempotency_key"`
+	State          operationState `gorm:"column:state"`
+	Epoch          int64          `gorm:"column:epoch"`
+	Sequence       int64          `gorm:"column:sequence"`
+	CreateTime     time.Time      `gorm:"column:create_time"`
+	SettleTime     *time.Time     `gorm:"column:settle_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (operationRow) TableName() string { return "tb_voucher_operation" }
 
-func (r operationRow) operation() order.Operation {
-	op := order.Operation{
+func (r operationRow) operation() operation.Operation {
+	op := operation.Operation{
 		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Kept: r.Kept,
 		Mode: r.Mode, Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
 	}
@@ -66,10 +68,10 @@ func (r operationRow) operation() order.Operation {
 func (r operationRow) takes() bool { return r.operation().Takes() }
 
 // changesIssued reports whether the operation changes how many units the sale has issued, rather than moving some.
-func (r operationRow) changesIssued() bool { return r.Kind == order.Restock }
+func (r operationRow) changesIssued() bool { return r.Kind == operation.Restock }
 
 // orderOperation is an operation that concerns an order.
-func orderOperation(row orderRow, kind order.OperationKind, delta int64, by order.Actor) operationRow {
+func orderOperation(row orderRow, kind operation.Kind, delta int64, by order.Actor) operationRow {
 	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
 }
 
@@ -108,7 +110,7 @@ func (s *Store) appendOperations(tx *gorm.DB, sale *saleRow, ops []operationRow,
 
 // Pending implements outbox.OperationLedger. It is one statement, so that ops and last are from the same moment. The
 // operations are chosen before they are joined, as a backlog may be long and only its beginning is read.
-func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
+func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []operation.Operation, last int64, err error) {
 	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
 	var rows []struct {
@@ -143,7 +145,7 @@ func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 }
 
 // CompleteOperations implements outbox.OperationLedger.
-func (s *Store) CompleteOperations(ctx context.Context, id int64, results []order.OperationResult) error {
+func (s *Store) CompleteOperations(ctx context.Context, id int64, results []operation.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -165,7 +167,7 @@ func (s *Store) CompleteOperations(ctx context.Context, id int64, results []orde
 // complete completes the operations that are still pending. An operation that gives units back changed the sale when it
 // was written, so it is only marked, and the hot row is left alone. conflict is set when Redis gave a unit that the
 // ledger does not have.
-func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult) (conflict, err error) {
+func (s *Store) complete(tx *gorm.DB, id int64, results []operation.Result) (conflict, err error) {
 	ops, err := pendingAmong(tx, id, results)
 	if err != nil {
 		return nil, err
@@ -191,7 +193,7 @@ func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult)
 	if c.now, err = s.db.LedgerTime(tx); err != nil {
 		return nil, err
 	}
-	byNumber := make(map[int64]order.OperationResult, len(results))
+	byNumber := make(map[int64]operation.Result, len(results))
 	for _, r := range results {
 		byNumber[r.Number] = r
 	}
@@ -206,8 +208,8 @@ func (s *Store) complete(tx *gorm.DB, id int64, results []order.OperationResult)
 }
 
 // pendingAmong returns the operations that are pending and have a result, in order.
-func pendingAmong(tx *gorm.DB, id int64, results []order.OperationResult) ([]operationRow, error) {
-	numbers := sqlkit.Distinct(results, func(r order.OperationResult) int64 { return r.Number })
+func pendingAmong(tx *gorm.DB, id int64, results []operation.Result) ([]operationRow, error) {
+	numbers := sqlkit.Distinct(results, func(r operation.Result) int64 { return r.Number })
 	var ops []operationRow
 	for part := range sqlkit.Chunks(numbers) {
 		var rows []operationRow
@@ -225,7 +227,7 @@ func pendingAmong(tx *gorm.DB, id int64, results []order.OperationResult) ([]ope
 func revived(ops []operationRow) []int64 {
 	var ids []int64
 	for _, op := range ops {
-		if op.Kind == order.Revival && op.OrderID != nil {
+		if op.Kind == operation.Revival && op.OrderID != nil {
 			ids = append(ids, *op.OrderID)
 		}
 	}
@@ -284,11 +286,11 @@ func (c *completion) complete(op operationRow, taken bool) error {
 	switch {
 	case !op.takes():
 		taken = true
-	case op.Kind == order.Revival:
+	case op.Kind == operation.Revival:
 		taken, lacking, err = c.revive(op, taken)
-	case op.Kind == order.Acceptance:
+	case op.Kind == operation.Acceptance:
 		taken, lacking, err = c.accept(op, taken)
-	case !taken && op.Kind == order.Restock:
+	case !taken && op.Kind == operation.Restock:
 		taken, err = c.takeKept(&op)
 	case taken && c.sale.Stock-c.units < -op.Delta:
 		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
@@ -336,7 +338,7 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 		return false, nil, err
 	}
 	return false, lacking, writeHistory(c.tx, []orderRow{*row},
-		cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
+		cause{by: order.ByPayments, at: c.now, why: reason.NoUnitForLate})
 }
 
 // paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
@@ -348,7 +350,7 @@ func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
 		return nil
 	}
 	rows := []orderRow{*row}
-	why := cause{by: order.ByProvider, at: c.now, why: order.MoneyReturned}
+	why := cause{by: order.ByProvider, at: c.now, why: reason.MoneyReturned}
 	if err := c.store.advance(c.tx, rows, order.RequestRefund, why); err != nil {
 		return err
 	}
@@ -366,7 +368,7 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 	}
 	rows := []orderRow{*row}
 	err = c.store.advance(c.tx, rows, order.Revive, cause{
-		by: order.ByPayments, at: c.now, why: order.UnitForLate,
+		by: order.ByPayments, at: c.now, why: reason.UnitForLate,
 	})
 	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return fmt.Errorf("%w: operation %d: the user of order %d has another live order",

@@ -10,6 +10,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -137,7 +138,7 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 	}
 	defer release()
 	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to,
-		order.IDCollision).Order("id").Rows()
+		reason.IDCollision).Order("id").Rows()
 	if err != nil {
 		return sqlkit.ReadError(what, err)
 	}
@@ -157,7 +158,7 @@ type eventRow struct {
 	OrderID    int64        `gorm:"column:order_id"`
 	Status     order.Status `gorm:"column:status"`
 	Actor      order.Actor  `gorm:"column:actor"`
-	Why        order.Why    `gorm:"column:why"`
+	Why        reason.Why   `gorm:"column:why"`
 	CreateTime time.Time    `gorm:"column:create_time"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -202,7 +203,7 @@ func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error
 			free, at = append(free, rows[i]), append(at, i)
 		}
 	}
-	err := s.advance(tx, free, order.Pay, cause{by: order.ByPayments, at: now, why: order.NothingToPay})
+	err := s.advance(tx, free, order.Pay, cause{by: order.ByPayments, at: now, why: reason.NothingToPay})
 	for i := range free {
 		rows[at[i]] = free[i]
 	}
@@ -215,5 +216,5 @@ func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, c cause) error {
 	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
 		return err
 	}
-	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: order.NothingToPayBack})
+	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPayBack})
 }

@@ -14,6 +14,8 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -81,7 +83,7 @@ func idsOf(rows []orderRow) []int64 {
 type cause struct {
 	by  order.Actor
 	at  time.Time
-	why order.Why
+	why reason.Why
 }
 
 // advance takes an action on locked orders, which are in the right state for it. It writes the rows, a line of history
@@ -180,14 +182,14 @@ func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action,
 }
 
 // operationKind returns the kind of the operation with which an action gives a unit back.
-func operationKind(action order.Action) order.OperationKind {
+func operationKind(action order.Action) operation.Kind {
 	switch action {
 	case order.Cancel:
-		return order.Cancellation
+		return operation.Cancellation
 	case order.ConfirmRefund:
-		return order.Refund
+		return operation.Refund
 	default:
-		return order.Expiration
+		return operation.Expiration
 	}
 }
 
@@ -241,7 +243,7 @@ func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Orde
 			return fmt.Errorf("locking unpaid orders: %w", err)
 		}
 		if err := s.advance(tx, rows, order.Expire,
-			cause{by: order.ByExpirer, at: now, why: order.NotPaidInTime}); err != nil {
+			cause{by: order.ByExpirer, at: now, why: reason.NotPaidInTime}); err != nil {
 			return err
 		}
 		return s.countUnpaid(tx, rows, now)
@@ -276,7 +278,7 @@ func (s *Store) actForStaff(
 		if err != nil {
 			return err
 		}
-		c := cause{by: act.Actor(), at: now, why: order.StaffDecided}
+		c := cause{by: act.Actor(), at: now, why: reason.StaffDecided}
 		if err := take(tx, rows, c); err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 	"seckill/internal/sqlstore"
@@ -250,7 +251,7 @@ func TestBank(t *testing.T) {
 	s.calls(http.StatusUnauthorized, "/payment/callback/sandbox", "Bank-Signature", body, signature)
 	less, signed := b.charge(begun.data.PaymentID, price-1)
 	s.calls(http.StatusConflict, "/payment/callback/bank", "Bank-Signature", less, signed)
-	forged, right, err := s.notices.Write(order.Notice{PaymentID: begun.data.PaymentID, Amount: price})
+	forged, right, err := s.notices.Write(payment.Notice{PaymentID: begun.data.PaymentID, Amount: price})
 	if err != nil {
 		t.Fatal(err)
 	}

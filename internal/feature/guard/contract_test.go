@@ -12,6 +12,7 @@ import (
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -46,7 +47,7 @@ func TestContract(t *testing.T) {
 				},
 				Invalid: &apitest.Request{Target: "/voucher/seckill/x/ticket"},
 				Refusals: []error{
-					voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded, order.ErrUnavailable, ErrNoTickets,
+					voucher.ErrNotFound, voucher.ErrNotSeckill, gate.ErrEnded, order.ErrUnavailable, ErrNoTickets,
 					&TicketsLaterError{}, &ChallengeError{}, challenge.ErrBusy, challenge.ErrTryAgain,
 					&StoppedError{
 						Guard: guards.LimitsGuard, Why: &budget.RateError{Of: budget.OfUser, Retry: time.Minute},
