@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"gorm.io/gorm"
-
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -16,8 +14,8 @@ import (
 // CallOff implements voucher.Changes.
 func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (voucher.Voucher, error) {
 	var v voucher.Voucher
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if err := s.claimKey(tx, by.Key, strconv.FormatInt(id, 10)); err != nil {
+	err := s.write(ctx, func(tx transaction) error {
+		if err := tx.claimKey(by.Key, strconv.FormatInt(id, 10)); err != nil {
 			return err
 		}
 		rows, err := lockVoucher(tx, id)
@@ -34,11 +32,11 @@ func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why st
 		case rows.sale.Retired:
 			return voucher.ErrRetired
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		c := change{store: s, tx: tx, now: now, by: by, voucherRows: rows}
+		c := change{tx: tx, now: now, by: by, voucherRows: rows}
 		v, err = c.callOff(why)
 		return err
 	})
@@ -76,11 +74,11 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	}
 	v := c.voucher()
 	changes := append(voucher.Differences(before, v), voucher.FieldChange{Field: "why", To: why})
-	if err := sqlkit.WriteAudit(c.tx, c.now, c.by,
+	if err := sqlkit.WriteAudit(c.tx.DB, c.now, c.by,
 		sqlkit.AuditRow{VoucherID: v.ID, Action: voucher.CalledOff, Changes: changes}); err != nil {
 		return v, err
 	}
-	return v, c.store.calledOff(c.tx, v)
+	return v, c.tx.each(func(h sqlkit.Hook) error { return tell(c.tx, h.CalledOff, v) })
 }
 
 // refundable is the condition that the money of a paid order o can go back: its payment has been received and nobody
@@ -134,9 +132,9 @@ func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 func (s *Store) Unwind(
 	ctx context.Context, token, voucherID, above int64, n int,
 ) (unwound []order.Order, last int64, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err = s.write(ctx, func(tx transaction) error {
 		unwound, last = nil, 0
-		if err := sqlkit.RaiseFence(tx, order.UnwinderJob, token); err != nil {
+		if err := sqlkit.RaiseFence(tx.DB, order.UnwinderJob, token); err != nil {
 			return err
 		}
 		names := fateNames(voucherID)
@@ -152,7 +150,7 @@ func (s *Store) Unwind(
 			return nil
 		}
 		last = ids[len(ids)-1]
-		unwound, err = s.unwind(tx, ids)
+		unwound, err = tx.unwind(ids)
 		return err
 	})
 	if err != nil {
@@ -163,12 +161,12 @@ func (s *Store) Unwind(
 
 // unwind locks the orders, cancels those that are unpaid, and begins to refund those that are paid. Cancelling comes
 // last, as it locks the sale.
-func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
+func (tx transaction) unwind(ids []int64) ([]order.Order, error) {
 	locked, err := lockOrders(tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.db.LedgerTime(tx)
+	now, err := tx.now()
 	if err != nil {
 		return nil, err
 	}
@@ -183,17 +181,17 @@ func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
 		}
 	}
 	c := cause{by: order.ByUnwinder, at: now, why: order.CalledOffSale}
-	if paid, err = s.refundAll(tx, paid, c); err != nil {
+	if paid, err = tx.refundAll(paid, c); err != nil {
 		return nil, err
 	}
-	if err := s.advance(tx, unpaid, order.Cancel, c); err != nil {
+	if err := tx.advance(unpaid, order.Cancel, c); err != nil {
 		return nil, err
 	}
 	return sqlkit.Map(append(paid, unpaid...), (*orderRow).order), nil
 }
 
 // refundAll begins to refund the locked, paid orders that have a payment to send back, and returns those orders.
-func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, error) {
+func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
 	for part := range sqlkit.Chunks(idsOf(paid)) {
 		var rows []paymentRow
@@ -213,7 +211,7 @@ func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, er
 			rows, payments = append(rows, paid[i]), append(payments, id)
 		}
 	}
-	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return nil, err
 	}
 	for part := range sqlkit.Chunks(payments) {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/sqlstore/unpaid"
+	"seckill/internal/voucher"
 )
 
 // OrdersByID implements order.Reader.
@@ -152,30 +155,6 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 	return sqlkit.ReadError(what, rows.Err())
 }
 
-type eventRow struct {
-	ID         int64        `gorm:"column:id;primaryKey"`
-	OrderID    int64        `gorm:"column:order_id"`
-	Status     order.Status `gorm:"column:status"`
-	Actor      order.Actor  `gorm:"column:actor"`
-	Why        order.Why    `gorm:"column:why"`
-	CreateTime time.Time    `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (eventRow) TableName() string { return "tb_order_event" }
-
-// writeHistory writes an event for each order, with the state in which it is now.
-func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
-	events := make([]eventRow, len(rows))
-	for i := range rows {
-		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: c.why, CreateTime: c.at}
-	}
-	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing the history of %d orders: %w", len(rows), err)
-	}
-	return nil
-}
-
 // History implements service.OrderLedger. An order without a row has none.
 func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, error) {
 	// Events of one order are written under its lock, so that their ids are in the order of what happened.
@@ -183,4 +162,81 @@ func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, erro
 		fmt.Sprintf("reading the history of order %d", orderID), func(r *eventRow) order.Event {
 			return order.Event{Status: r.Status, At: r.CreateTime, By: r.Actor, Why: r.Why}
 		})
+}
+
+// errTakes: an order of a sale cannot be revived directly, as Redis has to give the unit first (rule 1,
+// docs/architecture.md).
+var errTakes = errors.New("only a completed operation takes a unit")
+
+// Transition implements service.OrderLedger.
+func (s *Store) Transition(
+	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
+) (order.Order, error) {
+	step := func(tx transaction, rows []orderRow) error {
+		row := rows[0]
+		if err := action.Check(row.ID, row.Status); err != nil {
+			return err
+		}
+		if action == order.Revive && row.Kind == liveKind {
+			return errTakes
+		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		c := cause{by: by, at: now}
+		if by == order.Owner {
+			if err := tx.may(row, action, c); err != nil {
+				return err
+			}
+		}
+		return tx.advance(rows, action, c)
+	}
+	return s.withOrder(ctx, action.String(), idempotency.Key{}, orderID, owner, step)
+}
+
+// CancelForStaff implements service.OrderLedger.
+func (s *Store) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, transaction.cancel)
+}
+
+// cancel cancels a locked order.
+func (tx transaction) cancel(rows []orderRow, c cause) error {
+	if err := order.Cancel.Check(rows[0].ID, rows[0].Status); err != nil {
+		return err
+	}
+	if err := tx.may(rows[0], order.Cancel, c); err != nil {
+		return err
+	}
+	return tx.advance(rows, order.Cancel, c)
+}
+
+// ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
+func (s *Store) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		if err := sqlkit.RaiseFence(tx.DB, order.ExpirerJob, token); err != nil {
+			return err
+		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		var rows []orderRow
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		err = tx.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
+			Order("pay_deadline, id").Limit(n).Find(&rows).Error
+		if err != nil {
+			return fmt.Errorf("locking unpaid orders: %w", err)
+		}
+		if err := tx.advance(rows, order.Expire,
+			cause{by: order.ByExpirer, at: now, why: order.NotPaidInTime}); err != nil {
+			return err
+		}
+		expired = sqlkit.Map(rows, (*orderRow).order)
+		return unpaid.Count(tx.DB, tx.db.Dialect(), expired, now)
+	})
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
+	}
+	return expired, nil
 }

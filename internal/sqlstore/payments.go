@@ -59,7 +59,7 @@ func (r *paymentRow) payment() order.Payment {
 }
 
 // save writes the columns of a payment that change.
-func (r *paymentRow) save(tx *gorm.DB) error {
+func (r *paymentRow) save(tx transaction) error {
 	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refunding_time", "refund_time",
 		"stuck_time", "refusal", "close_time", "return_time", "gone_before", "returned", "dispute", "disputed",
 		"dispute_time", "reference").Updates(r).Error
@@ -70,13 +70,13 @@ func (r *paymentRow) save(tx *gorm.DB) error {
 }
 
 // accept records that the order is paid with the payment.
-func (r *paymentRow) accept(tx *gorm.DB, now time.Time) error {
+func (r *paymentRow) accept(tx transaction, now time.Time) error {
 	r.State, r.AcceptTime = order.PaymentReceived, &now
 	return r.save(tx)
 }
 
 // sendBack records that the money is to go back. refunding_time keeps its first value.
-func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
+func (r *paymentRow) sendBack(tx transaction, now time.Time) error {
 	r.State, r.StuckTime, r.Refusal = order.PaymentRefunding, nil, ""
 	if r.RefundingTime == nil {
 		r.RefundingTime = &now
@@ -85,24 +85,24 @@ func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
 }
 
 // wentBack notes that money has gone back now, for the sums of the day, if more has gone than before.
-func (s *Store) wentBack(r *paymentRow, before int64, now time.Time) {
+func (tx transaction) wentBack(r *paymentRow, before int64, now time.Time) {
 	if r.payment().Gone() <= before {
 		return
 	}
-	if r.ReturnTime == nil || r.ReturnTime.Before(s.db.Midnight(now)) {
+	if r.ReturnTime == nil || r.ReturnTime.Before(tx.db.Midnight(now)) {
 		r.GoneBefore = before
 	}
 	r.ReturnTime = &now
 }
 
 // findPayment returns a payment, or order.ErrNoPayment.
-func findPayment(tx *gorm.DB, id string) (paymentRow, error) {
-	return sqlkit.Take[paymentRow](tx.Where("id = ?", id), order.ErrNoPayment, "reading the payment")
+func findPayment(db *gorm.DB, id string) (paymentRow, error) {
+	return sqlkit.Take[paymentRow](db.Where("id = ?", id), order.ErrNoPayment, "reading the payment")
 }
 
 // lockPayment locks the payment's order, which is the lock of its payments, and returns both.
-func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
-	p, err := findPayment(tx, id)
+func lockPayment(tx transaction, id string) (paymentRow, orderRow, error) {
+	p, err := findPayment(tx.DB, id)
 	if err != nil {
 		return p, orderRow{}, err
 	}
@@ -110,7 +110,7 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 	if err != nil {
 		return p, row, err
 	}
-	p, err = findPayment(tx, id) // once more, now that no other transaction can change it
+	p, err = findPayment(tx.DB, id) // once more, now that no other transaction can change it
 	return p, row, err
 }
 
@@ -118,12 +118,12 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 // and returns both as f leaves them. rows is the order alone.
 func (s *Store) withPayment(
 	ctx context.Context, doing string, key idempotency.Key, id string,
-	f func(tx *gorm.DB, p *paymentRow, rows []orderRow) error,
+	f func(tx transaction, p *paymentRow, rows []orderRow) error,
 ) (order.Payment, order.Order, error) {
 	var p paymentRow
 	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if err := s.claimKey(tx, key, id); err != nil {
+	err := s.write(ctx, func(tx transaction) error {
+		if err := tx.claimKey(key, id); err != nil {
 			return err
 		}
 		locked, row, err := lockPayment(tx, id)
@@ -141,9 +141,9 @@ func (s *Store) withPayment(
 
 // paymentOf returns a locked order's oldest payment that is in one of the states, or nil. tx may carry further
 // conditions (Where).
-func paymentOf(tx *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
+func paymentOf(query *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
 	var rows []paymentRow
-	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
+	err := query.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
 		Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("reading the payments of order %d: %w", orderID, err)
@@ -155,8 +155,8 @@ func paymentOf(tx *gorm.DB, orderID int64, states ...order.PaymentState) (*payme
 }
 
 // latePayment returns the late payment of a locked order; one is there as long as its revival is pending.
-func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
-	p, err := paymentOf(tx, orderID, order.PaymentLate)
+func latePayment(tx transaction, orderID int64) (*paymentRow, error) {
+	p, err := paymentOf(tx.DB, orderID, order.PaymentLate)
 	if err == nil && p == nil {
 		err = fmt.Errorf("order %d has no late payment", orderID)
 	}
@@ -169,7 +169,7 @@ func (s *Store) OpenPayment(
 ) (order.Payment, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		row, err := lockOrder(tx, orderID, owner)
 		if err != nil {
 			return err
@@ -184,11 +184,11 @@ func (s *Store) OpenPayment(
 			order.PaymentOpen); err != nil || p != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		terms, err := s.terms.of(tx, []int64{row.VoucherID})
+		terms, err := s.terms.of(tx.DB, []int64{row.VoucherID})
 		if err != nil {
 			return err
 		}
@@ -209,7 +209,7 @@ func (s *Store) OpenPayment(
 
 // SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
 func (s *Store) SetReference(ctx context.Context, paymentID, reference string) error {
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
 			order.PaymentOpen).Update("reference", reference).Error
 	})
@@ -345,4 +345,21 @@ func (s *Store) ofPaymentsNamed(ctx context.Context, column, name string) (value
 		values = append(values, found...)
 	}
 	return values[:min(len(values), most)], nil
+}
+
+// paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
+func (tx transaction) paymentChanged(p *paymentRow, rows []orderRow, news order.PaymentNews, now time.Time) error {
+	row := &rows[0]
+	row.Revision++
+	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {
+		return fmt.Errorf("counting news of a payment of order %d: %w", row.ID, err)
+	}
+	terms, err := tx.terms.of(tx.DB, []int64{row.VoucherID})
+	if err != nil {
+		return err
+	}
+	change := order.PaymentChange{
+		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), News: news, At: now,
+	}
+	return tx.each(func(h sqlkit.Hook) error { return tell(tx, h.PaymentChanged, change) })
 }
