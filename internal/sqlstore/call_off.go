@@ -12,7 +12,7 @@ import (
 )
 
 // CallOff implements voucher.Changes.
-func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (voucher.Voucher, error) {
+func (s Vouchers) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (voucher.Voucher, error) {
 	var v voucher.Voucher
 	err := s.write(ctx, func(tx transaction) error {
 		if err := tx.claimKey(by.Key, strconv.FormatInt(id, 10)); err != nil {
@@ -81,6 +81,9 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	return v, c.tx.each(func(h sqlkit.Hook) error { return tell(c.tx, h.CalledOff, v) })
 }
 
+// Unwinds settles the orders of sales that were called off. It implements service.UnwindLedger.
+type Unwinds struct{ *ledger }
+
 // refundable is the condition that the money of a paid order o can go back: its payment has been received and nobody
 // disputes it. Other orders are left to staff.
 const refundable = "EXISTS (SELECT 1 FROM tb_payment p WHERE p.order_id = o.id AND p.state = @received AND " +
@@ -121,7 +124,7 @@ func fateNames(voucherID int64) map[string]any {
 }
 
 // SalesToUnwind implements service.UnwindLedger.
-func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
+func (s Unwinds) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("retired = ? AND called_off IS NOT NULL", false).
 		Order("voucher_id").Pluck("voucher_id", &ids).Error
 	return ids, sqlkit.ReadError("looking for sales that were called off", err)
@@ -129,7 +132,7 @@ func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 
 // Unwind implements service.UnwindLedger. Orders that another transaction has locked are waited for: tills, buyers and
 // notices of payments hold them briefly.
-func (s *Store) Unwind(
+func (s Unwinds) Unwind(
 	ctx context.Context, token, voucherID, above int64, n int,
 ) (unwound []order.Order, last int64, err error) {
 	err = s.write(ctx, func(tx transaction) error {
@@ -193,7 +196,7 @@ func (tx transaction) unwind(ids []int64) ([]order.Order, error) {
 // refundAll begins to refund the locked, paid orders that have a payment to send back, and returns those orders.
 func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
-	for part := range sqlkit.Chunks(idsOf(paid)) {
+	for part := range sqlkit.Chunks(sqlkit.Map(paid, (*orderRow).id)) {
 		var rows []paymentRow
 		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ? AND dispute <> ?", part,
 			order.PaymentReceived, order.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
@@ -225,7 +228,7 @@ func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 }
 
 // Unwinding implements shop.Ledger. One statement counts the orders, so that each is counted once.
-func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error) {
+func (s Unwinds) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error) {
 	var sales []saleRow
 	var rows []struct {
 		Fate                 order.Fate
@@ -262,7 +265,7 @@ func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding
 }
 
 // LeftToStaff implements shop.Ledger.
-func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
+func (s Unwinds) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
 	names := fateNames(voucherID)
 	names["before"], names["n"] = before, n
 	type left struct {

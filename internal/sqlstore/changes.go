@@ -16,7 +16,7 @@ import (
 
 // ChangeVoucher implements voucher.Changes. It locks the voucher's row first and the sale's last, as the recorder waits
 // for the sale's.
-func (s *Store) ChangeVoucher(
+func (s Vouchers) ChangeVoucher(
 	ctx context.Context, id int64, by voucher.Author, alter func(v *voucher.Voucher) error,
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
@@ -170,7 +170,7 @@ func (c *change) writeSale(ops []operationRow) error {
 }
 
 // ChangeStock implements voucher.Changes.
-func (s *Store) ChangeStock(
+func (s Vouchers) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (voucher.StockChange, error) {
 	var op operationRow
@@ -270,7 +270,9 @@ func (s operationState) ofStock() voucher.StockState {
 
 // Entries returns entries of the audit trail that the filter lets through, with an id below before, newest first, at
 // most limit. Pass math.MaxInt64 as before for the first page.
-func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+func (s Vouchers) Entries(
+	ctx context.Context, f voucher.AuditFilter, before int64, limit int,
+) ([]voucher.Entry, error) {
 	query := s.db.Read(ctx).Table("tb_audit a").Select("a.*, o.state").
 		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.number = a.operation").
 		Where("a.id < ?", before).Order("a.id DESC").Limit(limit)

@@ -18,14 +18,14 @@ import (
 
 // RecordDirectSale implements service.OrderLedger. Repeating it with the same order id is harmless too. It returns
 // order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
-func (s *Store) RecordDirectSale(
+func (s Orders) RecordDirectSale(
 	ctx context.Context, orderID, userID, voucherID int64, key idempotency.Key,
 ) (order.Order, error) {
 	what := fmt.Sprintf("recording order %d of user %d for voucher %d", orderID, userID, voucherID)
 	p := directPurchase{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
 	var row orderRow
 	committing := false
-	record := func(tx transaction) error {
+	err := s.write(ctx, func(tx transaction) error {
 		committing = false
 		now, err := tx.now()
 		if err != nil {
@@ -40,8 +40,7 @@ func (s *Store) RecordDirectSale(
 		}
 		committing = err == nil
 		return err
-	}
-	err := s.write(ctx, record)
+	})
 	switch {
 	case err == nil:
 		return row.order(), nil

@@ -12,8 +12,12 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Features is for features that change orders, or take kept units, in transactions of their own. It implements
+// sqlkit.Orders.
+type Features struct{ *ledger }
+
 // KeptUnits is a sqlkit.KeptUnits.
-func (s *Store) KeptUnits(in *gorm.DB, voucherID int64) (sqlkit.KeptSale, error) {
+func (s Features) KeptUnits(in *gorm.DB, voucherID int64) (sqlkit.KeptSale, error) {
 	tx := transaction{in, s.ledger}
 	row, err := lockSale(tx, voucherID)
 	if err != nil {
@@ -67,11 +71,7 @@ func (k *keptSale) Ask(acceptances []sqlkit.Acceptance, at time.Time) ([]int64, 
 	if err != nil {
 		return nil, fmt.Errorf("counting %d acceptances of voucher %d: %w", undecided, k.row.VoucherID, err)
 	}
-	numbers := make([]int64, len(ops))
-	for i := range ops {
-		numbers[i] = ops[i].Number
-	}
-	return numbers, nil
+	return sqlkit.Map(ops, func(op *operationRow) int64 { return op.Number }), nil
 }
 
 // Outcomes implements sqlkit.KeptSale.
@@ -122,15 +122,9 @@ func (k *keptSale) Turned(turns []order.Turn) error {
 	return k.tx.each(func(h sqlkit.Hook) error { return tell(k.tx, h.Turned, turns) })
 }
 
-// hookedOrders is sqlkit.Orders.
-type hookedOrders struct{ *ledger }
-
-// Orders returns the orders to features that bring them to another state in transactions of their own.
-func (s *Store) Orders() sqlkit.Orders { return hookedOrders{s.ledger} }
-
 // Lock implements sqlkit.Orders.
-func (o hookedOrders) Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error) {
-	rows, err := lockOrders(transaction{tx, o.ledger}, ids)
+func (s Features) Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error) {
+	rows, err := lockOrders(transaction{tx, s.ledger}, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +139,7 @@ func (o hookedOrders) Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, err
 var errMovesUnits = errors.New("only the core moves units")
 
 // Advance implements sqlkit.Orders.
-func (o hookedOrders) Advance(
+func (s Features) Advance(
 	in *gorm.DB, action order.Action, at time.Time, steps []order.Step,
 ) ([]order.Order, error) {
 	if len(steps) == 0 {
@@ -156,46 +150,31 @@ func (o hookedOrders) Advance(
 	}
 	rows := make([]orderRow, len(steps))
 	lines := make([]order.Line, len(steps))
-	for i, s := range steps {
-		if err := action.Check(s.Order.ID, s.Order.Status); err != nil {
+	for i, step := range steps {
+		if err := action.Check(step.Order.ID, step.Order.Status); err != nil {
 			return nil, err
 		}
-		rows[i] = rowOf(s.Order)
+		rows[i] = rowOf(step.Order)
 		lines[i] = order.Line{
-			OrderID: s.Order.ID, Event: order.Event{Status: action.To(), At: at, By: s.By, Why: s.Why},
+			OrderID: step.Order.ID, Event: order.Event{Status: action.To(), At: at, By: step.By, Why: step.Why},
 		}
 	}
-	tx := transaction{in, o.ledger}
+	tx := transaction{in, s.ledger}
 	if err := move(tx, rows, action, at); err != nil {
 		return nil, err
 	}
-	if err := o.Note(in, lines); err != nil {
+	if err := note(in, lines); err != nil {
 		return nil, err
 	}
-	orders := make([]order.Order, len(rows))
-	for i := range rows {
-		orders[i] = rows[i].order()
-	}
-	return orders, tx.changedEach(rows, func(i int) order.Change {
+	return sqlkit.Map(rows, (*orderRow).order), tx.changedEach(rows, func(i int) order.Change {
 		return order.Change{Action: action, By: steps[i].By, Why: steps[i].Why, At: at}
 	})
 }
 
 // Note implements sqlkit.Orders.
-func (hookedOrders) Note(tx *gorm.DB, lines []order.Line) error {
-	events := make([]eventRow, len(lines))
-	for i, l := range lines {
-		events[i] = eventRow{
-			OrderID: l.OrderID, Status: l.Event.Status, Actor: l.Event.By, Why: l.Event.Why, CreateTime: l.Event.At,
-		}
-	}
-	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing %d lines of history: %w", len(lines), err)
-	}
-	return nil
-}
+func (Features) Note(tx *gorm.DB, lines []order.Line) error { return note(tx, lines) }
 
 // Terms implements sqlkit.Orders.
-func (o hookedOrders) Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error) {
-	return o.terms.of(db, vouchers)
+func (s Features) Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error) {
+	return s.terms.of(db, vouchers)
 }

@@ -101,12 +101,12 @@ func (tx transaction) appendOperations(sale *saleRow, ops []operationRow, now ti
 
 // keep keeps the units that the operations are about to put on sale, if the sale's list is open. The sale is locked.
 func (tx transaction) keep(sale *saleRow, ops []operationRow, now time.Time) {
-	if !sale.keeps(now) {
+	if !sale.ListOpen || sale.Retired || now.Before(sale.BeginTime) || !now.Before(sale.EndTime) {
 		return
 	}
 	kept := false
 	for i := range ops {
-		if ops[i].returns() {
+		if op := &ops[i]; op.Delta > 0 && op.Kind != order.Releasing { // new units, or units of an order
 			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true
 		}
 	}
@@ -122,14 +122,4 @@ func (tx transaction) kept(voucherID int64) {
 			sqlkit.AfterCommit(tx.DB, func() { h.Kept(voucherID) })
 		}
 	}
-}
-
-// keeps reports whether units that come back at the time are kept for the waiting list.
-func (r saleRow) keeps(now time.Time) bool {
-	return r.ListOpen && !r.Retired && !now.Before(r.BeginTime) && now.Before(r.EndTime)
-}
-
-// returns reports whether the operation puts new units on sale, or units of an order.
-func (r operationRow) returns() bool {
-	return r.Delta > 0 && r.Kind != order.Releasing
 }

@@ -16,8 +16,12 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Orders reads orders, records direct sales, and takes the actions that need no payment. It implements order.Reader and
+// service.OrderLedger.
+type Orders struct{ *ledger }
+
 // OrdersByID implements order.Reader.
-func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
+func (s Orders) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
 	orders := make(map[int64]order.Order, len(ids))
 	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
@@ -32,7 +36,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Or
 }
 
 // LiveOrder implements order.Reader.
-func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
+func (s Orders) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
 	query := s.db.Read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
 	row, err := sqlkit.Take[orderRow](query, order.ErrNotFound, "reading it")
 	what := fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID)
@@ -40,7 +44,7 @@ func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order,
 }
 
 // OrdersOf implements order.Reader. Pass math.MaxInt64 as before for the first page.
-func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+func (s Orders) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 	orders, err := s.Find(ctx, f, before, limit)
 	if err != nil || f.Waiting {
 		return nil, 0, err
@@ -56,7 +60,7 @@ func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limi
 }
 
 // Find implements service.OrderLedger. Pass math.MaxInt64 as before for the first page.
-func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
+func (s Orders) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
 	if f.Waiting {
 		return nil, nil // an order that has a row is not waiting to be recorded
 	}
@@ -76,7 +80,7 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 }
 
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
-func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
+func (s Orders) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
 	query := s.byVoucher(s.db.Read(ctx)).Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit)
 	return sqlkit.List(query, fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
 }
@@ -84,7 +88,7 @@ func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit i
 // byVoucher makes a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
 // up the voucher there and skip all orders before the page, so that paging through a sale takes quadratic time. SQLite
 // does not.
-func (s *Store) byVoucher(query *gorm.DB) *gorm.DB {
+func (s Orders) byVoucher(query *gorm.DB) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query
 	}
@@ -115,7 +119,7 @@ func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 }
 
 // Recorded implements order.Reader.
-func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
+func (s Orders) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
 	statuses := make(map[int64]order.Status, len(ids))
 	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
@@ -132,7 +136,7 @@ func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 // OrderIDs calls yield with every order id in [from, to), ascending. It leaves out substitute ids, which do not come
 // from the day's numbers (order.Claim.RowID). It holds one connection meanwhile. Ids that were yielded before an error
 // are real.
-func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
+func (s Orders) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
 	db, release, err := s.db.Streamed(ctx)
 	if err != nil {
@@ -156,7 +160,7 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 }
 
 // History implements service.OrderLedger. An order without a row has none.
-func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, error) {
+func (s Orders) History(ctx context.Context, orderID int64) ([]order.Event, error) {
 	// Events of one order are written under its lock, so that their ids are in the order of what happened.
 	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("id"),
 		fmt.Sprintf("reading the history of order %d", orderID), func(r *eventRow) order.Event {
@@ -169,7 +173,7 @@ func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, erro
 var errTakes = errors.New("only a completed operation takes a unit")
 
 // Transition implements service.OrderLedger.
-func (s *Store) Transition(
+func (s Orders) Transition(
 	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
 ) (order.Order, error) {
 	step := func(tx transaction, rows []orderRow) error {
@@ -196,7 +200,7 @@ func (s *Store) Transition(
 }
 
 // CancelForStaff implements service.OrderLedger.
-func (s *Store) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+func (s Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
 	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, transaction.cancel)
 }
 
@@ -212,7 +216,7 @@ func (tx transaction) cancel(rows []orderRow, c cause) error {
 }
 
 // ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
-func (s *Store) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
+func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		if err := sqlkit.RaiseFence(tx.DB, order.ExpirerJob, token); err != nil {
 			return err

@@ -16,9 +16,12 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Operations are the changes of sales that Redis has still to apply. It implements outbox.OperationLedger.
+type Operations struct{ *ledger }
+
 // Pending implements outbox.OperationLedger. It is one statement, so that ops and last are from the same moment. The
 // operations are chosen before they are joined, as a backlog may be long and only its beginning is read.
-func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
+func (s Operations) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
 	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
 	var rows []struct {
@@ -42,7 +45,7 @@ func (s *Store) Pending(ctx context.Context, id int64, n int) (ops []order.Opera
 
 // SalesWithPending implements outbox.OperationLedger. It looks up the first pending operation of each sale that is not
 // retired, as there are far fewer sales than operations.
-func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
+func (s Operations) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 	var sales []int64
 	err := s.db.Read(ctx).Raw(
 		"SELECT voucher_id FROM (SELECT s.voucher_id, (SELECT o.create_time FROM tb_voucher_operation o "+
@@ -53,7 +56,7 @@ func (s *Store) SalesWithPending(ctx context.Context, n int) ([]int64, error) {
 }
 
 // CompleteOperations implements outbox.OperationLedger.
-func (s *Store) CompleteOperations(ctx context.Context, id int64, results []order.OperationResult) error {
+func (s Operations) CompleteOperations(ctx context.Context, id int64, results []order.OperationResult) error {
 	if len(results) == 0 {
 		return nil
 	}

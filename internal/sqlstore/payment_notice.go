@@ -24,7 +24,7 @@ func (r *paymentRow) of(n order.Notice) error {
 }
 
 // TakeNotice implements service.PaymentLedger.
-func (s *Store) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
+func (s Payments) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
 	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n order.Notice,
 }
 
 // Receive implements service.PaymentLedger.
-func (s *Store) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
+func (s Payments) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
 	receive := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
@@ -209,7 +209,7 @@ func (r *receipt) refuse(by order.Actor, why order.Why) error {
 }
 
 // ReviveLate implements service.PaymentLedger.
-func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
+func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 	var vouchers []int64
 	err := s.write(ctx, func(tx transaction) error {
 		vouchers = nil

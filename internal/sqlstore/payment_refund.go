@@ -18,7 +18,7 @@ var errNotPaid = errors.New("the order was paid without a payment")
 var errNotRefunding = errors.New("the payment's money is not going back")
 
 // AskRefund implements service.PaymentLedger.
-func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
+func (s Payments) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
 	ask := func(tx transaction, rows []orderRow) error {
 		if status := rows[0].Status; status == order.Refunding || status == order.Refunded {
 			return nil // asked before
@@ -33,7 +33,7 @@ func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Orde
 }
 
 // RefundForStaff implements service.PaymentLedger.
-func (s *Store) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+func (s Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
 	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, transaction.refund)
 }
 
@@ -75,14 +75,14 @@ func (tx transaction) refundNothing(rows []orderRow, c cause) error {
 }
 
 // Refunding implements service.PaymentLedger.
-func (s *Store) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
+func (s Payments) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
 	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen).
 		Order("create_time, number").Limit(n)
 	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
 }
 
 // Refunded implements service.PaymentLedger.
-func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
+func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
 	back := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		switch p.State {
 		case order.PaymentRefunded:
@@ -124,7 +124,7 @@ func (tx transaction) refundEnds(p *paymentRow, rows []orderRow, c cause) error 
 }
 
 // Refused implements service.StuckLedger.
-func (s *Store) Refused(ctx context.Context, paymentID, reason string) (order.Payment, error) {
+func (s Payments) Refused(ctx context.Context, paymentID, reason string) (order.Payment, error) {
 	refused := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		// The provider may have said something else meanwhile, to another instance or by a notice.
 		if p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen || p.payment().AllGone() {
@@ -148,7 +148,7 @@ func (s *Store) Refused(ctx context.Context, paymentID, reason string) (order.Pa
 }
 
 // NeedStaff implements service.StuckLedger.
-func (s *Store) NeedStaff(ctx context.Context) (order.NeedStaff, error) {
+func (s Payments) NeedStaff(ctx context.Context) (order.NeedStaff, error) {
 	var n order.NeedStaff
 	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", order.PaymentStuck).Count(&n.Stuck).Error
 	if err == nil {
@@ -158,7 +158,7 @@ func (s *Store) NeedStaff(ctx context.Context) (order.NeedStaff, error) {
 }
 
 // RetryRefund implements service.StuckLedger.
-func (s *Store) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
+func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, order.PaymentRefunding, voucher.RefundRetried,
 		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
 			if err := p.sendBack(tx, c.at); err != nil {
@@ -173,7 +173,7 @@ func (s *Store) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Pa
 }
 
 // CloseRefund implements service.StuckLedger.
-func (s *Store) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
+func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, order.PaymentClosed, voucher.RefundClosed,
 		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
 			p.State, p.CloseTime = order.PaymentClosed, &c.at
@@ -190,7 +190,7 @@ func (s *Store) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Pa
 
 // actOnStuck moves a payment whose refund is stuck to another state for staff, with what take writes. A payment that is
 // already in that state stays as it is.
-func (s *Store) actOnStuck(
+func (s Payments) actOnStuck(
 	ctx context.Context, act order.PaymentAct, to order.PaymentState, audited voucher.Action,
 	take func(tx transaction, p *paymentRow, rows []orderRow, c cause) error,
 ) (order.Payment, order.Order, error) {

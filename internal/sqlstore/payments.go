@@ -14,6 +14,9 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
+// Payments has the attempts to pay for orders, and the refunds. It implements service.PaymentLedger.
+type Payments struct{ *ledger }
+
 type paymentRow struct {
 	ID            string             `gorm:"column:id;primaryKey"`
 	Number        int64              `gorm:"column:number;->"`
@@ -116,7 +119,7 @@ func lockPayment(tx transaction, id string) (paymentRow, orderRow, error) {
 
 // withPayment runs f in a transaction that has claimed the key, if one is given, and locked a payment and its order,
 // and returns both as f leaves them. rows is the order alone.
-func (s *Store) withPayment(
+func (s Payments) withPayment(
 	ctx context.Context, doing string, key idempotency.Key, id string,
 	f func(tx transaction, p *paymentRow, rows []orderRow) error,
 ) (order.Payment, order.Order, error) {
@@ -164,7 +167,7 @@ func latePayment(tx transaction, orderID int64) (*paymentRow, error) {
 }
 
 // OpenPayment implements service.PaymentLedger.
-func (s *Store) OpenPayment(
+func (s Payments) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
 ) (order.Payment, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
@@ -208,7 +211,7 @@ func (s *Store) OpenPayment(
 }
 
 // SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
-func (s *Store) SetReference(ctx context.Context, paymentID, reference string) error {
+func (s Payments) SetReference(ctx context.Context, paymentID, reference string) error {
 	err := s.write(ctx, func(tx transaction) error {
 		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
 			order.PaymentOpen).Update("reference", reference).Error
@@ -217,20 +220,20 @@ func (s *Store) SetReference(ctx context.Context, paymentID, reference string) e
 }
 
 // PaymentsOf implements service.PaymentLedger.
-func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
+func (s Payments) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
 	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number"),
 		fmt.Sprintf("reading the payments of order %d", orderID), (*paymentRow).payment)
 }
 
 // Payment returns one payment, or order.ErrNoPayment.
-func (s *Store) Payment(ctx context.Context, id string) (order.Payment, error) {
+func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
 	row, err := findPayment(s.db.Read(ctx), id)
 	return row.payment(), sqlkit.ReadError("reading payment "+id, err)
 }
 
 // FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
 // math.MaxInt64 as before for the first page.
-func (s *Store) FindPayments(
+func (s Payments) FindPayments(
 	ctx context.Context, f order.PaymentFilter, before int64, limit int,
 ) ([]order.Payment, error) {
 	const what = "listing payments"
@@ -255,7 +258,7 @@ func (s *Store) FindPayments(
 
 // PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
 // zero payment stands before the first.
-func (s *Store) PaymentsAfter(
+func (s Payments) PaymentsAfter(
 	ctx context.Context, f order.PaymentFilter, last order.Payment, limit int,
 ) ([]order.Payment, error) {
 	query, some, err := s.selected(ctx, f)
@@ -270,7 +273,7 @@ func (s *Store) PaymentsAfter(
 
 // behind restricts a query to payments on one side of another. Both databases read only the index entries that are
 // there: MySQL for the alternative, and SQLite for the pair.
-func (s *Store) behind(query *gorm.DB, side string, p order.Payment) *gorm.DB {
+func (s Payments) behind(query *gorm.DB, side string, p order.Payment) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query.Where(fmt.Sprintf("(create_time, number) %s (?, ?)", side), p.CreatedAt, p.Number)
 	}
@@ -279,7 +282,7 @@ func (s *Store) behind(query *gorm.DB, side string, p order.Payment) *gorm.DB {
 }
 
 // selected returns a query for the payments that the filter selects, or false if there are none.
-func (s *Store) selected(ctx context.Context, f order.PaymentFilter) (query *gorm.DB, some bool, err error) {
+func (s Payments) selected(ctx context.Context, f order.PaymentFilter) (query *gorm.DB, some bool, err error) {
 	query = s.db.Read(ctx)
 	if index := indexFor(f); index != "" {
 		query = query.Table(s.usingIndex("tb_payment", index))
@@ -334,11 +337,11 @@ func indexFor(f order.PaymentFilter) string {
 
 // ofPaymentsNamed returns a column of the payments that have the id or the reference: of one as a rule, and of no more
 // than 1000.
-func (s *Store) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
+func (l *ledger) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
 	const most = 1000
 	for _, by := range []string{"id", "reference"} {
 		var found []int64
-		err := s.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
+		err := l.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
 		if err != nil {
 			return nil, sqlkit.ReadError("looking for payment "+name, err)
 		}

@@ -13,8 +13,11 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
+// Records is what the recorder writes. It implements recorder.Ledger.
+type Records struct{ *ledger }
+
 // Insert implements recorder.Ledger: it inserts the whole batch or nothing.
-func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
+func (s Records) Insert(ctx context.Context, claims []order.Claim) error {
 	if len(claims) == 0 {
 		return nil
 	}

@@ -138,6 +138,8 @@ type orderRow struct {
 // units returns how many units the order has.
 func (r orderRow) units() order.Quantity { return order.QuantityOf(r.Quantity) }
 
+func (r orderRow) id() int64 { return r.ID }
+
 // TableName implements gorm's schema.Tabler.
 func (orderRow) TableName() string { return "tb_voucher_order" }
 

@@ -13,15 +13,18 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Sales rebuilds sales, retires them, and empties rehearsals. It implements recovery.SaleLedger.
+type Sales struct{ *ledger }
+
 // SalesToKeep implements recovery.SaleLedger.
-func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
+func (s Sales) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// Selecting by the sale's column lets an index find the few sales that are not retired.
 	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where("s.retired = ?", false).Order("v.id"))
 	return vs, sqlkit.ReadError("reading the sales to keep", err)
 }
 
 // SalesAbove is service.LookupStores.NewSales.
-func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
+func (s Sales) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID,
 		false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	return ids, sqlkit.ReadError("reading the newest sales", err)
@@ -29,7 +32,7 @@ func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, e
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
-func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
+func (s Sales) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
 	var epoch int64
 	err := s.once(ctx, func(tx transaction) error {
 		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id).
@@ -58,7 +61,7 @@ func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, e
 // Snapshot implements recovery.SaleLedger. It voids pending operations that take units, because the rebuilt sale gets
 // all units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
 // orders.
-func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
+func (s Sales) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
 	err := s.write(ctx, func(tx transaction) error {
 		sale, err := lockSale(tx, id)
@@ -160,7 +163,7 @@ func readHolders(tx transaction, id int64, snap *order.Snapshot) (err error) {
 }
 
 // Retire implements recovery.SaleLedger.
-func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (retired bool, err error) {
+func (s Sales) Retire(ctx context.Context, id int64, lastOperation int64) (retired bool, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		retired = false
 		sale, err := lockSale(tx, id)
@@ -192,7 +195,7 @@ func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (reti
 
 // LedgerTotals is audit.Stores.Totals. It is one statement, so that all sums are from the same moment. It walks the
 // voucher's orders by their index: a million of them take about a second, without locks.
-func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
+func (s Sales) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
 		Stock, Kept, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
@@ -228,7 +231,7 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 }
 
 // RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
-func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
+func (s Sales) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Table("tb_voucher v").
 		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = "+
 			"v.id AND s.retired = ?)",
@@ -242,7 +245,7 @@ var errNoRehearsal = errors.New("not a rehearsal that is over")
 // EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
 // no orders left, it removes the voucher itself, and is done. For any other voucher it returns an error and removes
 // nothing: each transaction checks that under the lock of the sale's row. The entries of tb_audit stay.
-func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
+func (s Sales) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		done = false
 		sale, err := lockSale(tx, voucherID)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ const maxDetail = 512
 // the commit: other transactions that take a unit or begin a rebuild wait. A batch that is being inserted at the same
 // time has locked its orders' rows and waits for the sale's. If Settle wants the same orders, the database ends the
 // deadlock.
-func (s *Store) Settle(
+func (s Records) Settle(
 	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
 ) error {
 	if len(claims) == 0 {
@@ -186,12 +187,7 @@ func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []tak
 		}
 		bySale[t.sale] = t
 	}
-	takes := make([]take, 0, len(bySale))
-	for _, t := range bySale {
-		takes = append(takes, t)
-	}
-	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
-	return takes
+	return slices.SortedFunc(maps.Values(bySale), func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
 }
 
 // fromLocked lowers the stock of a sale whose row this transaction has locked. It does not check the epoch, which the

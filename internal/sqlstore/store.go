@@ -10,16 +10,29 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Store is the ledger. It is safe for concurrent use.
+// Store is the ledger, by subject. It is safe for concurrent use.
 type Store struct {
 	*installation.Tables
+
+	Records    Records
+	Operations Operations
+	Orders     Orders
+	Payments   Payments
+	Unwinds    Unwinds
+	Sales      Sales
+	Vouchers   Vouchers
+	Features   Features
+
 	*ledger
 }
 
 // New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
+	l := &ledger{db: db, terms: newTermsCache(db.Now, db.Currency())}
 	return &Store{
-		Tables: installation.New(db), ledger: &ledger{db: db, terms: newTermsCache(db.Now, db.Currency())},
+		Tables: installation.New(db), ledger: l,
+		Records: Records{l}, Operations: Operations{l}, Orders: Orders{l}, Payments: Payments{l},
+		Unwinds: Unwinds{l}, Sales: Sales{l}, Vouchers: Vouchers{l}, Features: Features{l},
 	}
 }
 

@@ -21,12 +21,12 @@ const paidOnline = 1
 
 // withOrder runs f in a transaction that has claimed the key, if one is given, and locked an order, as lockOrder does.
 // It returns the order as f leaves it. rows is the order alone.
-func (s *Store) withOrder(
+func (l *ledger) withOrder(
 	ctx context.Context, doing string, key idempotency.Key, id, owner int64,
 	f func(tx transaction, rows []orderRow) error,
 ) (order.Order, error) {
 	var rows []orderRow
-	err := s.write(ctx, func(tx transaction) error {
+	err := l.write(ctx, func(tx transaction) error {
 		if err := tx.claimKey(key, strconv.FormatInt(id, 10)); err != nil {
 			return err
 		}
@@ -41,14 +41,6 @@ func (s *Store) withOrder(
 		return order.Order{}, sqlkit.ReadError(fmt.Sprintf("%s order %d", doing, id), err)
 	}
 	return rows[0].order(), nil
-}
-
-func idsOf(rows []orderRow) []int64 {
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	return ids
 }
 
 // advance takes an action on locked orders, which are in the right state for it. It writes the rows, a line of history
@@ -92,7 +84,7 @@ func move(tx transaction, rows []orderRow, action order.Action, now time.Time) e
 	if n := action.Revisions(); n > 0 {
 		columns["revision"] = gorm.Expr("revision + ?", n)
 	}
-	for part := range sqlkit.Chunks(idsOf(rows)) {
+	for part := range sqlkit.Chunks(sqlkit.Map(rows, (*orderRow).id)) {
 		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(columns).Error; err != nil {
 			return fmt.Errorf("%s %d orders: %w", action, len(rows), err)
 		}
@@ -159,7 +151,7 @@ func operationKind(action order.Action) order.OperationKind {
 }
 
 // actForStaff takes an action on an order for staff. An order that is already in the resulting state stays as it is.
-func (s *Store) actForStaff(
+func (l *ledger) actForStaff(
 	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
 	take func(tx transaction, rows []orderRow, c cause) error,
 ) (order.Order, error) {
@@ -180,17 +172,25 @@ func (s *Store) actForStaff(
 			VoucherID: row.VoucherID, Action: audited, Changes: act.Audited(row.Status, rows[0].Status),
 		})
 	}
-	return s.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
+	return l.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
 }
 
 // writeHistory writes an event for each order, with the state in which it is now.
 func writeHistory(tx transaction, rows []orderRow, c cause) error {
-	events := make([]eventRow, len(rows))
-	for i := range rows {
-		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: c.why, CreateTime: c.at}
-	}
-	if err := sqlkit.CreateAll(tx.DB, events); err != nil {
-		return fmt.Errorf("writing the history of %d orders: %w", len(rows), err)
+	return note(tx.DB, sqlkit.Map(rows, func(r *orderRow) order.Line {
+		return order.Line{OrderID: r.ID, Event: order.Event{Status: r.Status, At: c.at, By: c.by, Why: c.why}}
+	}))
+}
+
+// note writes lines of history.
+func note(tx *gorm.DB, lines []order.Line) error {
+	events := sqlkit.Map(lines, func(l *order.Line) eventRow {
+		return eventRow{
+			OrderID: l.OrderID, Status: l.Event.Status, Actor: l.Event.By, Why: l.Event.Why, CreateTime: l.Event.At,
+		}
+	})
+	if err := sqlkit.CreateAll(tx, events); err != nil {
+		return fmt.Errorf("writing %d lines of history: %w", len(lines), err)
 	}
 	return nil
 }

@@ -19,11 +19,15 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Vouchers has the vouchers, and what admins do to them and to their sales. It implements voucher.Ledger,
+// voucher.Changes and listing.Ledger.
+type Vouchers struct{ *ledger }
+
 // CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
 // order.ErrUnavailable when the database is away and certainly nothing was written. When the reply to COMMIT was lost,
 // the voucher may exist, and repeating the call with the author's key returns it. It returns voucher.ErrNoPartition
 // when the sale's partition is no longer open.
-func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
+func (s Vouchers) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
 	var c voucherRows
 	committing := false
 	err := s.write(ctx, func(tx transaction) (err error) {
@@ -135,7 +139,7 @@ func newSaleRow(voucherID int64, sale voucher.Sale) saleRow {
 }
 
 // Voucher implements voucher.Ledger.
-func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
+func (s Vouchers) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
 	v, err := findVoucher(s.db.Read(ctx), id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
@@ -147,7 +151,9 @@ func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) 
 }
 
 // VouchersOfShop implements listing.Ledger. Pass math.MaxInt64 as before for the beginning of the list.
-func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error) {
+func (s Vouchers) VouchersOfShop(
+	ctx context.Context, shopID, before int64, limit int,
+) ([]voucher.Voucher, int64, error) {
 	const where = "v.shop_id = ? AND v.status = ? AND v.archived IS NULL AND " +
 		"(v.visible_from IS NULL OR v.visible_from <= ?)"
 	now := s.db.LedgerClock()
@@ -169,7 +175,7 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit 
 }
 
 // VoucherIDs implements listing.Ledger.
-func (s *Store) VoucherIDs(
+func (s Vouchers) VoucherIDs(
 	ctx context.Context, above int64,
 ) (ids, shops []int64, hidden map[int64]time.Time, err error) {
 	const what = "reading the ids of vouchers"
@@ -207,7 +213,7 @@ const vouchersPerSearch = 10_000
 
 // Vouchers implements voucher.Ledger. A search by title, or for only archived or only other vouchers, ends after
 // vouchersPerSearch vouchers, so its page may be short or empty. next is where the following search goes on.
-func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
+func (s Vouchers) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
 	const what = "listing vouchers"
 	// One more shows whether a page follows.
 	query := ofShop(joined(s.db.Read(ctx)), q.ShopID).Where("v.id < ?", q.Before).Order("v.id DESC").Limit(q.Limit + 1)
@@ -245,7 +251,7 @@ func likePart(s string) string {
 }
 
 // lowestOf returns the lowest id that a search compares; 0 when fewer than vouchersPerSearch vouchers are left.
-func (s *Store) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
+func (s Vouchers) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
 	var ids []int64
 	err := ofShop(s.db.Read(ctx).Table("tb_voucher v"), q.ShopID).Where("v.id < ?", q.Before).
 		Order("v.id DESC").Offset(vouchersPerSearch-1).Limit(1).Pluck("v.id", &ids).Error
@@ -264,7 +270,7 @@ func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
 }
 
 // OpenSales is voucher.Parts.OpenSales.
-func (s *Store) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
+func (s Vouchers) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
 	err = s.db.Read(ctx).Table("tb_seckill_voucher s").Joins("JOIN tb_voucher v ON v.id = s.voucher_id").
 		Where("v.shop_id = ? AND s.end_time > ?", shopID, s.db.LedgerClock()).Count(&n).Error
 	return n, sqlkit.ReadError(fmt.Sprintf("counting the sales of shop %d", shopID), err)

@@ -101,16 +101,13 @@ func deleteOld(tx *gorm.DB, now time.Time, n int) (highest int64, err error) {
 
 // withCoolDown returns the orders' vouchers whose sales have a cool-down.
 func withCoolDown(tx *gorm.DB, orders []order.Order) (map[int64]bool, error) {
-	ids := make(map[int64]bool)
-	for _, o := range orders {
-		ids[o.VoucherID] = true
-	}
+	ids := sqlkit.Distinct(orders, func(o order.Order) int64 { return o.VoucherID })
 	type guarded struct {
 		ID     int64
 		Guards string
 	}
 	with := make(map[int64]bool)
-	for part := range sqlkit.Chunks(slices.Sorted(maps.Keys(ids))) {
+	for part := range sqlkit.Chunks(slices.Sorted(slices.Values(ids))) {
 		var rows []guarded
 		err := tx.Table("tb_voucher").Select("id", "guards").Where("id IN ? AND guards <> ''", part).Find(&rows).Error
 		if err != nil {
