@@ -97,7 +97,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
 		PaymentsOf:      p.shop.Payments.Of,
-		Ledger:          p.stores.Ledger,
+		Ledger:          wiring.ShopLedger(p.stores.Ledger),
 		Callbacks:       p.payments.callbacks,
 		Gatekeeper:      p.features.Gatekeeper,
 		GuardFigures:    p.features.Members.Guards,

@@ -162,7 +162,7 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 		}
 	}
 	if p.features.Gatekeeper == nil {
-		return wiring.WarnOfGuards(ctx, p.stores.Ledger.SalesToKeep, p.log)
+		return wiring.WarnOfGuards(ctx, p.stores.Ledger.Sales.SalesToKeep, p.log)
 	}
 	return nil
 }

@@ -219,4 +219,4 @@ func TestLatePaymentAfterCallingOff(t *testing.T) {
 	})
 }
 
-var _ service.UnwindLedger = ledger{}.Store
+var _ service.UnwindLedger = ledger{}

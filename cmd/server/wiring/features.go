@@ -15,13 +15,14 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order/catalog"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/installation"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 
 // withHooks runs the features' hooks in the transactions of a newly opened ledger, and returns the features.
 func withHooks(ledger *sqlstore.Store) feature.List {
-	opened, hooks := features.List().InLedger(ledger.DB(), ledger.Orders())
+	opened, hooks := features.List().InLedger(ledger.DB(), ledger.Features)
 	ledger.Use(hooks...)
 	return opened
 }
@@ -31,7 +32,7 @@ func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	return feature.Core{
-		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger),
+		DB: s.Ledger.DB(), Orders: s.Ledger.Features, Ledger: ledgerOf(s.Ledger),
 		Redis: feature.Redis{
 			TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
 		},
@@ -41,7 +42,7 @@ func Core(
 			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
 			OwnOrder: shop.Purchases.OwnOrder,
 		},
-		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
+		UserOrder: shop.Purchases.Order, Units: s.Ledger.Features.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
 		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier,
 		Settings: cfg, Secret: s.Secret, Version: s.build.Version, Embedded: s.Home != nil, Front: front, Log: log,
 		Tokens: TokenRules(cfg, s.Secret),
@@ -51,10 +52,20 @@ func Core(
 // ledgerOf returns the ledger's functions for features.
 func ledgerOf(l *sqlstore.Store) feature.Ledger {
 	return feature.Ledger{
-		Voucher: l.Voucher, SalesToKeep: l.SalesToKeep, LiveOrder: l.LiveOrder, OrdersAfter: l.OrdersAfter,
-		PaymentsAfter: l.PaymentsAfter, Entries: l.Entries, Note: l.Note, RetiredRehearsals: l.RetiredRehearsals,
-		EmptyRehearsal: l.EmptyRehearsal,
+		Voucher: l.Vouchers.Voucher, SalesToKeep: l.Sales.SalesToKeep, LiveOrder: l.Orders.LiveOrder,
+		OrdersAfter: l.Orders.OrdersAfter, PaymentsAfter: l.Payments.PaymentsAfter, Entries: l.Vouchers.Entries,
+		Note: l.Note, RetiredRehearsals: l.Sales.RetiredRehearsals, EmptyRehearsal: l.Sales.EmptyRehearsal,
 	}
+}
+
+// ShopLedger returns the parts of the ledger that the core's routes read.
+func ShopLedger(l *sqlstore.Store) shop.Ledger {
+	return struct {
+		sqlstore.Payments
+		sqlstore.Unwinds
+		sqlstore.Vouchers
+		*installation.Tables
+	}{l.Payments, l.Unwinds, l.Vouchers, l.Tables}
 }
 
 // FrontFor returns the parts of the core's interface that routes use.
@@ -82,7 +93,7 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
 				return do(feature.Core{
-					DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledgerOf(ledger.Store), Settings: cfg,
+					DB: ledger.DB(), Orders: ledger.Features, Ledger: ledgerOf(ledger.Store), Settings: cfg,
 					Version: build.Version, Embedded: ledger.home != nil, Log: log,
 				})
 			})

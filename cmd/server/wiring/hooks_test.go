@@ -54,7 +54,7 @@ func rehearse(t *testing.T, ledger *sqlstore.Store) {
 		ShopID: voucher.RehearsalShop, Title: "a rehearsal", PayValue: 1, Kind: voucher.Seckill,
 		Status: voucher.OnShelf, Rehearses: 1, Sale: &sale,
 	}
-	if err := ledger.CreateVoucher(t.Context(), &v, voucher.Author{}); err != nil {
+	if err := ledger.Vouchers.CreateVoucher(t.Context(), &v, voucher.Author{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,9 +35,9 @@ const (
 // Inspector gathers the facts for the checks before a sale.
 type Inspector struct {
 	stores    *Stores
-	ledgerErr error // why the ledger could not be opened; then stores has no ledger, and the partitions are unknown
-	auditor   *audit.Auditor
-	provider  bool // whether there is a payment provider
+	ledgerErr error          // why stores has no ledger; the partitions are then unknown
+	auditor   *audit.Auditor // nil without the ledger
+	provider  bool           // whether there is a payment provider
 	cfg       config.Config
 }
 
@@ -68,10 +68,11 @@ func OpenInspector(
 	}
 	if i.ledgerErr == nil {
 		s.checkFormats(ctx)
+		i.auditor = audit.New(audit.Stores{
+			Sales: s.Ledger.Sales, Vouchers: s.Ledger.Vouchers, Totals: s.Ledger.Sales.LedgerTotals,
+			Inventory: s.Redis.Inventory,
+		}, recovery.NewRepairQueue(), telemetry.NewMetrics(build), log)
 	}
-	i.auditor = audit.New(audit.Stores{
-		Sales: s.Ledger, Vouchers: s.Ledger, Totals: s.Ledger.LedgerTotals, Inventory: s.Redis.Inventory,
-	}, recovery.NewRepairQueue(), telemetry.NewMetrics(build), log)
 	return i, nil
 }
 
@@ -141,7 +142,7 @@ func (i *Inspector) partitionOf(ctx context.Context, voucherID int64) (partition
 	}
 	ctx, cancel := context.WithTimeout(ctx, partitionTimeout)
 	defer cancel()
-	v, err := i.stores.Ledger.Voucher(ctx, voucherID)
+	v, err := i.stores.Ledger.Vouchers.Voucher(ctx, voucherID)
 	if err != nil || v.Sale == nil {
 		return 0, false
 	}
@@ -172,7 +173,7 @@ func (i *Inspector) sale(ctx context.Context, id int64) (*preflight.Sale, error)
 	if i.ledgerErr != nil {
 		return nil, i.ledgerErr
 	}
-	v, err := i.stores.Ledger.Voucher(ctx, id)
+	v, err := i.stores.Ledger.Vouchers.Voucher(ctx, id)
 	switch {
 	case err != nil:
 		return nil, err
@@ -210,7 +211,8 @@ func (i *Inspector) balance(ctx context.Context, s *preflight.Sale) {
 // changes returns a voucher's changes since its creation, the latest first, without exports of its orders, which change
 // nothing.
 func (i *Inspector) changes(ctx context.Context, id int64) (changes []preflight.Change, err error) {
-	entries, err := i.stores.Ledger.Entries(ctx, voucher.AuditFilter{VoucherID: id}, math.MaxInt64, changesShown)
+	of := voucher.AuditFilter{VoucherID: id}
+	entries, err := i.stores.Ledger.Vouchers.Entries(ctx, of, math.MaxInt64, changesShown)
 	if err != nil {
 		return nil, err
 	}

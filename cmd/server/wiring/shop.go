@@ -71,53 +71,53 @@ func OpenShop(
 	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
 	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
 	fenced := locks.TryDoFenced
-	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
+	listings := listing.New(ledger.Vouchers, redis, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
-	notifier := service.NewNotifier(ledger, log)
+	notifier := service.NewNotifier(ledger.Orders, log)
 	metrics.WatchRepairs(repairs.Load)
 	lookup := service.NewLookup(
-		service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
+		service.LookupStores{Rows: ledger.Orders, Holdings: redis, NewSales: ledger.Sales.SalesAbove}, catalog)
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Apply: redis.Apply, Changed: listings.Changed}, catalog,
-		repairs, notifier, metrics, log)
+	outbox := outbox.New(outbox.Stores{Ledger: ledger.Operations, Apply: redis.Apply, Changed: listings.Changed},
+		catalog, repairs, notifier, metrics, log)
 	self := cfg.Server.Instance + ":" + uuid.NewString()
-	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger}, catalog,
-		repairs, metrics, cfg.Orders.MaxBacklog, log)
+	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger.Orders},
+		catalog, repairs, metrics, cfg.Orders.MaxBacklog, log)
 	reconciler, reporterOf := openRecovery(cfg, s, recovery.Stores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
+		Ledger: ledger.Sales, Rows: ledger.Orders, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
 		Suspect: suspects.Suspect,
 	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
 	vouchers := voucher.NewService(voucher.Parts{
-		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox,
-		Changed: listings.Changed, OpenSales: ledger.OpenSales,
+		Ledger: ledger.Vouchers, Changes: ledger.Vouchers, Live: redis.Live, Open: reconciler.Open, Outbox: outbox,
+		Changed: listings.Changed, OpenSales: ledger.Vouchers.OpenSales,
 		Place:  partition.NewPlacer(ledger.Partitions, ledger.SalesIn, redis.InstancesIn).Place,
 		Bounds: voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units}, Now: time.Now,
 	})
 	auditor := audit.New(audit.Stores{
-		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, TryLock: locks.TryDo,
+		Sales: ledger.Sales, Vouchers: ledger.Vouchers, Totals: ledger.Sales.LedgerTotals, Inventory: redis.Inventory,
+		TryLock: locks.TryDo, Suspects: suspects,
 		Pause: func(ctx context.Context, voucherID int64) error {
 			_, _, err := vouchers.Pause(ctx, voucher.Author{Request: "auditor"}, voucherID)
 			return err
 		},
-		Suspects: suspects,
 	}, repairs, metrics, log)
-	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
+	purchases := service.NewPurchases(admissions, lookup, ledger.Orders, ids, notifier,
 		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
 	answers := timeline.New(ledger.PutMinutes, log)
-	payments := service.NewPayments(ledger, providers,
+	payments := service.NewPayments(ledger.Payments, providers,
 		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
 		func() string { return "pay_" + uuid.NewString() }, metrics, log)
 	return &Shop{
 		ids: ids, Catalog: catalog, Repairs: repairs,
 		StopAdmission: sync.OnceFunc(admissions.Close),
 		Purchases:     purchases,
-		Orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
+		Orders:        service.NewOrders(ledger.Orders, lookup, notifier, catalog, outbox, idworker.Time),
 		Payments:      payments,
-		DirectSales:   service.NewDirectSales(ledger, ids),
+		DirectSales:   service.NewDirectSales(ledger.Orders, ids),
 		Vouchers:      vouchers,
 		Listings:      listings,
 		DeadLetters:   openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		Monitor:       audit.NewMonitor(ledger, catalog, redis.LiveStats, auditor.Balance),
+		Monitor:       audit.NewMonitor(ledger.Vouchers, catalog, redis.LiveStats, auditor.Balance),
 		Notifier:      notifier,
 		statsFlusher:  admission.NewStatsFlusher(admissions, redis.Add, answers.Add, metrics, log),
 		timeline:      answers,
@@ -125,13 +125,14 @@ func OpenShop(
 		Reconciler:    reconciler,
 		reporterOf:    reporterOf,
 		outbox:        outbox,
-		expirer:       service.NewExpirer(ledger, fenced, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		unwinder:      service.NewUnwinder(ledger, fenced, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
-		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, fenced, log),
-		Auditor:       auditor,
-		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis.InstancesIn, metrics, log),
+		expirer:       service.NewExpirer(ledger.Orders, fenced, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
+		unwinder: service.NewUnwinder(ledger.Unwinds, fenced, outbox, notifier, payments.Wake, cfg.Payment.CloseRate,
+			log),
+		keyCleaner: service.NewKeyCleaner(ledger.ForgetKeys, fenced, log),
+		Auditor:    auditor,
+		Partitions: s.partitions, partWatcher: partition.NewWatcher(redis.InstancesIn, metrics, log),
 		recorderOf: func(partition int) *recorder.Recorder {
-			on := recorder.Stores{Ledger: ledger, Correct: redis.Correct, Flush: outbox.Flush}
+			on := recorder.Stores{Ledger: ledger.Records, Correct: redis.Correct, Flush: outbox.Flush}
 			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
 		},
 	}
@@ -154,7 +155,7 @@ func openRecovery(
 		return recovery.New(on, p.catalog, p.repairs, p.metrics, log), nil
 	}
 	on.Reports = s.Redis
-	reports := recovery.ReporterStores{Reports: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger}
+	reports := recovery.ReporterStores{Reports: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger.Orders}
 	return recovery.New(on, p.catalog, p.repairs, p.metrics, log), func(partition int) *recovery.Reporter {
 		return recovery.NewReporter(reports, partition, self, p.admissions, p.repairs, log)
 	}
@@ -165,7 +166,7 @@ func openDeadLetters(
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *recorder.DeadLetters {
 	return recorder.NewDeadLetters(recorder.DeadLetterStores{
-		DeadLetters: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger, Ledger: s.Ledger,
+		DeadLetters: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger.Orders, Ledger: s.Ledger.Records,
 		Correct: s.Redis.Correct, Flush: outbox.Flush,
 	}, s.partitions.All, repairs, notifier, metrics, log)
 }

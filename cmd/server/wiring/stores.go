@@ -135,7 +135,7 @@ func (s *Stores) OrderIDs(ctx context.Context, cfg config.Config, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	return idworker.New(counter, s.Ledger, key, idworker.Options{Logger: log}), nil
+	return idworker.New(counter, s.Ledger.Orders, key, idworker.Options{Logger: log}), nil
 }
 
 // PingRedis returns nil as soon as the Redis of any partition answers: sales there go on.

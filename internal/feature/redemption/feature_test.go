@@ -13,7 +13,7 @@ import (
 // it; a ledger that does not answer does.
 func TestStart(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
-		opened, _ := feature.List{redemption.New()}.InLedger(l.DB(), l.Orders())
+		opened, _ := feature.List{redemption.New()}.InLedger(l.DB(), l.Features)
 		parts, err := opened.Open(feature.Core{Log: slog.New(slog.DiscardHandler)})
 		if err != nil || len(parts.Start) != 1 || parts.Members.Coupon == nil || parts.Members.Coupons == nil {
 			t.Fatalf("%+v, %v", parts, err)

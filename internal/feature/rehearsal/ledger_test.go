@@ -29,7 +29,7 @@ func rehearses(t *testing.T, l ledgertest.Ledger, of int64) voucher.Voucher {
 // other.
 func TestRehearsalRuns(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
-		l.Use(rehearsal.New().Ledger(l.DB(), l.Orders()).Hook)
+		l.Use(rehearsal.New().Ledger(l.DB(), l.Features).Hook)
 		kept := rehearsal.NewLedger(l.DB())
 		first, other, last := rehearses(t, l, 3), rehearses(t, l, 4), rehearses(t, l, 3)
 		run := rehearsal.Run{

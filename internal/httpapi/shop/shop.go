@@ -18,7 +18,7 @@ import (
 )
 
 // Ledger keeps the payments, the progress of unwinding sales that were called off, and the audit trail:
-// *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
+// parts of *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
 type Ledger interface {
 	// FindPayments returns payments that the filter selects, at most limit. It begins after the payment with the number
 	// before; math.MaxInt64 begins with the newest.

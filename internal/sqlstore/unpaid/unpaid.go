@@ -1,4 +1,5 @@
-package sqlstore
+// Package unpaid counts, for each user, the orders that expired unpaid, of sales that have a cool-down.
+package unpaid
 
 import (
 	"fmt"
@@ -9,11 +10,12 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher/guards"
 )
 
-type unpaidRow struct {
+type row struct {
 	UserID   int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
 	Expired  int64     `gorm:"column:expired"`
 	LastTime time.Time `gorm:"column:last_time"`
@@ -21,42 +23,42 @@ type unpaidRow struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (unpaidRow) TableName() string { return "tb_unpaid" }
+func (row) TableName() string { return "tb_unpaid" }
 
-// countUnpaid counts, for each user, expired orders of sales that have a cool-down, in the transaction that expires
-// them. The transaction holds the expirer's fence, so these transactions commit one after the other, and the numbers of
-// their rows rise. It deletes up to twice as many old rows as it adds.
-func (s *Store) countUnpaid(tx *gorm.DB, expired []orderRow, now time.Time) error {
+// Count counts expired orders in the transaction that expires them. The transaction holds the expirer's fence, so these
+// transactions commit one after the other, and the numbers of their rows rise. It deletes up to twice as many old rows
+// as it adds.
+func Count(tx *gorm.DB, dialect sqlkit.Dialect, expired []order.Order, now time.Time) error {
 	counted, err := withCoolDown(tx, expired)
 	if err != nil || len(counted) == 0 {
 		return err
 	}
 	orders := make(map[int64]int64)
-	for _, row := range expired {
-		if counted[row.VoucherID] {
-			orders[row.UserID]++
+	for _, o := range expired {
+		if counted[o.VoucherID] {
+			orders[o.UserID]++
 		}
 	}
-	last, err := deleteOldUnpaid(tx, now, 2*len(orders))
+	last, err := deleteOld(tx, now, 2*len(orders))
 	if err != nil {
 		return err
 	}
 	// From the clock, so that numbers go on rising after a failover that lost the last ones, which instances have seen.
 	number := max(last+1, now.UnixMilli())
-	rows := make([]unpaidRow, 0, len(orders))
+	rows := make([]row, 0, len(orders))
 	for _, user := range slices.Sorted(maps.Keys(orders)) {
-		rows = append(rows, unpaidRow{UserID: user, Expired: orders[user], LastTime: now, Number: number})
+		rows = append(rows, row{UserID: user, Expired: orders[user], LastTime: now, Number: number})
 	}
-	if err := tx.Clauses(s.addUnpaid(now)).CreateInBatches(rows, sqlkit.BatchRows).Error; err != nil {
+	if err := tx.Clauses(add(dialect, now)).CreateInBatches(rows, sqlkit.BatchRows).Error; err != nil {
 		return fmt.Errorf("counting the expired orders of %d users: %w", len(rows), err)
 	}
 	return nil
 }
 
-// addUnpaid adds to the rows of users that have one; a count that is too old begins anew.
-func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
+// add adds to the rows of users that have one; a count that is too old begins anew.
+func add(dialect sqlkit.Dialect, now time.Time) clause.OnConflict {
 	given := "excluded.expired"
-	if s.db.Dialect() == sqlkit.MySQL {
+	if dialect == sqlkit.MySQL {
 		given = "VALUES(expired)"
 	}
 	count := "CASE WHEN tb_unpaid.last_time < ? THEN " + given + " ELSE tb_unpaid.expired + " + given + " END"
@@ -70,10 +72,10 @@ func (s *Store) addUnpaid(now time.Time) clause.OnConflict {
 	}
 }
 
-// deleteOldUnpaid looks at the n rows with the lowest numbers and deletes those that no longer count. It returns the
+// deleteOld looks at the n rows with the lowest numbers and deletes those that no longer count. It returns the
 // highest number.
-func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err error) {
-	var oldest, newest []unpaidRow
+func deleteOld(tx *gorm.DB, now time.Time, n int) (highest int64, err error) {
+	var oldest, newest []row
 	if err := tx.Order("number, user_id").Limit(n).Find(&oldest).Error; err != nil {
 		return 0, fmt.Errorf("reading who counts no longer: %w", err)
 	}
@@ -81,37 +83,39 @@ func deleteOldUnpaid(tx *gorm.DB, now time.Time, n int) (highest int64, err erro
 		return 0, fmt.Errorf("reading the last number of expired orders: %w", err)
 	}
 	var old []int64
-	for _, row := range oldest {
-		if row.LastTime.Before(now.Add(-guards.CoolDownMemory)) {
-			old = append(old, row.UserID)
+	for _, r := range oldest {
+		if r.LastTime.Before(now.Add(-guards.CoolDownMemory)) {
+			old = append(old, r.UserID)
 		}
 	}
 	for part := range sqlkit.Chunks(old) {
-		if err := tx.Where("user_id IN ?", part).Delete(&unpaidRow{}).Error; err != nil {
+		if err := tx.Where("user_id IN ?", part).Delete(&row{}).Error; err != nil {
 			return 0, fmt.Errorf("deleting %d who count no longer: %w", len(part), err)
 		}
 	}
-	for _, row := range newest {
-		highest = row.Number
+	for _, r := range newest {
+		highest = r.Number
 	}
 	return highest, nil
 }
 
 // withCoolDown returns the orders' vouchers whose sales have a cool-down.
-func withCoolDown(tx *gorm.DB, orders []orderRow) (map[int64]bool, error) {
-	ids := make(map[int64]bool)
-	for _, row := range orders {
-		ids[row.VoucherID] = true
+func withCoolDown(tx *gorm.DB, orders []order.Order) (map[int64]bool, error) {
+	ids := sqlkit.Distinct(orders, func(o order.Order) int64 { return o.VoucherID })
+	type guarded struct {
+		ID     int64
+		Guards string
 	}
 	with := make(map[int64]bool)
-	for part := range sqlkit.Chunks(slices.Sorted(maps.Keys(ids))) {
-		var rows []voucherRow
-		if err := tx.Select("id", "guards").Where("id IN ? AND guards <> ''", part).Find(&rows).Error; err != nil {
+	for part := range sqlkit.Chunks(slices.Sorted(slices.Values(ids))) {
+		var rows []guarded
+		err := tx.Table("tb_voucher").Select("id", "guards").Where("id IN ? AND guards <> ''", part).Find(&rows).Error
+		if err != nil {
 			return nil, fmt.Errorf("reading the guards of %d vouchers: %w", len(part), err)
 		}
-		for _, row := range rows {
-			if s := guards.Parse(row.Guards); s != nil && s.CoolDown != nil {
-				with[row.ID] = true
+		for _, v := range rows {
+			if s := guards.Parse(v.Guards); s != nil && s.CoolDown != nil {
+				with[v.ID] = true
 			}
 		}
 	}
