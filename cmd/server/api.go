@@ -24,12 +24,12 @@ func (p *process) openPages(context.Context) (err error) {
 	if !p.cfg.HTTP.Pages {
 		return nil
 	}
+	noTickets, _ := p.features.Gatekeeper.Lacks(guards.TicketsGuard)
 	p.pages, err = pages.New(web.FS, pages.Site{
 		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 		Currency: p.cfg.Payment.Currency,
-		NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
-		NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
-		Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+		NoCodes:  !p.redeems(), NoTickets: noTickets != "", Providers: p.features.Providers,
+		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 	})
 	return err
 }
@@ -99,11 +99,6 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		PaymentsOf:      p.shop.Payments.Of,
 		Ledger:          p.stores.Ledger,
 		Callbacks:       p.payments.callbacks,
-		Gatekeeper:      p.features.Gatekeeper,
-		GuardFigures:    p.features.Members.Guards,
-		Coupon:          p.features.Members.Coupon,
-		Accounts:        p.features.Members.Accounts,
-		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,

@@ -54,11 +54,11 @@ func Check(ctx context.Context, env wiring.Env) error {
 	if cfg.Embedded() {
 		return fmt.Errorf("%w; its console has the list", feature.ErrEmbedded)
 	}
-	if err := features.List().Settings(feature.Core{Settings: cfg}); err != nil {
-		return err
-	}
 	log, err := wiring.NewLogger(env, cfg)
 	if err != nil {
+		return err
+	}
+	if _, err := features.List().Open(feature.Core{Settings: cfg, Log: log}); err != nil {
 		return err
 	}
 	i, err := wiring.OpenInspector(ctx, cfg, env.Build, log)

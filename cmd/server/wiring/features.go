@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -19,32 +20,51 @@ import (
 	"seckill/internal/voucher"
 )
 
-// withHooks runs the features' hooks in the transactions of a newly opened ledger, and returns the features.
-func withHooks(ledger *sqlstore.Store) feature.List {
-	opened, hooks := features.List().InLedger(ledger.DB(), ledger.Orders())
-	ledger.Use(hooks...)
-	return opened
+// OpenFeatures opens all features and runs their hooks in the transactions of the ledger, of which nothing has been
+// written yet. A feature's settings may be wrong for this process: then it returns a feature.ErrSettings with the others.
+func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, error) {
+	parts, err := features.List().Open(core)
+	ledger.Use(parts.Hooks...)
+	return parts, err
+}
+
+// openHooks opens the features for a command, which needs only their hooks. Settings with which no server starts do not
+// stop it: a file that they name may be on the instances' machines only. Call the function that it returns at the end.
+func openHooks(core feature.Core, ledger *sqlstore.Store) (closeAll func(), err error) {
+	parts, err := OpenFeatures(core, ledger)
+	if err != nil && !errors.Is(err, feature.ErrSettings) {
+		return nil, err
+	}
+	return func() {
+		for _, closeOne := range parts.Close {
+			closeOne()
+		}
+	}, nil
 }
 
 // Core returns the core as features use it; front is empty for features of a command.
 func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
+	core := ledgerCore(cfg, s.Ledger, s.build, log)
+	core.Redis = feature.Redis{
+		TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
+		Memory: s.Servers.Memory,
+	}
+	core.Partitions, core.Vouchers, core.Units = s.Redis, shop.Vouchers, s.Ledger.KeptUnits
+	core.Sales = feature.Sales{
+		Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
+		OwnOrder: shop.Purchases.OwnOrder, Order: shop.Purchases.Order,
+	}
+	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier
+	core.Front, core.Tokens = front, TokenRules(cfg, s.Secret)
+	return core
+}
+
+// ledgerCore returns the part of the core that needs only the database.
+func ledgerCore(cfg config.Config, l *sqlstore.Store, build telemetry.Build, log *slog.Logger) feature.Core {
 	return feature.Core{
-		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger),
-		Redis: feature.Redis{
-			TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
-		},
-		Partitions: s.Redis, Memory: s.Servers.Memory,
-		CreateBeside: shop.Vouchers.CreateBeside, ChangeVoucher: shop.Vouchers.Change,
-		Sales: feature.Sales{
-			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
-			OwnOrder: shop.Purchases.OwnOrder,
-		},
-		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
-		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier,
-		Settings: cfg, Secret: s.Secret, Version: s.build.Version, Embedded: s.Home != nil, Front: front, Log: log,
-		Tokens: TokenRules(cfg, s.Secret),
+		DB: l.DB(), Orders: l.Orders(), Ledger: ledgerOf(l), Settings: cfg, Version: build.Version, Log: log,
 	}
 }
 
@@ -81,10 +101,7 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 		},
 		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
-				return do(feature.Core{
-					DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledgerOf(ledger.Store), Settings: cfg,
-					Version: build.Version, Embedded: ledger.home != nil, Log: log,
-				})
+				return do(ledgerCore(cfg, ledger.Store, build, log))
 			})
 		},
 	}

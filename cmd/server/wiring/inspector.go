@@ -96,7 +96,7 @@ func (s *Stores) openLedgerNow(ctx context.Context, cfg config.Config, log *slog
 		s.partitions = partition.Only(0)
 		return "", errors.Join(err, ledger.Close())
 	}
-	s.Ledger, s.Features = ledger, withHooks(ledger)
+	s.Ledger = ledger
 	return word, nil
 }
 

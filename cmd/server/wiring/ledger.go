@@ -10,21 +10,27 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
 )
 
 // Ledger is the ledger of a command that needs no other store.
 type Ledger struct {
 	*sqlstore.Store
 
-	home *embedded.Home // nil outside the embedded mode
+	home          *embedded.Home // nil outside the embedded mode
+	closeFeatures func()
 }
 
-func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
+func openLedger(ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger) (Ledger, error) {
 	ledger, err := openStore(ctx, cfg, log)
-	if err == nil {
-		withHooks(ledger.Store)
+	if err != nil {
+		return ledger, err
 	}
-	return ledger, err
+	ledger.closeFeatures, err = openHooks(ledgerCore(cfg, ledger.Store, build, log), ledger.Store)
+	if err != nil {
+		return Ledger{}, errors.Join(err, ledger.close())
+	}
+	return ledger, nil
 }
 
 func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
@@ -50,6 +56,9 @@ func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger
 }
 
 func (l Ledger) close() error {
+	if l.closeFeatures != nil {
+		l.closeFeatures()
+	}
 	err := l.Close()
 	if l.home != nil {
 		err = errors.Join(err, l.home.Close())
@@ -87,7 +96,7 @@ func WithAnyLedger(
 	if err != nil {
 		return err
 	}
-	ledger, err := openLedger(ctx, cfg, log)
+	ledger, err := openLedger(ctx, cfg, env.Build, log)
 	if err != nil {
 		return err
 	}

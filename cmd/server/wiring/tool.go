@@ -6,6 +6,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/feature"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
 	"seckill/internal/lock"
 	"seckill/internal/order/service"
@@ -21,6 +22,8 @@ type Tool struct {
 	Stores *Stores
 	ids    *idworker.Worker
 	Log    *slog.Logger
+
+	closeFeatures func()
 }
 
 func OpenTool(ctx context.Context, env Env) (*Tool, error) {
@@ -47,6 +50,11 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 		return nil, err
 	}
 	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
+	w.closeFeatures, err = openHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger)
+	if err != nil {
+		w.Close(ctx)
+		return nil, err
+	}
 	return w, nil
 }
 
@@ -55,6 +63,9 @@ func (w *Tool) Locks() *lock.Locker { return w.locks.locks }
 
 // Close releases everything that the tool holds.
 func (w *Tool) Close(ctx context.Context) {
+	if w.closeFeatures != nil {
+		w.closeFeatures()
+	}
 	w.Shop.Close()
 	Closing(w.Log, "the order ids", func() error { return w.ids.Close(context.WithoutCancel(ctx)) })
 	w.Stores.Close(w.Log)

@@ -11,7 +11,7 @@ import (
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "rehearsal", Rules: Rules(), Check: check, Ledger: inLedger, Open: open,
+		Name: "rehearsal", Rules: Rules(), Check: check, Open: open,
 		Lock: emptierJob + ", which removes what is left of rehearsals",
 		Commands: []feature.Command{
 			{Name: "rehearse", Summary: "play a sale before its day, with a crowd, and forecast it", Run: rehearse},
@@ -19,16 +19,13 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger adds the row of a rehearsal to the transaction that creates its voucher, so that no rehearsal runs without
-// a row.
-func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
-	return feature.InLedger{Hook: sqlkit.Hook{Created: create}}
-}
-
+// open connects rehearsals to the core. The hook writes the row of a rehearsal in the transaction that creates its
+// voucher, so that no rehearsal runs without a row.
 func open(core feature.Core) (feature.Parts, error) {
 	return feature.Parts{
+		Hooks:  []sqlkit.Hook{{Created: create}},
 		Routes: Routes(openRehearsals(core), core.Front),
-		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.TryLockFenced, core.Log)},
+		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.TryLock, core.Log)},
 	}, nil
 }
 
@@ -36,8 +33,8 @@ func open(core feature.Core) (feature.Parts, error) {
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
 		SalesToKeep: core.Ledger.SalesToKeep, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher,
-		CreateBeside: core.CreateBeside, ChangeVoucher: core.ChangeVoucher, TryLock: core.TryLock,
-		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
+		CreateBeside: core.Vouchers.CreateBeside, ChangeVoucher: core.Vouchers.Change, TryLock: core.TryLock,
+		Runs: NewLedger(core.DB), Memory: core.Redis.Memory, Alone: core.Settings.Embedded(),
 	})
 }
 
