@@ -15,7 +15,7 @@ import (
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
-	"seckill/internal/redisstore/inspect"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher/guards"
 	"seckill/web"
 )
@@ -102,7 +102,6 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		SaleStats:       p.shop.Monitor.Stats,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
-		Check:           wiring.NewInspector(p.stores, p.shop.Auditor, !noProvider, p.cfg).Facts,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,
 		MaxWait:         p.cfg.HTTP.MaxWait,
@@ -167,7 +166,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
-			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // "partitions" reports servers that do not answer
+			if errors.Is(s.RunIDs(ctx), rediskit.ErrNoRunID) { // "partitions" reports servers that do not answer
 				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil

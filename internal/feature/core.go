@@ -8,8 +8,9 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/config"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
+	"seckill/internal/order/partition"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -72,12 +73,16 @@ type Ledger struct {
 
 // Redis has the queries to Redis that features need.
 type Redis struct {
+	// Backlog returns how many stream entries of all partitions wait for their rows, and how many are dead letters.
+	Backlog func(ctx context.Context) (waiting, dead int64, err error)
+	// OtherData returns why this installation leaves a partition alone, which has other data; nil if it does not.
+	OtherData func(partition int) error
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
 	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Instances returns the instances of the service that have sent a heartbeat lately. Error: order.ErrUnavailable.
-	Instances func(ctx context.Context) ([]preflight.Instance, error)
+	Instances func(ctx context.Context) ([]partition.Instance, error)
 	// Views returns the state of each sale, in the order asked.
 	Views func(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
 	// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there
@@ -97,6 +102,8 @@ type Sales struct {
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
 	// order, order.ErrBarred if they have none, or another error if Redis does not answer.
 	OwnOrder func(ctx context.Context, userID, voucherID int64) error
+	// Balance compares all units of a sale, as the auditor does.
+	Balance func(ctx context.Context, voucherID int64) (audit.Balance, error)
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
 	// order.ErrUnavailable.
 	Order func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)

@@ -18,7 +18,6 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/pages"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -29,8 +28,6 @@ type Feature struct {
 	Commands []Command
 	// Lock names its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
 	Lock string
-	// Check returns its line in the list before a sale, read from the database.
-	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
 	// Open connects the feature to the core. It starts nothing and asks no store. It returns an ErrSettings for settings
 	// with which no server can start.
 	Open func(Core) (Parts, error)
@@ -82,16 +79,6 @@ func (l List) Locks() (all []string) {
 		}
 	}
 	return all
-}
-
-// Check returns the lines of all features in the list before a sale.
-func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (lines []preflight.Line) {
-	for _, f := range l {
-		if f.Check != nil {
-			lines = append(lines, f.Check(ctx, db, sale))
-		}
-	}
-	return lines
 }
 
 // Open opens all features and returns their combined parts, with a gatekeeper and a Void that refuse nobody if no feature

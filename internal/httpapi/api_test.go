@@ -21,7 +21,6 @@ import (
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/testkit/apitest"
@@ -77,7 +76,6 @@ func testSetup() setup {
 			SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
 				return audit.SaleStats{}, voucher.ErrNotFound
 			},
-			Check: func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
 			Callbacks: map[string]shop.CallbackReader{
 				"":     reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
 				"bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),

@@ -20,8 +20,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// OpenFeatures opens all features and runs their hooks in the transactions of the ledger, of which nothing has been
-// written yet. A feature's settings may be wrong for this process: then it returns a feature.ErrSettings with the others.
+// OpenFeatures opens all features and runs their hooks in the ledger's transactions. Call it before a voucher or an order
+// is written. If the settings of some are wrong, it returns a feature.ErrSettings with the parts of the others.
 func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, error) {
 	parts, err := features.List().Open(core)
 	ledger.Use(parts.Hooks...)
@@ -30,16 +30,18 @@ func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, err
 
 // openHooks opens the features for a command, which needs only their hooks. Settings with which no server starts do not
 // stop it: a file that they name may be on the instances' machines only. Call the function that it returns at the end.
-func openHooks(core feature.Core, ledger *sqlstore.Store) (closeAll func(), err error) {
+func openHooks(core feature.Core, ledger *sqlstore.Store) (closeThem func(), err error) {
 	parts, err := OpenFeatures(core, ledger)
 	if err != nil && !errors.Is(err, feature.ErrSettings) {
 		return nil, err
 	}
-	return func() {
-		for _, closeOne := range parts.Close {
-			closeOne()
-		}
-	}, nil
+	return func() { closeAll(parts) }, nil
+}
+
+func closeAll(parts feature.Parts) {
+	for _, closeOne := range parts.Close {
+		closeOne()
+	}
 }
 
 // Core returns the core as features use it; front is empty for features of a command.
@@ -47,14 +49,11 @@ func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
 	core := ledgerCore(cfg, s.Ledger, s.build, log)
-	core.Redis = feature.Redis{
-		TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
-		Memory: s.Servers.Memory,
-	}
-	core.Partitions, core.Vouchers, core.Units = s.Redis, shop.Vouchers, s.Ledger.KeptUnits
+	core.Redis, core.Partitions = s.forFeatures(), s.Redis
+	core.Vouchers, core.Units = shop.Vouchers, s.Ledger.KeptUnits
 	core.Sales = feature.Sales{
 		Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
-		OwnOrder: shop.Purchases.OwnOrder, Order: shop.Purchases.Order,
+		OwnOrder: shop.Purchases.OwnOrder, Order: shop.Purchases.Order, Balance: shop.Auditor.Balance,
 	}
 	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier
 	core.Front, core.Tokens = front, TokenRules(cfg, s.Secret)
@@ -65,6 +64,21 @@ func Core(
 func ledgerCore(cfg config.Config, l *sqlstore.Store, build telemetry.Build, log *slog.Logger) feature.Core {
 	return feature.Core{
 		DB: l.DB(), Orders: l.Orders(), Ledger: ledgerOf(l), Settings: cfg, Version: build.Version, Log: log,
+	}
+}
+
+// forFeatures returns the queries to Redis for features.
+func (s *Stores) forFeatures() feature.Redis {
+	return feature.Redis{
+		TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
+		Memory: s.Servers.Memory, OtherData: s.Redis.OtherData,
+		Backlog: func(ctx context.Context) (waiting, dead int64, err error) {
+			for _, n := range s.partitions.All() {
+				of, failed := s.Redis.Backlog(ctx, n)
+				waiting, dead, err = waiting+of.Waiting, dead+of.Dead, errors.Join(err, failed)
+			}
+			return waiting, dead, err
+		},
 	}
 }
 
@@ -103,6 +117,9 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
 				return do(ledgerCore(cfg, ledger.Store, build, log))
 			})
+		},
+		Reachable: func(ctx context.Context, env cmdline.Env, do func(feature.Core, error) error) error {
+			return withReachable(ctx, Env{env, build}, do)
 		},
 	}
 }

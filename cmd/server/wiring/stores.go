@@ -117,8 +117,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	if err != nil {
 		return err
 	}
-	s.Servers = inspect.New(s.Clients.Commands, s.Redis,
-		inspect.Options{Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded()}, log)
+	s.Servers = inspect.New(s.Clients.Commands, s.Redis, cfg.Embedded(), log)
 	return nil
 }
 
@@ -162,7 +161,7 @@ func (s *Stores) PingAll(ctx context.Context) error {
 	return nil
 }
 
-// RunIDs returns inspect.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
+// RunIDs returns rediskit.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
 func (s *Stores) RunIDs(ctx context.Context) error {
 	var failed error
 	answers := s.askPartitions(ctx, s.Servers.RunID)

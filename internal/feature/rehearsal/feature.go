@@ -2,16 +2,17 @@ package rehearsal
 
 import (
 	"context"
+	"time"
 
 	"seckill/internal/feature"
-	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/check"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "rehearsal", Rules: Rules(), Check: check, Open: open,
+		Name: "rehearsal", Rules: Rules(), Open: open,
 		Lock: emptierJob + ", which removes what is left of rehearsals",
 		Commands: []feature.Command{
 			{Name: "rehearse", Summary: "play a sale before its day, with a crowd, and forecast it", Run: rehearse},
@@ -23,9 +24,10 @@ func New() feature.Feature {
 // voucher, so that no rehearsal runs without a row.
 func open(core feature.Core) (feature.Parts, error) {
 	return feature.Parts{
-		Hooks:  []sqlkit.Hook{{Created: create}},
-		Routes: Routes(openRehearsals(core), core.Front),
-		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.TryLock, core.Log)},
+		Hooks:   []sqlkit.Hook{{Created: create}},
+		Routes:  Routes(openRehearsals(core), core.Front),
+		Jobs:    []func(context.Context) error{emptier(core.Ledger, core.TryLock, core.Log)},
+		Members: feature.Members{checkName: {Check: checkOf(core.DB)}},
 	}, nil
 }
 
@@ -38,11 +40,13 @@ func openRehearsals(core feature.Core) *Rehearsals {
 	})
 }
 
-// check returns the line about a sale's last rehearsal with a result, for the list before the sale.
-func check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line {
-	last, err := Last(ctx, db, sale.VoucherID)
-	if err != nil {
-		return preflight.Unknown(checkName, preflight.Warning, err)
+// checkOf returns a function that returns the line about a sale's last rehearsal with a result.
+func checkOf(db *sqlkit.DB) func(ctx context.Context, voucherID int64, changed time.Time) check.Line {
+	return func(ctx context.Context, voucherID int64, changed time.Time) check.Line {
+		last, err := Last(ctx, db, voucherID)
+		if err != nil {
+			return check.Unknown(checkName, check.Warning, err)
+		}
+		return lineOf(last, changed)
 	}
-	return lineOf(last, sale.Changes)
 }

@@ -2,7 +2,11 @@ package httpkit
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"time"
 
+	"seckill/internal/kit/check"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -26,6 +30,8 @@ type Member struct {
 	// Find returns the order that a text of this member names, as people type it; 0 if there is none. Error:
 	// *invalid.Error.
 	Find func(ctx context.Context, text string) (orderID int64, err error)
+	// Check returns the line of the list before a sale, whose last change by staff was at changed; zero: never.
+	Check func(ctx context.Context, voucherID int64, changed time.Time) check.Line
 }
 
 // Of returns the member with the name. Its functions can all be called: those that no feature has return nothing.
@@ -47,6 +53,16 @@ func (m Members) Of(name string) Member {
 		of.Find = func(context.Context, string) (int64, error) { return 0, nil }
 	}
 	return of
+}
+
+// Checks returns the lines of all members in the list before a sale, by their names.
+func (m Members) Checks(ctx context.Context, voucherID int64, changed time.Time) (lines []check.Line) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if of := m[name]; of.Check != nil {
+			lines = append(lines, of.Check(ctx, voucherID, changed))
+		}
+	}
+	return lines
 }
 
 // Has reports whether a feature has the member.

@@ -10,7 +10,6 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
@@ -63,9 +62,6 @@ type Config struct {
 	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound,
 	// voucher.ErrNotSeckill, order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
-	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
-	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
-	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
 	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
 	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader
