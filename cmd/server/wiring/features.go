@@ -28,20 +28,14 @@ func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, err
 	return parts, err
 }
 
-// openHooks opens the features for a command, which needs only their hooks. Settings with which no server starts do not
-// stop it: a file that they name may be on the instances' machines only. Call the function that it returns at the end.
-func openHooks(core feature.Core, ledger *sqlstore.Store) (closeThem func(), err error) {
-	parts, err := OpenFeatures(core, ledger)
-	if err != nil && !errors.Is(err, feature.ErrSettings) {
-		return nil, err
+// useHooks opens the features for a command, which needs only their hooks, so there is nothing to close. Settings with
+// which no server starts do not stop it: a file that they name may be on the instances' machines only.
+func useHooks(core feature.Core, ledger *sqlstore.Store) error {
+	_, err := OpenFeatures(core, ledger)
+	if errors.Is(err, feature.ErrSettings) {
+		return nil
 	}
-	return func() { closeAll(parts) }, nil
-}
-
-func closeAll(parts feature.Parts) {
-	for _, closeOne := range parts.Close {
-		closeOne()
-	}
+	return err
 }
 
 // Core returns the core as features use it; front is empty for features of a command.

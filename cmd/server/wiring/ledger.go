@@ -17,8 +17,7 @@ import (
 type Ledger struct {
 	*sqlstore.Store
 
-	home          *embedded.Home // nil outside the embedded mode
-	closeFeatures func()
+	home *embedded.Home // nil outside the embedded mode
 }
 
 func openLedger(ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger) (Ledger, error) {
@@ -26,8 +25,7 @@ func openLedger(ctx context.Context, cfg config.Config, build telemetry.Build, l
 	if err != nil {
 		return ledger, err
 	}
-	ledger.closeFeatures, err = openHooks(ledgerCore(cfg, ledger.Store, build, log), ledger.Store)
-	if err != nil {
+	if err := useHooks(ledgerCore(cfg, ledger.Store, build, log), ledger.Store); err != nil {
 		return Ledger{}, errors.Join(err, ledger.close())
 	}
 	return ledger, nil
@@ -56,9 +54,6 @@ func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger
 }
 
 func (l Ledger) close() error {
-	if l.closeFeatures != nil {
-		l.closeFeatures()
-	}
 	err := l.Close()
 	if l.home != nil {
 		err = errors.Join(err, l.home.Close())

@@ -60,7 +60,6 @@ func withReachable(ctx context.Context, env Env, do func(core feature.Core, away
 	if err != nil {
 		return err
 	}
-	defer closeAll(parts)
 	core.Front.Members = parts.Members
 	return do(core, away)
 }

@@ -22,8 +22,6 @@ type Tool struct {
 	Stores *Stores
 	ids    *idworker.Worker
 	Log    *slog.Logger
-
-	closeFeatures func()
 }
 
 func OpenTool(ctx context.Context, env Env) (*Tool, error) {
@@ -50,8 +48,7 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 		return nil, err
 	}
 	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
-	w.closeFeatures, err = openHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger)
-	if err != nil {
+	if err := useHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger); err != nil {
 		w.Close(ctx)
 		return nil, err
 	}
@@ -63,9 +60,6 @@ func (w *Tool) Locks() *lock.Locker { return w.locks.locks }
 
 // Close releases everything that the tool holds.
 func (w *Tool) Close(ctx context.Context) {
-	if w.closeFeatures != nil {
-		w.closeFeatures()
-	}
 	w.Shop.Close()
 	Closing(w.Log, "the order ids", func() error { return w.ids.Close(context.WithoutCancel(ctx)) })
 	w.Stores.Close(w.Log)

@@ -29,14 +29,6 @@ func (l Level) Sign() string {
 	return string(l)
 }
 
-const (
-	// English is a language of texts.
-	English = words.English
-	// Chinese is the other one.
-	Chinese   = words.Chinese
-	languages = words.Languages
-)
-
 // text is a text in each language, without placeholders.
 type text = words.Text
 

@@ -56,7 +56,7 @@ func (u unit) told(n string) text {
 	if strings.Contains(n, ".") {
 		n = strings.TrimRight(strings.TrimRight(n, "0"), ".")
 	}
-	return text{n + " " + u.name[English], n + " " + u.name[Chinese]}
+	return text{n + " " + u.name[words.English], n + " " + u.name[words.Chinese]}
 }
 
 // Stamp writes a time as the console does in each language.
