@@ -15,7 +15,7 @@ import (
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
-	"seckill/internal/redisstore/inspect"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher/guards"
 	"seckill/web"
 )
@@ -24,12 +24,12 @@ func (p *process) openPages(context.Context) (err error) {
 	if !p.cfg.HTTP.Pages {
 		return nil
 	}
+	noTickets, _ := p.features.Gatekeeper.Lacks(guards.TicketsGuard)
 	p.pages, err = pages.New(web.FS, pages.Site{
 		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 		Currency: p.cfg.Payment.Currency,
-		NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
-		NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
-		Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+		NoCodes:  !p.redeems(), NoTickets: noTickets != "", Providers: p.features.Providers,
+		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 	})
 	return err
 }
@@ -99,15 +99,9 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		PaymentsOf:      p.shop.Payments.Of,
 		Ledger:          wiring.ShopLedger(p.stores.Ledger),
 		Callbacks:       p.payments.callbacks,
-		Gatekeeper:      p.features.Gatekeeper,
-		GuardFigures:    p.features.Members.Guards,
-		Coupon:          p.features.Members.Coupon,
-		Accounts:        p.features.Members.Accounts,
-		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
-		Check:           wiring.NewInspector(p.stores, p.shop.Auditor, !noProvider, p.cfg).Facts,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,
 		MaxWait:         p.cfg.HTTP.MaxWait,
@@ -172,7 +166,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
-			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // "partitions" reports servers that do not answer
+			if errors.Is(s.RunIDs(ctx), rediskit.ErrNoRunID) { // "partitions" reports servers that do not answer
 				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil

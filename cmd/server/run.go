@@ -145,9 +145,10 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 	}
 	p.front = wiring.FrontFor(p.cfg, p.shop, p.streams, p.addresses)
 	core := wiring.Core(p.cfg, p.stores, p.shop, p.front, p.log)
-	if p.features, err = p.stores.Features.Open(core); err != nil {
+	if p.features, err = wiring.OpenFeatures(core, p.stores.Ledger); err != nil {
 		return err
 	}
+	p.front.Members, p.front.Gatekeeper = p.features.Members, p.features.Gatekeeper
 	for _, closeOne := range p.features.Close {
 		p.closeAtTheEnd(closeOne)
 	}
@@ -161,7 +162,7 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if p.features.Gatekeeper == nil {
+	if p.features.Gatekeeper == (httpkit.NoGuards{}) {
 		return wiring.WarnOfGuards(ctx, p.stores.Ledger.Sales.SalesToKeep, p.log)
 	}
 	return nil

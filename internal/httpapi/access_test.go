@@ -181,8 +181,6 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"GET /admin/deadletter":              httpkit.ForAdmins,
 		"HEAD /admin/deadletter":             httpkit.ForAdmins,
 		"POST /admin/deadletter/:id/replay":  httpkit.ForAdmins,
-		"HEAD /admin/check":                  httpkit.ForMerchants,
-		"GET /admin/check":                   httpkit.ForMerchants,
 		"HEAD /admin/partition":              httpkit.ForAdmins,
 		"GET /admin/partition":               httpkit.ForAdmins,
 		"POST /admin/deadletter/:id/discard": httpkit.ForAdmins,

@@ -21,7 +21,6 @@ import (
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/testkit/apitest"
@@ -54,6 +53,7 @@ type setup struct {
 	Zone        *time.Location
 	MaxInFlight int
 	Gatekeeper  httpkit.Gatekeeper
+	Members     httpkit.Members
 	MaxWait     time.Duration
 	Now         func() time.Time
 	Streams     *httpkit.Streams
@@ -67,8 +67,7 @@ func testSetup() setup {
 		shopConfig: shop.Config{
 			Vouchers: &fakeVouchers{}, VoucherChanges: fakeChanges{}, Purchases: fakePurchases{}, Orders: fakeOrders{},
 			Payments: fakePayments{}, Ledger: fakeLedger{},
-			PaymentsOf: func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
-			Coupon:     noCoupon, GuardFigures: shownGuards,
+			PaymentsOf:  func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
 			FindVoucher: findSeckill(), DeadLetters: fakeDeadLetters{},
 			Partitions: partitionsOrError(nil),
 			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ idempotency.Key) (order.Order, error) {
@@ -77,7 +76,6 @@ func testSetup() setup {
 			SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
 				return audit.SaleStats{}, voucher.ErrNotFound
 			},
-			Check: func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{PoolSize: 16}, nil },
 			Callbacks: map[string]shop.CallbackReader{
 				"":     reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
 				"bank": reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),
@@ -90,7 +88,8 @@ func testSetup() setup {
 			OperationsHosts: []string{"example.com"}, // httptest's
 			BodyLimit:       testBodyLimit, UserBurst: 30,
 		},
-		Zone: time.UTC, MaxInFlight: 20_000, Gatekeeper: &gate{}, MaxWait: 30 * time.Second,
+		Members: httpkit.Members{"coupon": {Order: noCoupon}, "guards": {Sale: shownGuards}},
+		Zone:    time.UTC, MaxInFlight: 20_000, Gatekeeper: &gate{}, MaxWait: 30 * time.Second,
 		Now: func() time.Time { return noon }, Streams: httpkit.NewStreams(20_000, 10),
 	}
 }
@@ -104,12 +103,13 @@ func (s setup) open() (*API, error) {
 	}
 	parts.Front = httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: s.BodyLimit}, Streams: s.Streams, Now: s.Now, Zone: s.Zone, Currency: "CNY",
+		Members: s.Members, Gatekeeper: s.Gatekeeper,
 		ShopOf: func(ctx context.Context, id int64) (int64, error) {
 			v, err := parts.FindVoucher(ctx, id)
 			return v.ShopID, err
 		},
 	}
-	parts.Gatekeeper, parts.MaxWait, parts.InFlight = s.Gatekeeper, s.MaxWait, inFlight
+	parts.MaxWait, parts.InFlight = s.MaxWait, inFlight
 	if f, is := parts.Vouchers.(*fakeVouchers); is && parts.Listings == nil {
 		parts.Listings = fakeListings{f}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -39,11 +40,13 @@ func TestAudit(t *testing.T) {
 			}
 			return entries[:min(limit, 2)], nil
 		}}
-		cfg.Accounts = func(_ context.Context, ids []int64) (map[int64]voucher.Account, error) {
-			if ids[0] != 7 {
-				t.Errorf("asked of %v", ids)
-			}
-			return map[int64]voucher.Account{7: {Issuer: "https://login.example", Subject: "ann"}}, nil
+		cfg.Members["account"] = httpkit.Member{
+			Users: func(_ context.Context, ids []int64) (map[int64]voucher.Account, error) {
+				if ids[0] != 7 {
+					t.Errorf("asked of %v", ids)
+				}
+				return map[int64]voucher.Account{7: {Issuer: "https://login.example", Subject: "ann"}}, nil
+			},
 		}
 	})
 	for query, want := range map[string]struct {

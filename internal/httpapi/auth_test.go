@@ -19,7 +19,7 @@ func TestTokenExpires(t *testing.T) {
 	var ahead atomic.Int64 // nanoseconds that the clock has moved on
 	auth, err := newAuthenticator(authtoken.Rules{Secret: secret}, func() time.Time {
 		return noon.Add(time.Duration(ahead.Load()))
-	}, nil)
+	}, func(int64, time.Time) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}

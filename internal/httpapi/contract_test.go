@@ -12,7 +12,6 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/idempotency"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/recorder"
@@ -285,11 +284,6 @@ func routesDescribed() map[string]described {
 				target: "/admin/deadletter/9-0/discard", body: `{}`,
 			}, refusals: []error{order.ErrNoDeadLetter, unavailable},
 		},
-		"GET /admin/check": {
-			good: request{target: "/admin/check?voucherId=5"}, succeeds: []func(*setup){asIs},
-			invalid:  &request{target: "/admin/check?voucherId=x"},
-			refusals: []error{noVoucher, voucher.ErrNotSeckill, unavailable},
-		},
 		"GET /admin/audit": {
 			good:     request{target: "/admin/audit?limit=1&voucherId=5&adminId=7"},
 			succeeds: []func(*setup){asIs, withAudit(voucher.Changed), withAudit(voucher.Restocked)},
@@ -537,7 +531,6 @@ func failing(err error) func(*setup) {
 			discard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
 		cfg.Partitions = partitionsOrError(err)
-		cfg.Check = func(context.Context, int64) (preflight.Facts, error) { return preflight.Facts{}, err }
 		reader := reads(order.Notice{}, err)
 		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
 	}

@@ -29,13 +29,22 @@ const wholeCode, maskedCode = "0A6F-ZXWA-HPRG-DBFQ", "····-····-····
 // noCoupon is that of every order.
 func noCoupon(context.Context, order.Order, bool) (any, error) { return nil, nil }
 
+// withMember has coupons as the function returns them; nil: there is no such feature.
+func withMember(coupon func(context.Context, order.Order, bool) (any, error)) func(*setup) {
+	return func(cfg *setup) {
+		if cfg.Members["coupon"] = (httpkit.Member{Order: coupon}); coupon == nil {
+			delete(cfg.Members, "coupon")
+		}
+	}
+}
+
 // withCoupon has every order in the state, with a coupon.
 func withCoupon(s order.Status) func(*setup) {
 	return func(cfg *setup) {
 		has(s)(cfg)
-		cfg.Coupon = func(_ context.Context, _ order.Order, whole bool) (any, error) {
+		cfg.Members["coupon"] = httpkit.Member{Order: func(_ context.Context, _ order.Order, whole bool) (any, error) {
 			return map[string]string{"code": map[bool]string{true: wholeCode, false: maskedCode}[whole]}, nil
-		}
+		}}
 	}
 }
 
@@ -68,9 +77,9 @@ func TestFindOrderOfCode(t *testing.T) {
 			return nil, nil
 		},
 	}), func(cfg *setup) {
-		cfg.OrderOfCode = func(_ context.Context, text string) (int64, error) {
+		cfg.Members["coupon"] = httpkit.Member{Find: func(_ context.Context, text string) (int64, error) {
 			return map[string]int64{wholeCode: 5}[text], nil
-		}
+		}}
 	})
 	search := request{
 		method: http.MethodGet, target: "/admin/order", header: map[string]string{"Coupon-Code": wholeCode},
@@ -113,7 +122,7 @@ func TestRedeemableByDefault(t *testing.T) {
 			vouchers := &fakeVouchers{}
 			a := newAPI(t, func(cfg *setup) {
 				if cfg.Vouchers = vouchers; !c.redeems {
-					cfg.Coupon = nil
+					delete(cfg.Members, "coupon")
 				}
 			})
 			w := do(t, a, request{
@@ -145,7 +154,7 @@ func TestOrdersWithoutCoupons(t *testing.T) {
 		"no feature": {nil, http.StatusOK, false},
 	} {
 		for _, target := range []string{"/order/5", "/admin/order/5"} {
-			w := asBoth(t, newAPI(t, has(order.Paid), func(cfg *setup) { cfg.Coupon = c.coupon }), target)
+			w := asBoth(t, newAPI(t, has(order.Paid), withMember(c.coupon)), target)
 			body := w.Body.String()
 			if w.Code != c.status || strings.Contains(body, `"stale":true`) != c.stale ||
 				strings.Contains(body, `"status":"paid"`) != (c.status == http.StatusOK) ||
@@ -173,7 +182,7 @@ func TestRedeemableWithoutRedemption(t *testing.T) {
 			{nil, "true", "en", "needs redemption, which this service was built without", true},
 			{nil, "true", "zh", "本服务的构建不含核销功能", true},
 		} {
-			w := asAdmin(t, newAPI(t, func(cfg *setup) { cfg.Coupon = c.coupon }), request{
+			w := asAdmin(t, newAPI(t, withMember(c.coupon)), request{
 				method: http.MethodPost, target: path, body: body + `,"redeemable":` + c.redeemable + "}",
 				header: map[string]string{"Accept-Language": c.language},
 			})

@@ -15,6 +15,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
@@ -54,7 +55,12 @@ func (g *gate) Reserve(
 
 func (g *gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Seckill-Altcha"} }
 
-func (g *gate) Lacks(guards.Name) string { return g.lacks }
+func (g *gate) Lacks(guards.Name) (invalid.Reason, invalid.Data) {
+	if g.lacks == "" {
+		return "", nil
+	}
+	return invalid.NeedsSetting, invalid.Data{"setting": g.lacks}
+}
 
 // before is an API with the gate before the sale of the voucher 5.
 func (g *gate) before(cfg *setup) {

@@ -115,7 +115,7 @@ func aroundUnwinding() []mutant.Mutant {
 `,
 			}),
 		packageMutant("the money is not sent at once", service, "TestUnwinder$", "refunds asked for 0 times",
-			mutant.Change{File: unwinder, From: `	u.refunds()
+			mutant.Change{File: unwinder, From: `	u.Refunds()
 `, To: ``}),
 		packageMutant("an invitation is taken to be too late, not called off", lists, "TestCalledOff$",
 			"accepted after that", mutant.Change{

@@ -51,10 +51,11 @@ func WithShop(tb testing.TB, cfg httpapi.Config, parts shop.Config) http.Handler
 		parts.Vouchers = struct{ shop.Vouchers }{}
 	}
 	parts.Front = httpkit.Front{
+		Members: parts.Members, Gatekeeper: cfg.Gatekeeper,
 		Bodies: httpkit.Bodies{Limit: cfg.BodyLimit}, Streams: cfg.Streams, Now: cfg.Now, Zone: time.UTC,
 		Currency: "CNY", ShopOf: ShopOf,
 	}
-	parts.Gatekeeper, parts.MaxWait, parts.InFlight = cfg.Gatekeeper, cfg.MaxWait, cfg.InFlight
+	parts.MaxWait, parts.InFlight = cfg.MaxWait, cfg.InFlight
 	sells, err := shop.New(parts)
 	if err != nil {
 		tb.Fatal(err)

@@ -1,4 +1,4 @@
-package operate
+package checklist
 
 import (
 	"context"
@@ -7,12 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/cmd/server/wiring"
-	"seckill/internal/config"
 	"seckill/internal/feature"
-	"seckill/internal/features"
+	"seckill/internal/kit/check"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 	"seckill/internal/voucher"
 )
@@ -31,12 +28,11 @@ expires, and one row of its own.
 Exit code: 0 for go, even with warnings; 3 for no-go; 2 for settings with which no instance starts; 1 when
 the checks could not be made.`
 
-// Check runs the command check.
-func Check(ctx context.Context, env wiring.Env) error {
+func checkSale(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	set := flag.NewFlagSet("check", flag.ContinueOnError)
 	id := set.Int64("voucher", 0, "the `id` of the voucher whose sale to check")
 	lang := set.String("lang", "en", "`language` of the list: en or zh")
-	if err := cmdline.Parse(env.Env, set, checkHelp); err != nil {
+	if err := cmdline.Parse(env, set, checkHelp); err != nil {
 		return err
 	}
 	languages := map[string]words.Language{"en": words.English, "zh": words.Chinese}
@@ -47,40 +43,27 @@ func Check(ctx context.Context, env wiring.Env) error {
 	case !known:
 		return cmdline.Misuse(set, fmt.Sprintf("-lang is %q (allowed: en, zh)", *lang))
 	}
-	cfg, err := config.Load(env.Environ)
-	if err != nil {
-		return err
-	}
-	if cfg.Embedded() {
-		return fmt.Errorf("%w; its console has the list", feature.ErrEmbedded)
-	}
-	if err := features.List().Settings(feature.Core{Settings: cfg}); err != nil {
-		return err
-	}
-	log, err := wiring.NewLogger(env, cfg)
-	if err != nil {
-		return err
-	}
-	i, err := wiring.OpenInspector(ctx, cfg, env.Build, log)
-	if err != nil {
-		return err
-	}
-	defer i.Close(log)
-	facts, err := i.Facts(ctx, *id)
+	err := open.Reachable(ctx, env, func(core feature.Core, away error) error {
+		facts, err := newChecklist(core, away).Facts(ctx, *id)
+		if err != nil {
+			return err
+		}
+		lines := List(facts, time.Now())
+		if err := check.Write(env.Out, lines, in); err != nil {
+			return err
+		}
+		if !check.Go(lines) {
+			return cmdline.ErrFound
+		}
+		return nil
+	})
 	switch {
+	case errors.Is(err, feature.ErrEmbedded):
+		return fmt.Errorf("%w; its console has the list", err)
 	case errors.Is(err, voucher.ErrNotFound):
 		return fmt.Errorf("there is no voucher %d", *id)
 	case errors.Is(err, voucher.ErrNotSeckill):
 		return fmt.Errorf("voucher %d is an ordinary one: it has no sale", *id)
-	case err != nil:
-		return err
 	}
-	lines := preflight.List(facts, time.Now())
-	if err := preflight.Write(env.Out, lines, in); err != nil {
-		return err
-	}
-	if !preflight.Go(lines) {
-		return cmdline.ErrFound
-	}
-	return nil
+	return err
 }

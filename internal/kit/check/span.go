@@ -1,4 +1,4 @@
-package preflight
+package check
 
 import (
 	"slices"
@@ -56,5 +56,10 @@ func (u unit) told(n string) text {
 	if strings.Contains(n, ".") {
 		n = strings.TrimRight(strings.TrimRight(n, "0"), ".")
 	}
-	return text{n + " " + u.name[English], n + " " + u.name[Chinese]}
+	return text{n + " " + u.name[words.English], n + " " + u.name[words.Chinese]}
+}
+
+// Stamp writes a time as the console does in each language.
+func Stamp(t time.Time) words.Text {
+	return text{t.Format("2 Jan 2006, 15:04:05 MST"), t.Format("2006年1月2日 MST 15:04:05")}
 }

@@ -1,4 +1,4 @@
-package installation
+package checklist
 
 import (
 	"context"
@@ -6,14 +6,16 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for
+// database is the ledger's database.
+type database struct{ db *sqlkit.DB }
+
+// inspect asks the database what a sale depends on: MySQL or MariaDB, whose settings every user may read; SQLite for
 // how fast it is.
-func (t *Tables) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
-	if l.Answer, err = preflight.Median(func() error { return t.db.Ping(ctx) }); err != nil {
+func (t database) inspect(ctx context.Context) (l Ledger, err error) {
+	if l.Answer, err = median(func() error { return t.db.Ping(ctx) }); err != nil {
 		return l, err
 	}
 	if t.db.Dialect() == sqlkit.MySQL {
@@ -21,14 +23,14 @@ func (t *Tables) Inspect(ctx context.Context) (l preflight.Ledger, err error) {
 			return l, err
 		}
 	}
-	if l.Commit, err = preflight.Median(func() error { return t.db.TryWrite(ctx) }); err != nil {
+	if l.Commit, err = median(func() error { return t.db.TryWrite(ctx) }); err != nil {
 		return l, sqlkit.ReadError("trying a transaction", err)
 	}
 	return l, nil
 }
 
 // inspectServer reads settings that a database server has and a SQLite file lacks.
-func (t *Tables) inspectServer(ctx context.Context, l *preflight.Ledger) error {
+func (t database) inspectServer(ctx context.Context, l *Ledger) error {
 	var is struct {
 		FlushAtTrx, SyncBinlog, LogBin, ReadOnly string
 		MaxConnected                             int
@@ -54,7 +56,7 @@ func (t *Tables) inspectServer(ctx context.Context, l *preflight.Ledger) error {
 func isOn(v string) bool { return v != "0" && !strings.EqualFold(v, "off") }
 
 // connected returns how many connections the database has, of all its users.
-func (t *Tables) connected(ctx context.Context) (int, error) {
+func (t database) connected(ctx context.Context) (int, error) {
 	var rows []struct {
 		Value int `gorm:"column:Value"`
 	}
@@ -66,7 +68,7 @@ func (t *Tables) connected(ctx context.Context) (int, error) {
 }
 
 // ahead returns how far the database's clock is ahead of this machine's.
-func (t *Tables) ahead(ctx context.Context) (time.Duration, error) {
+func (t database) ahead(ctx context.Context) (time.Duration, error) {
 	var millis []int64
 	asked := time.Now()
 	if err := t.db.Read(ctx).Raw("SELECT ROUND(UNIX_TIMESTAMP(CURRENT_TIMESTAMP(3)) * 1000)").

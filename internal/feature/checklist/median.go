@@ -1,4 +1,4 @@
-package preflight
+package checklist
 
 import (
 	"slices"
@@ -8,8 +8,8 @@ import (
 // samples is how often a store is asked, so that a single slow answer does not matter.
 const samples = 11
 
-// Median calls f samples times, and returns its median duration or its first error.
-func Median(f func() error) (time.Duration, error) {
+// median calls f samples times, and returns its median duration or its first error.
+func median(f func() error) (time.Duration, error) {
 	took := make([]time.Duration, samples)
 	for i := range took {
 		began := time.Now()

@@ -1,4 +1,4 @@
-package inspect
+package rediskit
 
 import (
 	"context"
@@ -8,20 +8,18 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
-
-	"seckill/internal/redisstore/rediskit"
 )
 
 // Memory returns how many bytes Redis uses and may use; 0: no limit. In a cluster they are those of the master that
 // uses the greatest part of its own memory.
-func (s *Servers) Memory(ctx context.Context) (used, limit int64, err error) {
-	cluster, is := s.client.(*redis.ClusterClient)
+func Memory(ctx context.Context, client redis.UniversalClient) (used, limit int64, err error) {
+	cluster, is := client.(*redis.ClusterClient)
 	if !is {
-		return memoryOf(ctx, s.client)
+		return MemoryOf(ctx, client)
 	}
 	var mu sync.Mutex
 	err = cluster.ForEachMaster(ctx, func(ctx context.Context, node *redis.Client) error {
-		nodeUsed, nodeLimit, err := memoryOf(ctx, node)
+		nodeUsed, nodeLimit, err := MemoryOf(ctx, node)
 		mu.Lock()
 		defer mu.Unlock()
 		if err == nil && fuller(nodeUsed, nodeLimit, used, limit) {
@@ -29,7 +27,7 @@ func (s *Servers) Memory(ctx context.Context) (used, limit int64, err error) {
 		}
 		return err
 	})
-	return used, limit, rediskit.Translate(err)
+	return used, limit, Translate(err)
 }
 
 // fuller reports whether the first node uses a greater part of its memory than the second; without limits, more memory.
@@ -40,10 +38,11 @@ func fuller(used, limit, thanUsed, thanLimit int64) bool {
 	return float64(used)/float64(limit) > float64(thanUsed)/float64(thanLimit)
 }
 
-func memoryOf(ctx context.Context, node redis.Cmdable) (used, limit int64, err error) {
+// MemoryOf is Memory for one server.
+func MemoryOf(ctx context.Context, node redis.Cmdable) (used, limit int64, err error) {
 	text, err := node.Info(ctx, "memory").Result()
 	if err != nil {
-		return 0, 0, fmt.Errorf("asking Redis for its memory: %w", rediskit.Translate(err))
+		return 0, 0, fmt.Errorf("asking Redis for its memory: %w", Translate(err))
 	}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")

@@ -1,8 +1,10 @@
-package preflight
+package checklist
 
 import (
 	"context"
 	"time"
+
+	"seckill/internal/order/partition"
 )
 
 // sourceTimeout is the time limit of each source. A store that needs longer is a No anyway.
@@ -12,7 +14,7 @@ const sourceTimeout = 5 * time.Second
 type Sources struct {
 	Redis     func(ctx context.Context) []Redis // each server has its own error
 	Ledger    func(ctx context.Context) (Ledger, error)
-	Instances func(ctx context.Context) ([]Instance, error)
+	Instances func(ctx context.Context) ([]partition.Instance, error)
 	Backlog   func(ctx context.Context) (Backlog, error)
 	Sale      func(ctx context.Context) (*Sale, error) // nil: no sale was given
 }

@@ -1,4 +1,4 @@
-package preflight
+package check
 
 import (
 	"fmt"
@@ -28,14 +28,6 @@ func (l Level) Sign() string {
 	}
 	return string(l)
 }
-
-const (
-	// English is a language of texts.
-	English = words.English
-	// Chinese is the other one.
-	Chinese   = words.Chinese
-	languages = words.Languages
-)
 
 // text is a text in each language, without placeholders.
 type text = words.Text

@@ -1,13 +1,18 @@
-package preflight
+package checklist
 
-import "time"
+import (
+	"time"
+
+	"seckill/internal/kit/check"
+	"seckill/internal/order/partition"
+)
 
 // Facts are the findings. An error says why some of them are missing.
 type Facts struct {
 	Redis        []Redis // the servers of the sale; without a sale, the server that was asked
 	Ledger       Ledger
 	LedgerErr    error
-	Instances    []Instance // the live ones: they sent a heartbeat within the last seconds
+	Instances    []partition.Instance // the live ones: they sent a heartbeat within the last seconds
 	InstancesErr error
 	PoolSize     int   // connections to the ledger that each instance may have
 	Confirming   int   // how many replicas must have an order before its buyer is answered
@@ -51,13 +56,6 @@ type Ledger struct {
 	MaxConnected int
 }
 
-// Instance is a living instance.
-type Instance struct {
-	Name    string
-	Version string // "": unknown
-	Old     bool   // it may not be able to read all formats that this version writes
-}
-
 // Sale is the sale to be checked.
 type Sale struct {
 	VoucherID  int64
@@ -71,7 +69,7 @@ type Sale struct {
 	Unbalanced string // what is wrong with its units; "": nothing
 	Undecided  string // why its units could not be compared; "": they were
 	Changes    []Change
-	More       []Line // lines from features
+	More       []check.Line // lines of features
 }
 
 // Change is a recent change of the sale by an admin.

@@ -1,4 +1,4 @@
-package inspect_test
+package checklist
 
 import (
 	"cmp"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"seckill/internal/redisstore"
-	"seckill/internal/redisstore/inspect"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 	"seckill/internal/voucher"
@@ -18,9 +17,8 @@ import (
 func TestInspectAsksThePartitionsNode(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.StartRedisClusterOf(t, 3, 1, time.Minute)
-	servers, store := serversOf(t,
-		rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second},
-		slog.New(slog.DiscardHandler))
+	found, store := serversOf(t,
+		rediskit.Config{Topology: rediskit.Cluster, Addrs: cluster.Addrs(), Timeout: time.Second})
 	limit := func(node int) int64 { return int64(node+1) << 30 }
 	for i := range 3 {
 		if err := cluster.Nodes[i].Client().ConfigSet(t.Context(), "maxmemory",
@@ -31,25 +29,25 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 	nodes := map[int]int{} // partition → its node
 	for partition := range 8 {
 		node := cluster.Master(store.Key(partition, "orders"))
-		got, err := servers.Inspect(t.Context(), partition)
+		got, err := found.inspect(t.Context(), partition)
 		if err != nil || got.Limit != limit(node) || got.Used <= 0 || got.Replicas != 1 || got.AppendOnly == "" {
 			t.Errorf("partition %d: %+v, %v, want the limit %d of node %d", partition, got, err, limit(node), node)
 		}
 		nodes[partition] = node
 	}
-	expectInspected(t, servers, cluster, nodes, -1)
+	expectInspected(t, found, cluster, nodes, -1)
 	hung := nodes[0]
 	cluster.Nodes[hung].Pause()
-	expectInspected(t, servers, cluster, nodes, hung)
+	expectInspected(t, found, cluster, nodes, hung)
 	for partition, node := range nodes {
 		if node == hung {
-			if _, err := servers.Inspect(t.Context(), partition); err == nil {
+			if _, err := found.inspect(t.Context(), partition); err == nil {
 				t.Errorf("partition %d is inspected while its node hangs", partition)
 			}
 			continue
 		}
 		testkit.Eventually(t, func() bool { // a busy machine may take longer than the service waits
-			_, err := servers.Inspect(t.Context(), partition)
+			_, err := found.inspect(t.Context(), partition)
 			return err == nil
 		})
 	}
@@ -59,7 +57,7 @@ func TestInspectAsksThePartitionsNode(t *testing.T) {
 // expectInspected expects that each server of the partitions is inspected once, under its address, except the one that
 // hangs.
 func expectInspected(
-	t *testing.T, s *inspect.Servers, cluster *testkit.RedisCluster, nodes map[int]int, hung int,
+	t *testing.T, s servers, cluster *testkit.RedisCluster, nodes map[int]int, hung int,
 ) {
 	t.Helper()
 	var partitions []int
@@ -67,9 +65,9 @@ func expectInspected(
 		partitions = append(partitions, partition, partition) // twice, as several sales may be in one
 	}
 	testkit.Eventually(t, func() bool { // a busy machine may take longer than the service waits
-		servers := s.InspectAll(t.Context(), partitions)
+		inspected := s.inspectAll(t.Context(), partitions)
 		seen := map[int]bool{}
-		for _, found := range servers {
+		for _, found := range inspected {
 			for _, partition := range found.Partitions {
 				node := nodes[partition]
 				if seen[partition] || found.Node != cluster.Nodes[node].Addr || (found.Err == nil) == (node == hung) {
@@ -78,7 +76,7 @@ func expectInspected(
 				seen[partition] = true
 			}
 		}
-		return len(seen) == len(nodes) && len(servers) <= 3
+		return len(seen) == len(nodes) && len(inspected) <= 3
 	})
 }
 
@@ -112,7 +110,7 @@ func expectLive(t *testing.T, r *redisstore.Store, hangs func(partition int) boo
 }
 
 // serversOf returns the servers that clients with this configuration know, and the store of sales on them.
-func serversOf(t *testing.T, c rediskit.Config, log *slog.Logger) (*inspect.Servers, *redisstore.Store) {
+func serversOf(t *testing.T, c rediskit.Config) (servers, *redisstore.Store) {
 	t.Helper()
 	c.PoolSize, c.Readers, c.Timeout = 64, 16, cmp.Or(c.Timeout, 10*time.Second)
 	clients, err := rediskit.NewClients(c)
@@ -124,9 +122,9 @@ func serversOf(t *testing.T, c rediskit.Config, log *slog.Logger) (*inspect.Serv
 			t.Error(err)
 		}
 	})
-	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger"}, log)
+	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inspect.New(clients.Commands, store, inspect.Options{}, log), store
+	return servers{partitions: store}, store
 }

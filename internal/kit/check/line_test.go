@@ -1,4 +1,4 @@
-package preflight
+package check
 
 import (
 	"errors"
@@ -14,8 +14,8 @@ func TestUnknownIsOneLine(t *testing.T) {
 	l := Unknown("orders.waiting", Warning, errors.Join(errors.New("partition 0 is away"),
 		errors.New("partition 1 hangs")))
 	for language, want := range map[words.Language]string{
-		English: "not found out: partition 0 is away; partition 1 hangs",
-		Chinese: "未能查明：partition 0 is away; partition 1 hangs",
+		words.English: "not found out: partition 0 is away; partition 1 hangs",
+		words.Chinese: "未能查明：partition 0 is away; partition 1 hangs",
 	} {
 		if got := l.What(language); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -28,7 +28,7 @@ func TestUnmeasured(t *testing.T) {
 	t.Parallel()
 	lines := []Line{NewLine("a", Unmeasured, Say("not measured", "未测量"), Say("x", "x"))}
 	var b strings.Builder
-	if err := Write(&b, lines, English); err != nil || !strings.HasPrefix(b.String(), "–  a  not measured\nGO") {
+	if err := Write(&b, lines, words.English); err != nil || !strings.HasPrefix(b.String(), "–  a  not measured\nGO") {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
