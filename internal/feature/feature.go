@@ -28,8 +28,8 @@ type Feature struct {
 	Commands []Command
 	// Lock names its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
 	Lock string
-	// Open connects the feature to the core. It starts nothing and asks no store. It returns an ErrSettings for settings
-	// with which no server can start.
+	// Open connects the feature to the core. It starts nothing and asks no store. It returns an ErrSettings for
+	// settings with which no server can start.
 	Open func(Core) (Parts, error)
 }
 
@@ -81,9 +81,9 @@ func (l List) Locks() (all []string) {
 	return all
 }
 
-// Open opens all features and returns their combined parts, with a gatekeeper and a Void that refuse nobody if no feature
-// has them. All features are given one map of members, which has those of all once Open returns. With an ErrSettings,
-// the parts are those of the other features.
+// Open opens all features and returns their combined parts, with a gatekeeper and a Void that refuse nobody if no
+// feature has them. All features are given one map of members, which has those of all once Open returns. With an
+// ErrSettings, the parts are those of the other features.
 func (l List) Open(core Core) (all Parts, err error) {
 	all = Parts{
 		Gatekeeper: httpkit.NoGuards{}, Members: httpkit.Members{}, Void: func(int64, time.Time) bool { return false },

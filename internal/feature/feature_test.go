@@ -52,8 +52,8 @@ func TestOpen(t *testing.T) {
 		t.Errorf("the settings: %v", err)
 	}
 	broken := errors.New("no secret")
-	if _, err := (feature.List{wrong, failing("failing", broken), showing}).Open(feature.Core{}); !errors.Is(err, broken) ||
-		err.Error() != "failing: no secret" {
+	_, err = feature.List{wrong, failing("failing", broken), showing}.Open(feature.Core{})
+	if !errors.Is(err, broken) || err.Error() != "failing: no secret" {
 		t.Errorf("%v", err)
 	}
 	none, err := feature.List{}.Open(feature.Core{})

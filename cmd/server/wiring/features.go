@@ -21,8 +21,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// OpenFeatures opens all features and runs their hooks in the ledger's transactions. Call it before a voucher or an order
-// is written. If the settings of some are wrong, it returns a feature.ErrSettings with the parts of the others.
+// OpenFeatures opens all features and runs their hooks in the ledger's transactions. Call it before a voucher or an
+// order is written. If the settings of some are wrong, it returns a feature.ErrSettings with the parts of the others.
 func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, error) {
 	parts, err := features.List().Open(core)
 	ledger.Use(parts.Hooks...)

@@ -27,8 +27,8 @@ func ShownCoupon(
 	}
 }
 
-// ShownCoupons returns httpkit.Member.Orders, with the cells "code" and "validUntil". It uses the given function to read
-// the coupons of orders.
+// ShownCoupons returns httpkit.Member.Orders, with the cells "code" and "validUntil". It uses the given function to
+// read the coupons of orders.
 func ShownCoupons(
 	read func(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error),
 ) func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]map[string]string, error) {

@@ -27,8 +27,9 @@ func New() feature.Feature {
 	}
 }
 
-// open connects webhooks to the ledger, whose transactions write the events of orders and waiting lists. Its jobs may be stopped at any moment: the result of an event that is being
-// sent is stored, or another instance sends the event again.
+// open connects webhooks to the ledger, whose transactions write the events of orders and waiting lists. Its jobs
+// may be stopped at any moment: the result of an event that is being sent is stored, or another instance sends the
+// event again.
 func open(core feature.Core) (feature.Parts, error) {
 	ledger := NewLedger(core.DB, core.Orders).Bound(core.Settings.Merchants.Webhooks)
 	out, m := newSender(core), newMetrics()

@@ -36,24 +36,30 @@ type Member struct {
 
 // Of returns the member with the name. Its functions can all be called: those that no feature has return nothing.
 func (m Members) Of(name string) Member {
+	type (
+		cells    = map[int64]map[string]string
+		accounts = map[int64]voucher.Account
+	)
 	of := m[name]
 	if of.Sale == nil {
-		of.Sale = func(context.Context, voucher.Voucher) (any, error) { return nil, nil }
+		of.Sale = func(context.Context, voucher.Voucher) (any, error) { return nothing[any]() }
 	}
 	if of.Order == nil {
-		of.Order = func(context.Context, order.Order, bool) (any, error) { return nil, nil }
+		of.Order = func(context.Context, order.Order, bool) (any, error) { return nothing[any]() }
 	}
 	if of.Orders == nil {
-		of.Orders = func(context.Context, []int64, bool) (map[int64]map[string]string, error) { return nil, nil }
+		of.Orders = func(context.Context, []int64, bool) (cells, error) { return nothing[cells]() }
 	}
 	if of.Users == nil {
-		of.Users = func(context.Context, []int64) (map[int64]voucher.Account, error) { return nil, nil }
+		of.Users = func(context.Context, []int64) (accounts, error) { return nothing[accounts]() }
 	}
 	if of.Find == nil {
 		of.Find = func(context.Context, string) (int64, error) { return 0, nil }
 	}
 	return of
 }
+
+func nothing[T any]() (none T, err error) { return none, nil }
 
 // Checks returns the lines of all members in the list before a sale, by their names.
 func (m Members) Checks(ctx context.Context, voucherID int64, changed time.Time) (lines []check.Line) {

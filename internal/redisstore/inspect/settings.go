@@ -56,8 +56,8 @@ func (s *Servers) checkConfig(ctx context.Context, setting string, problem func(
 	}
 }
 
-// RunID returns rediskit.ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user without the
-// right to INFO.
+// RunID returns rediskit.ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user
+// without the right to INFO.
 func (s *Servers) RunID(ctx context.Context, partition int) error {
 	if s.alone {
 		return nil // its Redis ends with this process
