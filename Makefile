@@ -10,13 +10,12 @@ MAKEFLAGS     += --no-builtin-rules --no-print-directory
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 
-# The modules that have code, which are linted and held tidy. clients/, lab/ and the check of the manifests need what is none
-# of the service's business.
-MODULES := . lab clients/go deploy/kubernetes/check
+# The modules that have code, which are linted and held tidy. All but the first need what is none of the service's business.
+MODULES := . lab clients/go deploy/kubernetes/check test/apart
 
 # What can be changed on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
 PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
-BOX       ?= $(shell go list ./test/... | grep -v -E '^seckill/test/browser$$')
+BOX       ?= $(shell go list ./test/...)
 # What make test runs without the race detector: no goroutines of its own share memory, or the work is a database's.
 PLAIN     := ^seckill/(deploy|examples|internal/(sqlstore|pages|testkit))(/|$$)
 TESTFLAGS ?=
@@ -80,7 +79,7 @@ migrate: build ## bring the schema of SECKILL_MYSQL_DSN up to date
 
 .PHONY: test
 test: cc ## packages, most with the race detector, then the real program from outside; not the browser, not the lab
-	@$(WITH_SERVICES) $(MAKE) test-packages test-box
+	@$(WITH_SERVICES) $(MAKE) test-packages test-box test-files
 
 .PHONY: test-packages
 test-packages: cc
@@ -101,11 +100,16 @@ test-box: cc ## black-box tests: the built program, alone and three of it, kille
 	@CGO_ENABLED=0 go build -o /dev/null ./cmd/server # else each package compiles it at the same time
 	@$(WITH_SERVICES) go test -count=1 $(AT_ONCE) -timeout 40m $(TESTFLAGS) $(BOX)
 
+# -count=1 here too: Go does not see that a file outside of the tests' module has changed.
+.PHONY: test-files
+test-files: ## what no program reads in a test: the files of Compose and of the deployment, documents and their links, workflows
+	@go test -C test/apart -count=1 -vet=off -timeout 20m $(TESTFLAGS) ./compose
+
 # All pictures that are taken are in bin/pictures; those that docs/images has are renewed.
 .PHONY: test-browser
 test-browser: ## the pages as people use them, in Chromium; PICTURES=1 takes pictures of them into bin/pictures
 	@$(if $(PICTURES),rm -rf bin/pictures)
-	@$(WITH_SERVICES) go test -count=1 -vet=off -parallel 4 -timeout 30m ./test/browser $(TESTFLAGS) $(if $(PICTURES),-pictures '$(CURDIR)/bin/pictures')
+	@$(WITH_SERVICES) go test -C test/apart -count=1 -vet=off -parallel 4 -timeout 30m ./browser $(TESTFLAGS) $(if $(PICTURES),-pictures '$(CURDIR)/bin/pictures')
 	@for old in $(if $(PICTURES),docs/images/*.png); do \
 		new="bin/pictures/$${old##*/}"; if [ -e "$$new" ]; then cp "$$new" "$$old"; else echo "not taken: $$old" >&2; fi; \
 	done
@@ -181,14 +185,15 @@ tidy-check: ## fail when a go.mod or go.sum is not tidy
 # A module of its own: kustomize and the types of Kubernetes are no part of the service's.
 .PHONY: kubernetes-check
 kubernetes-check: ## render deploy/kubernetes with kustomize and decode it strictly; no cluster needed
-	@cd deploy/kubernetes/check && go test $(TESTFLAGS) ./...
+	@cd deploy/kubernetes/check && go test -count=1 $(TESTFLAGS) ./...
 
 # What is compared, and every link that is followed, is part of make test too.
 DOCUMENTS := ./internal/config ./internal/features ./internal/lock ./internal/redisstore
 
 .PHONY: docs
 docs: ## write what is generated into the documents; CHECK=1 compares it instead, with what they name, every link and anchor
-	@go test -count=1 $(if $(CHECK),-run 'Readme|TestDocument|TestNamed' $(DOCUMENTS) ./internal/testkit/contract ./test/compose,-run TestDocument $(DOCUMENTS) -update)
+	@go test -count=1 $(if $(CHECK),-run 'Readme|TestDocument|TestNamed' $(DOCUMENTS) ./internal/testkit/contract,-run TestDocument $(DOCUMENTS) -update)
+	@$(if $(CHECK),$(MAKE) test-files TESTFLAGS='-run "Readme|TestDocument|TestNamed"')
 	@$(if $(CHECK),cd lab && go test -count=1 -run 'Readme|TestDocument' ./durability ./bench/report)
 
 ##@ Containers

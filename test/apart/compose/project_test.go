@@ -11,7 +11,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-const root = "../.."
+const root = "../../.."
 
 // secrets are the variables without which the stack must not start.
 var secrets = []string{

@@ -93,7 +93,7 @@ const everyState = `Promise.all(['vendor/htm-preact', 'words', 'buyer/texts', 'b
 // dark. state.js defines the list of states.
 func TestEveryStateOfTheButton(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../web/assets/buyer/state.js")
+	source, err := os.ReadFile("../../../web/assets/buyer/state.js")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestSandbox(t *testing.T) {
 // TestTillAnswers checks that all answers to a till about a code are accessible. texts.js defines the list of answers.
 func TestTillAnswers(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("../../web/assets/till/texts.js")
+	source, err := os.ReadFile("../../../web/assets/till/texts.js")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func TestSystemdSettings(t *testing.T) {
 	t.Parallel()
 	const names = `"$SECKILL_REDIS_ADDRS" "$SECKILL_MYSQL_DSN" "$SECKILL_HTTP_ADDR"`
 	out, err := exec.CommandContext(t.Context(), "sh", "-euc",
-		". ../../deploy/systemd/seckill.env; printf '%s\n' "+names).CombinedOutput()
+		". "+root+"/deploy/systemd/seckill.env; printf '%s\n' "+names).CombinedOutput()
 	if want := "127.0.0.1:6379\nseckill:password@tcp(127.0.0.1:3306)/seckill\n:8080\n"; err != nil ||
 		string(out) != want {
 		t.Errorf("%v: %s; want %s", err, out, want)

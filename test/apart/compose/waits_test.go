@@ -69,7 +69,7 @@ func TestWaitsAreAsDocumented(t *testing.T) {
 		case w.setting:
 			is, err = time.ParseDuration(defaults[w.name])
 		case w.name != "":
-			is, err = constant(filepath.Join("..", "..", w.file), w.name)
+			is, err = constant(filepath.Join(root, w.file), w.name)
 		default:
 			_ = text(t, w.file) // checks that the file exists
 			continue
@@ -144,9 +144,9 @@ func TestTimeoutsAreDocumented(t *testing.T) {
 		known[w.name] = known[w.name] || ast.IsExported(w.name) && !w.setting
 	}
 	timeouts := 0
-	for _, root := range []string{"internal", "cmd/server"} {
-		err := filepath.WalkDir(filepath.Join("..", "..", root), func(file string, d fs.DirEntry, err error) error {
-			dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), "../../")
+	for _, folder := range []string{"internal", "cmd/server"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(file string, d fs.DirEntry, err error) error {
+			dir := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(file)), root+"/")
 			if err != nil || d.IsDir() || !strings.HasSuffix(file, ".go") ||
 				strings.HasSuffix(file, "_test.go") || isOutside(dir) {
 				return err

@@ -38,7 +38,7 @@ func TestProblemsInChinese(t *testing.T) {
 // TestActorsInWords checks that the console has a text for everybody who can change orders.
 func TestActorsInWords(t *testing.T) {
 	t.Parallel()
-	texts, err := os.ReadFile("../../web/assets/admin/texts.js")
+	texts, err := os.ReadFile("../../../web/assets/admin/texts.js")
 	if err != nil {
 		t.Fatal(err)
 	}
