@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"net/http"
@@ -13,13 +13,13 @@ func TestStaleForAdmins(t *testing.T) {
 	t.Parallel()
 	for _, stale := range []bool{true, false} {
 		a := newAPI(t, func(cfg *setup) {
-			cfg.Vouchers = &fakeVouchers{all: func(voucher.Search) (voucher.Found, error) {
+			cfg.Vouchers = &fakeVouchers{OnAll: func(voucher.Search) (voucher.Found, error) {
 				v := seckillVoucher()
 				v.Live.Stale = stale
 				return voucher.Found{Vouchers: []voucher.Shown{v}}, nil
 			}}
 		})
-		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher"})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/voucher"})
 		if w.Code != http.StatusOK || strings.Contains(w.Body.String(), `"stale":true`) != stale {
 			t.Errorf("stale %t: %d %s", stale, w.Code, w.Body)
 		}

@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -35,7 +35,7 @@ func TestIDsInPaths(t *testing.T) {
 			ids = append([]string{"9007199254740992"}, badIDs...)
 		}
 		for _, id := range ids {
-			w := asAdmin(t, a, request{method: c.method, target: c.before + id})
+			w := asAdmin(t, a, request{Method: c.method, Target: c.before + id})
 			if id == "1%2F2" && w.Code == http.StatusNotFound {
 				continue // a path of its own
 			}
@@ -46,7 +46,7 @@ func TestIDsInPaths(t *testing.T) {
 			}
 		}
 		for _, id := range []string{"1", c.largest} {
-			if w := asAdmin(t, a, request{method: c.method, target: c.before + id}); w.Code == http.StatusBadRequest {
+			if w := asAdmin(t, a, request{Method: c.method, Target: c.before + id}); w.Code == http.StatusBadRequest {
 				t.Errorf("%s%s: %s", c.before, id, w.Body)
 			}
 		}
@@ -57,7 +57,7 @@ func TestWait(t *testing.T) {
 	t.Parallel()
 	var asked time.Duration
 	a := newAPI(t, withPurchases(fakePurchases{
-		order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		OnOrder: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			asked = wait
 			return order.Order{ID: 5}, nil
 		},
@@ -67,7 +67,7 @@ func TestWait(t *testing.T) {
 		"?wait=20s": 20 * time.Second, "?wait=1.5s": 1500 * time.Millisecond,
 	} {
 		asked = -1
-		if w := do(t, a, request{method: http.MethodGet, target: "/order/5" + text}); w.Code != http.StatusOK ||
+		if w := do(t, a, request{Method: http.MethodGet, Target: "/order/5" + text}); w.Code != http.StatusOK ||
 			asked != want {
 			t.Errorf("%q: waited %s, %d %s", text, asked, w.Code, w.Body)
 		}
@@ -81,7 +81,7 @@ func TestWait(t *testing.T) {
 			if strings.HasPrefix(target, "/voucher") {
 				method = http.MethodPost
 			}
-			got := wantProblem(t, do(t, a, request{method: method, target: target + text}),
+			got := wantProblem(t, do(t, a, request{Method: method, Target: target + text}),
 				http.StatusBadRequest, "INVALID")
 			if len(got.Errors) != 1 || got.Errors[0].Field != "wait" && got.Errors[0].Field != "query" {
 				t.Errorf("%s%s: %+v", target, text, got.Errors)
@@ -104,7 +104,7 @@ func TestIDsInTheMiddleOfPaths(t *testing.T) {
 		{http.MethodPost, "/voucher/", "/resume", "9007199254740991"},
 	} {
 		for _, id := range []string{"0", "-1", "01", "1.0", "x", "%20", "9223372036854775808"} {
-			got := wantProblem(t, asAdmin(t, a, request{method: c.method, target: c.before + id + c.after}),
+			got := wantProblem(t, asAdmin(t, a, request{Method: c.method, Target: c.before + id + c.after}),
 				http.StatusBadRequest, "INVALID")
 			if len(got.Errors) != 1 || got.Errors[0].Field != "id" ||
 				!strings.Contains(got.Errors[0].Allowed, c.largest) {
@@ -117,7 +117,7 @@ func TestIDsInTheMiddleOfPaths(t *testing.T) {
 // Everything that is wrong is reported at once.
 func TestAllProblemsAtOnce(t *testing.T) {
 	t.Parallel()
-	got := wantProblem(t, do(t, newAPI(t), request{method: http.MethodPost, target: "/voucher/seckill/0?wait=x"}),
+	got := wantProblem(t, do(t, newAPI(t), request{Method: http.MethodPost, Target: "/voucher/seckill/0?wait=x"}),
 		http.StatusBadRequest, "INVALID")
 	if len(got.Errors) != 2 || got.Errors[0].Field != "id" || got.Errors[1].Field != "wait" {
 		t.Errorf("%+v", got.Errors)

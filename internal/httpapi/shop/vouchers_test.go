@@ -1,10 +1,8 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
 	"errors"
-	"fmt"
-	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -19,51 +17,17 @@ import (
 	"seckill/internal/voucher"
 )
 
-// What a voucher of each kind looks like to clients.
-const (
-	ordinaryDocument = `"id":1,"shopId":2,"title":"a \u003cb\u003e",` +
-		`"subTitle":"","rules":"","payValue":0,"actualValue":100,"currency":"CNY","payWithinSeconds":60,"type":0,` +
-		`"status":1,` +
-		`"createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
-	seckillDocument = `"id":9007199254740991,"shopId":2,"title":"券","subTitle":"s",` +
-		`"rules":"r","payValue":1000,"actualValue":10000,"currency":"CNY","payWithinSeconds":900,"type":1,` +
-		`"status":1,"stock":3,"issued":10,"beginTime":"2026-01-02T12:00:00.000Z",` +
-		`"endTime":"2026-01-02T13:00:00.500Z",` +
-		`"saleState":"on_sale","createTime":"2026-01-02T12:00:00.000Z","updateTime":"2026-01-02T12:00:00.000Z"`
-)
-
-func ordinaryVoucher() voucher.Shown {
-	return voucher.Shown{Voucher: voucher.Voucher{
-		ID: 1, ShopID: 2, Title: "a <b>", ActualValue: 100, PayWithin: time.Minute, Status: voucher.OnShelf,
-		CreatedAt: noon, UpdatedAt: noon,
-	}}
-}
-
-func seckillVoucher() voucher.Shown {
-	zone := time.FixedZone("x", 3600)
-	return voucher.Shown{
-		Voucher: voucher.Voucher{
-			ID: voucher.MaxID, ShopID: 2, Title: "券", SubTitle: "s", Rules: "r", PayValue: 1000, ActualValue: 10000,
-			PayWithin: voucher.DefaultPayWithin, Kind: voucher.Seckill, Status: voucher.OnShelf,
-			CreatedAt: noon.In(zone), UpdatedAt: noon, Sale: &voucher.Sale{
-				Stock: 5, Issued: 10, Begin: noon.In(zone), End: noon.Add(time.Hour + 500*time.Millisecond),
-			},
-		},
-		Live: &voucher.Live{State: voucher.StateOnSale, Stock: 3},
-	}
-}
-
 func TestVoucherDocuments(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{
-			get: func(id int64) (voucher.Shown, error) {
+			Get: func(id int64) (voucher.Shown, error) {
 				if id == 1 {
 					return ordinaryVoucher(), nil
 				}
 				return seckillVoucher(), nil
 			},
-			list: func(shopID int64) ([]voucher.Shown, error) {
+			OnList: func(shopID int64) ([]voucher.Shown, error) {
 				if shopID != 2 {
 					return nil, nil
 				}
@@ -79,7 +43,7 @@ func TestVoucherDocuments(t *testing.T) {
 			`}],"total":2,` + now + `}`,
 		"/voucher/list/3": `{"success":true,"data":[],"total":0,` + now + `}`,
 	} {
-		w := do(t, a, request{method: http.MethodGet, target: target, header: map[string]string{"Authorization": ""}})
+		w := do(t, a, request{Method: http.MethodGet, Target: target, Header: map[string]string{"Authorization": ""}})
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", target, w.Code, diff)
 		}
@@ -89,8 +53,8 @@ func TestVoucherDocuments(t *testing.T) {
 func TestCreatedVoucherIsShown(t *testing.T) {
 	t.Parallel()
 	w := do(t, newAPI(t), request{
-		method: http.MethodPost, target: "/voucher/seckill", body: object(goodBody()),
-		header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
+		Method: http.MethodPost, Target: "/voucher/seckill", Body: object(goodBody()),
+		Header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
 	})
 	want := `{"success":true,"data":{"id":1,"shopId":1,"title":"100 for 10","subTitle":"tonight",` +
 		`"rules":"one each","payValue":1000,"actualValue":10000,"currency":"CNY","payWithinSeconds":900,` +
@@ -112,12 +76,12 @@ func TestVoucherErrors(t *testing.T) {
 	} {
 		a := newAPI(t, func(cfg *setup) {
 			cfg.Vouchers = &fakeVouchers{
-				get:  func(int64) (voucher.Shown, error) { return voucher.Shown{}, err },
-				list: func(int64) ([]voucher.Shown, error) { return nil, err },
+				Get:    func(int64) (voucher.Shown, error) { return voucher.Shown{}, err },
+				OnList: func(int64) ([]voucher.Shown, error) { return nil, err },
 			}
 		})
 		for _, target := range []string{"/voucher/5", "/voucher/list/5"} {
-			if got := read(t, do(t, a, request{method: http.MethodGet, target: target})); got.Code != code {
+			if got := read(t, do(t, a, request{Method: http.MethodGet, Target: target})); got.Code != code {
 				t.Errorf("%s with %v: %s, want %s", target, err, got.Code, code)
 			}
 		}
@@ -128,13 +92,13 @@ func TestVoucherErrors(t *testing.T) {
 func TestAnswerThatCannotBeRendered(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Vouchers = &fakeVouchers{get: func(int64) (voucher.Shown, error) {
+		cfg.Vouchers = &fakeVouchers{Get: func(int64) (voucher.Shown, error) {
 			v := seckillVoucher()
 			v.Sale.End = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
 			return v, nil
 		}}
 	})
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}),
+	wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/voucher/5"}),
 		http.StatusInternalServerError, "INTERNAL")
 }
 
@@ -142,7 +106,7 @@ func TestFindVouchers(t *testing.T) {
 	t.Parallel()
 	var got voucher.Search
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Vouchers = &fakeVouchers{all: func(q voucher.Search) (voucher.Found, error) {
+		cfg.Vouchers = &fakeVouchers{OnAll: func(q voucher.Search) (voucher.Found, error) {
 			got = q
 			if q.Limit == 1 {
 				return voucher.Found{Vouchers: []voucher.Shown{seckillVoucher()}, Next: voucher.MaxID}, nil
@@ -169,7 +133,7 @@ func TestFindVouchers(t *testing.T) {
 		},
 		"?title=%E4%BA%94%25": {voucher.Search{Title: "五%", Before: math.MaxInt64, Limit: 20}, both},
 	} {
-		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/voucher" + query})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != http.StatusOK || got != want.asked {
 			t.Errorf("%q: %d, asked for %+v\n%s", query, w.Code, got, diff)
 		}
@@ -179,38 +143,9 @@ func TestFindVouchers(t *testing.T) {
 		"?archived=", "?archived=no",
 		"?title=" + strings.Repeat("a", 256),
 	} {
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher" + query}),
+		wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/voucher" + query}),
 			http.StatusBadRequest, "INVALID")
 	}
-}
-
-// goodBody is what a seckill voucher is created from, field by field as raw JSON.
-func goodBody() map[string]string {
-	return map[string]string{
-		"shopId": "1", "title": `"100 for 10"`, "subTitle": `"tonight"`, "rules": `"one each"`,
-		"payValue": "1000", "actualValue": "10000",
-		"stock": "5000", "beginTime": `"2026-01-02T20:00:00.000Z"`, "endTime": `"2026-01-02T23:00:00+01:00"`,
-	}
-}
-
-func object(fields map[string]string) string {
-	var members []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		members = append(members, fmt.Sprintf("%q:%s", name, fields[name]))
-	}
-	return "{" + strings.Join(members, ",") + "}"
-}
-
-// create posts a body as an admin and returns the answer and what was created.
-func create(tb testing.TB, target, body string, change ...func(*setup)) (response, int, []voucher.Voucher) {
-	tb.Helper()
-	kept := &fakeVouchers{}
-	a := newAPI(tb, append(change, func(cfg *setup) { cfg.Vouchers = kept })...)
-	w := asAdmin(tb, a, request{method: http.MethodPost, target: target, body: body})
-	if w.Code == http.StatusCreated {
-		return read(tb, w), w.Code, kept.stored()
-	}
-	return wantProblem(tb, w, w.Code, read(tb, w).Code), w.Code, kept.stored()
 }
 
 func TestCreateSeckill(t *testing.T) {
@@ -376,8 +311,8 @@ func TestHiddenFromThePublic(t *testing.T) {
 	hidden.ID, hidden.VisibleFrom = 5, noon.Add(time.Hour)
 	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = &fakeVouchers{
-			get: func(int64) (voucher.Shown, error) { return voucher.Shown{}, voucher.ErrNotFound },
-			all: func(q voucher.Search) (voucher.Found, error) {
+			Get: func(int64) (voucher.Shown, error) { return voucher.Shown{}, voucher.ErrNotFound },
+			OnAll: func(q voucher.Search) (voucher.Found, error) {
 				if q.Before == 6 || q.Before == 8 {
 					return voucher.Found{Vouchers: []voucher.Shown{hidden}}, nil
 				}
@@ -385,14 +320,14 @@ func TestHiddenFromThePublic(t *testing.T) {
 			},
 		}
 	})
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/5"}), http.StatusNotFound, "NOT_FOUND")
-	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK ||
+	wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/voucher/5"}), http.StatusNotFound, "NOT_FOUND")
+	if w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/voucher/5"}); w.Code != http.StatusOK ||
 		!strings.Contains(w.Body.String(), `"visibleFrom":"2026-01-02T13:00:00.000Z"`) ||
 		!strings.Contains(w.Body.String(), `"serverTime"`) {
 		t.Errorf("an admin: %d %s", w.Code, w.Body)
 	}
 	for _, other := range []string{"/voucher/4", "/voucher/7"} {
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: other}), http.StatusNotFound, "NOT_FOUND")
+		wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: other}), http.StatusNotFound, "NOT_FOUND")
 	}
 }
 
@@ -402,15 +337,15 @@ func TestRehearsalIsHidden(t *testing.T) {
 	v := seckillVoucher()
 	v.ShopID = voucher.RehearsalShop
 	a := newAPI(t, shows(v))
-	ask := request{method: http.MethodGet, target: "/voucher/5"}
+	ask := request{Method: http.MethodGet, Target: "/voucher/5"}
 	wantProblem(t, do(t, a, ask), http.StatusNotFound, "NOT_FOUND")
-	ask.header = map[string]string{"Authorization": ""}
+	ask.Header = map[string]string{"Authorization": ""}
 	wantProblem(t, do(t, a, ask), http.StatusNotFound, "NOT_FOUND")
-	ask.header["Authorization"] = token(t, voucher.FirstRehearsalUser, "")
+	ask.Header["Authorization"] = token(t, voucher.FirstRehearsalUser, "")
 	if w := do(t, a, ask); w.Code != http.StatusOK {
 		t.Errorf("its buyer: %d %s", w.Code, w.Body)
 	}
-	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK {
+	if w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/voucher/5"}); w.Code != http.StatusOK {
 		t.Errorf("an admin: %d %s", w.Code, w.Body)
 	}
 }
@@ -421,13 +356,13 @@ func TestOffTheShelf(t *testing.T) {
 	off := seckillVoucher()
 	off.Status = voucher.OffShelf
 	a := newAPI(t, shows(off))
-	buyer := request{method: http.MethodGet, target: "/voucher/5"}
+	buyer := request{Method: http.MethodGet, Target: "/voucher/5"}
 	wantProblem(t, do(t, a, buyer), http.StatusNotFound, "NOT_FOUND")
-	buyer.header = map[string]string{"Authorization": ""}
+	buyer.Header = map[string]string{"Authorization": ""}
 	wantProblem(t, do(t, a, buyer), http.StatusNotFound, "NOT_FOUND")
-	buyer.header["Authorization"] = "forged"
+	buyer.Header["Authorization"] = "forged"
 	wantProblem(t, do(t, a, buyer), http.StatusNotFound, "NOT_FOUND")
-	if w := asAdmin(t, a, request{method: http.MethodGet, target: "/voucher/5"}); w.Code != http.StatusOK {
+	if w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/voucher/5"}); w.Code != http.StatusOK {
 		t.Errorf("an admin: %d %s", w.Code, w.Body)
 	}
 }

@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -17,8 +17,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-// TestContract has every route answer with keys, used and unused. Here is what its fakes do not look at.
-
 const (
 	newVoucher  = `{"shopId":1,"title":"50 for 47.50","payValue":4750,"actualValue":5000}`
 	sameVoucher = `{ "title":"50 for 47.50", "shopId":1, "actualValue":5000,"payValue":4750 }`
@@ -27,7 +25,7 @@ const (
 // createWithKey sends a creation with a key, as an admin.
 func createWithKey(t *testing.T, a *API, body, key string) string {
 	t.Helper()
-	w := do(t, a, request{method: http.MethodPost, target: "/voucher", body: body, header: map[string]string{
+	w := do(t, a, request{Method: http.MethodPost, Target: "/voucher", Body: body, Header: map[string]string{
 		"Authorization": token(t, adminID, authtoken.RoleAdmin), "Idempotency-Key": key,
 	}})
 	return fmt.Sprint(w.Code, " ", w.Body)
@@ -45,13 +43,13 @@ func TestKeyOfACreation(t *testing.T) {
 		if got := createWithKey(t, a, body, "k-1"); !strings.HasPrefix(got, "201 ") {
 			t.Error(got)
 		}
-		if diff := cmp.Diff(want, vouchers.by.Key); diff != "" {
+		if diff := cmp.Diff(want, vouchers.By.Key); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", body, diff)
 		}
 	}
 	createWithKey(t, a, newVoucher, "")
-	if vouchers.by.Key.Given() || vouchers.by.AdminID != adminID {
-		t.Errorf("without a key: by %+v", vouchers.by)
+	if vouchers.By.Key.Given() || vouchers.By.AdminID != adminID {
+		t.Errorf("without a key: by %+v", vouchers.By)
 	}
 }
 
@@ -107,7 +105,7 @@ func TestRepeatedCreation(t *testing.T) {
 func TestRepeatedCreationOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(cfg *setup) {
-		cfg.FindKey, cfg.Vouchers = apitest.FindKey("5"), failingVouchers{voucher.ErrNotFound}
+		cfg.FindKey, cfg.Vouchers = apitest.FindKey("5"), failingVouchers{Err: voucher.ErrNotFound}
 	})
 	if got := createWithKey(t, a, newVoucher, "k"); !strings.HasPrefix(got, "410 ") ||
 		!strings.Contains(got, `"code":"GONE"`) {

@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"bufio"
@@ -42,13 +42,13 @@ func TestPay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAPI(t, withPayments(fakePayments{pay: func(userID, id int64) (order.Payment, string, error) {
+			a := newAPI(t, withPayments(fakePayments{OnPay: func(userID, id int64) (order.Payment, string, error) {
 				if userID != buyerID || id != orderID {
 					return order.Payment{}, "", fmt.Errorf("called with %d, %d", userID, id)
 				}
 				return c.payment, c.payURL, nil
 			}}))
-			w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/pay"})
+			w := do(t, a, request{Method: http.MethodPost, Target: "/order/660000000123456789/pay"})
 			if diff := cmp.Diff(c.want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 				t.Errorf("%d %s", w.Code, diff)
 			}
@@ -77,13 +77,13 @@ func TestPaymentsForStaff(t *testing.T) {
 		"/admin/payment?limit=1": `{"success":true,"data":[` + first + `],"next":"8"}`,
 		"/admin/payment/pay_1":   `{"success":true,"data":` + first + `}`,
 	} {
-		w := asAdmin(t, a, request{method: http.MethodGet, target: target})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: target})
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d (-want +got):\n%s", target, w.Code, diff)
 		}
 	}
 	for _, id := range []string{"pay_9", "%20", strings.Repeat("x", 65), "%F0%9F%98%80"} {
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/payment/" + id}), 404, "NOT_FOUND")
+		wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/payment/" + id}), 404, "NOT_FOUND")
 	}
 }
 
@@ -115,11 +115,11 @@ func TestOrderRefusals(t *testing.T) {
 			t.Parallel()
 			err := fmt.Errorf("as the domain does: %w", c.err)
 			a := newAPI(t, withPayments(fakePayments{
-				pay:    func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
-				refund: func(int64, int64) (order.Order, error) { return order.Order{}, err },
-			}), withOrders(fakeOrders{cancel: func(int64, int64) (order.Order, error) { return order.Order{}, err }}))
+				OnPay:    func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
+				OnRefund: func(int64, int64) (order.Order, error) { return order.Order{}, err },
+			}), withOrders(fakeOrders{OnCancel: func(int64, int64) (order.Order, error) { return order.Order{}, err }}))
 			for _, what := range []string{"pay", "cancel", "refund"} {
-				w := do(t, a, request{method: http.MethodPost, target: "/order/5/" + what})
+				w := do(t, a, request{Method: http.MethodPost, Target: "/order/5/" + what})
 				got := wantProblem(t, w, c.status, c.code)
 				if string(got.Data) != c.data || strings.Contains(w.Body.String(), "secret detail") {
 					t.Errorf("%s: %s", what, w.Body)
@@ -134,13 +134,13 @@ func TestRefund(t *testing.T) {
 	for state, status := range map[order.Status]int{
 		order.Refunding: http.StatusAccepted, order.Refunded: http.StatusOK,
 	} {
-		a := newAPI(t, withPayments(fakePayments{refund: func(userID, id int64) (order.Order, error) {
+		a := newAPI(t, withPayments(fakePayments{OnRefund: func(userID, id int64) (order.Order, error) {
 			if userID != buyerID || id != orderID {
 				return order.Order{}, fmt.Errorf("called with %d, %d", userID, id)
 			}
 			return order.Order{ID: id, UserID: userID, VoucherID: 5, Status: state, Amount: 1000}, nil
 		}}))
-		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/refund"})
+		w := do(t, a, request{Method: http.MethodPost, Target: "/order/660000000123456789/refund"})
 		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":42,"status":"` +
 			state.String() + `","amount":1000,"currency":"CNY"}}`
 		if w.Code != status || w.Body.String() != want {
@@ -155,7 +155,7 @@ func TestPaymentCallback(t *testing.T) {
 	t.Parallel()
 	const body = "{ \"raw\":\t1 }\xff"
 	confirmed := 0
-	a := newAPI(t, withPayments(fakePayments{confirm: func(n order.Notice) error {
+	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(n order.Notice) error {
 		if n != (order.Notice{PaymentID: "pay_1", Amount: 1000}) {
 			return fmt.Errorf("confirmed %+v", n)
 		}
@@ -176,8 +176,8 @@ func TestPaymentCallback(t *testing.T) {
 	})
 	for range 2 {
 		w := do(t, a, request{
-			method: http.MethodPost, target: "/payment/callback", body: body,
-			header: map[string]string{"Authorization": "", "Content-Type": "", "X-Signature": "s"},
+			Method: http.MethodPost, Target: "/payment/callback", Body: body,
+			Header: map[string]string{"Authorization": "", "Content-Type": "", "X-Signature": "s"},
 		})
 		if w.Code != http.StatusOK || w.Body.String() != `{"success":true}` {
 			t.Errorf("%d %s", w.Code, w.Body)
@@ -187,8 +187,8 @@ func TestPaymentCallback(t *testing.T) {
 		t.Errorf("%d confirmed", confirmed)
 	}
 	w := do(t, a, request{
-		method: http.MethodPost, target: "/payment/callback", body: body,
-		header: map[string]string{"Authorization": ""},
+		Method: http.MethodPost, Target: "/payment/callback", Body: body,
+		Header: map[string]string{"Authorization": ""},
 	})
 	wantProblem(t, w, http.StatusUnauthorized, "BAD_NOTICE")
 	if got := w.Header().Get("WWW-Authenticate"); got == "" || strings.HasPrefix(got, "Bearer") {
@@ -212,9 +212,9 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 		{errors.New("x"), 500, "INTERNAL"},
 	} {
 		a := newAPI(t, withPayments(fakePayments{
-			confirm: func(order.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) },
+			OnConfirm: func(order.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) },
 		}))
-		wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}),
+		wantProblem(t, do(t, a, request{Method: http.MethodPost, Target: "/payment/callback", Body: "{}"}),
 			c.status, c.code)
 	}
 }
@@ -224,7 +224,7 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	t.Parallel()
 	settings := []func(*setup){
-		withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}), func(cfg *setup) {
+		withPayments(fakePayments{OnConfirm: func(order.Notice) error { return nil }}), func(cfg *setup) {
 			cfg.MaxInFlight = 1
 			cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
 				if h.Get("X-Signature") == "" {
@@ -279,7 +279,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 		askAt(patientAddr, "X-Signature: s\r\n"+half)
 	}
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		reading, _ := patient.cfg.Apart[0].Taken()
+		reading, _ := patient.Config.Apart[0].Taken()
 		if reading == maxCallbacks {
 			break
 		}
@@ -292,7 +292,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 		t.Errorf("beyond the bound: %d, closed %t", got, closed)
 	}
 	if w := do(t, patient,
-		request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+		request{Method: http.MethodPost, Target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
 		t.Errorf("a buyer meanwhile: %d %s", w.Code, w.Body)
 	}
 	// Whole ones are confirmed, several on one connection.
@@ -308,13 +308,13 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 // A signed callback is work like any other: beyond the bound of requests in flight the provider is to come back.
 func TestSignedCallbacksAreInFlight(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPayments(fakePayments{confirm: func(order.Notice) error { return nil }}))
+	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(order.Notice) error { return nil }}))
 	release := saturate(a)
-	wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/payment/callback", body: "{}"}),
+	wantProblem(t, do(t, a, request{Method: http.MethodPost, Target: "/payment/callback", Body: "{}"}),
 		http.StatusServiceUnavailable, "UNAVAILABLE")
 	release()
 	if w := do(t, a, request{
-		method: http.MethodPost, target: "/payment/callback", body: "{}",
+		Method: http.MethodPost, Target: "/payment/callback", Body: "{}",
 	}); w.Code != http.StatusOK || a.Load().InFlight != 0 {
 		t.Errorf("%d %s, %d in flight", w.Code, w.Body, a.Load().InFlight)
 	}
@@ -324,7 +324,7 @@ func TestSignedCallbacksAreInFlight(t *testing.T) {
 func TestCallbacksByProvider(t *testing.T) {
 	t.Parallel()
 	var confirmed []order.Notice
-	a := newAPI(t, withPayments(fakePayments{confirm: func(n order.Notice) error {
+	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(n order.Notice) error {
 		confirmed = append(confirmed, n)
 		return nil
 	}}))
@@ -333,7 +333,7 @@ func TestCallbacksByProvider(t *testing.T) {
 		"/payment/callback/other": 404, "/payment/callback/bank/x": 404,
 	} {
 		w := do(t, a, request{
-			method: http.MethodPost, target: target, body: "{}", header: map[string]string{"Authorization": ""},
+			Method: http.MethodPost, Target: target, Body: "{}", Header: map[string]string{"Authorization": ""},
 		})
 		if w.Code != status {
 			t.Errorf("%s: %d %s, want %d", target, w.Code, w.Body, status)
@@ -374,8 +374,8 @@ func TestPricesWithoutAProvider(t *testing.T) {
 				cfg.Vouchers = pricedVouchers{&fakeVouchers{}}
 			})
 			w := asAdmin(t, a, request{
-				method: http.MethodPost, target: "/voucher", body: tc.body,
-				header: map[string]string{"Accept-Language": tc.language},
+				Method: http.MethodPost, Target: "/voucher", Body: tc.body,
+				Header: map[string]string{"Accept-Language": tc.language},
 			})
 			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.says) ||
 				tc.says == "" && strings.Contains(w.Body.String(), "warnings") {

@@ -1,8 +1,7 @@
-package httpapi
+package shop_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,46 +18,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/voucher"
-	"seckill/internal/voucher/guards"
 )
-
-// guardedVoucher is the sale's.
-func guardedVoucher() voucher.Voucher {
-	v := seckillVoucher().Voucher
-	v.Sale.Guards = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
-	return v
-}
-
-// shownGuards are what a sale's guards did.
-func shownGuards(_ context.Context, v voucher.Voucher) (any, error) {
-	settings, err := json.Marshal(v.Sale.Guards)
-	return json.RawMessage(strings.Replace(guardsTemplate, "SETTINGS", string(settings), 1)), err
-}
-
-const guardsTemplate = `{"settings":SETTINGS,` +
-	`"stopped":{"challenge":0,"conditions":0,"coolDown":0,"limits":4,"tickets":0},` +
-	`"wouldStop":{"challenge":0,"conditions":0,"coolDown":2,"limits":0,"tickets":0},` +
-	`"unitsByAge":{"day":0,"month":0,"older":0,"unknown":0,"week":3,"year":0},` +
-	`"stoppedNetworks":[{"network":"192.0.2.0/24","count":6}],"unitNetworks":[]}`
-
-func saleStats() audit.SaleStats {
-	return audit.SaleStats{
-		LiveStats: audit.LiveStats{
-			View: order.SaleView{
-				Mark: order.Mark{Epoch: 2, Sequence: 9}, Stock: 3, Buyers: 7, Now: noon, Begin: noon.Add(-time.Hour),
-				End: noon.Add(time.Hour),
-			},
-			State:   voucher.StateOnSale,
-			Answers: order.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
-			Waiting: 2, OldestWaiting: 1500 * time.Microsecond, DeadLetters: 1,
-		},
-		Issued: 10, Recorded: 6, Voucher: guardedVoucher(),
-		Balance: &audit.Balance{
-			At: redisNoon, Finding: audit.RedisWrong, Why: "redis has 4 too many", RedisDifference: 4,
-			Ledger: audit.LedgerTotals{Issued: 10, Live: 6}, Redis: audit.Inventory{Stock: 7, Holders: 7},
-		},
-	}
-}
 
 // saleStatsDocument is saleStats() as admins read it, with a count for each answer of admission.
 func saleStatsDocument(t *testing.T) string {
@@ -144,7 +103,7 @@ func TestSaleEvents(t *testing.T) {
 	if diff := cmp.Diff(want, string(got)); diff != "" || resp.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("stream of type %q (-want +got):\n%s", resp.Header.Get("Content-Type"), diff)
 	}
-	if n := a.cfg.Streams.Count(); n != 0 {
+	if n := a.Config.Streams.Count(); n != 0 {
 		t.Errorf("%d streams are left", n)
 	}
 }
@@ -159,10 +118,10 @@ func TestSaleEventsRefuse(t *testing.T) {
 		order.ErrUnavailable: {503, "UNAVAILABLE"},
 	} {
 		a := newAPI(t, withSaleStats(func(int64) (audit.SaleStats, error) { return audit.SaleStats{}, err }))
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/voucher/5/live"}),
+		wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/voucher/5/live"}),
 			want.status, want.code)
 	}
-	wantProblem(t, asAdmin(t, newAPI(t), request{method: http.MethodGet, target: "/admin/voucher/x/live"}),
+	wantProblem(t, asAdmin(t, newAPI(t), request{Method: http.MethodGet, Target: "/admin/voucher/x/live"}),
 		http.StatusBadRequest, "INVALID")
 }
 
@@ -175,7 +134,7 @@ func TestShutdownEndsSaleEvents(t *testing.T) {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data:") {
 			if last == "" {
-				a.cfg.Streams.End()
+				a.Config.Streams.End()
 			}
 			last = lines.Text()
 		}

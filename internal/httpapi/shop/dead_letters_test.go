@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"fmt"
@@ -14,14 +14,6 @@ import (
 	"seckill/internal/voucher"
 )
 
-func deadLetter() recorder.DeadLetter {
-	return recorder.DeadLetter{
-		ID: "9-0", Entry: "1-0", At: noon, Why: "order: no number", Fields: map[string]string{"v": "5"},
-		Claim: order.Claim{OrderID: orderID, UserID: 42, VoucherID: 5},
-		State: recorder.DeadLetterRecorded, Status: order.Failed,
-	}
-}
-
 const deadLetterDocument = `{"id":"9-0","entryId":"1-0","at":"2026-01-02T12:00:00.000Z",` +
 	`"why":"order: no number","fields":{"v":"5"},` +
 	`"orderId":"660000000123456789","userId":42,"voucherId":5,"state":"recorded","status":"failed"}`
@@ -33,7 +25,7 @@ func TestListDeadLetters(t *testing.T) {
 		`"leftOut":2,` +
 		`"state":"unreadable"}`
 	a := newAPI(t, func(cfg *setup) {
-		cfg.DeadLetters = fakeDeadLetters{list: func(after string, n int) ([]recorder.DeadLetter, int64, error) {
+		cfg.DeadLetters = fakeDeadLetters{OnList: func(after string, n int) ([]recorder.DeadLetter, int64, error) {
 			if after == "none" {
 				return nil, 0, order.ErrNoDeadLetter
 			}
@@ -44,14 +36,14 @@ func TestListDeadLetters(t *testing.T) {
 		"":                 `{"success":true,"data":[` + deadLetterDocument + `,` + bareDocument + `],"total":7}`,
 		"?limit=1&after=x": `{"success":true,"data":[` + deadLetterDocument + `],"total":7,"next":"9-0"}`,
 	} {
-		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter" + query})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/deadletter" + query})
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%q: %d %s", query, w.Code, diff)
 		}
 	}
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter?after=none"}),
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/deadletter?after=none"}),
 		http.StatusNotFound, "NOT_FOUND")
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/deadletter?limit=0"}),
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/deadletter?limit=0"}),
 		http.StatusBadRequest, "INVALID")
 }
 
@@ -73,21 +65,21 @@ func TestDeadLetterActions(t *testing.T) {
 			steps = append(steps, fmt.Sprint(len(noted), id, by, why))
 		}
 		a := newAPI(t, func(cfg *setup) {
-			cfg.Ledger = fakeLedger{noted: &noted}
+			cfg.Ledger = fakeLedger{Noted: &noted}
 			cfg.DeadLetters = fakeDeadLetters{
-				replay: func(id, by, why string) (order.Claim, error) {
+				OnReplay: func(id, by, why string) (order.Claim, error) {
 					act(id, by, why)
 					return deadLetter().Claim, nil
 				},
-				discard: func(id, by, why string) (recorder.DeadLetter, error) {
+				OnDiscard: func(id, by, why string) (recorder.DeadLetter, error) {
 					act(id, by, why)
 					return deadLetter(), nil
 				},
 			}
 		})
 		w := asAdmin(t, a, request{
-			method: http.MethodPost, target: "/admin/deadletter/9-0/" + action, body: `{"why":" mended "}`,
-			header: map[string]string{"X-Request-Id": "r-1"},
+			Method: http.MethodPost, Target: "/admin/deadletter/9-0/" + action, Body: `{"why":" mended "}`,
+			Header: map[string]string{"X-Request-Id": "r-1"},
 		})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != want.status {
 			t.Errorf("%s: %d %s", action, w.Code, diff)
@@ -107,17 +99,17 @@ func TestDeadLetterActions(t *testing.T) {
 func TestDeadLetterActionsRefuse(t *testing.T) {
 	t.Parallel()
 	// Else it would be NOT_FOUND.
-	away := newAPI(t, func(cfg *setup) { cfg.Ledger = fakeLedger{err: order.ErrUnavailable} })
-	good := request{method: http.MethodPost, target: "/admin/deadletter/9-0/replay", body: `{"why":"x"}`}
+	away := newAPI(t, func(cfg *setup) { cfg.Ledger = fakeLedger{Err: order.ErrUnavailable} })
+	good := request{Method: http.MethodPost, Target: "/admin/deadletter/9-0/replay", Body: `{"why":"x"}`}
 	wantProblem(t, asAdmin(t, away, good), http.StatusServiceUnavailable, "UNAVAILABLE")
 	a := newAPI(t)
 	for _, body := range []string{`{}`, `{"why":" "}`, `{"why":"` + strings.Repeat("限", 201) + `"}`, `{"why":5}`} {
-		wantProblem(t, asAdmin(t, a, request{method: http.MethodPost, target: good.target, body: body}),
+		wantProblem(t, asAdmin(t, a, request{Method: http.MethodPost, Target: good.Target, Body: body}),
 			http.StatusBadRequest, "INVALID")
 	}
 	wantProblem(t, asAdmin(t, a, good), http.StatusNotFound, "NOT_FOUND")
 	long := request{
-		method: http.MethodPost, target: "/admin/deadletter/" + strings.Repeat("9", 99) + "/discard", body: good.body,
+		Method: http.MethodPost, Target: "/admin/deadletter/" + strings.Repeat("9", 99) + "/discard", Body: good.Body,
 	}
 	wantProblem(t, asAdmin(t, a, long), http.StatusNotFound, "NOT_FOUND")
 }

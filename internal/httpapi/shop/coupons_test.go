@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -8,36 +8,8 @@ import (
 	"testing"
 
 	"seckill/internal/authtoken"
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 )
-
-// errCoupon is why a feature does not let an owner have the money back now.
-var errCoupon = errors.New("a till has reserved the coupon")
-
-// couponRule is that of errCoupon.
-func couponRule() httpkit.Rule {
-	return httpkit.Rule{Matches: httpkit.Is(errCoupon), Failure: httpkit.Failure{
-		Code: "COUPON_RESERVED", Status: http.StatusConflict, Title: "Reserved", Detail: "A till has reserved it.",
-		English: "Reserved.", Chinese: "已预留",
-	}}
-}
-
-// The code of every coupon.
-const wholeCode, maskedCode = "0A6F-ZXWA-HPRG-DBFQ", "····-····-····-DBFQ"
-
-// noCoupon is that of every order.
-func noCoupon(context.Context, order.Order, bool) (any, error) { return nil, nil }
-
-// withCoupon has every order in the state, with a coupon.
-func withCoupon(s order.Status) func(*setup) {
-	return func(cfg *setup) {
-		has(s)(cfg)
-		cfg.Coupon = func(_ context.Context, _ order.Order, whole bool) (any, error) {
-			return map[string]string{"code": map[bool]string{true: wholeCode, false: maskedCode}[whole]}, nil
-		}
-	}
-}
 
 // Its owner reads the coupon of an order whole, an admin masked; a list has none.
 func TestWhoReadsCoupons(t *testing.T) {
@@ -63,7 +35,7 @@ func TestFindOrderOfCode(t *testing.T) {
 	t.Parallel()
 	var filter order.Filter
 	a := newAPI(t, withOrders(fakeOrders{
-		find: func(f order.Filter, _ int64, _ int) ([]order.Order, error) {
+		OnFind: func(f order.Filter, _ int64, _ int) ([]order.Order, error) {
 			filter = f
 			return nil, nil
 		},
@@ -73,16 +45,16 @@ func TestFindOrderOfCode(t *testing.T) {
 		}
 	})
 	search := request{
-		method: http.MethodGet, target: "/admin/order", header: map[string]string{"Coupon-Code": wholeCode},
+		Method: http.MethodGet, Target: "/admin/order", Header: map[string]string{"Coupon-Code": wholeCode},
 	}
 	if w := asAdmin(t, a, search); w.Code != http.StatusOK || filter.OrderID != 5 {
 		t.Errorf("%d, asked for order %d", w.Code, filter.OrderID)
 	}
-	filter, search.header["Coupon-Code"] = order.Filter{OrderID: 9}, "of no coupon"
+	filter, search.Header["Coupon-Code"] = order.Filter{OrderID: 9}, "of no coupon"
 	if w := asAdmin(t, a, search); w.Body.String() != `{"success":true,"data":[]}` || filter.OrderID != 9 {
 		t.Errorf("%d %s, asked for order %d", w.Code, w.Body, filter.OrderID)
 	}
-	inQuery := request{method: http.MethodGet, target: "/admin/order?code=" + wholeCode}
+	inQuery := request{Method: http.MethodGet, Target: "/admin/order?code=" + wholeCode}
 	if p := wantProblem(t, asAdmin(t, a, inQuery), http.StatusBadRequest, "INVALID"); p.Errors[0].Field != "code" {
 		t.Errorf("a code in the query: %+v", p.Errors)
 	}
@@ -117,10 +89,10 @@ func TestRedeemableByDefault(t *testing.T) {
 				}
 			})
 			w := do(t, a, request{
-				method: http.MethodPost, target: target, body: body + c.given + "}",
-				header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
+				Method: http.MethodPost, Target: target, Body: body + c.given + "}",
+				Header: map[string]string{"Authorization": token(t, adminID, authtoken.RoleAdmin)},
 			})
-			made := vouchers.stored()
+			made := vouchers.Stored()
 			if w.Code != c.status || len(made) > 0 && made[0].Redemption.ByCode != c.want {
 				t.Errorf("%s, %+v: %d %s, %+v", target, c, w.Code, w.Body, made)
 			}
@@ -174,8 +146,8 @@ func TestRedeemableWithoutRedemption(t *testing.T) {
 			{nil, "true", "zh", "本服务的构建不含核销功能", true},
 		} {
 			w := asAdmin(t, newAPI(t, func(cfg *setup) { cfg.Coupon = c.coupon }), request{
-				method: http.MethodPost, target: path, body: body + `,"redeemable":` + c.redeemable + "}",
-				header: map[string]string{"Accept-Language": c.language},
+				Method: http.MethodPost, Target: path, Body: body + `,"redeemable":` + c.redeemable + "}",
+				Header: map[string]string{"Accept-Language": c.language},
 			})
 			if (w.Code == http.StatusBadRequest) != c.refused || (w.Code == http.StatusCreated) == c.refused ||
 				!strings.Contains(w.Body.String(), c.wants) ||

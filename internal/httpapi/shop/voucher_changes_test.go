@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"errors"
@@ -21,13 +21,13 @@ func withChanges(f fakeChanges) func(*setup) { return func(cfg *setup) { cfg.Vou
 
 // voucherActionRequests are requests that change a voucher, each a good one.
 var voucherActionRequests = []request{
-	{method: http.MethodPatch, target: "/voucher/5", body: `{"title":"x"}`},
+	{Method: http.MethodPatch, Target: "/voucher/5", Body: `{"title":"x"}`},
 	{
-		method: http.MethodPost, target: "/voucher/5/stock", body: `{"delta":-3}`,
-		header: map[string]string{"Idempotency-Key": "k-1"},
+		Method: http.MethodPost, Target: "/voucher/5/stock", Body: `{"delta":-3}`,
+		Header: map[string]string{"Idempotency-Key": "k-1"},
 	},
-	{method: http.MethodPost, target: "/voucher/5/pause"},
-	{method: http.MethodPost, target: "/voucher/5/resume"},
+	{Method: http.MethodPost, Target: "/voucher/5/pause"},
+	{Method: http.MethodPost, Target: "/voucher/5/resume"},
 }
 
 func TestVoucherActions(t *testing.T) {
@@ -44,23 +44,23 @@ func TestVoucherActions(t *testing.T) {
 				return nil
 			}
 			a := newAPI(t, withChanges(fakeChanges{
-				behind: behind,
-				change: func(by voucher.Author, id int64, _ voucher.Change) error { return expect(by, id) },
-				addStock: func(by voucher.Author, id, delta int64, key string) error {
+				Behind:   behind,
+				OnChange: func(by voucher.Author, id int64, _ voucher.Change) error { return expect(by, id) },
+				OnAddStock: func(by voucher.Author, id, delta int64, key string) error {
 					return expect(by, id, delta, key)
 				},
-				pause:  func(by voucher.Author, id int64) error { return expect(by, id) },
-				resume: func(by voucher.Author, id int64) error { return expect(by, id) },
+				OnPause:  func(by voucher.Author, id int64) error { return expect(by, id) },
+				OnResume: func(by voucher.Author, id int64) error { return expect(by, id) },
 			}))
-			req.header = maps.Clone(req.header)
-			if req.header == nil {
-				req.header = map[string]string{}
+			req.Header = maps.Clone(req.Header)
+			if req.Header == nil {
+				req.Header = map[string]string{}
 			}
-			req.header["X-Request-Id"] = "r-1"
+			req.Header["X-Request-Id"] = "r-1"
 			w := asAdmin(t, a, req)
 			if diff := cmp.Diff(`{"success":true,"data":{`+seckillDocument+`}}`, w.Body.String()); diff != "" ||
 				w.Code != status || called != 1 {
-				t.Errorf("%s %s: %d, called %d times, %s", req.method, req.target, w.Code, called, diff)
+				t.Errorf("%s %s: %d, called %d times, %s", req.Method, req.Target, w.Code, called, diff)
 			}
 		}
 	}
@@ -92,16 +92,16 @@ func TestVoucherActionRefusals(t *testing.T) {
 			t.Parallel()
 			err := fmt.Errorf("as adapters do: %w", c.err)
 			a := newAPI(t, withChanges(fakeChanges{
-				change:   func(voucher.Author, int64, voucher.Change) error { return err },
-				addStock: func(voucher.Author, int64, int64, string) error { return err },
-				pause:    func(voucher.Author, int64) error { return err },
-				resume:   func(voucher.Author, int64) error { return err },
+				OnChange:   func(voucher.Author, int64, voucher.Change) error { return err },
+				OnAddStock: func(voucher.Author, int64, int64, string) error { return err },
+				OnPause:    func(voucher.Author, int64) error { return err },
+				OnResume:   func(voucher.Author, int64) error { return err },
 			}))
 			for _, req := range voucherActionRequests {
 				w := asAdmin(t, a, req)
 				got := wantProblem(t, w, c.status, c.code)
 				if string(got.Data) != c.data || strings.Contains(w.Body.String(), "secret detail") {
-					t.Errorf("%s %s: %s", req.method, req.target, w.Body)
+					t.Errorf("%s %s: %s", req.Method, req.Target, w.Body)
 				}
 				if c.code == "UNKNOWN_OUTCOME" && !strings.Contains(got.Detail, "Idempotency-Key") {
 					t.Errorf("detail is %q", got.Detail)
@@ -124,11 +124,11 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 	} {
 		var got voucher.Change
 		a := newAPI(t, withChanges(fakeChanges{
-			change: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil },
+			OnChange: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil },
 		}),
 			func(cfg *setup) { cfg.Zone = time.FixedZone("Asia/Shanghai", 8*60*60) })
 		if w := asAdmin(t, a,
-			request{method: http.MethodPatch, target: "/voucher/5", body: body}); w.Code != http.StatusOK {
+			request{Method: http.MethodPatch, Target: "/voucher/5", Body: body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -140,8 +140,8 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withChanges(fakeChanges{
-		change: func(_ voucher.Author, _ int64, c voucher.Change) error { t.Errorf("changed %+v", c); return nil },
-		addStock: func(_ voucher.Author, _, delta int64, key string) error {
+		OnChange: func(_ voucher.Author, _ int64, c voucher.Change) error { t.Errorf("changed %+v", c); return nil },
+		OnAddStock: func(_ voucher.Author, _, delta int64, key string) error {
 			t.Errorf("added %d, %q", delta, key)
 			return nil
 		},
@@ -182,7 +182,7 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		{"POST", "/voucher/seckill/resume", "", ``, []string{"id"}, `is "resume"`}, // a purchase's path
 	} {
 		w := asAdmin(t, a, request{
-			method: c.method, target: c.target, body: c.body, header: map[string]string{"Idempotency-Key": c.key},
+			Method: c.method, Target: c.target, Body: c.body, Header: map[string]string{"Idempotency-Key": c.key},
 		})
 		got := wantProblem(t, w, http.StatusBadRequest, "INVALID")
 		if diff := cmp.Diff(c.fields, fieldsOf(got)); diff != "" || got.Errors[0].Reason != c.reason ||
@@ -191,7 +191,7 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		}
 	}
 	// The refusal lists what may be changed, and not what may not.
-	got := read(t, asAdmin(t, a, request{method: http.MethodPatch, target: "/voucher/5", body: `{"x":1}`}))
+	got := read(t, asAdmin(t, a, request{Method: http.MethodPatch, Target: "/voucher/5", Body: `{"x":1}`}))
 	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, beginTime, endTime, "+
 		"visibleFrom, status, guards" {
 		t.Errorf("allowed: %s", allowed)
@@ -256,14 +256,14 @@ func TestArchive(t *testing.T) {
 	t.Parallel()
 	for path, archived := range map[string]bool{"archive": true, "restore": false} {
 		called := 0
-		a := newAPI(t, withChanges(fakeChanges{archive: func(by voucher.Author, id int64, to bool) error {
+		a := newAPI(t, withChanges(fakeChanges{Archive: func(by voucher.Author, id int64, to bool) error {
 			called++
 			if by.AdminID != 7 || id != 5 || to != archived {
 				return fmt.Errorf("called with %+v, %d, %v", by, id, to)
 			}
 			return nil
 		}}))
-		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/5/" + path})
+		w := asAdmin(t, a, request{Method: http.MethodPost, Target: "/voucher/5/" + path})
 		if w.Code != http.StatusOK || called != 1 || !strings.Contains(w.Body.String(), seckillDocument) {
 			t.Errorf("%s: %d, called %d times, %s", path, w.Code, called, w.Body)
 		}
@@ -271,9 +271,9 @@ func TestArchive(t *testing.T) {
 	v := seckillVoucher()
 	v.Archived = noon
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Listings = fakeListings{&fakeVouchers{get: func(int64) (voucher.Shown, error) { return v, nil }}}
+		cfg.Listings = fakeListings{FakeVouchers: &fakeVouchers{Get: func(int64) (voucher.Shown, error) { return v, nil }}}
 	})
-	one := request{method: http.MethodGet, target: "/voucher/5"}
+	one := request{Method: http.MethodGet, Target: "/voucher/5"}
 	if w := asAdmin(t, a, one); w.Code != http.StatusOK ||
 		!strings.Contains(w.Body.String(), `"archiveTime":"2026-01-02T12:00:00.000Z"`) {
 		t.Errorf("for an admin: %d %s", w.Code, w.Body)

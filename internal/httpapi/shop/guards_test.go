@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gin-gonic/gin"
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/httpapi/httpkit"
@@ -22,61 +21,8 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// gate is a gatekeeper that refuses with an error where it has one, and remembers what it was asked.
-type gate struct {
-	limits, enter, reserve error
-	lacks                  string
-	asked                  []string
-	won                    int64
-	outcome                httpkit.Outcome
-}
-
-func (g *gate) Limits(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
-	g.asked = append(g.asked, fmt.Sprint("limits ", who.UserID, " ", voucherID))
-	return g.limits
-}
-
-func (g *gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) error {
-	g.asked = append(g.asked, fmt.Sprint("enter ", who.UserID, " ", v.ID))
-	return g.enter
-}
-
-func (g *gate) Reserve(
-	_ *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
-) (func(httpkit.Outcome), error) {
-	g.asked = append(g.asked, fmt.Sprint("reserve ", who.UserID, " ", v.ID))
-	return func(o httpkit.Outcome) {
-		if g.outcome = o; o == httpkit.Won {
-			g.won += units
-		}
-	}, g.reserve
-}
-
-func (g *gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Seckill-Altcha"} }
-
-func (g *gate) Lacks(guards.Name) string { return g.lacks }
-
-// before is an API with the gate before the sale of the voucher 5.
-func (g *gate) before(cfg *setup) {
-	set := &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}}
-	cfg.Gatekeeper = g
-	cfg.GuardsOf = func(id int64) *guards.Settings {
-		if id == 5 {
-			return set
-		}
-		return nil
-	}
-	cfg.FindVoucher = func(_ context.Context, id int64) (voucher.Voucher, error) {
-		v := seckillVoucher().Voucher
-		v.ID, v.Sale.Guards = id, cfg.GuardsOf(id)
-		return v, nil
-	}
-}
-
 // gateError is a refusal of a gatekeeper: its code.
 type gateError = apitest.StoppedError
-
-var press = request{method: http.MethodPost, target: "/voucher/seckill/5"}
 
 // The gate is asked once the token is looked at, and before the purchase; of an admin only then, and of a sale without
 // guards never. Strangers spend nothing. Units count once they are bought.
@@ -84,8 +30,8 @@ func TestGatekeeper(t *testing.T) {
 	t.Parallel()
 	const rate, ticket, share = gateError("RATE_LIMITED"), gateError("TICKET_REQUIRED"), gateError("SHARE_TAKEN")
 	stranger, two := press, press
-	stranger.header = map[string]string{"Authorization": ""}
-	two.target += "?quantity=2"
+	stranger.Header = map[string]string{"Authorization": ""}
+	two.Target += "?quantity=2"
 	limits, enter := fmt.Sprint("limits ", buyerID, " 5"), fmt.Sprint("enter ", buyerID, " 5")
 	reserve := fmt.Sprint("reserve ", buyerID, " 5")
 	for name, c := range map[string]struct {
@@ -97,31 +43,31 @@ func TestGatekeeper(t *testing.T) {
 		won     int64
 	}{
 		"all is well": {gate{}, two, false, "", []string{limits, enter, reserve}, 2},
-		"the limits":  {gate{limits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
-		"a stranger":  {gate{limits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
+		"the limits":  {gate{OnLimits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
+		"a stranger":  {gate{OnLimits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
 		"an admin": {
-			gate{limits: rate},
+			gate{OnLimits: rate},
 			press, true, "",
 			[]string{fmt.Sprint("enter ", adminID, " 5"), fmt.Sprint("reserve ", adminID, " 5")},
 			1,
 		},
-		"the share": {gate{reserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
-		"the entry": {gate{enter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
+		"the share": {gate{OnReserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
+		"the entry": {gate{OnEnter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
 		"a sale without guards": {
-			gate{limits: rate, enter: ticket},
-			request{method: http.MethodPost, target: "/voucher/seckill/6"},
+			gate{OnLimits: rate, OnEnter: ticket},
+			request{Method: http.MethodPost, Target: "/voucher/seckill/6"},
 			false, "", nil, 0,
 		},
 		"no sale": {
-			gate{limits: rate}, request{
-				method: http.MethodPost, target: "/voucher/seckill/x",
+			gate{OnLimits: rate}, request{
+				Method: http.MethodPost, Target: "/voucher/seckill/x",
 			}, false, "INVALID", nil, 0,
 		},
-		"another route": {gate{limits: rate}, request{target: "/order"}, false, "", nil, 0},
+		"another route": {gate{OnLimits: rate}, request{Target: "/order"}, false, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, ask := newAPI(t, c.gate.before), do
+			a, ask := newAPI(t, c.gate.Before), do
 			if c.admin {
 				ask = asAdmin
 			}
@@ -129,8 +75,8 @@ func TestGatekeeper(t *testing.T) {
 			if code := contract.CodeOf(w.Body.Bytes()); code != c.code || code == "" && w.Code >= 300 {
 				t.Errorf("%d %s, want %q", w.Code, w.Body, c.code)
 			}
-			if diff := cmp.Diff(c.asked, c.gate.asked); diff != "" || c.gate.won != c.won {
-				t.Errorf("%d units were won, want %d; asked (-want +got):\n%s", c.gate.won, c.won, diff)
+			if diff := cmp.Diff(c.asked, c.gate.Asked); diff != "" || c.gate.Won != c.won {
+				t.Errorf("%d units were won, want %d; asked (-want +got):\n%s", c.gate.Won, c.won, diff)
 			}
 		})
 	}
@@ -159,14 +105,14 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &gate{outcome: -1}
-			a := newAPI(t, g.before, withPurchases(fakePurchases{buy: func(
+			g := &gate{Outcome: -1}
+			a := newAPI(t, g.Before, withPurchases(fakePurchases{OnBuy: func(
 				context.Context, int64, int64, time.Duration,
 			) (order.Order, error) {
 				return c.order, c.err
 			}}))
-			if do(t, a, press); g.outcome != c.want {
-				t.Errorf("%d was told, want %d", g.outcome, c.want)
+			if do(t, a, press); g.Outcome != c.want {
+				t.Errorf("%d was told, want %d", g.Outcome, c.want)
 			}
 		})
 	}
@@ -180,7 +126,7 @@ func TestTicketsFromInADryRun(t *testing.T) {
 		shown.Sale.Guards = &guards.Settings{
 			Tickets: &guards.Tickets{DelayMs: 1500, LeadMinutes: 10, ExpiryMinutes: 30, DryRun: dry},
 		}
-		got := read(t, do(t, newAPI(t, shows(shown)), request{target: "/voucher/5"}))
+		got := read(t, do(t, newAPI(t, shows(shown)), request{Target: "/voucher/5"}))
 		if got.Data == nil || containsKey(t, got.Data, "ticketsFrom") == dry {
 			t.Errorf("dryRun %t: %s", dry, got.Data)
 		}
@@ -194,7 +140,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		`"beginTime":"2026-01-02T20:00:00.000Z","endTime":"2099-01-02T21:00:00.000Z","guards":`
 	vs := &fakeVouchers{}
 	a := newAPI(t, func(cfg *setup) { cfg.Vouchers = vs })
-	w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft +
+	w := asAdmin(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill", Body: draft +
 		`{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":{"minAgeDays":7,"dryRun":true}}}`})
 	if w.Code != http.StatusCreated {
 		t.Fatalf("%d %s", w.Code, w.Body)
@@ -202,13 +148,13 @@ func TestGuardsOfAVoucher(t *testing.T) {
 	want := &guards.Settings{Limits: &guards.Limits{
 		PerUser: &guards.Rate{Requests: 5, Seconds: 10},
 	}, Conditions: &guards.Conditions{MinAgeDays: 7, DryRun: true}}
-	if diff := cmp.Diff(want, vs.created[0].Sale.Guards); diff != "" {
+	if diff := cmp.Diff(want, vs.Created[0].Sale.Guards); diff != "" {
 		t.Errorf("created (-want +got):\n%s", diff)
 	}
 	shown := seckillVoucher()
 	shown.Sale.Guards = want
 	public := newAPI(t, shows(shown))
-	if got := read(t, do(t, public, request{target: "/voucher/5"})); got.Data == nil ||
+	if got := read(t, do(t, public, request{Target: "/voucher/5"})); got.Data == nil ||
 		containsKey(t, got.Data, "guards") {
 		t.Errorf("the public sees %s", got.Data)
 	}
@@ -223,7 +169,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		"half":         {`{"coolDown":{"minutes":30}}`, "guards.coolDown.expired"},
 		"a month":      {`{"coolDown":{"expired":2,"minutes":43200}}`, "guards.coolDown.minutes"},
 	} {
-		w := asAdmin(t, a, request{method: http.MethodPost, target: "/voucher/seckill", body: draft + c.guards + "}"})
+		w := asAdmin(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill", Body: draft + c.guards + "}"})
 		if diff := cmp.Diff([]string{c.field},
 			fieldsOf(wantProblem(t, w, http.StatusBadRequest, "INVALID"))); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -256,7 +202,7 @@ func TestGuardsOfAVoucher(t *testing.T) {
 		var got voucher.Change
 		a := newAPI(t, func(cfg *setup) { cfg.VoucherChanges = seesChange{into: &got} })
 		if w := asAdmin(t, a,
-			request{method: http.MethodPatch, target: "/voucher/5", body: c.body}); w.Code != http.StatusOK {
+			request{Method: http.MethodPatch, Target: "/voucher/5", Body: c.body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", name, w.Code, w.Body)
 		}
 		if diff := cmp.Diff(c.want, got.Guards); diff != "" {
@@ -278,7 +224,7 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 		},
 		"in Chinese": {nil, `{"limits":null}`, "zh", "NEEDS_GUARDS", "本服务的构建不含防刷功能"},
 		"no secret": {
-			&gate{lacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
+			&gate{OnLacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
 			"SECKILL_GUARD_SECRET",
 		},
 		"none at all":  {nil, `null`, "en", "", ""},
@@ -289,8 +235,8 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 			var got voucher.Change
 			a := newAPI(t, func(cfg *setup) { cfg.VoucherChanges, cfg.Gatekeeper = seesChange{into: &got}, c.gate })
 			w := asAdmin(t, a, request{
-				method: http.MethodPatch, target: "/voucher/5", body: `{"guards":` + c.guards + `}`,
-				header: map[string]string{"Accept-Language": c.lang},
+				Method: http.MethodPatch, Target: "/voucher/5", Body: `{"guards":` + c.guards + `}`,
+				Header: map[string]string{"Accept-Language": c.lang},
 			})
 			if (w.Code == http.StatusOK) != (c.code == "") || !strings.Contains(w.Body.String(), c.code) ||
 				!strings.Contains(w.Body.String(), c.in) {

@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -33,7 +33,7 @@ func TestAudit(t *testing.T) {
 	)
 	var got voucher.AuditFilter
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Ledger = fakeLedger{entries: func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+		cfg.Ledger = fakeLedger{OnEntries: func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
 			if got = f; before == 1 {
 				return nil, order.ErrUnavailable
 			}
@@ -57,13 +57,13 @@ func TestAudit(t *testing.T) {
 			voucher.AuditFilter{VoucherID: 5, AdminID: 7}, `{"success":true,"data":[` + ninth + `],"next":"9"}`,
 		},
 	} {
-		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit" + query})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit" + query})
 		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != http.StatusOK || got != want.filter {
 			t.Errorf("%q: %d, filter %+v\n%s", query, w.Code, got, diff)
 		}
 	}
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit?before=1"}),
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit?before=1"}),
 		http.StatusServiceUnavailable, "UNAVAILABLE")
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/audit?adminId=x"}),
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit?adminId=x"}),
 		http.StatusBadRequest, "INVALID")
 }

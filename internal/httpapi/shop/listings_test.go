@@ -1,8 +1,7 @@
-package httpapi
+package shop_test
 
 import (
 	"compress/gzip"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -17,42 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/shop"
 	"seckill/internal/voucher"
-	"seckill/internal/voucher/listing"
 )
-
-// snapshotOf shows n vouchers, from the id n down to 1, as one part of the list.
-type snapshotOf listing.Snapshot
-
-func (s snapshotOf) Voucher(context.Context, int64) (listing.Snapshot, error) {
-	one := listing.Snapshot(s)
-	one.Content = &listing.Content{Vouchers: s.Vouchers[:1]}
-	return one, nil
-}
-
-func (s snapshotOf) List(context.Context, int64, int64) (listing.Snapshot, error) {
-	return listing.Snapshot(s), nil
-}
-
-func vouchersDown(n int) snapshotOf {
-	s := snapshotOf{Content: &listing.Content{Total: int64(n)}, Now: redisNoon}
-	for id := int64(n); id > 0; id-- {
-		v := seckillVoucher()
-		v.ID, v.Rules = id, strings.Repeat("one to a person; ", 5)
-		s.Vouchers = append(s.Vouchers, v)
-	}
-	return s
-}
-
-// staleVouchers could not be renewed for a while.
-func staleVouchers() snapshotOf {
-	s := vouchersDown(2)
-	s.Stale, s.Age = true, 3500*time.Millisecond
-	return s
-}
-
-func withListings(l shop.Listings) func(*setup) { return func(cfg *setup) { cfg.Listings = l } }
 
 // listed is a list as it is read back.
 type listed struct {
@@ -95,7 +60,7 @@ func TestPagesOfAList(t *testing.T) {
 	} {
 		for more, s := range map[bool]snapshotOf{false: whole, true: part} {
 			a := newAPI(t, withListings(s))
-			w := do(t, a, request{method: http.MethodGet, target: "/voucher/list/2" + query})
+			w := do(t, a, request{Method: http.MethodGet, Target: "/voucher/list/2" + query})
 			got := readList(t, w.Body)
 			ids := ""
 			if n := len(got.Data); n > 0 {
@@ -115,7 +80,7 @@ func TestPagesOfAList(t *testing.T) {
 		"?limit=0", "?limit=101", "?limit=x", "?before=0", "?before=-1", "?limit=1&limit=2", "?a=%zz",
 	} {
 		a := newAPI(t, withListings(whole))
-		wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/voucher/list/2" + query}),
+		wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/voucher/list/2" + query}),
 			http.StatusBadRequest, "INVALID")
 	}
 }
@@ -128,7 +93,7 @@ func TestEveryPageIsTheSame(t *testing.T) {
 		for limit := 1; limit <= 20; limit++ {
 			for before := int64(1); before <= 41; before += 5 {
 				got := readList(t, do(t, a, request{
-					method: http.MethodGet, target: fmt.Sprintf("/voucher/list/2?limit=%d&before=%d", limit, before),
+					Method: http.MethodGet, Target: fmt.Sprintf("/voucher/list/2?limit=%d&before=%d", limit, before),
 				}).Body)
 				if n := min(int64(limit), before-1); int64(len(got.Data)) != n || n > 0 && got.Data[0].ID != before-1 {
 					t.Fatalf("limit %d before %d: %+v", limit, before, got)
@@ -144,7 +109,7 @@ func TestEntityTags(t *testing.T) {
 	s := vouchersDown(3)
 	get := func(s snapshotOf, target, tag string) *httptest.ResponseRecorder {
 		return do(t, newAPI(t, withListings(s)),
-			request{method: http.MethodGet, target: target, header: map[string]string{"If-None-Match": tag}})
+			request{Method: http.MethodGet, Target: target, Header: map[string]string{"If-None-Match": tag}})
 	}
 	for _, target := range []string{"/voucher/list/2", "/voucher/list/2?limit=2", "/voucher/3"} {
 		first := get(s, target, "")
@@ -178,7 +143,7 @@ func TestStaleAnswers(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withListings(staleVouchers()))
 	for _, target := range []string{"/voucher/list/2", "/voucher/2"} {
-		w := do(t, a, request{method: http.MethodGet, target: target})
+		w := do(t, a, request{Method: http.MethodGet, Target: target})
 		var body struct {
 			Stale bool `json:"stale"`
 		}
@@ -193,14 +158,14 @@ func TestCompression(t *testing.T) {
 	t.Parallel()
 	for n, compressed := range map[int]bool{1: false, 50: true, 400: true} {
 		a := newAPI(t, withListings(vouchersDown(n)))
-		plain := do(t, a, request{method: http.MethodGet, target: "/voucher/list/2"})
+		plain := do(t, a, request{Method: http.MethodGet, Target: "/voucher/list/2"})
 		for accepted, takes := range map[string]bool{
 			"": false, "gzip": true, "br, GZIP;q=0.5": true, "gzip;q=0": false, "gzip; q=0.000": false,
 			"deflate": false, "*": false, "xgzip": false,
 		} {
 			w := do(t, a, request{
-				method: http.MethodGet, target: "/voucher/list/2",
-				header: map[string]string{"Accept-Encoding": accepted},
+				Method: http.MethodGet, Target: "/voucher/list/2",
+				Header: map[string]string{"Accept-Encoding": accepted},
 			})
 			if got := w.Header().Get("Content-Encoding") == "gzip"; got != (takes && compressed) ||
 				w.Header().Get("Vary") != "Accept-Encoding" {

@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -55,14 +55,14 @@ func TestBuy(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, withPurchases(fakePurchases{
-				buy: func(_ context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
+				OnBuy: func(_ context.Context, userID, voucherID int64, wait time.Duration) (order.Order, error) {
 					if userID != buyerID || voucherID != 9007199254740991 || wait != 1500*time.Millisecond {
 						return order.Order{}, fmt.Errorf("called with %d, %d, %s", userID, voucherID, wait)
 					}
 					return c.order, nil
 				},
 			}))
-			w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/9007199254740991?wait=1500ms"})
+			w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/9007199254740991?wait=1500ms"})
 			if w.Code != c.status || w.Body.String() != c.body || w.Header().Get("Location") != c.location {
 				t.Errorf("%d %s, Location %q", w.Code, w.Body, w.Header().Get("Location"))
 			}
@@ -84,8 +84,8 @@ func TestBuyQuantity(t *testing.T) {
 			"?quantity=1.5": 0, "?quantity=2&quantity=2": 0, "?quantity=%2B2": 0, "?quantity=99999999999999999999": 0,
 		} {
 			asked := order.QuantityOf(77)
-			a := newAPI(t, withPurchases(fakePurchases{asked: &asked}))
-			w := do(t, a, request{method: http.MethodPost, target: route + query})
+			a := newAPI(t, withPurchases(fakePurchases{Asked: &asked}))
+			w := do(t, a, request{Method: http.MethodPost, Target: route + query})
 			if want > 0 {
 				if asked.Units() != want || w.Code >= 300 {
 					t.Errorf("%s%s: %d, asked for %s units, want %d", route, query, w.Code, asked, want)
@@ -150,7 +150,7 @@ func TestRefusals(t *testing.T) {
 		t.Run(c.code+" "+c.err.Error(), func(t *testing.T) {
 			t.Parallel()
 			a := buying(t, fmt.Errorf("as adapters do: %w", c.err))
-			w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+			w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 			got := wantProblem(t, w, c.status, c.code)
 			if string(got.Data) != c.data || w.Header().Get("Retry-After") != c.retryAfter {
 				t.Errorf("%s, Retry-After %q", w.Body, w.Header().Get("Retry-After"))
@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("type is %q, want %q", got.Type, want)
 			}
 
-			w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5"})
+			w = do(t, a, request{Method: http.MethodPost, Target: "/voucher-order/seckill/5"})
 			plain := read(t, w)
 			if w.Code != c.plain || plain.Code != c.code || plain.ErrorMsg == "" || string(plain.Data) != c.data ||
 				plain.Success == nil || *plain.Success || plain.Type != "" || plain.Status != 0 {
@@ -180,23 +180,23 @@ func TestRefusals(t *testing.T) {
 func TestTutorialRoute(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	w := do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5"})
+	w := do(t, a, request{Method: http.MethodPost, Target: "/voucher-order/seckill/5"})
 	if want := `{"success":true,"data":"660000000123456789"}`; w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("%d %s, want %s", w.Code, w.Body, want)
 	}
-	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/abc"})
+	w = do(t, a, request{Method: http.MethodPost, Target: "/voucher-order/seckill/abc"})
 	if got := read(t, w); w.Code != http.StatusOK || got.Code != "INVALID" || len(got.Errors) != 1 || *got.Success {
 		t.Errorf("bad id: %d %s", w.Code, w.Body)
 	}
 	w = do(t, a, request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Authorization": ""},
+		Method: http.MethodPost, Target: "/voucher-order/seckill/5", Header: map[string]string{"Authorization": ""},
 	})
 	if got := read(t, w); w.Code != http.StatusUnauthorized || got.Code != "UNAUTHENTICATED" || got.Type != "" {
 		t.Errorf("no token: %d %s", w.Code, w.Body)
 	}
 	w = do(t, buying(t, order.ErrSoldOut), request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5",
-		header: map[string]string{"Accept-Language": "zh-CN"},
+		Method: http.MethodPost, Target: "/voucher-order/seckill/5",
+		Header: map[string]string{"Accept-Language": "zh-CN"},
 	})
 	if want := `{"success":false,"code":"SOLD_OUT","errorMsg":"已售罄"}`; w.Code != http.StatusOK ||
 		w.Body.String() != want {
@@ -208,17 +208,17 @@ func TestTutorialRoute(t *testing.T) {
 func TestOrderFailedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{
-		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+		OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 			return order.Order{ID: orderID, Status: order.Failed, Reason: order.NoStock}, nil
 		},
 	}))
-	w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5?wait=1s"})
+	w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5?wait=1s"})
 	got := wantProblem(t, w, http.StatusConflict, "ORDER_FAILED")
 	if diff := cmp.Diff(`{"orderId":"660000000123456789","status":"failed","reason":"NO_STOCK"}`,
 		string(got.Data)); diff != "" {
 		t.Error(diff)
 	}
-	w = do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/5?wait=1s"})
+	w = do(t, a, request{Method: http.MethodPost, Target: "/voucher-order/seckill/5?wait=1s"})
 	if got := read(t, w); w.Code != http.StatusOK || got.Code != "ORDER_FAILED" || *got.Success {
 		t.Errorf("plain envelope: %d %s", w.Code, w.Body)
 	}
@@ -255,7 +255,7 @@ func TestCallerHangsUp(t *testing.T) {
 			var code string
 			var log lines
 			a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(
-				fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+				fakePurchases{OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 					if !c.waits {
 						cancel()
 					}
@@ -263,7 +263,7 @@ func TestCallerHangsUp(t *testing.T) {
 				}}), func(cfg *setup) {
 				cfg.Observe = func(_, _ string, _ int, observed string, _ time.Duration) { code = observed }
 			})
-			doWith(t, ctx, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+			doWith(t, ctx, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 			if code != c.code {
 				t.Errorf("counted as %q, want %q", code, c.code)
 			}
@@ -279,19 +279,16 @@ func TestReadRunsOutOfTime(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{context.DeadlineExceeded, context.Canceled} {
 		a := newAPI(t, withPurchases(fakePurchases{
-			order: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+			OnOrder: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 				return order.Order{}, fmt.Errorf("reading: %w", err)
 			},
 		}))
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
-			wantProblem(t, do(t, a, request{method: method, target: "/order/5"}),
+			wantProblem(t, do(t, a, request{Method: method, Target: "/order/5"}),
 				http.StatusServiceUnavailable, "UNAVAILABLE")
 		}
 	}
 }
-
-// busy limits users, but not below what a test needs.
-func busy(cfg *setup) { cfg.UserRate, cfg.UserBurst = 1_000_000, 100_000_000 }
 
 // Half a million people take the path of a purchase in one second. The ceilings are what it costs now, all of it
 // in this package and Gin: the request id and its header, the Location and its header, the body, and two in Gin's tree
@@ -311,17 +308,17 @@ func TestBuyAllocatesLittle(t *testing.T) {
 			a = buying(t, c.err, busy)
 		}
 		r := newRequest(t, t.Context(), request{
-			method: http.MethodPost, target: "/voucher/seckill/5",
-			header: map[string]string{"Accept-Language": "zh-CN,zh;q=0.9"},
+			Method: http.MethodPost, Target: "/voucher/seckill/5",
+			Header: map[string]string{"Accept-Language": "zh-CN,zh;q=0.9"},
 		})
-		w := &discard{header: http.Header{}}
+		w := &discard{OnHeader: http.Header{}}
 		handler := a.Handler()
 		got := testing.AllocsPerRun(500, func() {
-			clear(w.header)
+			clear(w.OnHeader)
 			handler.ServeHTTP(w, r)
 		})
-		if w.status >= http.StatusInternalServerError || w.status == http.StatusUnauthorized {
-			t.Fatalf("%s: status %d", c.name, w.status)
+		if w.Status >= http.StatusInternalServerError || w.Status == http.StatusUnauthorized {
+			t.Fatalf("%s: status %d", c.name, w.Status)
 		}
 		if got > c.ceiling+raceAllocs {
 			t.Errorf("%s: %v allocations, want at most %v", c.name, got, c.ceiling)
@@ -336,12 +333,12 @@ func BenchmarkBuy(b *testing.B) {
 			if err != nil {
 				a = buying(b, err, busy)
 			}
-			r := newRequest(b, b.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5"})
-			w := &discard{header: http.Header{}}
+			r := newRequest(b, b.Context(), request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+			w := &discard{OnHeader: http.Header{}}
 			handler := a.Handler()
 			b.ReportAllocs()
 			for b.Loop() {
-				clear(w.header)
+				clear(w.OnHeader)
 				handler.ServeHTTP(w, r)
 			}
 		})
@@ -367,8 +364,8 @@ func TestBuyOrdinary(t *testing.T) {
 			return order.Order{ID: orderID, Status: order.Unpaid}, nil
 		}))
 		w := do(t, a, request{
-			method: http.MethodPost, target: "/voucher/buy/9007199254740991",
-			header: map[string]string{"Idempotency-Key": key},
+			Method: http.MethodPost, Target: "/voucher/buy/9007199254740991",
+			Header: map[string]string{"Idempotency-Key": key},
 		})
 		const want = `{"success":true,"data":{"orderId":"660000000123456789","status":"unpaid"}}`
 		if w.Code != http.StatusCreated || w.Body.String() != want ||
@@ -396,7 +393,7 @@ func TestBuyOrdinaryRefusals(t *testing.T) {
 		a := newAPI(t, withOrdinarySale(func(int64, int64, string) (order.Order, error) {
 			return order.Order{}, fmt.Errorf("as adapters do: %w", c.err)
 		}))
-		got := wantProblem(t, do(t, a, request{method: http.MethodPost, target: "/voucher/buy/5"}), c.status, c.code)
+		got := wantProblem(t, do(t, a, request{Method: http.MethodPost, Target: "/voucher/buy/5"}), c.status, c.code)
 		if c.code == "LIMIT_REACHED" && string(got.Data) != `{"perUser":2}` {
 			t.Errorf("the limit: %s", got.Data)
 		}
@@ -411,7 +408,7 @@ func TestUnknownOutcomeWithoutAKey(t *testing.T) {
 	texts := map[string]string{}
 	for _, key := range []string{"", "k"} {
 		w := do(t, a, request{
-			method: http.MethodPost, target: "/voucher/buy/5", header: map[string]string{"Idempotency-Key": key},
+			Method: http.MethodPost, Target: "/voucher/buy/5", Header: map[string]string{"Idempotency-Key": key},
 		})
 		got := wantProblem(t, w, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME")
 		texts[key] = got.ErrorMsg + got.Detail
@@ -428,10 +425,10 @@ func TestBuyOrdinaryRefusesInvalidInput(t *testing.T) {
 		return order.Order{}, nil
 	}))
 	for field, req := range map[string]request{
-		"id":              {target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a"}},
-		"Idempotency-Key": {target: "/voucher/buy/x", header: map[string]string{"Idempotency-Key": "a b"}},
+		"id":              {Target: "/voucher/buy/x", Header: map[string]string{"Idempotency-Key": "a"}},
+		"Idempotency-Key": {Target: "/voucher/buy/x", Header: map[string]string{"Idempotency-Key": "a b"}},
 	} {
-		req.method = http.MethodPost
+		req.Method = http.MethodPost
 		got := wantProblem(t, do(t, a, req), http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {
 			t.Errorf("%s: %+v", field, got.Errors)

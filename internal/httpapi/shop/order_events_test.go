@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"bufio"
@@ -31,10 +31,6 @@ func eventText(s order.Status) string {
 		`"currency":"CNY"}` + "\n\n"
 }
 
-func orderIn(s order.Status) order.Order {
-	return order.Order{ID: orderID, UserID: buyerID, VoucherID: 5, Status: s, Amount: 1000}
-}
-
 // step is what a scripted watch does next: it yields an order, or returns.
 type step struct {
 	status  order.Status
@@ -64,8 +60,6 @@ func script(steps <-chan step) watch {
 		}
 	}
 }
-
-const eventsPath = "/order/660000000123456789/events"
 
 // listen requests the events of the test's order on a connection of its own.
 func listen(t *testing.T, addr, method string, header ...string) (net.Conn, *http.Response, *bufio.Reader) {
@@ -186,7 +180,7 @@ func TestStreamEndsInTime(t *testing.T) {
 	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
 	soonExpired := func(cfg *setup) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
 	for name, change := range map[string]func(*API){
-		"it lasts too long": func(a *API) { a.cfg.Streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
+		"it lasts too long": func(a *API) { a.Config.Streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,17 +219,17 @@ func TestWaitEndsWithTheToken(t *testing.T) {
 	t.Parallel()
 	waits := make(chan time.Duration, 2)
 	a := newAPI(t, withPurchases(fakePurchases{
-		buy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		OnBuy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			waits <- wait
 			return orderIn(order.Queued), nil
 		},
-		order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		OnOrder: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			waits <- wait
 			return orderIn(order.Queued), nil
 		},
 	}), func(cfg *setup) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } })
-	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5?wait=5s"})
-	do(t, a, request{method: http.MethodGet, target: "/order/5?wait=5s"})
+	do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5?wait=5s"})
+	do(t, a, request{Method: http.MethodGet, Target: "/order/5?wait=5s"})
 	for range 2 {
 		if got := soon(t, waits); got != 10*time.Millisecond {
 			t.Errorf("it waits %s", got)
@@ -251,7 +245,7 @@ func TestEventsRefused(t *testing.T) {
 	} {
 		a := newAPI(t, withWatch(
 			func(context.Context, int64, int64, func(order.Order, bool) error) error { return err }))
-		w := do(t, a, request{method: http.MethodGet, target: eventsPath})
+		w := do(t, a, request{Method: http.MethodGet, Target: eventsPath})
 		if got := wantProblem(t, w, w.Code, code); got.Status == http.StatusOK ||
 			w.Header().Get("X-Accel-Buffering") != "" {
 			t.Errorf("%v: %d %v", err, w.Code, w.Header())
@@ -290,7 +284,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 		expectEnd(t, r)
 	}
 	// One that is opened then ends in order: a browser does not reconnect after an error.
-	_, resp, r := listen(t, start(t, a.server("", a.Handler(), time.Minute)), http.MethodGet, bearer(t))
+	_, resp, r := listen(t, start(t, a.Server("")), http.MethodGet, bearer(t))
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("status %d", resp.StatusCode)
 	}
@@ -354,7 +348,7 @@ func TestSlowReaderIsCutOff(t *testing.T) {
 			}
 		}
 	}))
-	a.cfg.Streams.WriteTimeout = 200 * time.Millisecond
+	a.Config.Streams.WriteTimeout = 200 * time.Millisecond
 	addr := start(t, a.Server(""))
 	conn, _ := dial(t, addr)
 	if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n\r\n", eventsPath, bearer(t)); err != nil {
@@ -391,12 +385,12 @@ func TestTooManyStreams(t *testing.T) {
 	steps <- step{status: order.Unpaid}
 	_, _, r := listen(t, addr, http.MethodGet, bearer(t))
 	expect(t, r, "retry: 2000\n"+eventText(order.Unpaid))
-	w := do(t, a, request{method: http.MethodGet, target: eventsPath})
+	w := do(t, a, request{Method: http.MethodGet, Target: eventsPath})
 	wantProblem(t, w, http.StatusServiceUnavailable, "UNAVAILABLE")
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("no Retry-After")
 	}
-	if w := asAdmin(t, a, request{method: http.MethodHead, target: "/admin/voucher/5/live"}); w.Code != http.StatusOK {
+	if w := asAdmin(t, a, request{Method: http.MethodHead, Target: "/admin/voucher/5/live"}); w.Code != http.StatusOK {
 		t.Errorf("an admin who watches the sale gets %d", w.Code)
 	}
 	// A stream that ends makes room for another, and refused ones did not count.
@@ -434,7 +428,7 @@ func TestTooManyStreamsOfOneUser(t *testing.T) {
 		return r
 	}
 	one, two := follow(bearer(t)), follow(bearer(t))
-	w := do(t, a, request{method: http.MethodGet, target: eventsPath})
+	w := do(t, a, request{Method: http.MethodGet, Target: eventsPath})
 	wantProblem(t, w, http.StatusTooManyRequests, "RATE_LIMITED")
 	if got := w.Header().Get("Retry-After"); got != "30" {
 		t.Errorf("Retry-After is %q", got)
@@ -455,11 +449,11 @@ func TestTooManyStreamsOfOneUser(t *testing.T) {
 func TestHeadOfEvents(t *testing.T) {
 	t.Parallel()
 	addr := start(t, newAPI(t, withPurchases(fakePurchases{
-		watch: func(context.Context, int64, int64, func(order.Order, bool) error) error {
+		OnWatch: func(context.Context, int64, int64, func(order.Order, bool) error) error {
 			t.Error("watched")
 			return nil
 		},
-		order: func(_ context.Context, userID, id int64, wait time.Duration) (order.Order, error) {
+		OnOrder: func(_ context.Context, userID, id int64, wait time.Duration) (order.Order, error) {
 			if userID != buyerID || id != orderID || wait != 0 {
 				return order.Order{}, order.ErrNotFound
 			}
@@ -545,7 +539,7 @@ func TestTokenInTheQuery(t *testing.T) {
 	ask := func(target, authorization string) (int, string) {
 		t.Helper()
 		w := do(t, a, request{
-			method: http.MethodGet, target: target, header: map[string]string{"Authorization": authorization},
+			Method: http.MethodGet, Target: target, Header: map[string]string{"Authorization": authorization},
 		})
 		return w.Code, read(t, w).Code
 	}
@@ -579,8 +573,8 @@ func TestForgedTokensInTheQuery(t *testing.T) {
 	a := newAPI(t, forgeryRules)
 	forged := forgeries(t)
 	for _, what := range slices.Sorted(maps.Keys(forged)) {
-		w := do(t, a, request{method: http.MethodGet, target: eventsPath + "?access_token=" +
-			url.QueryEscape(forged[what]), header: map[string]string{"Authorization": ""}})
+		w := do(t, a, request{Method: http.MethodGet, Target: eventsPath + "?access_token=" +
+			url.QueryEscape(forged[what]), Header: map[string]string{"Authorization": ""}})
 		if w.Code != http.StatusUnauthorized {
 			t.Errorf("%s: %d %s", what, w.Code, w.Body)
 		}

@@ -1,4 +1,4 @@
-package httpapi
+package shop_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 
 func TestCancel(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withOrders(fakeOrders{cancel: func(userID, id int64) (order.Order, error) {
+	a := newAPI(t, withOrders(fakeOrders{OnCancel: func(userID, id int64) (order.Order, error) {
 		if userID != buyerID || id != orderID {
 			return order.Order{}, fmt.Errorf("called with %d, %d", userID, id)
 		}
@@ -31,7 +31,7 @@ func TestCancel(t *testing.T) {
 		`"voucherId":5,"userId":42,"status":"cancelled","amount":1000,"currency":"CNY",` +
 		`"createTime":"2026-01-02T12:00:00.000Z","cancelTime":"2026-01-02T12:00:00.000Z"}}`
 	for range 2 {
-		w := do(t, a, request{method: http.MethodPost, target: "/order/660000000123456789/cancel"})
+		w := do(t, a, request{Method: http.MethodPost, Target: "/order/660000000123456789/cancel"})
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%d %s", w.Code, diff)
 		}
@@ -52,7 +52,7 @@ func TestUnknownFilters(t *testing.T) {
 		"/admin/deadletter?before=5":               "before",
 		"/order?" + strings.Repeat("x", 100) + "=": strings.Repeat("x", 64) + "…",
 	} {
-		w := asAdmin(t, a, request{method: http.MethodGet, target: target})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: target})
 		p := wantProblem(t, w, http.StatusBadRequest, "INVALID")
 		if len(p.Errors) != 1 || p.Errors[0].Field != field || p.Errors[0].Allowed == "" {
 			t.Errorf("%.60s: %+v", target, p.Errors)
@@ -72,12 +72,12 @@ func TestOrderFilter(t *testing.T) {
 	} {
 		var got order.Filter
 		a := newAPI(t, withPurchases(fakePurchases{
-			orders: func(_ context.Context, f order.Filter, _ int64, _ int) ([]order.Order, int64, error) {
+			OnOrders: func(_ context.Context, f order.Filter, _ int64, _ int) ([]order.Order, int64, error) {
 				got = f
 				return nil, 0, nil
 			},
 		}))
-		w := do(t, a, request{method: http.MethodGet, target: "/order" + query})
+		w := do(t, a, request{Method: http.MethodGet, Target: "/order" + query})
 		if diff := cmp.Diff(want, got); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d, filter (-want +got):\n%s", query, w.Code, diff)
 		}
@@ -128,22 +128,22 @@ func TestOrderDocuments(t *testing.T) {
 		t.Run(c.order.Status.String(), func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, withPurchases(fakePurchases{
-				order: func(_ context.Context, userID, id int64, _ time.Duration) (order.Order, error) {
+				OnOrder: func(_ context.Context, userID, id int64, _ time.Duration) (order.Order, error) {
 					if userID != buyerID || id != c.order.ID {
 						return order.Order{}, fmt.Errorf("asked for order %d of user %d", id, userID)
 					}
 					return c.order, nil
 				},
-				orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+				OnOrders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 					return []order.Order{c.order}, 1, nil
 				},
 			}))
-			w := do(t, a, request{method: http.MethodGet, target: fmt.Sprintf("/order/%d", c.order.ID)})
+			w := do(t, a, request{Method: http.MethodGet, Target: fmt.Sprintf("/order/%d", c.order.ID)})
 			if diff := cmp.Diff(`{"success":true,"data":`+c.want+`}`, w.Body.String()); diff != "" ||
 				w.Code != http.StatusOK {
 				t.Errorf("%d %s", w.Code, diff)
 			}
-			w = do(t, a, request{method: http.MethodGet, target: "/order"})
+			w = do(t, a, request{Method: http.MethodGet, Target: "/order"})
 			if diff := cmp.Diff(`{"success":true,"data":[`+c.want+`],"total":1}`, w.Body.String()); diff != "" {
 				t.Error(diff)
 			}
@@ -158,15 +158,15 @@ func TestOrderDocuments(t *testing.T) {
 func TestOrderOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{
-		order: func(_ context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
+		OnOrder: func(_ context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
 			if userID != buyerID {
 				return order.Order{}, errors.New("asked for another user")
 			}
 			return order.Order{}, order.ErrNotFound
 		},
 	}))
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5"}), http.StatusNotFound, "NOT_FOUND")
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order/5?userId=43"}),
+	wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/order/5"}), http.StatusNotFound, "NOT_FOUND")
+	wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/order/5?userId=43"}),
 		http.StatusBadRequest, "INVALID")
 }
 
@@ -175,7 +175,7 @@ func TestOrderPages(t *testing.T) {
 	t.Parallel()
 	const n = 45
 	a := newAPI(t, withPurchases(fakePurchases{
-		orders: func(_ context.Context, _ order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+		OnOrders: func(_ context.Context, _ order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 			var page []order.Order
 			for id := min(before-1, n); id > 0 && len(page) < limit; id-- {
 				page = append(page, order.Order{ID: id})
@@ -198,7 +198,7 @@ func TestOrderPages(t *testing.T) {
 				if next != "" {
 					target += "&before=" + next
 				}
-				page := readPage(t, do(t, a, request{method: http.MethodGet, target: target}))
+				page := readPage(t, do(t, a, request{Method: http.MethodGet, Target: target}))
 				if page.Total != n {
 					t.Fatalf("total is %d", page.Total)
 				}
@@ -228,13 +228,13 @@ func TestOrderPageValues(t *testing.T) {
 		"limit=1&limit=2": "limit", "before=0": "before", "before=-1": "before", "before=x": "before",
 		"before=9223372036854775808": "before", "before=": "before", "%zz": "query",
 	} {
-		got := wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order?" + query}),
+		got := wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/order?" + query}),
 			http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 1 || got.Errors[0].Field != field {
 			t.Errorf("%s: %+v", query, got.Errors)
 		}
 	}
-	w := do(t, a, request{method: http.MethodGet, target: "/order"})
+	w := do(t, a, request{Method: http.MethodGet, Target: "/order"})
 	if diff := cmp.Diff(`{"success":true,"data":[],"total":0}`, w.Body.String()); diff != "" {
 		t.Error(diff)
 	}
@@ -269,19 +269,19 @@ func TestOrderWithHistory(t *testing.T) {
 	owner := o
 	owner.UserID = buyerID
 	a := newAPI(t, withOrders(fakeOrders{
-		order: func(id int64) (order.Order, error) {
+		OnOrder: func(id int64) (order.Order, error) {
 			if id != orderID {
 				return order.Order{}, order.ErrNotFound
 			}
 			return o, nil
 		},
-		history: func(of order.Order) ([]order.Event, error) {
+		OnHistory: func(of order.Order) ([]order.Event, error) {
 			if of.ID != orderID {
 				return nil, fmt.Errorf("asked for the history of %d", of.ID)
 			}
 			return history(), nil
 		},
-	}), withPurchases(fakePurchases{order: foundOrder(owner)}))
+	}), withPurchases(fakePurchases{OnOrder: foundOrder(owner)}))
 	for target, userID := range map[string]string{
 		"/order/660000000123456789": "42", "/admin/order/660000000123456789": "43",
 	} {
@@ -294,7 +294,7 @@ func TestOrderWithHistory(t *testing.T) {
 			t.Errorf("%s: %d %s", target, w.Code, diff)
 		}
 	}
-	wantProblem(t, asAdmin(t, a, request{method: http.MethodGet, target: "/admin/order/5"}),
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/order/5"}),
 		http.StatusNotFound, "NOT_FOUND")
 }
 
@@ -320,12 +320,12 @@ func TestFindOrders(t *testing.T) {
 	} {
 		var got asked
 		a := newAPI(t, withOrders(fakeOrders{
-			find: func(f order.Filter, before int64, limit int) ([]order.Order, error) {
+			OnFind: func(f order.Filter, before int64, limit int) ([]order.Order, error) {
 				got = asked{f, before, limit}
 				return nil, nil
 			},
 		}))
-		w := asAdmin(t, a, request{method: http.MethodGet, target: "/admin/order" + query})
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/order" + query})
 		if diff := cmp.Diff(want, got); diff != "" || w.Body.String() != `{"success":true,"data":[]}` {
 			t.Errorf("%s: %d %s, asked (-want +got):\n%s", query, w.Code, w.Body, diff)
 		}
@@ -335,7 +335,7 @@ func TestFindOrders(t *testing.T) {
 // Following next shows every user's orders, each once.
 func TestFindOrderPages(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withOrders(fakeOrders{find: func(_ order.Filter, before int64, limit int) ([]order.Order, error) {
+	a := newAPI(t, withOrders(fakeOrders{OnFind: func(_ order.Filter, before int64, limit int) ([]order.Order, error) {
 		var page []order.Order
 		for id := min(before-1, 45); id > 0 && len(page) < limit; id-- {
 			page = append(page, order.Order{ID: id, UserID: id})
@@ -348,7 +348,7 @@ func TestFindOrderPages(t *testing.T) {
 		if next != "" {
 			target += "&before=" + next
 		}
-		p := readPage(t, asAdmin(t, a, request{method: http.MethodGet, target: target}))
+		p := readPage(t, asAdmin(t, a, request{Method: http.MethodGet, Target: target}))
 		for _, o := range p.Data {
 			seen = append(seen, o.ID)
 		}
@@ -398,20 +398,20 @@ func TestAdminOrderErrors(t *testing.T) {
 		order.ErrNotFound: "NOT_FOUND", order.ErrUnavailable: "UNAVAILABLE", errors.New("x"): "INTERNAL",
 	} {
 		a := newAPI(t, withOrders(fakeOrders{
-			order: func(int64) (order.Order, error) { return order.Order{}, err },
-			find:  func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
+			OnOrder: func(int64) (order.Order, error) { return order.Order{}, err },
+			OnFind:  func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
 		}))
 		for _, target := range []string{"/admin/order", "/admin/order/5"} {
-			if got := read(t, asAdmin(t, a, request{method: http.MethodGet, target: target})); got.Code != code {
+			if got := read(t, asAdmin(t, a, request{Method: http.MethodGet, Target: target})); got.Code != code {
 				t.Errorf("%s with %v: %s, want %s", target, err, got.Code, code)
 			}
 		}
 	}
 	// An order whose history cannot be read just now is shown without it, and says so.
 	a := newAPI(t, withOrders(fakeOrders{
-		order:   func(int64) (order.Order, error) { return order.Order{ID: 5}, nil },
-		history: func(order.Order) ([]order.Event, error) { return nil, order.ErrUnavailable },
-	}), withPurchases(fakePurchases{order: foundOrder(order.Order{ID: 5})}))
+		OnOrder:   func(int64) (order.Order, error) { return order.Order{ID: 5}, nil },
+		OnHistory: func(order.Order) ([]order.Event, error) { return nil, order.ErrUnavailable },
+	}), withPurchases(fakePurchases{OnOrder: foundOrder(order.Order{ID: 5})}))
 	for _, target := range []string{"/admin/order/5", "/order/5"} {
 		want := `{"success":true,"data":{"id":"5","voucherId":0,"userId":0,"status":"queued","currency":"CNY"},` +
 			`"stale":true}`
@@ -426,14 +426,14 @@ func TestAdminOrderErrors(t *testing.T) {
 func TestStaleOrders(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{
-		stale: true, orders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
+		Stale: true, OnOrders: func(context.Context, order.Filter, int64, int) ([]order.Order, int64, error) {
 			return []order.Order{
 				{ID: 6, VoucherID: 3, UserID: 42, Status: order.StatusUnknown}, {ID: 5, VoucherID: 2, UserID: 42},
 			}, 9, nil
 		},
 	}))
 	want := `{"success":true,"data":[{"id":"6","voucherId":3,"userId":42,"currency":"CNY"}],"stale":true}`
-	if w := do(t, a, request{method: http.MethodGet, target: "/order?limit=1"}); w.Code != http.StatusOK ||
+	if w := do(t, a, request{Method: http.MethodGet, Target: "/order?limit=1"}); w.Code != http.StatusOK ||
 		w.Body.String() != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
