@@ -37,7 +37,9 @@ type described struct {
 func routesDescribed() map[string]described {
 	ready := func(err error) func(*setup) {
 		return func(cfg *setup) {
-			cfg.Checks = []httpapi.Check{{Name: "redis", Required: true, Run: func(context.Context) error { return err }}}
+			cfg.Checks = []httpapi.Check{{
+				Name: "redis", Required: true, Run: func(context.Context) error { return err },
+			}}
 		}
 	}
 	asIs := func(*setup) {}

@@ -37,6 +37,7 @@ func (a *API) AllRoutes() []httpkit.Route            { return a.routes() }
 func (a *API) Serve(r httpkit.Route) gin.HandlerFunc { return a.serve(r) }
 func (a *API) DemoBuyers() *rate.Limiter             { return a.demoBuyers }
 
-func (a *API) Identify(h http.Header) (httpkit.Identity, error)           { return a.auth.Identify(h) }
+func (a *API) Identify(h http.Header) (httpkit.Identity, error) { return a.auth.Identify(h) }
+
 func (a *API) Verify(token string) (httpkit.Identity, error)              { return a.auth.verify(token) }
 func (a *authenticator) Identify(h http.Header) (httpkit.Identity, error) { return a.identify(h) }

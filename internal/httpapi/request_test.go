@@ -95,7 +95,9 @@ func TestLogIsQuietAndBounded(t *testing.T) {
 	} {
 		var log lines
 		a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(fakePurchases{
-			OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
+			OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+				return order.Order{}, err
+			},
 		}))
 		for range 500 {
 			do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})

@@ -33,12 +33,13 @@ func TestAudit(t *testing.T) {
 	)
 	var got voucher.AuditFilter
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Ledger = fakeLedger{OnEntries: func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+		entriesOf := func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
 			if got = f; before == 1 {
 				return nil, order.ErrUnavailable
 			}
 			return entries[:min(limit, 2)], nil
-		}}
+		}
+		cfg.Ledger = fakeLedger{OnEntries: entriesOf}
 		cfg.Accounts = func(_ context.Context, ids []int64) (map[int64]voucher.Account, error) {
 			if ids[0] != 7 {
 				t.Errorf("asked of %v", ids)

@@ -180,7 +180,8 @@ func TestStreamEndsInTime(t *testing.T) {
 	stats := withSaleStats(func(int64) (audit.SaleStats, error) { return saleStats(), nil })
 	soonExpired := func(cfg *setup) { cfg.Now = func() time.Time { return noon.Add(time.Hour - 10*time.Millisecond) } }
 	for name, change := range map[string]func(*API){
-		"it lasts too long": func(a *API) { a.Config.Streams.Lifetime = 10 * time.Millisecond }, "its token expires": nil,
+		"it lasts too long": func(a *API) { a.Config.Streams.Lifetime = 10 * time.Millisecond },
+		"its token expires": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -271,7 +271,9 @@ func TestArchive(t *testing.T) {
 	v := seckillVoucher()
 	v.Archived = noon
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Listings = fakeListings{FakeVouchers: &fakeVouchers{Get: func(int64) (voucher.Shown, error) { return v, nil }}}
+		cfg.Listings = fakeListings{FakeVouchers: &fakeVouchers{
+			Get: func(int64) (voucher.Shown, error) { return v, nil },
+		}}
 	})
 	one := request{Method: http.MethodGet, Target: "/voucher/5"}
 	if w := asAdmin(t, a, one); w.Code != http.StatusOK ||

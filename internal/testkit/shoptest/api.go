@@ -30,6 +30,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
+// Callers, orders and limits of the tests.
 const (
 	BuyerID = 42
 	AdminID = 7
@@ -39,7 +40,7 @@ const (
 	TestBodyLimit = 64 << 10
 )
 
-// Noon is the time in most tests. redisNoon is Redis's time then, to the microsecond.
+// Noon is the time in most tests. RedisNoon is Redis's time then, to the microsecond.
 var (
 	Noon      = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	RedisNoon = Noon.Add(120*time.Millisecond + 999*time.Microsecond)

@@ -71,7 +71,7 @@ func AnswerOn(t *testing.T, r *bufio.Reader) (resp Answered, body string) {
 	if err != nil {
 		t.Fatalf("reading the answer: %v", err)
 	}
-	defer got.Body.Close()
+	defer func() { _ = got.Body.Close() }()
 	text, err := io.ReadAll(got.Body)
 	if err != nil {
 		t.Fatalf("reading the answer: %v", err)

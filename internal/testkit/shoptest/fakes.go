@@ -104,7 +104,7 @@ func (f *FakeVouchers) Place(_ context.Context, wanted *int64) (int, error) {
 	}
 }
 
-// FakeListings show what the functions of a fakeVouchers return, at redisNoon.
+// FakeListings show what the functions of a FakeVouchers return, at RedisNoon.
 type FakeListings struct{ *FakeVouchers }
 
 func (f FakeListings) Voucher(_ context.Context, id int64) (listing.Snapshot, error) {

@@ -125,8 +125,11 @@ func CouponRule() httpkit.Rule {
 	}}
 }
 
-// WholeCode is the code of every coupon, MaskedCode what others see of it.
-const WholeCode, MaskedCode = "0A6F-ZXWA-HPRG-DBFQ", "····-····-····-DBFQ"
+// The code of every coupon, and what others see of it.
+const (
+	WholeCode  = "0A6F-ZXWA-HPRG-DBFQ"
+	MaskedCode = "····-····-····-DBFQ"
+)
 
 // NoCoupon is that of every order.
 func NoCoupon(context.Context, order.Order, bool) (any, error) { return nil, nil }

@@ -15,24 +15,12 @@ import (
 	"seckill/internal/authtoken"
 )
 
-// Forgeries are tokens that must be refused under the rules of forgeryRules.
+// Forgeries are tokens that must be refused under the rules of ForgeryRules.
 func Forgeries(t *testing.T) map[string]string {
 	t.Helper()
-	good := func() jwt.MapClaims {
-		return jwt.MapClaims{
-			"sub": "42", "role": "admin", "iss": "login", "aud": "seckill", "exp": Noon.Add(time.Hour).Unix(),
-		}
-	}
 	signed := func(m jwt.SigningMethod, key any, change func(jwt.MapClaims)) string {
-		cl := good()
-		if change != nil {
-			change(cl)
-		}
-		s, err := jwt.NewWithClaims(m, cl).SignedString(key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		t.Helper()
+		return signedWith(t, m, key, change)
 	}
 	hs := func(change func(jwt.MapClaims)) string { return signed(jwt.SigningMethodHS256, Secret, change) }
 	set := func(name string, value any) func(jwt.MapClaims) {
@@ -40,7 +28,7 @@ func Forgeries(t *testing.T) map[string]string {
 	}
 	without := func(name string) func(jwt.MapClaims) { return func(cl jwt.MapClaims) { delete(cl, name) } }
 	critical := func(extensions any) string { // RFC 7515, section 4.1.11
-		tok := jwt.NewWithClaims(jwt.SigningMethodHS256, good())
+		tok := jwt.NewWithClaims(jwt.SigningMethodHS256, claims())
 		tok.Header["crit"], tok.Header["exp"] = extensions, Noon.Unix()
 		s, err := tok.SignedString(Secret)
 		if err != nil {
@@ -106,6 +94,27 @@ func Forgeries(t *testing.T) map[string]string {
 		"only dots":      "..",
 	}
 	return tokens
+}
+
+// claims are those of a good token.
+func claims() jwt.MapClaims {
+	return jwt.MapClaims{
+		"sub": "42", "role": "admin", "iss": "login", "aud": "seckill", "exp": Noon.Add(time.Hour).Unix(),
+	}
+}
+
+// signedWith returns a token of good claims after a change to them.
+func signedWith(t *testing.T, m jwt.SigningMethod, key any, change func(jwt.MapClaims)) string {
+	t.Helper()
+	cl := claims()
+	if change != nil {
+		change(cl)
+	}
+	s, err := jwt.NewWithClaims(m, cl).SignedString(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // LooseBits sets the two unused bits of the last letter: another text for the same signature.
