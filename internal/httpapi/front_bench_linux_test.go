@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/httpapi"
 	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 )
@@ -46,7 +47,7 @@ func together() fakePurchases {
 		time.Sleep(100 * time.Microsecond)
 		return nil
 	})
-	return fakePurchases{buy: func(ctx context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
+	return fakePurchases{OnBuy: func(ctx context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
 		_, err := calls.Do(ctx, userID)
 		return order.Order{ID: orderID, UserID: userID, Quantity: 1, Status: order.Queued}, err
 	}}
@@ -72,7 +73,7 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(Unread(listener)) // closed below
+		_ = srv.Serve(httpapi.Unread(listener)) // closed below
 	}()
 	defer func() {
 		_ = srv.Close() // every answer has been read

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"seckill/internal/httpapi"
 )
 
 // TestUnread: what net/http refuses before a handler sees it is answered with a problem document too.
@@ -21,7 +23,7 @@ func TestUnread(t *testing.T) {
 	}
 	s := newAPI(t).Server("")
 	served := make(chan error, 1)
-	go func() { served <- s.Serve(Unread(l)) }()
+	go func() { served <- s.Serve(httpapi.Unread(l)) }()
 	t.Cleanup(func() {
 		_ = s.Shutdown(context.WithoutCancel(t.Context()))
 		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
