@@ -156,6 +156,7 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
+		"panic":          {order.Order{}, nil, httpkit.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,6 +164,9 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 			a := newAPI(t, g.before, withPurchases(fakePurchases{buy: func(
 				context.Context, int64, int64, time.Duration,
 			) (order.Order, error) {
+				if name == "panic" {
+					panic(name)
+				}
 				return c.order, c.err
 			}}))
 			if do(t, a, press); g.outcome != c.want {
