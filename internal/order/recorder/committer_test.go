@@ -29,8 +29,8 @@ func (stubborn) Settle(context.Context, []order.Claim, func(order.LedgerView) []
 	return fmt.Errorf("%w: the table is read-only", order.ErrRejected)
 }
 
-// An order that the ledger rejects is counted and logged as rejected, never as retried. If it cannot even fail, the last
-// line of the log has the error of the last try.
+// An order that the ledger rejects is counted and logged as rejected, never as retried. If it cannot even fail, the
+// last line of the log has the error of the last try.
 func TestCommitterRejects(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
