@@ -90,9 +90,17 @@ func testSetup() setup {
 			OperationsHosts: []string{"example.com"}, // httptest's
 			BodyLimit:       testBodyLimit, UserBurst: 30,
 		},
-		Zone: time.UTC, MaxInFlight: 20_000, Gatekeeper: &gate{}, MaxWait: 30 * time.Second,
+		Zone: time.UTC, MaxInFlight: 20_000, Gatekeeper: &gate{}, MaxWait: maxWait,
 		Now: func() time.Time { return noon }, Streams: httpkit.NewStreams(20_000, 10),
 	}
+}
+
+// maxWait is how long ?wait= may ask for in most tests.
+const maxWait = 30 * time.Second
+
+// Server returns a server of the API.
+func (a *API) Server(addr string) *http.Server {
+	return NewServer(addr, a.Handler(), maxWait, a.cfg.Streams, a.log)
 }
 
 // open returns the API.
@@ -117,7 +125,7 @@ func (s setup) open() (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine.Gatekeeper, engine.MaxWait, engine.Now, engine.Streams = s.Gatekeeper, s.MaxWait, s.Now, s.Streams
+	engine.Gatekeeper, engine.Now, engine.Streams = s.Gatekeeper, s.Now, s.Streams
 	engine.InFlight, engine.Apart = inFlight, sells.Apart()
 	engine.Routes = slices.Concat(sells.Routes(), s.Routes)
 	engine.Rules = slices.Concat(shop.Rules(), s.Rules)

@@ -72,7 +72,7 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(Unread(listener)) // closed below
+		_ = srv.Serve(listener) // closed below
 	}()
 	defer func() {
 		_ = srv.Close() // every answer has been read

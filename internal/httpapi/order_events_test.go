@@ -290,7 +290,7 @@ func TestShutdownEndsStreams(t *testing.T) {
 		expectEnd(t, r)
 	}
 	// One that is opened then ends in order: a browser does not reconnect after an error.
-	_, resp, r := listen(t, start(t, a.server("", a.Handler(), time.Minute)), http.MethodGet, bearer(t))
+	_, resp, r := listen(t, start(t, newServer("", a.Handler(), time.Minute, a.log)), http.MethodGet, bearer(t))
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("status %d", resp.StatusCode)
 	}
