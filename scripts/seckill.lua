@@ -22,7 +22,7 @@
 -- Returns the error READONLY if this server is not a master; otherwise an array with one element for each sale, in
 -- order: a flat array as below, or the text of an error that concerns only this sale. It is text because some errors
 -- inside an array make clients stop reading the array.
---   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
+--   1  mode              "open", "paused", "off", "over" (called off) or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
 --   4  stock             units left after this call, including returned and reserved ones that are not yet sellable
