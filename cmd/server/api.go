@@ -64,7 +64,6 @@ func (p *process) openAPI(context.Context) error {
 		UserBurst:      cfg.HTTP.UserBurst,
 		InFlight:       inFlight,
 		Apart:          sells.Apart(),
-		MaxWait:        cfg.HTTP.MaxWait,
 		BodyLimit:      cfg.HTTP.BodyLimit,
 		Streams:        p.streams,
 		Addresses:      p.addresses,
@@ -110,16 +109,17 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 }
 
 // listen opens the addresses. A failure ends the start.
-func (p *process) listen(ctx context.Context) (err error) {
-	server := p.api.Server(p.cfg.HTTP.Addr)
-	if p.public, err = p.listenToPublic(ctx, server); err != nil {
+func (p *process) listen(ctx context.Context) error {
+	if p.public == nil {
+		if err := p.openPublic(ctx); err != nil {
+			return err
+		}
+	}
+	routes, err := p.withPages(p.api.Handler())
+	if err != nil {
 		return err
 	}
-	p.closeAtTheEnd(p.public.close)
-	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections, p.addresses.IsProxy))
-	if server.Handler, err = p.withPages(server.Handler); err != nil {
-		return err
-	}
+	p.answers.to(routes)
 	p.operations, err = listen(ctx, "SECKILL_OPS_ADDR", p.cfg.HTTP.OpsAddr,
 		p.api.OperationsServer(p.cfg.HTTP.OpsAddr, p.metrics.Handler()))
 	if err != nil {
@@ -129,16 +129,17 @@ func (p *process) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listenToPublic opens the public address, or takes the lobby's socket over.
-func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*listener, error) {
-	if p.lobby == nil {
-		return listen(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr, server)
-	}
-	socket, err := p.lobby.leave(ctx)
+// openPublic opens the public address, for a server with the handler p.answers.
+func (p *process) openPublic(ctx context.Context) (err error) {
+	addr := p.cfg.HTTP.Addr
+	p.public, err = listen(ctx, "SECKILL_HTTP_ADDR", addr,
+		httpapi.NewServer(addr, &p.answers, p.cfg.HTTP.MaxWait, p.streams, p.log))
 	if err != nil {
-		return nil, fmt.Errorf("SECKILL_HTTP_ADDR: %w", err)
+		return err
 	}
-	return &listener{server: server, socket: socket}, nil
+	p.closeAtTheEnd(p.public.close)
+	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections, p.addresses.IsProxy))
+	return nil
 }
 
 // withPages serves pages in front of the routes: the service's, and the payment provider's if it has any.

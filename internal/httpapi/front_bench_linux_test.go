@@ -15,7 +15,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"seckill/internal/httpapi"
 	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 )
@@ -73,7 +72,7 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(httpapi.Unread(listener)) // closed below
+		_ = srv.Serve(listener) // closed below
 	}()
 	defer func() {
 		_ = srv.Close() // every answer has been read

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
+	"seckill/internal/testkit/shoptest"
 	"seckill/internal/voucher"
 )
 
@@ -53,8 +58,8 @@ func TestServerTimeouts(t *testing.T) {
 	for name, s := range map[string]*http.Server{
 		"public": a.Server(":1"), "operations": a.OperationsServer(":1", http.NotFoundHandler()),
 	} {
-		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= a.Config.MaxWait || s.IdleTimeout <= 0 ||
-			s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
+		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= shoptest.MaxWait ||
+			s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -173,6 +178,59 @@ func TestConnectionSurvivesRefusals(t *testing.T) {
 		}
 		if resp, body := answerOn(t, r); resp.Status != c.status || resp.Closes {
 			t.Errorf("%s: %d %s", c.request, resp.Status, body)
+		}
+	}
+}
+
+// TestUnread checks that what net/http refuses before a handler sees it is answered with the same status as ever.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	addr := start(t, newAPI(t).Server(""))
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"no Host":        {"GET /healthz HTTP/1.1\r\n\r\n", http.StatusBadRequest},
+		"two Hosts":      {"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", http.StatusBadRequest},
+		"no HTTP":        {"hello\r\n\r\n", http.StatusBadRequest},
+		"a bad header":   {"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n", http.StatusBadRequest},
+		"a large header": {"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 30<<10) + "\r\n\r\n", 431},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, r := dial(t, addr)
+			if _, err := io.WriteString(conn, c.request); err != nil {
+				t.Fatal(err)
+			}
+			if resp, body := answerOn(t, r); resp.Status != c.status || !resp.Closes {
+				t.Errorf("%d %s", resp.Status, body)
+			}
+		})
+	}
+}
+
+// TestStarting checks the answers of an instance that waits for its stores.
+func TestStarting(t *testing.T) {
+	t.Parallel()
+	h, err := httpapi.Starting()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := start(t, httpapi.NewServer("", h, shoptest.MaxWait, httpkit.NewStreams(1, 1), slog.New(slog.DiscardHandler)))
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/healthz":           {http.StatusOK, `"ok"`},
+		"/readyz":            {http.StatusServiceUnavailable, `"starting"`},
+		"/voucher/seckill/5": {http.StatusServiceUnavailable, `"UNAVAILABLE"`},
+	} {
+		conn, r := dial(t, addr)
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+		if resp, body := answerOn(t, r); resp.Status != want.status || !strings.Contains(body, want.text) || !resp.Closes {
+			t.Errorf("%s: %d %s, closes: %t", path, resp.Status, body, resp.Closes)
 		}
 	}
 }

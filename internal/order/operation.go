@@ -2,7 +2,7 @@ package order
 
 import "time"
 
-// MaxOperations is how many operations one call of scripts/apply.lua takes at most. The script has the same number.
+// MaxOperations is how many operations one call of scripts/apply.lua takes at most.
 const MaxOperations = 250
 
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,

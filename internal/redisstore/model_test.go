@@ -45,6 +45,8 @@ func (m *model) refusal(now time.Time) (order.Outcome, bool) {
 	switch {
 	case m.mode == modeRebuild:
 		return order.Rebuilding, true
+	case m.mode == modeOver:
+		return order.CalledOff, true
 	case m.mode == modeOff:
 		return order.OffShelf, true
 	case m.mode == modePaused:
@@ -308,7 +310,7 @@ func (h *history) number(field string) int64 {
 
 // state makes a change as an admin or time would.
 func (h *history) state() {
-	modes := []string{modeOpen, modeOpen, modeOpen, modePaused, modeOff, modeRebuild}
+	modes := []string{modeOpen, modeOpen, modeOpen, modePaused, modeOff, modeOver, modeRebuild}
 	h.m.mode = rapid.SampledFrom(modes).Draw(h.t, "mode")
 	now := h.r.now().Truncate(time.Millisecond)
 	h.m.begin, h.m.end = now.Add(-time.Hour), now.Add(time.Hour)

@@ -3,12 +3,10 @@ package wiring
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/config"
 	"seckill/internal/idworker"
@@ -213,19 +211,16 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 	return s.Partitions.Each(ctx, s.partWatcher.Run)
 }
 
-// Work starts the jobs that may be stopped at any moment: those of features, and all of the shop's except the
-// recorders. They run until ctx ends.
-func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
-	runs := []func(context.Context) error{
+// Jobs returns the jobs that may be stopped at any moment: all of the shop's except the recorders.
+func (s *Shop) Jobs() []func(context.Context) error {
+	jobs := []func(context.Context) error{
 		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.unwinder.Run, s.keyCleaner.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition
-		runs = append(runs, s.Partitions.Run, s.report, s.watchPartitions)
+		jobs = append(jobs, s.Partitions.Run, s.report, s.watchPartitions)
 	}
-	for _, run := range slices.Concat(runs, ofFeatures) {
-		jobs.Go(func() error { return run(ctx) })
-	}
+	return jobs
 }
 
 // keepStats flushes stats until ctx ends, and then writes what the last flush has added to the timeline.

@@ -102,6 +102,7 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
+		"panic":          {order.Order{}, nil, httpkit.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,6 +110,9 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 			a := newAPI(t, g.Before, withPurchases(fakePurchases{OnBuy: func(
 				context.Context, int64, int64, time.Duration,
 			) (order.Order, error) {
+				if name == "panic" {
+					panic(name)
+				}
 				return c.order, c.err
 			}}))
 			if do(t, a, press); g.Outcome != c.want {

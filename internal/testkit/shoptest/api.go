@@ -93,7 +93,7 @@ func TestSetup() Setup {
 			BodyLimit:       TestBodyLimit, UserBurst: 30,
 		},
 		Members: httpkit.Members{"coupon": {Order: NoCoupon}, "guards": {Sale: ShownGuards}},
-		Zone:    time.UTC, MaxInFlight: 20_000, Gatekeeper: &Gate{}, MaxWait: 30 * time.Second,
+		Zone:    time.UTC, MaxInFlight: 20_000, Gatekeeper: &Gate{}, MaxWait: MaxWait,
 		Now: func() time.Time { return Noon }, Streams: httpkit.NewStreams(20_000, 10),
 	}
 }
@@ -103,6 +103,14 @@ type API struct {
 	*httpapi.API
 
 	Config httpapi.Config
+}
+
+// MaxWait is how long ?wait= may ask for in most tests.
+const MaxWait = 30 * time.Second
+
+// Server returns a server of the API.
+func (a *API) Server(addr string) *http.Server {
+	return httpapi.NewServer(addr, a.Handler(), MaxWait, a.Config.Streams, a.Config.Log)
 }
 
 // Open returns the API.
@@ -128,7 +136,7 @@ func (s Setup) Open() (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	engine.Gatekeeper, engine.MaxWait, engine.Now, engine.Streams = s.Gatekeeper, s.MaxWait, s.Now, s.Streams
+	engine.Gatekeeper, engine.Now, engine.Streams = s.Gatekeeper, s.Now, s.Streams
 	engine.InFlight, engine.Apart = inFlight, sells.Apart()
 	engine.Routes = slices.Concat(sells.Routes(), s.Routes)
 	engine.Rules = slices.Concat(shop.Rules(), s.Rules)
