@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/operation"
 	"seckill/internal/voucher"
 )
 
@@ -31,7 +32,7 @@ local MAX_SALES = %d
 local MAX_PACKED = %d
 local MAX_CORRECTIONS = %d
 local MAX_ENTRIES = %d
-`, order.MaxBatch, voucher.MaxPerUser, order.MaxOperations, MaxSales, MaxPacked, MaxCorrections, MaxEntries)
+`, gate.MaxBatch, voucher.MaxPerUser, operation.MaxBatch, MaxSales, MaxPacked, MaxCorrections, MaxEntries)
 }
 
 //go:embed *.lua

@@ -42,7 +42,7 @@
 --
 -- Needs: clock, limits, number, returned, sale, server
 
--- The codes, in the order in which they are decided. internal/order/outcome.go has the same numbers and names, and
+-- The codes, in the order in which they are decided. internal/order/gate/outcome.go has the same numbers and names, and
 -- their consequences.
 local ACCEPTED = 0    -- its units were taken for this order id, now or by an earlier call
 -- ALREADY_BOUGHT = 1: the user has another order. It is checked before mode, window and stock, so that a winner whose

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sandbox"
 	"seckill/test/box"
 )
@@ -397,7 +397,7 @@ func (at *target) headers() (all []hostile) {
 // callbacks returns notices of the payment provider that are unsigned, wrongly signed, or signed but invalid.
 func (at *target) callbacks() (all []hostile) {
 	const path = "/payment/callback"
-	body, signature, _ := at.notices.Write(order.Notice{PaymentID: at.payment, Amount: 1})
+	body, signature, _ := at.notices.Write(payment.Notice{PaymentID: at.payment, Amount: 1})
 	add := func(what, body string, header ...string) {
 		all = append(all, hostile{"callback " + what, raw("POST", path, "", body, header...), refused})
 	}
@@ -417,7 +417,7 @@ func (at *target) callbacks() (all []hostile) {
 	}
 	add("without a signature", right)
 	add("its signature for another body", string(body)+" ", sandbox.SignatureHeader+": "+signature)
-	for i, n := range []order.Notice{
+	for i, n := range []payment.Notice{
 		{PaymentID: at.payment, Amount: 999},
 		{PaymentID: at.payment, Amount: 0},
 		{PaymentID: at.payment, Amount: -1000},

@@ -11,6 +11,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
+	"seckill/internal/order/payment"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -57,8 +58,8 @@ type Ledger struct {
 	// PaymentsAfter returns payments that the filter selects, behind last, oldest first, at most limit. The zero
 	// payment stands before the first.
 	PaymentsAfter func(
-		ctx context.Context, f order.PaymentFilter, last order.Payment, limit int,
-	) ([]order.Payment, error)
+		ctx context.Context, f payment.Filter, last payment.Payment, limit int,
+	) ([]payment.Payment, error)
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
 	// most limit.
 	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
@@ -99,8 +100,8 @@ type Sales struct {
 	AnyGuards func(f func(*guards.Settings) bool) bool
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
 	Now func(voucherID int64) time.Time
-	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
-	// order, order.ErrBarred if they have none, or another error if Redis does not answer.
+	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *gate.AlreadyBoughtError with the
+	// order, gate.ErrBarred if they have none, or another error if Redis does not answer.
 	OwnOrder func(ctx context.Context, userID, voucherID int64) error
 	// Balance compares all units of a sale, as the auditor does.
 	Balance func(ctx context.Context, voucherID int64) (audit.Balance, error)

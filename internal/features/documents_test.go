@@ -18,7 +18,7 @@ import (
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
-	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/contract"
 )
@@ -36,7 +36,7 @@ func TestDocumentOfWords(t *testing.T) {
 	t.Parallel()
 	tables := map[string]map[string]words.Text{
 		"reason": byCode(invalid.Reasons()), "allowed": byCode(invalid.Alloweds()),
-		"failure": byCode(dispatch.FailureCodes()), "why": byCode(order.Whys()),
+		"failure": byCode(dispatch.FailureCodes()), "why": byCode(reason.All()),
 	}
 	for name, table := range tables {
 		for code, text := range table {

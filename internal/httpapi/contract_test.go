@@ -15,6 +15,9 @@ import (
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/order/recorder"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
@@ -50,21 +53,21 @@ func routesDescribed() map[string]described {
 	key := map[string]string{"Idempotency-Key": "k"}
 	behind := func(cfg *setup) { cfg.VoucherChanges = fakeChanges{Behind: true} }
 	stuckRefusals := []error{
-		order.ErrNoPayment, &order.PaymentStateError{PaymentID: "pay_1", State: order.PaymentRefunded},
-		&order.NotNowError{Why: order.ErrDisputed}, idempotency.ErrReused, unavailable,
+		payment.ErrNotFound, &payment.StateError{PaymentID: "pay_1", State: payment.Refunded},
+		&order.NotNowError{Why: payment.ErrDisputed}, idempotency.ErrReused, unavailable,
 	}
-	actsOnPayment := func(s order.PaymentState) func(*setup) {
+	actsOnPayment := func(s payment.State) func(*setup) {
 		return func(cfg *setup) { cfg.Payments = fakePayments{State: s} }
 	}
 	noProvider := func(cfg *setup) { cfg.NoProvider = true }
 	purchases := []error{
-		&order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
-		&shop.OrderFailedError{Order: order.Order{ID: 5, Reason: order.NoStock}},
+		&gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}, noVoucher, voucher.ErrNotSeckill, unavailable,
+		&shop.OrderFailedError{Order: order.Order{ID: 5, Reason: reason.NoStock}},
 	}
 	purchases = append(purchases, apitest.StoppedAll()...)
-	for _, o := range order.Outcomes() {
-		if err := (order.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil &&
-			o != order.Barred {
+	for _, o := range gate.Outcomes() {
+		if err := (gate.Result{Outcome: o, OrderID: 5, Quantity: order.QuantityOf(2), Left: 3}).Err(); err != nil &&
+			o != gate.Barred {
 			purchases = append(purchases, err)
 		}
 	}
@@ -177,7 +180,7 @@ func routesDescribed() map[string]described {
 		"POST /order/:id/pay": {
 			good: request{Target: "/order/5/pay"}, succeeds: []func(*setup){pays("/sandbox/pay/x"), pays("")},
 			invalid:  &request{Target: "/order/x/pay"},
-			refusals: []error{noOrder, state, order.ErrNoProvider, unavailable},
+			refusals: []error{noOrder, state, payment.ErrNoProvider, unavailable},
 		},
 		"POST /order/:id/cancel": {
 			good: request{Target: "/order/5/cancel"}, succeeds: []func(*setup){has(order.Cancelled)},
@@ -188,7 +191,7 @@ func routesDescribed() map[string]described {
 				has(order.Refunding), has(order.Refunded),
 			}, invalid: &request{Target: "/order/x/refund"},
 			refusals: []error{
-				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: order.ErrDisputed},
+				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: payment.ErrDisputed},
 				unavailable,
 			},
 		},
@@ -206,17 +209,17 @@ func routesDescribed() map[string]described {
 		},
 		"GET /admin/payment/:id": {
 			good: request{Target: "/admin/payment/pay_1"}, succeeds: []func(*setup){asIs},
-			refusals: []error{order.ErrNoPayment, unavailable},
+			refusals: []error{payment.ErrNotFound, unavailable},
 		},
 		"POST /admin/payment/:id/retry": {
 			good:     request{Target: "/admin/payment/pay_1/retry", Body: `{"why":"it works now"}`, Header: key},
-			succeeds: []func(*setup){actsOnPayment(order.PaymentRefunded), actsOnPayment(order.PaymentRefunding)},
+			succeeds: []func(*setup){actsOnPayment(payment.Refunded), actsOnPayment(payment.Refunding)},
 			invalid:  &request{Target: "/admin/payment/pay_1/retry", Body: `{"why":"it works now"}`},
 			refusals: stuckRefusals,
 		},
 		"POST /admin/payment/:id/close": {
 			good:     request{Target: "/admin/payment/pay_1/close", Body: `{"why":"paid in cash"}`, Header: key},
-			succeeds: []func(*setup){actsOnPayment(order.PaymentClosed), actsOnPayment(order.PaymentRefunding)},
+			succeeds: []func(*setup){actsOnPayment(payment.Closed), actsOnPayment(payment.Refunding)},
 			invalid:  &request{Target: "/admin/payment/pay_1/close", Body: `{}`, Header: key},
 			refusals: stuckRefusals,
 		},
@@ -237,7 +240,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){has(order.Refunding), has(order.Refunded)},
 			invalid:  &request{Target: "/admin/order/5/refund", Body: `{"why":" "}`, Header: key},
 			refusals: []error{
-				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: order.ErrDisputed},
+				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: payment.ErrDisputed},
 				idempotency.ErrReused, unavailable,
 			},
 		},
@@ -300,7 +303,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				Target: "/payment/callback", Body: apitest.BrokenOff,
 			},
-			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
+			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable},
 		},
 		"POST /payment/callback/:provider": {
 			good: request{
@@ -310,7 +313,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				Target: "/payment/callback/bank", Body: apitest.BrokenOff,
 			},
-			refusals: []error{order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount, unavailable},
+			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable},
 		},
 		"POST /demo/buyer": {
 			good: request{Target: "/demo/buyer"}, succeeds: []func(*setup){asIs},
@@ -386,10 +389,10 @@ func sells(s order.Status) func(*setup) {
 func pays(url string) func(*setup) {
 	return func(cfg *setup) {
 		cfg.Payments = fakePayments{
-			OnPay: func(int64, int64) (order.Payment, string, error) {
-				return order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen}, url, nil
+			OnPay: func(int64, int64) (payment.Payment, string, error) {
+				return payment.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: payment.Open}, url, nil
 			},
-			OnConfirm: func(order.Notice) error { return nil },
+			OnConfirm: func(payment.Notice) error { return nil },
 		}
 	}
 }
@@ -435,8 +438,8 @@ func failing(err error) func(*setup) {
 			OnFind:   func(order.Filter, int64, int) ([]order.Order, error) { return nil, err },
 		}
 		cfg.Payments = fakePayments{
-			OnPay:     func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
-			OnConfirm: func(order.Notice) error { return err },
+			OnPay:     func(int64, int64) (payment.Payment, string, error) { return payment.Payment{}, "", err },
+			OnConfirm: func(payment.Notice) error { return err },
 			OnRefund:  func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			Err:       err,
 		}
@@ -451,7 +454,7 @@ func failing(err error) func(*setup) {
 			OnDiscard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
 		cfg.Partitions = partitionsOrError(err)
-		reader := reads(order.Notice{}, err)
+		reader := reads(payment.Notice{}, err)
 		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // Rules of routes that are marked early stand before all else; others before this package's own.
@@ -32,9 +33,9 @@ func TestEveryOutcomeHasAnAnswer(t *testing.T) {
 			labels[r.Failure.Code] = true
 		}
 	}
-	for _, o := range order.Outcomes() {
-		err := order.Result{Outcome: o, OrderID: 5}.Err()
-		if err == nil || o.Answer() == order.NoAnswer {
+	for _, o := range gate.Outcomes() {
+		err := gate.Result{Outcome: o, OrderID: 5}.Err()
+		if err == nil || o.Answer() == gate.NoAnswer {
 			continue
 		}
 		want := httpkit.CodeOf(o.Answer())
@@ -90,7 +91,7 @@ func TestPlaces(t *testing.T) {
 // A golden document: what clients have built upon.
 func TestProblemDocument(t *testing.T) {
 	t.Parallel()
-	w := do(t, buying(t, &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}),
+	w := do(t, buying(t, &gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}),
 		request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 	want := `{"type":"urn:seckill:problem:already-bought","title":"Already bought","status":409,` +
 		`"detail":"This user has a live order for this voucher; data says which. One order to a person.",` +

@@ -17,6 +17,8 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 )
 
 // privateErrors stay inside the domain, or between it and its stores; one that got out would be INTERNAL. All other
@@ -25,9 +27,9 @@ var privateErrors = map[string]error{
 	"order.ErrConflict": order.ErrConflict, "order.ErrRejected": order.ErrRejected,
 	"order.ErrContended": order.ErrContended, "order.ErrSuperseded": order.ErrSuperseded,
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
-	"order.ErrBarred": order.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
-	"order.NotNowError":  &order.NotNowError{Why: errors.New("a feature's")},
-	"order.RefusedError": &order.RefusedError{},
+	"gate.ErrBarred": gate.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
+	"order.NotNowError":    &order.NotNowError{Why: errors.New("a feature's")},
+	"payment.RefusedError": &payment.RefusedError{},
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
@@ -51,7 +53,8 @@ func TestEveryDomainErrorHasAnAnswer(t *testing.T) {
 		}
 	}
 	for _, dir := range []string{
-		"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/outbox",
+		"voucher", "order", "order/admission", "order/audit", "order/catalog", "order/gate",
+		"order/operation", "order/outbox", "order/payment", "order/reason",
 		"order/recorder", "order/recovery", "order/service", "voucher/listing",
 	} {
 		for _, name := range exportedErrors(t, dir) {
@@ -111,7 +114,7 @@ func TestJoinedErrors(t *testing.T) {
 	t.Parallel()
 	table := renderErrors(rules(shop.Rules()))
 	for _, err := range []error{
-		errors.Join(order.ErrSoldOut), fmt.Errorf("admitting: %w", errors.Join(errors.New("other"), order.ErrSoldOut)),
+		errors.Join(gate.ErrSoldOut), fmt.Errorf("admitting: %w", errors.Join(errors.New("other"), gate.ErrSoldOut)),
 	} {
 		if code := table.match(err).code; code != "SOLD_OUT" {
 			t.Errorf("%v is answered %s", err, code)

@@ -17,6 +17,7 @@ import (
 
 	"seckill/internal/kit/batch"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // BenchmarkFront is the HTTP side of a purchase over real connections, without a store behind it, beside plain Gin:
@@ -31,9 +32,9 @@ func BenchmarkFront(b *testing.B) {
 		{"plain Gin", plainGin},
 		{"accepted", func() *http.Server { return newAPI(b, busy).Server("") }},
 		{"accepted together", func() *http.Server { return newAPI(b, busy, withPurchases(together())).Server("") }},
-		{"sold out", func() *http.Server { return buying(b, order.ErrSoldOut, busy).Server("") }},
+		{"sold out", func() *http.Server { return buying(b, gate.ErrSoldOut, busy).Server("") }},
 		{"already bought", func() *http.Server {
-			return buying(b, &order.AlreadyBoughtError{OrderID: orderID, Status: order.Unpaid}, busy).Server("")
+			return buying(b, &gate.AlreadyBoughtError{OrderID: orderID, Status: order.Unpaid}, busy).Server("")
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchmarkFront(b, c.server()) })

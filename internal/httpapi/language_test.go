@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 func TestLanguage(t *testing.T) {
 	t.Parallel()
-	a := buying(t, order.ErrEnded)
+	a := buying(t, gate.ErrEnded)
 	for header, want := range map[string]string{
 		"":                        "The sale has ended.",
 		"en":                      "The sale has ended.",

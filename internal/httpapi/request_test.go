@@ -16,6 +16,7 @@ import (
 
 	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -91,7 +92,7 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 func TestLogIsQuietAndBounded(t *testing.T) {
 	t.Parallel()
 	for err, least := range map[error]int{
-		order.ErrSoldOut: 0, order.ErrPaused: 0, order.ErrUnavailable: 1, errors.New("x"): 1,
+		gate.ErrSoldOut: 0, gate.ErrPaused: 0, order.ErrUnavailable: 1, errors.New("x"): 1,
 	} {
 		var log lines
 		a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(fakePurchases{

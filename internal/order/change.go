@@ -3,6 +3,8 @@ package order
 import (
 	"time"
 
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/voucher"
 )
 
@@ -26,7 +28,7 @@ type Change struct {
 	Recorded bool  // the order is a new row, unpaid or failed; otherwise Action has changed an existing one
 	Action   Action
 	By       Actor
-	Why      Why // may be empty
+	Why      reason.Why // may be empty
 	At       time.Time
 }
 
@@ -34,7 +36,7 @@ type Change struct {
 type Step struct {
 	Order Order // the order when it was locked
 	By    Actor
-	Why   Why // may be empty
+	Why   reason.Why // may be empty
 }
 
 // Line is a line of an order's history that changes no state.
@@ -74,3 +76,12 @@ const (
 	TurnEnded    TurnKind = "ended"    // its user has another order, or the sale is over
 	TurnReleased TurnKind = "released" // nobody waits: the kept units go on sale
 )
+
+// PaymentChange is news of a payment.
+type PaymentChange struct {
+	Order   Order // of the payment, with a Revision that counts this change
+	Terms   Terms // of the order's voucher
+	Payment payment.Payment
+	News    payment.News
+	At      time.Time
+}

@@ -1,5 +1,7 @@
 package order
 
+import "seckill/internal/order/reason"
+
 // Entry is one order of a stream entry, as a consumer read it.
 type Entry struct {
 	Key       string // the entry's id in the stream; all orders of a packed entry share it and are adjacent
@@ -51,10 +53,10 @@ func (s LedgerSale) Admitted(c Claim) bool {
 type Decision struct {
 	Claim      Claim
 	Verb       Verb
-	RowID      int64       // of the row that exists or will be written: the order's own id, except after a collision
-	Reason     Reason      // for Fail, and for Keep when the existing row has failed
-	Detail     string      // for Fail: what the recorder found, for people
-	Correction *Correction // what to correct in Redis after the commit
+	RowID      int64          // of the row that exists or will be written: the order's own id, except after a collision
+	Reason     reason.Failure // for Fail, and for Keep when the existing row has failed
+	Detail     string         // for Fail: what the recorder found, for people
+	Correction *Correction    // what to correct in Redis after the commit
 	// Early: this cancelled or refunded order has a pending operation, so what Redis holds of the order proves nothing
 	// until that operation is completed.
 	Early bool

@@ -1,5 +1,12 @@
-// Package order says what an order is: its states and transitions, the claims that become orders, the operations that
-// change a sale, the outcomes of a request, and the errors. The parts in its subpackages work with these:
+// Package order says what an order is: its states and transitions, the claims that become orders, and the errors. Four
+// packages beside it have what is about one thing each:
+//
+//	gate       what the admission script is asked, and the outcomes with their consequences
+//	operation  the numbered changes of a sale that Redis applies
+//	payment    payments, their states and the notices of providers
+//	reason     why something happened to an order
+//
+// The parts in the other subpackages work with these:
 //
 //	service    what HTTP calls: buy, look up, wait, cancel, pay, refund; sells ordinary vouchers; expires unpaid
 //	           orders
@@ -27,9 +34,6 @@
 // Each part's package comment lists the failures that the part handles. There is one failure that no part can handle:
 // both stores lose the same acknowledged write. Redis has no append-only file then, and the instances that remembered
 // the write die together with it.
-//
-// The package exports many names. Most are constants of its enumerations (states, actions, outcomes, reasons, kinds of
-// operations), which all parts and adapters share.
 //
 // The package imports no framework. Interfaces stand beside their callers; those that several parts share are in
 // ports.go.

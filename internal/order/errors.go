@@ -5,10 +5,11 @@ import (
 	"fmt"
 
 	"seckill/internal/kit/idempotency"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
-// Errors of purchases and queries for orders. They can also return the refusals in outcome.go, voucher.ErrNotFound,
+// Errors of purchases and queries for orders. They can also return the refusals of package gate, voucher.ErrNotFound,
 // voucher.ErrNotSeckill and voucher.ErrOffShelf. Adapters wrap their drivers' errors in these with %w; httpapi has one
 // table that maps them to answers.
 var (
@@ -59,14 +60,15 @@ func (e *NotNowError) Error() string { return e.Why.Error() }
 // Unwrap returns the reason.
 func (e *NotNowError) Unwrap() error { return e.Why }
 
-// OrUnavailable returns err if it is an error of this package or of voucher, as those are a store's answers. It turns
-// any other error into ErrUnavailable, since the store did not answer.
+// OrUnavailable returns err if it is an error of this package, payment or voucher, as those are a store's answers. It
+// turns any other error into ErrUnavailable, since the store did not answer.
 func OrUnavailable(err error) error {
 	if err == nil {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrUnavailable, ErrNoPayment, ErrNoProvider, ErrWrongAmount, ErrNoDeadLetter,
+		ErrNotFound, ErrSeckill, ErrUnavailable, ErrNoDeadLetter,
+		payment.ErrNotFound, payment.ErrNoProvider, payment.ErrWrongAmount,
 		voucher.ErrNotFound, voucher.ErrOffShelf, idempotency.ErrReused, idempotency.ErrGone,
 	} {
 		if errors.Is(err, answer) {
@@ -82,7 +84,7 @@ func OrUnavailable(err error) error {
 	if _, is := errors.AsType[*NotNowError](err); is {
 		return err
 	}
-	if _, is := errors.AsType[*PaymentStateError](err); is {
+	if _, is := errors.AsType[*payment.StateError](err); is {
 		return err
 	}
 	if _, is := errors.AsType[*idempotency.RepeatedError](err); is {

@@ -1,13 +1,17 @@
 package order
 
-import "time"
+import (
+	"time"
+
+	"seckill/internal/order/reason"
+)
 
 // Event is one line of an order's history: a change of its state, or something else that happened to it.
 type Event struct {
 	Status Status // the order's state after the event
 	At     time.Time
 	By     Actor
-	Why    Why // may be empty
+	Why    reason.Why // may be empty
 }
 
 // Actor is the kind of party that did something: one of the constants, or a feature's. The word is stored.
@@ -41,21 +45,4 @@ type Filter struct {
 func (f Filter) Passes(o Order) bool {
 	return (f.UserID == 0 || o.UserID == f.UserID) && (f.VoucherID == 0 || o.VoucherID == f.VoucherID) &&
 		(f.Status == 0 || o.Status == f.Status) && (!f.Waiting || o.Status == Queued)
-}
-
-// Origin returns the first events of an order: accepted at the given time and then recorded. A direct sale has only the
-// second.
-func Origin(o Order, direct bool, accepted time.Time) []Event {
-	if direct {
-		return []Event{{Status: Unpaid, At: o.CreatedAt, By: Owner}}
-	}
-	events := []Event{{Status: Queued, At: accepted, By: Owner}}
-	switch o.Status {
-	case Queued, StatusUnknown:
-		return events
-	case Failed:
-		return append(events, Event{Status: Failed, At: o.FailedAt, By: ByRecorder, Why: Why(o.Reason)})
-	default:
-		return append(events, Event{Status: Unpaid, At: o.CreatedAt, By: ByRecorder})
-	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"hash/fnv"
 	"time"
+
+	"seckill/internal/order/reason"
 )
 
 // Status is the state of an order. Its numbers are the ones stored; 0 is never stored.
@@ -53,7 +55,7 @@ type Order struct {
 	Quantity    Quantity
 	Amount      int64 // cents for all units, at the voucher's price when the order was recorded
 	Status      Status
-	Reason      Reason // why it failed, if it did
+	Reason      reason.Failure // why it failed, if it did
 	CreatedAt   time.Time
 	PayBefore   time.Time // the deadline after which an unpaid order expires, by the ledger's clock
 	PaidAt      time.Time
@@ -64,31 +66,6 @@ type Order struct {
 	FailedAt    time.Time
 	LapsedAt    time.Time
 	Revision    int64 // how much Number exceeds the count of its times (Action.Revisions)
-}
-
-// Reason says why an accepted order could not be recorded. It is stored with the failed row.
-type Reason string
-
-// The reasons for a failed order.
-const (
-	// NoStock: the ledger had no unit left for the order. Redis gets no unit back, as it sold one that did not exist.
-	NoStock Reason = "NO_STOCK"
-	// DuplicateBuyer: the ledger held another live order of the user for the voucher.
-	DuplicateBuyer Reason = "DUPLICATE_BUYER"
-	// IDCollision: another order already had this id; this row has a different one (Claim.RowID).
-	IDCollision Reason = "ID_COLLISION"
-	// RejectedByLedger: the ledger refused the row for good.
-	RejectedByLedger Reason = "REJECTED"
-	// UnknownVoucher: the ledger has no sale of the order's voucher.
-	UnknownVoucher Reason = "UNKNOWN_VOUCHER"
-	// Discarded: the order's entry became a dead letter, and an operator discarded it.
-	Discarded Reason = "DISCARDED"
-)
-
-// GivesUnitBack reports whether Redis puts the unit of an order that failed for this reason back on sale. It must not
-// after NoStock: the ledger does not have that unit.
-func (r Reason) GivesUnitBack() bool {
-	return r == DuplicateBuyer || r == IDCollision || r == RejectedByLedger || r == Discarded
 }
 
 // Claim is an accepted order on its way to its row: the contents of a stream entry.
@@ -122,7 +99,8 @@ func (c Claim) RowID(try int) int64 {
 
 // HasRow reports whether the row, found under one of the claim's row ids, is the claim's.
 func (c Claim) HasRow(row Order) bool {
-	return row.UserID == c.UserID && row.VoucherID == c.VoucherID && (row.ID == c.OrderID || row.Reason == IDCollision)
+	return row.UserID == c.UserID && row.VoucherID == c.VoucherID &&
+		(row.ID == c.OrderID || row.Reason == reason.IDCollision)
 }
 
 // Holding is what Redis knows of one user in one sale.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"seckill/internal/order/reason"
 )
 
 // Row ids are stored: with another derivation the ledger would not find rows that were written before.
@@ -52,10 +54,10 @@ func TestHasRow(t *testing.T) {
 		"another user's":                 {Order{ID: 100, UserID: 2, VoucherID: 7}, false},
 		"the user's for another voucher": {Order{ID: 100, UserID: 1, VoucherID: 8}, false},
 		"its failed row": {
-			Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Failed, Reason: IDCollision}, true,
+			Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Failed, Reason: reason.IDCollision}, true,
 		},
 		"another user's failed row": {
-			Order{ID: claim.RowID(1), UserID: 2, VoucherID: 7, Status: Failed, Reason: IDCollision}, false,
+			Order{ID: claim.RowID(1), UserID: 2, VoucherID: 7, Status: Failed, Reason: reason.IDCollision}, false,
 		},
 		"an order of the user with that id": {
 			Order{ID: claim.RowID(1), UserID: 1, VoucherID: 7, Status: Unpaid}, false,

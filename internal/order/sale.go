@@ -81,7 +81,7 @@ type Snapshot struct {
 	Operation int64          // number of the last operation; the snapshot includes all operations up to it
 	Live      map[int64]Held // user id → live order
 	Dead      map[int64]bool // ids of cancelled, refunded and failed orders
-	// Admitted are the marks of operations that were admissions (OperationResult.Admission), in no order.
+	// Admitted are the marks of operations that were admissions (operation.Result.Admission), in no order.
 	Admitted []Mark
 	// Void is how many void operations would have made a holder. It is not known whether Redis had applied them and
 	// raised the sale's sequence.
@@ -101,7 +101,7 @@ type Opening struct {
 // Both halves of rule 11 (docs/architecture.md): a unit that comes back to a sold-out sale cannot be sold before every
 // instance's sold-out cache has expired.
 const (
-	// SoldOutTTL is how long an instance answers ErrSoldOut from its cache, counted from when it asked Redis.
+	// SoldOutTTL is how long an instance answers gate.ErrSoldOut from its cache, counted from when it asked Redis.
 	SoldOutTTL = time.Second
 	// ReturnDelay is how long a unit that comes back to a sold-out sale waits until it can be sold, by Redis's clock.
 	// The extra hundredth covers rounding to whole milliseconds and clocks of different speed.

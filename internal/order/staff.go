@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -26,7 +27,7 @@ type PaymentAct struct {
 func (a PaymentAct) Actor() Actor { return ByAdmin(a.By.AdminID) }
 
 // Audited returns the audit trail's entry for an act that moves a payment, and its order, from one state to another.
-func (a PaymentAct) Audited(from, to PaymentState, before, after Order) []voucher.FieldChange {
+func (a PaymentAct) Audited(from, to payment.State, before, after Order) []voucher.FieldChange {
 	changes := []voucher.FieldChange{
 		{Field: "paymentId", From: a.PaymentID, To: a.PaymentID},
 		{Field: "paymentState", From: from.String(), To: to.String()},

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -25,7 +26,7 @@ func BenchmarkAdmit(b *testing.B) {
 			r := newRig(b)
 			o := r.hour(1 << 40)
 			r.open(1, o)
-			batch := order.Batch{Sale: r.sale, MaxBacklog: 1 << 40, Requests: requests(1, n)}
+			batch := gate.Batch{Sale: r.sale, MaxBacklog: 1 << 40, Requests: requests(1, n)}
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range batch.Requests {
@@ -72,7 +73,7 @@ func BenchmarkAdmitSales(b *testing.B) {
 			for id := range sales {
 				all.Go(func() {
 					for n := user.Add(1); n <= int64(b.N); n = user.Add(1) {
-						batch := order.Batch{
+						batch := gate.Batch{
 							Sale: order.SaleRef{VoucherID: id + 1}, MaxBacklog: 1 << 40, Requests: requests(n, 1),
 						}
 						if _, err := r.Admit(b.Context(), batch); err != nil {
@@ -180,11 +181,11 @@ func (m *market) turn(b *testing.B, orders int64) {
 	if b.Failed() {
 		return
 	}
-	queues := make([][]order.Request, len(m.sales))
+	queues := make([][]gate.Request, len(m.sales))
 	for range orders {
 		m.users++
 		sale := m.saleOf(m.users)
-		queues[sale] = append(queues[sale], order.Request{UserID: m.users, OrderID: m.users})
+		queues[sale] = append(queues[sale], gate.Request{UserID: m.users, OrderID: m.users})
 	}
 	before := m.processors()
 	m.sellAndAcknowledge(b, queues, orders)
@@ -196,7 +197,7 @@ func (m *market) turn(b *testing.B, orders int64) {
 
 // sellAndAcknowledge sells to each sale's queue of buyers while one consumer per partition reads and acknowledges the
 // orders.
-func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orders int64) {
+func (m *market) sellAndAcknowledge(b *testing.B, queues [][]gate.Request, orders int64) {
 	b.Helper()
 	ctx, end := context.WithCancel(b.Context())
 	defer end()
@@ -226,9 +227,9 @@ func (m *market) sellAndAcknowledge(b *testing.B, queues [][]order.Request, orde
 	for i, queue := range queues {
 		all.Go(func() {
 			for requests := range slices.Chunk(queue, m.call) {
-				got, err := m.Admit(ctx, order.Batch{Sale: m.sales[i], MaxBacklog: 1 << 40, Requests: requests})
+				got, err := m.Admit(ctx, gate.Batch{Sale: m.sales[i], MaxBacklog: 1 << 40, Requests: requests})
 				if err == nil && slices.ContainsFunc(got.Results,
-					func(r order.Result) bool { return r.Outcome != order.Accepted }) {
+					func(r gate.Result) bool { return r.Outcome != gate.Accepted }) {
 					err = fmt.Errorf("sale %d refuses: %v", m.sales[i].VoucherID, codes(got.Results))
 				}
 				if err != nil {

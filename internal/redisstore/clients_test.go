@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -79,7 +80,7 @@ func TestNeverSent(t *testing.T) {
 			r := rigOn(t, open(t), "")
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			_, err := r.Admit(ctx, order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 1})
+			_, err := r.Admit(ctx, gate.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 1})
 			if !errors.Is(err, order.ErrUnavailable) {
 				t.Errorf("Admit: %v, want one that wraps ErrUnavailable", err)
 			}

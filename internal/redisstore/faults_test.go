@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -21,7 +22,7 @@ import (
 // refused checks that a batch certainly had no effect and that its error says so.
 func (r *rig) refused(before order.SaleView) {
 	r.t.Helper()
-	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: requests(500, 3), MaxBacklog: 1000})
+	_, err := r.Admit(r.ctx(), gate.Batch{Sale: r.sale, Requests: requests(500, 3), MaxBacklog: 1000})
 	if !errors.Is(err, order.ErrUnavailable) {
 		r.t.Errorf("Admit: %v, want one that wraps ErrUnavailable", err)
 	}
@@ -57,7 +58,7 @@ func TestRefusedWrites(t *testing.T) {
 			// lost its tail.
 			equal(t, []string{"0"}, codes(r.admit(requests(1, 1)...).Results))
 			equal(t, []string{"3"},
-				codes(r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
+				codes(r.admitBatch(gate.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)}).Results))
 			steps := map[string]error{
 				"begin": r.Begin(r.ctx(), r.sale, 2), "asking whether it would begin": r.Begin(r.ctx(), r.sale, 0),
 			}
@@ -110,7 +111,7 @@ func TestReplyLost(t *testing.T) {
 	r := rigOn(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}}), "")
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
-	batch := order.Batch{Sale: r.sale, Requests: requests(2, 2), MaxBacklog: 100}
+	batch := gate.Batch{Sale: r.sale, Requests: requests(2, 2), MaxBacklog: 100}
 
 	proxy.DropRepliesTo("evalsha", 1)
 	if _, err := r.Admit(r.ctx(), batch); err == nil || errors.Is(err, order.ErrUnavailable) {
@@ -148,8 +149,8 @@ func TestSlowRedis(t *testing.T) {
 	r := rigOn(t, newClients(t,
 		rediskit.Config{Topology: rediskit.Single, Addrs: []string{proxy.Addr}, Timeout: time.Minute}), "")
 	r.open(1, r.hour(5))
-	batch := order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}
-	r.admitBatch(order.Batch{Requests: requests(2, 1)})
+	batch := gate.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}
+	r.admitBatch(gate.Batch{Requests: requests(2, 1)})
 
 	proxy.Blackhole()
 	ctx, cancel := context.WithTimeout(r.ctx(), time.Second) // enough for a busy machine to send the call
@@ -181,7 +182,7 @@ func TestRedisAway(t *testing.T) {
 	r.next(c, 1)
 	server.Kill()
 	// An old connection may fail in a way that proves nothing; a new one cannot be made.
-	batch := order.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100}
+	batch := gate.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100}
 	var err error
 	for range 40 {
 		if _, err = r.Admit(r.ctx(), batch); errors.Is(err, order.ErrUnavailable) {
@@ -234,7 +235,7 @@ func TestClusterSendsOnce(t *testing.T) {
 
 	r.must(r.Take(r.ctx(), 0))
 	breaking.verb.Store("evalsha")
-	_, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100})
+	_, err := r.Admit(r.ctx(), gate.Batch{Sale: r.sale, Requests: requests(2, 1), MaxBacklog: 100})
 	if err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("the answer was lost: %v", err)
 	}

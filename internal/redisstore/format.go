@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore/rediskit"
 )
@@ -185,12 +186,12 @@ func pausedView() order.SaleView {
 }
 
 // pausedResult answers a batch for a sale whose partition has other data. It has no mark.
-func pausedResult(b order.Batch) order.BatchResult {
-	results := make([]order.Result, len(b.Requests))
+func pausedResult(b gate.Batch) gate.BatchResult {
+	results := make([]gate.Result, len(b.Requests))
 	for i := range results {
-		results[i].Outcome = order.Paused
+		results[i].Outcome = gate.Paused
 	}
-	return order.BatchResult{View: pausedView(), Results: results}
+	return gate.BatchResult{View: pausedView(), Results: results}
 }
 
 // newRefusingClient returns a client that sends nothing and returns the error. It needs no Close: it never connects,

@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/redisstore/rediskit"
@@ -271,7 +272,7 @@ func (r *rig) restOfStore(c *Consumer) map[string]error {
 	_, errs["Replay"] = r.Replay(ctx, 0, "1-1", order.Claim{VoucherID: sale.VoucherID, UserID: 1, OrderID: 1001})
 	_, errs["Remove"] = r.Remove(ctx, 0, "1-1")
 	_, _, errs["DeadLetters"] = r.DeadLetters(ctx, 0, "", 1)
-	errs["Add"] = r.Add(ctx, sale, order.Counts{"sold_out": 1}, nil)
+	errs["Add"] = r.Add(ctx, sale, gate.Counts{"sold_out": 1}, nil)
 	errs["ReplaceListVersion"] = r.ReplaceListVersion(ctx, 1)
 	errs["In"] = r.In(0).Set(ctx, r.Key(0, "a feature's"), 1, 0).Err()
 	_, errs["Views"] = r.Views(ctx, []order.SaleRef{sale})

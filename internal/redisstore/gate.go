@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/kit/batch"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
@@ -16,10 +17,10 @@ import (
 // Admit runs scripts/seckill.lua once, together with batches of other sales that come at the same time (sharedCalls).
 // An error that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the
 // identical batch returns the outcome. If too few replicas have confirmed an order, new or existing, it returns an
-// error of the second kind for all. While the sale's partition has other data, all requests get order.Paused.
-func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, error) {
+// error of the second kind for all. While the sale's partition has other data, all requests get gate.Paused.
+func (s *Store) Admit(ctx context.Context, b gate.Batch) (gate.BatchResult, error) {
 	if err := checkBatch(b); err != nil {
-		return order.BatchResult{}, err
+		return gate.BatchResult{}, err
 	}
 	if s.formats.in(b.Sale.Partition) != nil {
 		return pausedResult(b), nil
@@ -27,15 +28,15 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 	answer, err := s.callsIn(b.Sale.Partition).sends.Do(ctx, b)
 	switch {
 	case errors.Is(err, batch.ErrNotSent):
-		return order.BatchResult{}, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
+		return gate.BatchResult{}, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
 	case err != nil:
-		return order.BatchResult{}, fmt.Errorf("redis: %w", err)
+		return gate.BatchResult{}, fmt.Errorf("redis: %w", err)
 	case answer.err != nil:
-		return order.BatchResult{}, answer.err
+		return gate.BatchResult{}, answer.err
 	}
 	result := answer.result
 	for i, r := range result.Results {
-		if r.Outcome == order.Unreadable {
+		if r.Outcome == gate.Unreadable {
 			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID,
 				"user", b.Requests[i].UserID)
 		}
@@ -44,15 +45,15 @@ func (s *Store) Admit(ctx context.Context, b order.Batch) (order.BatchResult, er
 }
 
 // namesOrder reports whether the result names an order of the user.
-func namesOrder(r order.Result) bool {
-	return r.Outcome == order.Accepted || r.Outcome == order.AlreadyBought
+func namesOrder(r gate.Result) bool {
+	return r.Outcome == gate.Accepted || r.Outcome == gate.AlreadyBought
 }
 
 // checkBatch refuses a batch that the script does not accept, since the script would then refuse the batches of all
 // sales in the call.
-func checkBatch(b order.Batch) error {
-	if n := len(b.Requests); n < 1 || n > order.MaxBatch {
-		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, order.MaxBatch)
+func checkBatch(b gate.Batch) error {
+	if n := len(b.Requests); n < 1 || n > gate.MaxBatch {
+		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, gate.MaxBatch)
 	}
 	for i := range b.Requests {
 		r := &b.Requests[i]
@@ -69,8 +70,8 @@ func checkBatch(b order.Batch) error {
 }
 
 // quantitiesOf returns how many units each request asks for, in the script's form: "" if each asks for one.
-func quantitiesOf(requests []order.Request) string {
-	if !slices.ContainsFunc(requests, func(r order.Request) bool { return r.Quantity.Extra() > 0 }) {
+func quantitiesOf(requests []gate.Request) string {
+	if !slices.ContainsFunc(requests, func(r gate.Request) bool { return r.Quantity.Extra() > 0 }) {
 		return ""
 	}
 	var text []byte
@@ -82,21 +83,21 @@ func quantitiesOf(requests []order.Request) string {
 
 // readResult reads the script's answer about a batch: an array, or the text of an error. doubt, unless it is nil, wraps
 // errUnconfirmed; it takes the place of an answer that names an order.
-func readResult(raw any, b order.Batch, doubt error) (order.BatchResult, error) {
+func readResult(raw any, b gate.Batch, doubt error) (gate.BatchResult, error) {
 	if refusal, is := raw.(string); is {
-		return order.BatchResult{}, rediskit.Translate(refusedWriteError(refusal))
+		return gate.BatchResult{}, rediskit.Translate(refusedWriteError(refusal))
 	}
 	r := rediskit.NewReply(raw)
-	result := order.BatchResult{View: viewOf(r), Results: make([]order.Result, len(b.Requests))}
+	result := gate.BatchResult{View: viewOf(r), Results: make([]gate.Result, len(b.Requests))}
 	result.View.Now = r.Time()
 	for i := range result.Results {
 		result.Results[i] = resultOf(r)
 	}
 	switch {
 	case r.Err != nil:
-		return order.BatchResult{}, r.Err
+		return gate.BatchResult{}, r.Err
 	case doubt != nil && slices.ContainsFunc(result.Results, namesOrder):
-		return order.BatchResult{}, doubt
+		return gate.BatchResult{}, doubt
 	}
 	return result, nil
 }

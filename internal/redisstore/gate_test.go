@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // gateTests test scripts/seckill.lua.
@@ -58,9 +59,9 @@ func testAccepted(t *testing.T, r *rig) {
 // testBarred: a barred user takes no unit in any state of the sale, and still learns of their order.
 func testBarred(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 1001}).Results))
+	equal(t, []string{"0"}, codes(r.admit(gate.Request{UserID: 1, OrderID: 1001}).Results))
 	before := r.view()
-	holder, barred := order.Request{UserID: 1}, order.Request{UserID: 2}
+	holder, barred := gate.Request{UserID: 1}, gate.Request{UserID: 2}
 	for _, fields := range [][]any{
 		{fieldMode, modeOpen}, {fieldMode, modePaused}, {fieldMode, modeOff}, {fieldMode, modeRebuild}, {
 			fieldMode, modeOpen, fieldStock, 0,
@@ -68,7 +69,7 @@ func testBarred(t *testing.T, r *rig) {
 	} {
 		r.set(fields...)
 		if diff := cmp.Diff([]string{"12", "1:1001", "12", "12"},
-			codes(r.admit(barred, holder, order.Request{UserID: 3}, barred).Results)); diff != "" {
+			codes(r.admit(barred, holder, gate.Request{UserID: 3}, barred).Results)); diff != "" {
 			t.Errorf("%v: %s", fields, diff)
 		}
 	}
@@ -77,7 +78,7 @@ func testBarred(t *testing.T, r *rig) {
 	equal(t, map[int64]int64{1: 1001}, r.holders())
 	// However many units they ask for, and whatever was written into buyers by hand.
 	r.must(r.commands.HSet(r.ctx(), r.keys.buyers(r.sale), "8", "0", "9", "0:2").Err())
-	several := []order.Request{{UserID: 2, Quantity: order.QuantityOf(2)}, {UserID: 1, Quantity: order.QuantityOf(2)}, {
+	several := []gate.Request{{UserID: 2, Quantity: order.QuantityOf(2)}, {UserID: 1, Quantity: order.QuantityOf(2)}, {
 		UserID: 8,
 	}, {UserID: 9, Quantity: order.QuantityOf(2)}}
 	equal(t, []string{"12", "1:1001", "-1", "-1"}, codes(r.admit(several...).Results))
@@ -86,14 +87,14 @@ func testBarred(t *testing.T, r *rig) {
 	equal(t, 1, len(r.stream()))
 	// In one batch with a request of their own that may enter, only that request is accepted.
 	equal(t, []string{"12", "0", "1:2002"},
-		codes(r.admit(barred, order.Request{UserID: 2, OrderID: 2002}, barred).Results))
+		codes(r.admit(barred, gate.Request{UserID: 2, OrderID: 2002}, barred).Results))
 }
 
 // testHoldersFirst: a holder gets their order id in every state that the sale can be in (rule 2).
 func testHoldersFirst(t *testing.T, r *rig) {
 	r.open(1, r.hour(1))
-	holder := order.Request{UserID: 1, OrderID: 1001}
-	again, other := order.Request{UserID: 1, OrderID: 2001}, order.Request{UserID: 2, OrderID: 1002}
+	holder := gate.Request{UserID: 1, OrderID: 1001}
+	again, other := gate.Request{UserID: 1, OrderID: 2001}, gate.Request{UserID: 2, OrderID: 1002}
 	equal(t, []string{"0"}, codes(r.admit(holder).Results))
 	now := r.now().UnixMilli()
 	for _, state := range []struct {
@@ -143,7 +144,7 @@ func testRefusals(t *testing.T, r *rig) {
 		o := r.hour(5)
 		c.change(&o)
 		r.open(r.view().Mark.Epoch+1, o)
-		got := r.admitBatch(order.Batch{Requests: requests(1, 1), MaxBacklog: -1})
+		got := r.admitBatch(gate.Batch{Requests: requests(1, 1), MaxBacklog: -1})
 		if diff := cmp.Diff([]string{c.code}, codes(got.Results)); diff != "" {
 			t.Errorf("%s: %s", c.name, diff)
 		}
@@ -155,16 +156,16 @@ func testRefusals(t *testing.T, r *rig) {
 // testSeveralUnits: units are taken together or not at all, and a remainder is reported as such, not as sold out.
 func testSeveralUnits(t *testing.T, r *rig) {
 	r.open(1, r.hour(10))
-	several := func(user, units int64) order.Request {
-		return order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)}
+	several := func(user, units int64) gate.Request {
+		return gate.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)}
 	}
-	batch := []order.Request{several(1, 3), several(2, 1), several(3, 5), several(4, 2), several(5, 1), several(6, 1)}
+	batch := []gate.Request{several(1, 3), several(2, 1), several(3, 5), several(4, 2), several(5, 1), several(6, 1)}
 	got := r.admit(batch...)
 	equal(t, []string{"0", "0", "0", "11", "0", "9"}, codes(got.Results))
 	equal(t, int64(1), got.Results[3].Left)
 	equal(t, []int64{0, 4, 4}, []int64{got.View.Stock, got.View.Buyers, got.View.Mark.Sequence})
-	equal(t, []string{"1:1001", "9"}, codes(r.admit(order.Request{UserID: 1, OrderID: 9}, several(4, 2)).Results))
-	again := r.admit(several(1, 3), several(3, 5), order.Request{UserID: 3, OrderID: 1003})
+	equal(t, []string{"1:1001", "9"}, codes(r.admit(gate.Request{UserID: 1, OrderID: 9}, several(4, 2)).Results))
+	again := r.admit(several(1, 3), several(3, 5), gate.Request{UserID: 3, OrderID: 1003})
 	equal(t, []string{"0", "0", "1:1003"}, codes(again.Results))
 	equal(t, order.QuantityOf(5), again.Results[2].Quantity)
 	equal(t, []order.Claim{
@@ -179,7 +180,7 @@ func testSeveralUnits(t *testing.T, r *rig) {
 	r.correct(order.Correction{UserID: 1, OrderID: 1001, Quantity: order.QuantityOf(3), GiveBack: true})
 	r.pass(testDelay)
 	got = r.admit(several(7, 4), several(8, 20))
-	equal(t, []order.Result{{Outcome: order.NotEnough, Left: 3}, {Outcome: order.NotEnough, Left: 3}}, got.Results)
+	equal(t, []gate.Result{{Outcome: gate.NotEnough, Left: 3}, {Outcome: gate.NotEnough, Left: 3}}, got.Results)
 	equal(t, int64(3), got.View.Stock)
 	equal(t, []string{"0"}, codes(r.admit(several(7, 3)).Results))
 	equal(t, int64(6), r.view().Extra)
@@ -219,7 +220,7 @@ func testRepeatedBatch(t *testing.T, r *rig) {
 
 func testOneUserTwice(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	batch := []order.Request{
+	batch := []gate.Request{
 		{UserID: 1, OrderID: 11}, {UserID: 1, OrderID: 12}, {UserID: 2, OrderID: 13}, {UserID: 1, OrderID: 11},
 	}
 	for range 2 {
@@ -235,7 +236,7 @@ func testLostTail(t *testing.T, r *rig) {
 	r.admit(requests(1, 2)...)
 	ask := func(known order.Mark) []string {
 		return codes(r.admitBatch(
-			order.Batch{Known: known, Requests: append(requests(1, 1), requests(50, 1)...)}).Results)
+			gate.Batch{Known: known, Requests: append(requests(1, 1), requests(50, 1)...)}).Results)
 	}
 	// The known mark may be older or equal.
 	equal(t, []string{"0", "0"}, ask(order.Mark{Epoch: 2, Sequence: 99}))
@@ -252,21 +253,21 @@ func testLostTail(t *testing.T, r *rig) {
 
 func testBacklog(t *testing.T, r *rig) {
 	r.open(1, r.hour(10))
-	got := r.admitBatch(order.Batch{Requests: requests(1, 4), MaxBacklog: 3})
+	got := r.admitBatch(gate.Batch{Requests: requests(1, 4), MaxBacklog: 3})
 	equal(t, []string{"0", "0", "0", "10"}, codes(got.Results))
-	got = r.admitBatch(order.Batch{Requests: requests(1, 5), MaxBacklog: 3})
+	got = r.admitBatch(gate.Batch{Requests: requests(1, 5), MaxBacklog: 3})
 	equal(t, []string{"0", "0", "0", "10", "10"}, codes(got.Results))
 	equal(t, int64(7), got.View.Stock)
 }
 
 func testFullBatch(t *testing.T, r *rig) {
 	r.open(1, r.hour(200))
-	batch := requests(1, order.MaxBatch)
+	batch := requests(1, gate.MaxBatch)
 	got := r.admit(batch...)
 	for i, o := range got.Results {
-		want := order.Accepted
+		want := gate.Accepted
 		if i >= 200 {
-			want = order.SoldOut
+			want = gate.SoldOut
 		}
 		if o.Outcome != want {
 			t.Fatalf("request %d: %v", i, o)
@@ -286,7 +287,7 @@ func testFullBatch(t *testing.T, r *rig) {
 func testLargeIDs(t *testing.T, r *rig) {
 	r.sale.VoucherID = math.MaxInt64 - 2
 	r.open(1, r.hour(1))
-	a := order.Request{UserID: math.MaxInt64 - 1, OrderID: math.MaxInt64}
+	a := gate.Request{UserID: math.MaxInt64 - 1, OrderID: math.MaxInt64}
 	equal(t, []string{"0"}, codes(r.admit(a).Results))
 	a.OrderID = 5
 	equal(t, []string{"1:9223372036854775807"}, codes(r.admit(a).Results))
@@ -295,7 +296,7 @@ func testLargeIDs(t *testing.T, r *rig) {
 	}, r.stream())
 	// The script treats marks and stock as numbers, exact up to 2^53.
 	r.set(fieldSequence, int64(1)<<53-10, fieldStock, int64(1)<<53-10)
-	got := r.admit(order.Request{UserID: 2, OrderID: 6})
+	got := r.admit(gate.Request{UserID: 2, OrderID: 6})
 	equal(t, order.Mark{Epoch: 1, Sequence: 1<<53 - 9}, got.View.Mark)
 	equal(t, int64(1)<<53-11, got.View.Stock)
 	equal(t, "9007199254740983", r.field(fieldSequence))
@@ -336,14 +337,14 @@ func testUnreadableHolder(t *testing.T, r *rig) {
 
 func testBadArguments(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	for name, batch := range map[string][]order.Request{
+	for name, batch := range map[string][]gate.Request{
 		"nobody":     nil,
-		"too many":   requests(1, order.MaxBatch+1),
+		"too many":   requests(1, gate.MaxBatch+1),
 		"user zero":  {{UserID: 0, OrderID: 1}},
 		"below zero": {{UserID: 1, OrderID: -1}},
 		"negative":   {{UserID: -1, OrderID: 1}},
 	} {
-		if _, err := r.Admit(r.ctx(), order.Batch{Sale: r.sale, Requests: batch, MaxBacklog: 10}); !errors.Is(err,
+		if _, err := r.Admit(r.ctx(), gate.Batch{Sale: r.sale, Requests: batch, MaxBacklog: 10}); !errors.Is(err,
 			order.ErrUnavailable) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -357,7 +358,7 @@ func testBadArguments(t *testing.T, r *rig) {
 		"text":        {7, 0, 0, 10, 1, 2, "units two"},
 		"too few":     {7, 0, 0, 10, 1, 2, 3, 4, "units 2"},
 		"epoch":       {7, "x", 0, 10, 1, 2},
-		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*order.MaxBatch+2)...),
+		"too many":    append([]any{7, 0, 0, 10}, make([]any, 2*gate.MaxBatch+2)...),
 	} {
 		for i, a := range args {
 			if a == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // holdersTests are the behaviour of holders and of the units that come back.
@@ -55,7 +56,7 @@ func testCorrections(t *testing.T, r *rig) {
 	r.correct(order.Correction{UserID: 4, OrderID: 1004, New: order.Held{OrderID: math.MaxInt64}})
 	equal(t, map[int64]int64{4: math.MaxInt64, 5: 1005}, r.holders())
 	// A user who was removed may buy again.
-	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 2001}).Results))
+	equal(t, []string{"0"}, codes(r.admit(gate.Request{UserID: 1, OrderID: 2001}).Results))
 }
 
 func testCorrectionsOfManySales(t *testing.T, r *rig) {

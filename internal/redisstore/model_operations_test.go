@@ -6,17 +6,18 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 )
 
 // apply changes the model as the script must change the sale by operations at the time now, and returns the script's
 // answer and whether the operations must wait.
-func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationResult, bool) {
+func (m *model) apply(ops []operation.Operation, now time.Time) ([]operation.Result, bool) {
 	stock, returned, reserved, before := m.stock, m.returned, m.reserved, m.op
 	m.release(now)
-	var results []order.OperationResult
+	var results []operation.Result
 	waits := false
 	m.uncached = false
-	takes := map[int64]order.OperationResult{}
+	takes := map[int64]operation.Result{}
 	for _, op := range ops {
 		result, known := m.takes[op.Number]
 		switch {
@@ -33,7 +34,7 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 				takes[op.Number] = result
 			}
 		case !op.Takes():
-			result = order.OperationResult{Number: op.Number, Taken: true}
+			result = operation.Result{Number: op.Number, Taken: true}
 		case !known:
 			continue
 		}
@@ -57,13 +58,13 @@ func (m *model) apply(ops []order.Operation, now time.Time) ([]order.OperationRe
 }
 
 // applyOne applies one operation, and returns whether it took its units, and whether it must wait.
-func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) {
+func (m *model) applyOne(op operation.Operation, now time.Time) (taken, waits bool) {
 	if op.Mode != order.SaleMissing {
 		m.mode, _ = wordOf(op.Mode)
 		m.begin, m.end = op.Begin, op.End
 	}
 	switch {
-	case op.Kind == order.Acceptance:
+	case op.Kind == operation.Acceptance:
 		return m.accept(op, now)
 	case op.Delta > 0 || op.Kept > 0:
 		m.issued += op.Delta
@@ -88,7 +89,7 @@ func (m *model) applyOne(op order.Operation, now time.Time) (taken, waits bool) 
 	return true, false
 }
 
-func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
+func (m *model) revive(op operation.Operation, now time.Time) (taken, waits bool) {
 	mine := m.reserved == op.Number
 	units := -op.Delta
 	if held := m.holders[op.UserID]; held.OrderID != 0 {
@@ -123,7 +124,7 @@ func (m *model) revive(op order.Operation, now time.Time) (taken, waits bool) {
 }
 
 // accept is the acceptance of a kept unit, which is none of the stock. Where nothing can be sold it waits.
-func (m *model) accept(op order.Operation, now time.Time) (taken, waits bool) {
+func (m *model) accept(op operation.Operation, now time.Time) (taken, waits bool) {
 	mine := m.reserved == op.Number
 	if held := m.holders[op.UserID]; held.OrderID != 0 {
 		if mine {
@@ -163,12 +164,12 @@ func (h *history) apply() {
 	for range rapid.IntRange(1, 2).Draw(h.t, "sent") {
 		got, wait := h.r.once(h.r.ctx(), h.ops[from:to]...)
 		if h.m.mode == modeRebuild {
-			h.equal(order.ApplyRebuilding, got.State)
+			h.equal(operation.ApplyRebuilding, got.State)
 			continue
 		}
 		results, waits := h.m.apply(h.r.of(h.ops[from:to]), now)
 		h.equal(waits, wait > 0)
-		h.equal(order.ApplyResult{Epoch: h.m.mark.Epoch, Applied: h.m.op, Results: results}, got)
+		h.equal(operation.ApplyResult{Epoch: h.m.mark.Epoch, Applied: h.m.op, Results: results}, got)
 	}
 	h.timeGoesOn()
 }
@@ -198,8 +199,8 @@ func (h *history) setTimes() {
 }
 
 // operation adds and returns the ledger's next operation.
-func (h *history) operation() order.Operation {
-	op := order.Operation{Number: int64(len(h.ops)) + 1}
+func (h *history) operation() operation.Operation {
+	op := operation.Operation{Number: int64(len(h.ops)) + 1}
 	user := rapid.Int64Range(1, 12).Draw(h.t, "user")
 	held := h.m.holders[user]
 	if held.OrderID == 0 || rapid.IntRange(0, 3).Draw(h.t, "other") == 0 {
@@ -207,22 +208,22 @@ func (h *history) operation() order.Operation {
 	}
 	switch rapid.IntRange(0, 8).Draw(h.t, "kind") {
 	case 0, 1:
-		op.Kind, op.Delta, op.UserID, op.OrderID = order.Cancellation, held.Quantity.Units(), user, held.OrderID
+		op.Kind, op.Delta, op.UserID, op.OrderID = operation.Cancellation, held.Quantity.Units(), user, held.OrderID
 	case 6:
-		op.Kind, op.UserID, op.OrderID = order.Cancellation, user, held.OrderID
+		op.Kind, op.UserID, op.OrderID = operation.Cancellation, user, held.OrderID
 		op.Kept = rapid.Int64Range(1, held.Quantity.Units()).Draw(h.t, "kept")
 		op.Delta = held.Quantity.Units() - op.Kept
 	case 7:
-		op.Kind, op.Kept, op.UserID, op.OrderID = order.Acceptance, -1, user, held.OrderID
+		op.Kind, op.Kept, op.UserID, op.OrderID = operation.Acceptance, -1, user, held.OrderID
 	case 8:
-		op.Kind, op.Delta, op.Kept = order.Releasing, 1, -1
+		op.Kind, op.Delta, op.Kept = operation.Releasing, 1, -1
 	case 2, 3:
-		op.Kind, op.Delta, op.UserID, op.OrderID = order.Revival, -held.Quantity.Units(), user, held.OrderID
+		op.Kind, op.Delta, op.UserID, op.OrderID = operation.Revival, -held.Quantity.Units(), user, held.OrderID
 	case 4:
-		op.Kind, op.Delta = order.Restock, rapid.Int64Range(-4, 4).Draw(h.t, "delta")
+		op.Kind, op.Delta = operation.Restock, rapid.Int64Range(-4, 4).Draw(h.t, "delta")
 	case 5:
 		now := h.r.now().Truncate(time.Millisecond)
-		op.Kind, op.Begin, op.End = order.Resuming, now.Add(-time.Hour), now.Add(time.Hour)
+		op.Kind, op.Begin, op.End = operation.Resuming, now.Add(-time.Hour), now.Add(time.Hour)
 		op.Mode = rapid.SampledFrom([]order.SaleMode{
 			order.SaleOpen, order.SaleOpen, order.SalePaused, order.SaleCalledOff,
 		}).Draw(h.t, "mode")

@@ -12,6 +12,8 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/operation"
 )
 
 // model is a sale according to the scripts' contracts, in plain Go. Its time comes from Redis's answers.
@@ -27,7 +29,7 @@ type model struct {
 	reservedKept    bool // it is an acceptance
 	uncached        bool // no instance can have the sale cached as sold out, while operations are applied
 	reservedAt      time.Time
-	takes           map[int64]order.OperationResult // the results that are kept
+	takes           map[int64]operation.Result // the results that are kept
 	begin, end      time.Time
 	holders         map[int64]order.Held
 	stream          []order.Claim
@@ -41,31 +43,31 @@ func (m *model) release(now time.Time) {
 	}
 }
 
-func (m *model) refusal(now time.Time) (order.Outcome, bool) {
+func (m *model) refusal(now time.Time) (gate.Outcome, bool) {
 	switch {
 	case m.mode == modeRebuild:
-		return order.Rebuilding, true
+		return gate.Rebuilding, true
 	case m.mode == modeOver:
-		return order.CalledOff, true
+		return gate.CalledOff, true
 	case m.mode == modeOff:
-		return order.OffShelf, true
+		return gate.OffShelf, true
 	case m.mode == modePaused:
-		return order.Paused, true
+		return gate.Paused, true
 	case now.Before(m.begin):
-		return order.NotStarted, true
+		return gate.NotStarted, true
 	case !now.Before(m.end):
-		return order.Ended, true
+		return gate.Ended, true
 	}
 	return 0, false
 }
 
 // admit changes the model as the script must change the sale at the time now, and returns the script's answer.
-func (m *model) admit(b order.Batch, now time.Time) []order.Result {
-	outcomes := make([]order.Result, len(b.Requests))
+func (m *model) admit(b gate.Batch, now time.Time) []gate.Result {
+	outcomes := make([]gate.Result, len(b.Requests))
 	if m.mark.Before(b.Known) {
 		m.mode = modeRebuild
 		for i := range outcomes {
-			outcomes[i].Outcome = order.LostTail
+			outcomes[i].Outcome = gate.LostTail
 		}
 		return outcomes
 	}
@@ -79,19 +81,19 @@ func (m *model) admit(b order.Batch, now time.Time) []order.Result {
 		switch {
 		case has && held == wanted:
 		case has:
-			outcomes[i] = order.Result{Outcome: order.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
+			outcomes[i] = gate.Result{Outcome: gate.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
 		case a.OrderID == 0:
-			outcomes[i].Outcome = order.Barred
+			outcomes[i].Outcome = gate.Barred
 		case refused:
 			outcomes[i].Outcome = code
 		case m.stock == 0:
-			outcomes[i].Outcome = order.SoldOut
+			outcomes[i].Outcome = gate.SoldOut
 		case now.Before(m.resumes):
-			outcomes[i].Outcome = order.Paused
+			outcomes[i].Outcome = gate.Paused
 		case m.stock < a.Quantity.Units():
-			outcomes[i] = order.Result{Outcome: order.NotEnough, Left: m.stock}
+			outcomes[i] = gate.Result{Outcome: gate.NotEnough, Left: m.stock}
 		case int64(len(m.stream)) >= b.MaxBacklog:
-			outcomes[i].Outcome = order.Backlogged
+			outcomes[i].Outcome = gate.Backlogged
 		default:
 			admitted = true
 			m.stock -= a.Quantity.Units()
@@ -190,14 +192,14 @@ type history struct {
 	t   *rapid.T
 	r   *rig
 	m   *model
-	ops []order.Operation // all operations of the ledger; the number is the index plus one
+	ops []operation.Operation // all operations of the ledger; the number is the index plus one
 
 	packed bool // entries have several orders, and the backlog stays below its limit
 }
 
 func newHistory(t *rapid.T, r *rig) *history {
 	h := &history{t: t, r: r, m: &model{
-		holders: map[int64]order.Held{}, takes: map[int64]order.OperationResult{},
+		holders: map[int64]order.Held{}, takes: map[int64]operation.Result{},
 		voucher: r.sale.VoucherID, resumes: time.UnixMilli(0),
 	}}
 	h.packed = rapid.Bool().Draw(t, "packed")
@@ -233,7 +235,7 @@ func (h *history) equal(want, got any) {
 }
 
 func (h *history) admit() {
-	b := order.Batch{
+	b := gate.Batch{
 		Sale: h.r.sale, MaxBacklog: rapid.Int64Range(1, 30).Draw(h.t, "backlog"),
 		Known: order.Mark{
 			Epoch:    h.m.mark.Epoch - rapid.Int64Range(0, 1).Draw(h.t, "epochs ago"),
@@ -247,7 +249,7 @@ func (h *history) admit() {
 		b.Known = order.Mark{Epoch: h.m.mark.Epoch, Sequence: h.m.mark.Sequence + 1}
 	}
 	for range rapid.IntRange(1, 20).Draw(h.t, "requests") {
-		b.Requests = append(b.Requests, order.Request{
+		b.Requests = append(b.Requests, gate.Request{
 			UserID:  rapid.Int64Range(1, 12).Draw(h.t, "user"),
 			OrderID: rapid.Int64Range(1<<62, 1<<62+40).Draw(h.t, "order"), Quantity: h.quantity(),
 		})

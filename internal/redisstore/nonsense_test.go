@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -79,7 +80,7 @@ func nonsenseIn(write func(*rig)) func(*testing.T, *rig) {
 		r.set(fieldResumes, 0)
 		equal(t, order.SaleOpen, r.view().Mode)
 		equal(t, []string{"1:1001", "0"},
-			codes(r.admit(order.Request{UserID: 1, OrderID: 77}, order.Request{UserID: 9, OrderID: 78}).Results))
+			codes(r.admit(gate.Request{UserID: 1, OrderID: 77}, gate.Request{UserID: 9, OrderID: 78}).Results))
 	}
 }
 
@@ -108,7 +109,7 @@ func testEpochOfNobodys(t *testing.T, r *rig) {
 	known := order.Mark{Epoch: 3}
 	for epoch, want := range map[int64]string{3 + 1e9: "0", 4 + 1e9: "2", 1<<53 - 1: "2"} {
 		r.set(fieldEpoch, epoch)
-		got := r.admitBatch(order.Batch{Known: known, Requests: requests(1, 1)})
+		got := r.admitBatch(gate.Batch{Known: known, Requests: requests(1, 1)})
 		equal(t, []string{want}, codes(got.Results))
 		if want == "2" {
 			equal(t, order.Mark{}, got.View.Mark)
@@ -164,9 +165,9 @@ func testUnreadableHolders(t *testing.T, r *rig) {
 // testCountsOfAnotherType: counts serve only people who watch; anything else under their key is replaced.
 func testCountsOfAnotherType(t *testing.T, r *rig) {
 	r.replaceByText(r.keys.outcomes(r.sale))
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}, nil))
+	r.must(r.Add(r.ctx(), r.sale, gate.Counts{"accepted": 2}, nil))
 	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "accepted", "many").Err())
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 3}, nil))
+	r.must(r.Add(r.ctx(), r.sale, gate.Counts{"accepted": 3}, nil))
 	n, err := r.commands.HGet(r.ctx(), r.keys.outcomes(r.sale), "accepted").Result()
 	r.must(err)
 	equal(t, "3", n)
@@ -175,7 +176,7 @@ func testCountsOfAnotherType(t *testing.T, r *rig) {
 // testUnreadableDurations: nonsense among the durations takes only them from the sale's view.
 func testUnreadableDurations(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2}, histogram.Counts{1, 1}))
+	r.must(r.Add(r.ctx(), r.sale, gate.Counts{"accepted": 2}, histogram.Counts{1, 1}))
 	for _, nonsense := range []string{"x", "-5", strings.Repeat("9", 30)} {
 		r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), tookField(histogram.Buckets-1), nonsense).Err())
 		got, err := r.LiveStats(r.ctx(), voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}})

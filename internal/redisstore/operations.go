@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
@@ -25,22 +26,24 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies at most order.MaxOperations operations, in order and without gaps. Redis applies each operation once,
+// Apply applies at most operation.MaxBatch operations, in order and without gaps. Redis applies each operation once,
 // however often and by however many callers it is sent. Without operations Apply returns how far Redis is. Operations
 // that Redis has applied get their first results again; one that took units and was completed long ago gets none.
 //
 // A revival or an acceptance may have to wait until its unit can be sold, and Apply waits with it, for up to
 // order.ReturnDelay. If ctx ends first, the next call with the same operations continues from there.
-func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error) {
+func (s *Store) Apply(
+	ctx context.Context, sale order.SaleRef, ops []operation.Operation,
+) (operation.ApplyResult, error) {
 	args, err := s.operationArgs(sale, ops)
 	if err != nil {
-		return order.ApplyResult{}, err
+		return operation.ApplyResult{}, err
 	}
 	for {
 		raw, err := s.scripts.apply.Run(ctx, s.in(sale.Partition),
 			[]string{s.keys.sale(sale), s.keys.buyers(sale)}, args...)
 		if err != nil {
-			return order.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w",
+			return operation.ApplyResult{}, fmt.Errorf("applying %d operations to voucher %d: %w",
 				len(ops), sale.VoucherID, err)
 		}
 		result, wait, err := readApplyResult(raw, ops)
@@ -53,16 +56,16 @@ func (s *Store) Apply(ctx context.Context, sale order.SaleRef, ops []order.Opera
 		case <-timer.C:
 		case <-ctx.Done():
 			timer.Stop()
-			return order.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w",
+			return operation.ApplyResult{}, fmt.Errorf("a unit of voucher %d is not free yet: %w",
 				sale.VoucherID, ctx.Err())
 		}
 	}
 }
 
 // operationArgs returns ARGV of the script.
-func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any, error) {
-	if len(ops) > order.MaxOperations {
-		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), order.MaxOperations)
+func (s *Store) operationArgs(sale order.SaleRef, ops []operation.Operation) ([]any, error) {
+	if len(ops) > operation.MaxBatch {
+		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), operation.MaxBatch)
 	}
 	args := make([]any, 0, 2+7*len(ops))
 	args = append(args, s.returnDelay.Milliseconds(), int64(0))
@@ -88,7 +91,7 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []order.Operation) ([]any,
 }
 
 // operationOrder returns the operation's order, as an argument of the script.
-func operationOrder(op order.Operation) any {
+func operationOrder(op operation.Operation) any {
 	if op.OrderID == 0 {
 		return int64(0)
 	}
@@ -96,7 +99,7 @@ func operationOrder(op order.Operation) any {
 }
 
 // checkOperation returns what is wrong with an operation that must have that number.
-func checkOperation(sale order.SaleRef, op order.Operation, number int64) error {
+func checkOperation(sale order.SaleRef, op operation.Operation, number int64) error {
 	switch {
 	case op.VoucherID != sale.VoucherID:
 		return fmt.Errorf("sent to the sale of voucher %d", sale.VoucherID)
@@ -108,33 +111,33 @@ func checkOperation(sale order.SaleRef, op order.Operation, number int64) error 
 		return fmt.Errorf("sets mode %d with the window from %s to %s: it is all or nothing", op.Mode, op.Begin, op.End)
 	case op.OrderID > 0 && (op.Units() < 1 || op.Units() > voucher.MaxPerUser):
 		return fmt.Errorf("moves %d units of an order, which has 1 to %d", op.Units(), voucher.MaxPerUser)
-	case op.Kind == order.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Kept < 0 &&
-		op.Kind != order.Acceptance && op.Delta != -op.Kept:
+	case op.Kind == operation.Acceptance && (op.Delta != 0 || op.OrderID == 0), op.Kept < 0 &&
+		op.Kind != operation.Acceptance && op.Delta != -op.Kept:
 		return fmt.Errorf("%s changes the kept units by %d and the stock by %d", op.Kind, op.Kept, op.Delta)
 	}
 	return nil
 }
 
 // readApplyResult reads the script's answer, and how long to wait before the call must be sent again.
-func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Duration, error) {
+func readApplyResult(raw any, ops []operation.Operation) (operation.ApplyResult, time.Duration, error) {
 	r := rediskit.NewReply(raw)
 	state := r.Number()
-	a := order.ApplyResult{Epoch: r.Number(), Applied: r.Number()}
+	a := operation.ApplyResult{Epoch: r.Number(), Applied: r.Number()}
 	wait := time.Duration(r.Number()) * time.Millisecond
 	if r.Err != nil {
-		return order.ApplyResult{}, 0, r.Err
+		return operation.ApplyResult{}, 0, r.Err
 	}
 	switch state {
 	case applyDone:
-		a.State = order.ApplyDone
+		a.State = operation.ApplyDone
 	case applyMissing:
-		a.State = order.ApplyMissing
+		a.State = operation.ApplyMissing
 	case applyRebuilding:
-		a.State = order.ApplyRebuilding
+		a.State = operation.ApplyRebuilding
 	case applyGap:
-		a.State = order.ApplyGap
+		a.State = operation.ApplyGap
 	default:
-		return order.ApplyResult{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
+		return operation.ApplyResult{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
 	}
 	if state != applyDone || wait > 0 {
 		return a, wait, nil
@@ -143,18 +146,19 @@ func readApplyResult(raw any, ops []order.Operation) (order.ApplyResult, time.Du
 		outcome, sequence := r.Number(), r.Number()
 		switch outcome {
 		case applyTaken, applyRefused:
-			result := order.OperationResult{Number: op.Number, Taken: outcome == applyTaken}
+			result := operation.Result{Number: op.Number, Taken: outcome == applyTaken}
 			if sequence > 0 {
 				result.Admission = order.Mark{Epoch: a.Epoch, Sequence: sequence}
 			}
 			a.Results = append(a.Results, result)
 		case applyForgotten:
 		default:
-			return order.ApplyResult{}, 0, fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)
+			return operation.ApplyResult{}, 0,
+				fmt.Errorf("redis: unknown outcome %d of operation %d", outcome, op.Number)
 		}
 	}
 	if r.Err != nil {
-		return order.ApplyResult{}, 0, r.Err
+		return operation.ApplyResult{}, 0, r.Err
 	}
 	return a, 0, nil
 }

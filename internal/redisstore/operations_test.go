@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/operation"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -40,38 +42,42 @@ var operationsTests = behaviour{
 }
 
 // give returns the cancellation of the user's order, numbered as in requests.
-func give(number, user int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Cancellation, Delta: 1, OrderID: user + 1000, UserID: user}
+func give(number, user int64) operation.Operation {
+	return operation.Operation{
+		Number: number, Kind: operation.Cancellation, Delta: 1, OrderID: user + 1000, UserID: user,
+	}
 }
 
 // stock returns an admin's change of the stock.
-func stock(number, delta int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Restock, Delta: delta}
+func stock(number, delta int64) operation.Operation {
+	return operation.Operation{Number: number, Kind: operation.Restock, Delta: delta}
 }
 
 // revival returns the revival of the user's order by a late payment.
-func revival(number, user int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Revival, Delta: -1, OrderID: user + 1000, UserID: user}
+func revival(number, user int64) operation.Operation {
+	return operation.Operation{Number: number, Kind: operation.Revival, Delta: -1, OrderID: user + 1000, UserID: user}
 }
 
 // keptUnit is a cancellation of the user's order whose unit is kept.
-func keptUnit(number, user int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Cancellation, Kept: 1, OrderID: user + 1000, UserID: user}
+func keptUnit(number, user int64) operation.Operation {
+	return operation.Operation{
+		Number: number, Kind: operation.Cancellation, Kept: 1, OrderID: user + 1000, UserID: user,
+	}
 }
 
 // acceptance is that of a kept unit by the user.
-func acceptance(number, user int64) order.Operation {
-	return order.Operation{Number: number, Kind: order.Acceptance, Kept: -1, OrderID: user + 1000, UserID: user}
+func acceptance(number, user int64) operation.Operation {
+	return operation.Operation{Number: number, Kind: operation.Acceptance, Kept: -1, OrderID: user + 1000, UserID: user}
 }
 
 // setting returns a change of mode and window.
-func setting(number int64, mode order.SaleMode, o order.Opening) order.Operation {
-	return order.Operation{Number: number, Kind: order.Pausing, Mode: mode, Begin: o.Begin, End: o.End}
+func setting(number int64, mode order.SaleMode, o order.Opening) operation.Operation {
+	return operation.Operation{Number: number, Kind: operation.Pausing, Mode: mode, Begin: o.Begin, End: o.End}
 }
 
 // of sets the operations' voucher to the rig's.
-func (r *rig) of(ops []order.Operation) []order.Operation {
-	sent := make([]order.Operation, len(ops))
+func (r *rig) of(ops []operation.Operation) []operation.Operation {
+	sent := make([]operation.Operation, len(ops))
 	for i, op := range ops {
 		op.VoucherID = r.sale.VoucherID
 		sent[i] = op
@@ -79,7 +85,7 @@ func (r *rig) of(ops []order.Operation) []order.Operation {
 	return sent
 }
 
-func (r *rig) applyResult(ops ...order.Operation) order.ApplyResult {
+func (r *rig) applyResult(ops ...operation.Operation) operation.ApplyResult {
 	r.t.Helper()
 	a, err := r.Apply(r.ctx(), r.sale, r.of(ops))
 	r.must(err)
@@ -87,10 +93,10 @@ func (r *rig) applyResult(ops ...order.Operation) order.ApplyResult {
 }
 
 // apply applies the operations, expects that to succeed, and returns which of them took effect.
-func (r *rig) apply(ops ...order.Operation) []bool {
+func (r *rig) apply(ops ...operation.Operation) []bool {
 	r.t.Helper()
 	a := r.applyResult(ops...)
-	equal(r.t, order.ApplyDone, a.State)
+	equal(r.t, operation.ApplyDone, a.State)
 	taken := make([]bool, len(a.Results))
 	for i, result := range a.Results {
 		equal(r.t, ops[i].Number, result.Number)
@@ -130,7 +136,7 @@ func testGives(t *testing.T, r *rig) {
 	equal(t, []int64{4, 4, 1}, []int64{v.Applied, v.Stock, v.Buyers})
 	equal(t, before, v.Mark)
 	// A user who cancelled may buy again.
-	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: 2001}).Results))
+	equal(t, []string{"0"}, codes(r.admit(gate.Request{UserID: 1, OrderID: 2001}).Results))
 }
 
 func testRestock(t *testing.T, r *rig) {
@@ -179,7 +185,7 @@ func testReviveWaits(t *testing.T, r *rig) {
 }
 
 // once runs the script once, without waiting.
-func (r *rig) once(ctx context.Context, ops ...order.Operation) (order.ApplyResult, time.Duration) {
+func (r *rig) once(ctx context.Context, ops ...operation.Operation) (operation.ApplyResult, time.Duration) {
 	r.t.Helper()
 	args, err := r.operationArgs(r.sale, r.of(ops))
 	r.must(err)
@@ -202,13 +208,13 @@ func testReservationOvertaken(t *testing.T, r *rig) {
 		r.open(1, r.hour(1))
 		r.admit(requests(1, 1)...)
 		a, wait := r.once(r.ctx(), give(1, 1), revival(2, 1))
-		equal(t, order.ApplyResult{Epoch: 1, Applied: 1}, a)
+		equal(t, operation.ApplyResult{Epoch: 1, Applied: 1}, a)
 		if wait <= 0 || wait > testDelay {
 			t.Errorf("waits for %v", wait)
 		}
 		equal(t, []string{"0", "0", "2"}, r.units())
 		r.set(fieldStock, 1)
-		equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 1, OrderID: by.order}).Results))
+		equal(t, []string{"0"}, codes(r.admit(gate.Request{UserID: 1, OrderID: by.order}).Results))
 		equal(t, []bool{true, by.taken}, r.apply(give(1, 1), revival(2, 1)))
 		equal(t, map[int64]int64{1: by.order}, r.holders())
 		equal(t, []string{"0", "1", "0"}, r.units())
@@ -247,7 +253,7 @@ func testReviveAfterCancelInOneCall(t *testing.T, r *rig) {
 	r.admit(requests(1, 1)...)
 	second := revival(3, 1)
 	second.OrderID = 9
-	ops := []order.Operation{give(1, 1), revival(2, 1), second, give(4, 1), revival(5, 1), give(6, 1)}
+	ops := []operation.Operation{give(1, 1), revival(2, 1), second, give(4, 1), revival(5, 1), give(6, 1)}
 	equal(t, []bool{true, true, false, true, true, true}, r.apply(ops...))
 	equal(t, 0, len(r.holders()))
 	equal(t, []string{"5", "0", "0"}, r.units())
@@ -259,16 +265,16 @@ func testKept(t *testing.T, r *rig) {
 	r.returnDelay = longDelay
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
-	r.admit(order.Request{UserID: 2, OrderID: 1002, Quantity: order.QuantityOf(4)})
-	several := order.Operation{Number: 2, Kind: order.Cancellation, Delta: 1, Kept: 3, OrderID: 1002, UserID: 2}
+	r.admit(gate.Request{UserID: 2, OrderID: 1002, Quantity: order.QuantityOf(4)})
+	several := operation.Operation{Number: 2, Kind: operation.Cancellation, Delta: 1, Kept: 3, OrderID: 1002, UserID: 2}
 	equal(t, []bool{true, true}, r.apply(keptUnit(1, 1), several))
 	equal(t, 0, len(r.holders()))
 	equal(t, []string{"0", "1", "0"}, r.units())
 	equal(t, "0", r.field(fieldExtra))
-	equal(t, []bool{true}, r.apply(order.Operation{Number: 3, Kind: order.Releasing, Delta: 2, Kept: -2}))
+	equal(t, []bool{true}, r.apply(operation.Operation{Number: 3, Kind: operation.Releasing, Delta: 2, Kept: -2}))
 	equal(t, []string{"0", "3", "0"}, r.units())
 	equal(t, []bool{true, true, true},
-		r.apply(several, order.Operation{Number: 3, Kind: order.Releasing, Delta: 2, Kept: -2}, stock(4, 1)))
+		r.apply(several, operation.Operation{Number: 3, Kind: operation.Releasing, Delta: 2, Kept: -2}, stock(4, 1)))
 	equal(t, []string{"0", "4", "0"}, r.units())
 }
 
@@ -277,9 +283,9 @@ func testKept(t *testing.T, r *rig) {
 func testAcceptance(t *testing.T, r *rig) {
 	r.open(1, r.hour(2))
 	r.admit(requests(1, 2)...)
-	ops := []order.Operation{keptUnit(1, 1), keptUnit(2, 2), acceptance(3, 7), acceptance(4, 8), acceptance(5, 7)}
+	ops := []operation.Operation{keptUnit(1, 1), keptUnit(2, 2), acceptance(3, 7), acceptance(4, 8), acceptance(5, 7)}
 	a, wait := r.once(r.ctx(), ops...)
-	equal(t, order.ApplyResult{Epoch: 1, Applied: 2}, a)
+	equal(t, operation.ApplyResult{Epoch: 1, Applied: 2}, a)
 	if wait <= 0 || wait > testDelay {
 		t.Errorf("waits for %v", wait)
 	}
@@ -313,7 +319,7 @@ func testAcceptanceRefused(t *testing.T, r *rig) {
 	_, wait := r.once(r.ctx(), acceptance(3, 7))
 	equal(t, true, wait > 0)
 	r.set(fieldStock, 1)
-	equal(t, []string{"0"}, codes(r.admit(order.Request{UserID: 7, OrderID: 2007}).Results))
+	equal(t, []string{"0"}, codes(r.admit(gate.Request{UserID: 7, OrderID: 2007}).Results))
 	equal(t, []bool{false, true}, r.apply(acceptance(3, 7), stock(4, 1)))
 	equal(t, []string{"0", "1", "0"}, r.units())
 	equal(t, map[int64]int64{2: 1002, 7: 2007}, r.holders())
@@ -345,32 +351,32 @@ func testModes(t *testing.T, r *rig) {
 
 // testApplyStates: if Redis cannot apply operations, it says why and writes nothing.
 func testApplyStates(t *testing.T, r *rig) {
-	equal(t, order.ApplyResult{State: order.ApplyMissing}, r.applyResult())
-	equal(t, order.ApplyResult{State: order.ApplyMissing}, r.applyResult(give(1, 1)))
+	equal(t, operation.ApplyResult{State: operation.ApplyMissing}, r.applyResult())
+	equal(t, operation.ApplyResult{State: operation.ApplyMissing}, r.applyResult(give(1, 1)))
 	n, err := r.commands.Exists(r.ctx(), r.keys.sale(r.sale)).Result()
 	r.must(err)
 	equal(t, int64(0), n)
 
 	r.must(r.Begin(r.ctx(), r.sale, 1))
-	equal(t, order.ApplyRebuilding, r.applyResult(give(1, 1)).State)
+	equal(t, operation.ApplyRebuilding, r.applyResult(give(1, 1)).State)
 	o := r.hour(5)
 	o.Operation = 3
 	r.must(r.Publish(r.ctx(), r.sale, 1, o))
-	equal(t, order.ApplyResult{Epoch: 1, Applied: 3}, r.applyResult())
-	equal(t, order.ApplyResult{State: order.ApplyGap, Epoch: 1, Applied: 3}, r.applyResult(stock(5, 1)))
+	equal(t, operation.ApplyResult{Epoch: 1, Applied: 3}, r.applyResult())
+	equal(t, operation.ApplyResult{State: operation.ApplyGap, Epoch: 1, Applied: 3}, r.applyResult(stock(5, 1)))
 	equal(t, []string{"5", "0", "0"}, r.units())
 	r.must(r.Begin(r.ctx(), r.sale, 2))
-	equal(t, order.ApplyResult{State: order.ApplyRebuilding, Epoch: 1, Applied: 3}, r.applyResult(stock(4, 1)))
+	equal(t, operation.ApplyResult{State: operation.ApplyRebuilding, Epoch: 1, Applied: 3}, r.applyResult(stock(4, 1)))
 	r.must(r.Publish(r.ctx(), r.sale, 2, o))
 	// A sale that has stopped because it lost its tail will be rebuilt.
-	r.admitBatch(order.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)})
-	equal(t, order.ApplyRebuilding, r.applyResult(stock(4, 1)).State)
+	r.admitBatch(gate.Batch{Known: order.Mark{Epoch: 9}, Requests: requests(1, 1)})
+	equal(t, operation.ApplyRebuilding, r.applyResult(stock(4, 1)).State)
 	r.must(r.Begin(r.ctx(), r.sale, 3))
 	r.must(r.Publish(r.ctx(), r.sale, 3, o))
 	r.set(fieldOperation, "what?")
-	equal(t, order.ApplyGap, r.applyResult(stock(4, 1)).State)
+	equal(t, operation.ApplyGap, r.applyResult(stock(4, 1)).State)
 	r.set(fieldStock, "what?")
-	equal(t, order.ApplyMissing, r.applyResult(stock(4, 1)).State)
+	equal(t, operation.ApplyMissing, r.applyResult(stock(4, 1)).State)
 }
 
 // testEachOnce: operations that are sent again, all, some or overlapping ones, are applied once and get the same
@@ -378,7 +384,7 @@ func testApplyStates(t *testing.T, r *rig) {
 func testEachOnce(t *testing.T, r *rig) {
 	r.open(1, r.hour(6))
 	r.admit(requests(1, 3)...)
-	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 1), stock(4, -2), give(5, 2), revival(6, 9)}
+	ops := []operation.Operation{give(1, 1), stock(2, -9), revival(3, 1), stock(4, -2), give(5, 2), revival(6, 9)}
 	want := []bool{true, false, true, true, true, true}
 	for _, part := range [][2]int{{0, 2}, {0, 2}, {1, 4}, {0, 4}, {0, 6}, {0, 6}, {0, 3}, {3, 6}, {5, 6}} {
 		equal(t, want[part[0]:part[1]], r.apply(ops[part[0]:part[1]]...))
@@ -401,7 +407,7 @@ func testTakesKept(t *testing.T, r *rig) {
 	equal(t, "2=0 4=1", r.field(fieldTakes))
 	// There is no result for an operation that was completed long ago, but for the others.
 	a := r.applyResult(stock(1, -1), stock(2, -50), stock(3, 1))
-	equal(t, []order.OperationResult{{Number: 2}, {Number: 3, Taken: true}}, a.Results)
+	equal(t, []operation.Result{{Number: 2}, {Number: 3, Taken: true}}, a.Results)
 	r.apply(stock(6, 1))
 	equal(t, "", r.field(fieldTakes))
 }
@@ -411,10 +417,10 @@ func testTakesKept(t *testing.T, r *rig) {
 func testAdmissions(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 2)...)
-	ops := []order.Operation{
+	ops := []operation.Operation{
 		give(1, 1), revival(2, 1), stock(3, -1), acceptance(4, 7), acceptance(5, 2), acceptance(6, 7),
 	}
-	want := []order.OperationResult{
+	want := []operation.Result{
 		{Number: 1, Taken: true},
 		{Number: 2, Taken: true, Admission: order.Mark{Epoch: 1, Sequence: 3}},
 		{Number: 3, Taken: true},
@@ -434,13 +440,13 @@ func testAdmissions(t *testing.T, r *rig) {
 func testLateApply(t *testing.T, r *rig) {
 	r.open(1, r.hour(4))
 	r.admit(requests(1, 1)...)
-	late := []order.Operation{give(1, 1), stock(2, -1)}
+	late := []operation.Operation{give(1, 1), stock(2, -1)}
 	r.apply(late...)
 	r.apply(stock(2, -1), revival(3, 1))
 	equal(t, []bool{true}, r.apply(stock(4, 1)))
 	before, holders := r.units(), r.holders()
 	a := r.applyResult(late...)
-	equal(t, order.ApplyResult{Epoch: 1, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}}}, a)
+	equal(t, operation.ApplyResult{Epoch: 1, Applied: 4, Results: []operation.Result{{Number: 1, Taken: true}}}, a)
 	equal(t, before, r.units())
 	equal(t, holders, r.holders())
 }
@@ -458,8 +464,8 @@ func testOperationsAfterRebuild(t *testing.T, r *rig) {
 	equal(t, []string{"3", "0", "0"}, r.units())
 	equal(t, "", r.field(fieldTakes))
 	a := r.applyResult(give(1, 1), revival(2, 1), stock(3, 5))
-	equal(t, order.ApplyResult{
-		Epoch: 2, Applied: 4, Results: []order.OperationResult{{Number: 1, Taken: true}, {Number: 3, Taken: true}},
+	equal(t, operation.ApplyResult{
+		Epoch: 2, Applied: 4, Results: []operation.Result{{Number: 1, Taken: true}, {Number: 3, Taken: true}},
 	}, a)
 	equal(t, []string{"3", "0", "0"}, r.units())
 	equal(t, []bool{true}, r.apply(stock(5, -3)))
@@ -472,14 +478,15 @@ func testFullCall(t *testing.T, r *rig) {
 	o.Operation = last
 	r.open(1, o)
 	r.admit(requests(1, 250)...)
-	var gives, takes []order.Operation
+	var gives, takes []operation.Operation
 	for i := range int64(250) {
 		gives = append(gives, give(last+1+i, 1+i))
-		takes = append(takes, order.Operation{
-			Number: last + 251 + i, Kind: order.Revival, Delta: -1, UserID: 1<<53 - 1 - i, OrderID: math.MaxInt64 - i,
+		takes = append(takes, operation.Operation{
+			Number: last + 251 + i, Kind: operation.Revival, Delta: -1,
+			UserID: 1<<53 - 1 - i, OrderID: math.MaxInt64 - i,
 		})
 	}
-	for _, ops := range [][]order.Operation{gives, takes, takes} {
+	for _, ops := range [][]operation.Operation{gives, takes, takes} {
 		if taken := r.apply(ops...); len(taken) != 250 || !taken[0] || !taken[249] {
 			t.Fatalf("applied %v", taken)
 		}
@@ -494,24 +501,24 @@ func testFullCall(t *testing.T, r *rig) {
 
 func testBadOperations(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
-	for name, ops := range map[string][]order.Operation{
+	for name, ops := range map[string][]operation.Operation{
 		"a gap":               {stock(1, 1), stock(3, 1)},
 		"number 0":            {stock(0, 1)},
 		"no units":            {{Number: 1, OrderID: 5, UserID: 5}},
 		"too many units":      {{Number: 1, Delta: -21, OrderID: 5, UserID: 5}},
 		"no user's order":     {{Number: 1, Delta: 1, OrderID: 5}},
 		"an order below 0":    {{Number: 1, Delta: 1, OrderID: -5, UserID: -1}},
-		"half an acceptance":  {{Number: 1, Kind: order.Acceptance, Delta: 1, Kept: -1, OrderID: 5, UserID: 5}},
-		"nobody's acceptance": {{Number: 1, Kind: order.Acceptance, Kept: -1}},
-		"a lost unit":         {{Number: 1, Kind: order.Releasing, Delta: 1, Kept: -2}},
+		"half an acceptance":  {{Number: 1, Kind: operation.Acceptance, Delta: 1, Kept: -1, OrderID: 5, UserID: 5}},
+		"nobody's acceptance": {{Number: 1, Kind: operation.Acceptance, Kept: -1}},
+		"a lost unit":         {{Number: 1, Kind: operation.Releasing, Delta: 1, Kept: -2}},
 		"a mode":              {setting(1, order.SaleRebuilding, r.hour(1))},
-		"too many":            make([]order.Operation, order.MaxOperations+1),
+		"too many":            make([]operation.Operation, operation.MaxBatch+1),
 	} {
 		if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, err := r.Apply(r.ctx(), r.sale, []order.Operation{{VoucherID: 8, Number: 1, Delta: 1}}); err == nil {
+	if _, err := r.Apply(r.ctx(), r.sale, []operation.Operation{{VoucherID: 8, Number: 1, Delta: 1}}); err == nil {
 		t.Error("an operation of another voucher was accepted")
 	}
 	equal(t, int64(0), r.view().Applied)
@@ -521,7 +528,7 @@ func testBadOperations(t *testing.T, r *rig) {
 func testApplyWrongType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
-	if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{give(1, 1)})); err == nil {
+	if _, err := r.Apply(r.ctx(), r.sale, r.of([]operation.Operation{give(1, 1)})); err == nil {
 		t.Error("operations were applied to a string")
 	}
 	r.must(r.commands.Del(r.ctx(), r.keys.buyers(r.sale)).Err())
@@ -553,7 +560,7 @@ func TestApplyReplyLost(t *testing.T) {
 	r.open(1, r.hour(5))
 	r.admit(requests(1, 1)...)
 	r.applyResult() // so that Redis has the script
-	ops := []order.Operation{give(1, 1), stock(2, -9), revival(3, 2), stock(4, -1)}
+	ops := []operation.Operation{give(1, 1), stock(2, -9), revival(3, 2), stock(4, -1)}
 	proxy.DropRepliesTo("evalsha", 1)
 	if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Fatalf("the answer was lost: %v", err)
@@ -571,7 +578,7 @@ func TestApplyGivenUp(t *testing.T) {
 	r := newRig(t)
 	r.open(1, r.hour(1))
 	r.admit(requests(1, 1)...)
-	ops := r.of([]order.Operation{give(1, 1), revival(2, 1)})
+	ops := r.of([]operation.Operation{give(1, 1), revival(2, 1)})
 	r.once(r.ctx(), ops...)
 	r.set(fieldReservedAt, r.now().Add(30*time.Second).UnixMilli())
 	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
@@ -591,14 +598,14 @@ func TestApplyRefused(t *testing.T) {
 	r := newServerRig(t, testkit.StartRedis(t))
 	r.open(1, r.hour(3))
 	r.admit(requests(1, 3)...)
-	done := []order.Operation{give(1, 1), stock(2, -1)}
+	done := []operation.Operation{give(1, 1), stock(2, -1)}
 	r.apply(done...)
 	r.must(r.commands.ConfigSet(r.ctx(), "maxmemory", "1").Err())
 	before, holders := r.units(), r.holders()
-	for _, op := range []order.Operation{
+	for _, op := range []operation.Operation{
 		give(3, 2), stock(3, 5), stock(3, -1), revival(3, 9), setting(3, order.SalePaused, r.hour(1)),
 	} {
-		if _, err := r.Apply(r.ctx(), r.sale, r.of([]order.Operation{op})); op.Number == 3 &&
+		if _, err := r.Apply(r.ctx(), r.sale, r.of([]operation.Operation{op})); op.Number == 3 &&
 			!errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%+v: %v, want one that wraps ErrUnavailable", op, err)
 		}

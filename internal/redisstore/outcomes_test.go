@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/scripts"
 )
 
-// The codes of scripts/seckill.lua are the outcomes of internal/order/outcome.go, by number and name, and the script
-// uses each.
+// The codes of scripts/seckill.lua are the outcomes of internal/order/gate/outcome.go, by number and name, and the
+// script uses each.
 func TestScriptCodesAreOutcomes(t *testing.T) {
 	t.Parallel()
 	_, rest, found := strings.Cut(scripts.Source("seckill"), "-- The codes, in the order in which they are decided.")
@@ -35,12 +35,12 @@ func TestScriptCodesAreOutcomes(t *testing.T) {
 			t.Errorf("scripts/seckill.lua never answers %s", match[2])
 		}
 	}
-	for _, o := range order.Outcomes() {
+	for _, o := range gate.Outcomes() {
 		if o >= 0 {
 			outcomes[int(o)] = strings.ToUpper(o.String())
 		}
 	}
 	if diff := cmp.Diff(declared, outcomes); diff != "" {
-		t.Errorf("codes of scripts/seckill.lua (-) and rows of outcomeRows in internal/order/outcome.go (+):\n%s", diff)
+		t.Errorf("codes of scripts/seckill.lua (-) and rows of outcomeRows in internal/order/gate (+):\n%s", diff)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit"
 	"seckill/scripts"
 )
@@ -109,9 +110,9 @@ func TestPackedBacklog(t *testing.T) {
 	newRig(t).fillBacklog()
 	small := newRig(t)
 	small.open(1, small.hour(100))
-	got := small.admitBatch(order.Batch{Requests: requests(1, 12), MaxBacklog: 10})
-	equal(t, order.Accepted, got.Results[9].Outcome)
-	equal(t, order.Backlogged, got.Results[10].Outcome)
+	got := small.admitBatch(gate.Batch{Requests: requests(1, 12), MaxBacklog: 10})
+	equal(t, gate.Accepted, got.Results[9].Outcome)
+	equal(t, gate.Backlogged, got.Results[10].Outcome)
 }
 
 // fillBacklog sends requests until the backlog is full.
@@ -120,8 +121,8 @@ func (r *rig) fillBacklog() {
 	r.open(1, r.hour(100_000))
 	const most = 2048 // enough that four entries may be packed
 	for from := int64(1); from < most+256; from += 64 {
-		got := r.admitBatch(order.Batch{Requests: requests(from, 64), MaxBacklog: most})
-		if n := len(r.stream()); got.Results[0].Outcome == order.Backlogged && n < most*97/100 || n > most {
+		got := r.admitBatch(gate.Batch{Requests: requests(from, 64), MaxBacklog: most})
+		if n := len(r.stream()); got.Results[0].Outcome == gate.Backlogged && n < most*97/100 || n > most {
 			t.Fatalf("%d orders wait of %d, and user %d is answered %v", n, most, from, got.Results[0].Outcome)
 		}
 	}

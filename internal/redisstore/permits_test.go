@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -51,7 +52,7 @@ func TestReadersLeaveConnectionsToOthers(t *testing.T) {
 		}
 	}
 	if _, err := r.Admit(t.Context(),
-		order.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}); err != nil {
+		gate.Batch{Sale: r.sale, Requests: requests(1, 1), MaxBacklog: 100}); err != nil {
 		t.Errorf("a purchase meanwhile: %v", err)
 	}
 	for _, l := range clients.Permits() {

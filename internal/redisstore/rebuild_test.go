@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // rebuildTests test the steps of a rebuild, and retiring.
@@ -93,7 +94,7 @@ func testHeldBack(t *testing.T, r *rig) {
 			r.apply(stock(1, 1))
 		},
 		"gone":       func() { r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale)).Err()) },
-		"lost tail":  func() { r.admitBatch(order.Batch{Known: order.Mark{Epoch: 99}, Requests: requests(1, 1)}) },
+		"lost tail":  func() { r.admitBatch(gate.Batch{Known: order.Mark{Epoch: 99}, Requests: requests(1, 1)}) },
 		"unreadable": func() { r.set(fieldStock, "?") },
 	} {
 		r.must(r.commands.Del(r.ctx(), r.keys.sale(r.sale), r.keys.buyers(r.sale)).Err())

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -47,7 +48,7 @@ func (f *flock) guard(r Replicas) { f.options.Replicas = r }
 
 // ask sends one request.
 func (f *flock) ask(user int64) ([]string, error) {
-	v, err := f.Admit(f.ctx(), order.Batch{Sale: f.sale, Requests: requests(user, 1), MaxBacklog: 1000})
+	v, err := f.Admit(f.ctx(), gate.Batch{Sale: f.sale, Requests: requests(user, 1), MaxBacklog: 1000})
 	return codes(v.Results), err
 }
 
@@ -111,12 +112,12 @@ func TestReplicasConfirm(t *testing.T) {
 			f.unconfirmed(4)
 			// A refusal promises nothing.
 			v, err := f.Admit(f.ctx(),
-				order.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
+				gate.Batch{Sale: order.SaleRef{VoucherID: 99}, Requests: requests(1, 1), MaxBacklog: 1000})
 			f.must(err)
 			equal(t, []string{"2"}, codes(v.Results))
 			// The user already has the order, and learns of it only once it is safe.
 			_, err = f.Admit(f.ctx(),
-				order.Batch{Sale: f.sale, Requests: []order.Request{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
+				gate.Batch{Sale: f.sale, Requests: []gate.Request{{UserID: 3, OrderID: 7}}, MaxBacklog: 1000})
 			if !errors.Is(err, errUnconfirmed) {
 				t.Errorf("ALREADY_BOUGHT of an order that no replica may have: %v", err)
 			}
@@ -138,7 +139,7 @@ func TestReplicasConfirmASend(t *testing.T) {
 	batches := make([]*pendingBatch, 3)
 	for i := range batches {
 		batches[i] = &pendingBatch{
-			Request: order.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
+			Request: gate.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
 		}
 	}
 	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that the script is called, and the replicas asked, twice
@@ -160,7 +161,7 @@ func TestReplicasNotAskedForNothing(t *testing.T) {
 	f := newFlock(t, 50*time.Millisecond)
 	ctx, cancel := context.WithCancel(f.ctx())
 	cancel()
-	_, err := f.Admit(ctx, order.Batch{Sale: f.sale, Requests: requests(1, 1), MaxBacklog: 1000})
+	_, err := f.Admit(ctx, gate.Batch{Sale: f.sale, Requests: requests(1, 1), MaxBacklog: 1000})
 	if !errors.Is(err, order.ErrUnavailable) {
 		t.Errorf("%v, want ErrUnavailable", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/testkit"
@@ -346,7 +347,7 @@ func TestRestartStopsSales(t *testing.T) {
 	r.admit(requests(1, 1)...)
 	r.restart(server)
 	equal(t, order.SaleRebuilding, r.view().Mode)
-	equal(t, order.ApplyRebuilding, r.applyResult(stock(1, -1)).State)
+	equal(t, operation.ApplyRebuilding, r.applyResult(stock(1, -1)).State)
 	equal(t, modeOpen, r.field(fieldMode)) // reading stops nothing
 	got := r.admit(requests(1, 2)...)
 	equal(t, []string{"3", "3"}, codes(got.Results))

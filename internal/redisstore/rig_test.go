@@ -12,6 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -189,12 +190,12 @@ func (r *rig) now() time.Time {
 }
 
 // admit sends the requests, without a known mark and without a limit on the backlog.
-func (r *rig) admit(requests ...order.Request) order.BatchResult {
+func (r *rig) admit(requests ...gate.Request) gate.BatchResult {
 	r.t.Helper()
-	return r.admitBatch(order.Batch{Requests: requests})
+	return r.admitBatch(gate.Batch{Requests: requests})
 }
 
-func (r *rig) admitBatch(b order.Batch) order.BatchResult {
+func (r *rig) admitBatch(b gate.Batch) gate.BatchResult {
 	r.t.Helper()
 	b.Sale = r.sale
 	if b.MaxBacklog == 0 {
@@ -256,16 +257,16 @@ func (r *rig) must(err error) {
 }
 
 // requests returns n requests, of users from the given one on, with order ids 1000 above.
-func requests(from int64, n int) []order.Request {
-	as := make([]order.Request, n)
+func requests(from int64, n int) []gate.Request {
+	as := make([]gate.Request, n)
 	for i := range as {
-		as[i] = order.Request{UserID: from + int64(i), OrderID: from + int64(i) + 1000}
+		as[i] = gate.Request{UserID: from + int64(i), OrderID: from + int64(i) + 1000}
 	}
 	return as
 }
 
 // codes returns the outcomes' codes, with the order if there is one.
-func codes(outcomes []order.Result) []string {
+func codes(outcomes []gate.Result) []string {
 	texts := make([]string, len(outcomes))
 	for i, o := range outcomes {
 		texts[i] = strconv.Itoa(int(o.Outcome))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
@@ -11,22 +12,22 @@ import (
 // resultOf reads the answer of seckill.lua to one request: a code, the number of units left if they are not enough, or
 // the order that the user already has. Anything else becomes an outcome (Unreadable) and not an error, so that the
 // batch's other requests get their answers.
-func resultOf(r *rediskit.Reply) order.Result {
+func resultOf(r *rediskit.Reply) gate.Result {
 	switch v := r.Next().(type) {
 	case int64:
 		if v < 0 && v > -voucher.MaxPerUser {
-			return order.Result{Outcome: order.NotEnough, Left: -v}
+			return gate.Result{Outcome: gate.NotEnough, Left: -v}
 		}
-		return order.Result{Outcome: order.ScriptOutcome(v)}
+		return gate.Result{Outcome: gate.ScriptOutcome(v)}
 	case string:
 		held := parseHeld(v)
 		if held.OrderID == 0 {
-			return order.Result{Outcome: order.Unreadable}
+			return gate.Result{Outcome: gate.Unreadable}
 		}
-		return order.Result{Outcome: order.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
+		return gate.Result{Outcome: gate.AlreadyBought, OrderID: held.OrderID, Quantity: held.Quantity}
 	default:
 		r.Wrong("neither a number nor text")
-		return order.Result{}
+		return gate.Result{}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/kit/batch"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/scripts"
 )
@@ -18,7 +19,7 @@ import (
 const maxSends = 2
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends
-// are under way share the next send: usually one call of the script, of order.MaxBatch requests at most. A rush on one
+// are under way share the next send: usually one call of the script, of gate.MaxBatch requests at most. A rush on one
 // sale, whose batcher makes one call after the other, never shares a call; a rush on a thousand sales does. Only sales
 // of one partition share calls, since the keys of a call must be in one slot, and a partition whose Redis node does not
 // answer must not hold up another.
@@ -31,16 +32,16 @@ type sharedCalls struct {
 	partition int
 	// cluster is the store's client if it is a cluster's, which would repeat a pipeline that got no answer.
 	cluster *redis.ClusterClient
-	sends   *batch.Batcher[order.Batch, batchAnswer]
+	sends   *batch.Batcher[gate.Batch, batchAnswer]
 }
 
 // pendingBatch is a batch of one sale, and its answer. The batch is read until the answer is there, even if its caller
 // leaves sooner, so it must not change.
-type pendingBatch = batch.Item[order.Batch, batchAnswer]
+type pendingBatch = batch.Item[gate.Batch, batchAnswer]
 
 // batchAnswer is what the script decided about a batch, or why that is not known; translated.
 type batchAnswer struct {
-	result order.BatchResult
+	result gate.BatchResult
 	err    error
 }
 
@@ -87,7 +88,7 @@ func together(batches []*pendingBatch) int {
 	n, requests := 0, 0
 	for _, p := range batches {
 		requests += len(p.Request.Requests)
-		if n > 0 && requests > order.MaxBatch {
+		if n > 0 && requests > gate.MaxBatch {
 			break
 		}
 		n++

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 	"seckill/scripts"
@@ -89,9 +90,9 @@ func newBusyRig(t *testing.T, clients *rediskit.Clients, sales int64) *busyRig {
 }
 
 // admitTo sends one request to a sale.
-func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (order.BatchResult, error) {
+func (j *busyRig) admitTo(ctx context.Context, sale, user int64) (gate.BatchResult, error) {
 	return j.Admit(ctx,
-		order.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
+		gate.Batch{Sale: order.SaleRef{VoucherID: sale}, Requests: requests(user, 1), MaxBacklog: 1000})
 }
 
 // awaitWaiting returns once n batches wait for the next send.
@@ -216,7 +217,7 @@ func TestSharedCallSilentRedis(t *testing.T) {
 	r.admit(requests(1, 1)...) // so that there is a connection
 	proxy.Blackhole()
 	defer proxy.Heal()
-	p := &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(2, 1)}}
+	p := &pendingBatch{Request: gate.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(2, 1)}}
 	start := time.Now()
 	r.must(r.callsIn(0).send(r.ctx(), []*pendingBatch{p}))
 	if took := time.Since(start); p.Answer.err == nil || took > 30*time.Second {
@@ -234,9 +235,9 @@ func TestSalesOfACallAreApart(t *testing.T) {
 	}
 	r.must(r.commands.Set(r.ctx(), r.keys.buyers(order.SaleRef{VoucherID: 2}), "not a hash", 0).Err())
 	r.must(r.commands.Set(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 3}), "not a hash", 0).Err())
-	batch := func(id int64, requests ...order.Request) *pendingBatch {
+	batch := func(id int64, requests ...gate.Request) *pendingBatch {
 		return &pendingBatch{
-			Request: order.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests},
+			Request: gate.Batch{Sale: order.SaleRef{VoucherID: id}, MaxBacklog: 1000, Requests: requests},
 		}
 	}
 	ahead := batch(4, requests(1, 1)...)
@@ -244,8 +245,8 @@ func TestSalesOfACallAreApart(t *testing.T) {
 	stale := batch(5, requests(1, 1)...)
 	r.must(r.commands.HSet(r.ctx(), r.keys.sale(order.SaleRef{VoucherID: 5}), "server", "another").Err())
 	two := order.QuantityOf(2)
-	several := batch(6, order.Request{UserID: 1, OrderID: 1001, Quantity: two},
-		order.Request{UserID: 2, OrderID: 1002, Quantity: two})
+	several := batch(6, gate.Request{UserID: 1, OrderID: 1001, Quantity: two},
+		gate.Request{UserID: 2, OrderID: 1002, Quantity: two})
 	sent := []*pendingBatch{
 		batch(1, requests(1, 2)...), batch(2, requests(1, 1)...), batch(3, requests(1, 1)...), ahead, stale, several,
 		batch(99, requests(1, 1)...), batch(1, requests(3, 2)...),
@@ -284,11 +285,11 @@ func TestSharedCallRefused(t *testing.T) {
 			for i := range sent {
 				r.sale.VoucherID = int64(i + 1)
 				r.open(1, r.hour(3))
-				sent[i] = &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
+				sent[i] = &pendingBatch{Request: gate.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
 			}
 			r.sale = sent[0].Request.Sale
 			r.admit(requests(9, 1)...) // user 9 has bought there before
-			winner := &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(9, 1)}}
+			winner := &pendingBatch{Request: gate.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(9, 1)}}
 			r.must(tc.breaks(r))
 			r.must(r.callsIn(0).send(r.patient(), append([]*pendingBatch{winner}, sent[1:]...)))
 			if winner.Answer.err != nil {
@@ -366,7 +367,7 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	for i := range sent {
 		r.sale.VoucherID = int64(i + 1)
 		r.open(1, r.hour(3))
-		sent[i] = &pendingBatch{Request: order.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
+		sent[i] = &pendingBatch{Request: gate.Batch{Sale: r.sale, MaxBacklog: 1000, Requests: requests(1, 1)}}
 	}
 	r.commands.AddHook(moving{&block{}})
 	r.must(r.callsIn(0).send(r.patient(), sent))
@@ -376,19 +377,19 @@ func TestSharedCallWhileTheSlotMoves(t *testing.T) {
 	}
 }
 
-// A call has order.MaxBatch requests at most, unless a single sale has more.
+// A call has gate.MaxBatch requests at most, unless a single sale has more.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	of := func(n int) *pendingBatch {
-		return &pendingBatch{Request: order.Batch{Requests: make([]order.Request, n)}}
+		return &pendingBatch{Request: gate.Batch{Requests: make([]gate.Request, n)}}
 	}
 	for name, tc := range map[string]struct {
 		batches []*pendingBatch
 		want    int
 	}{
 		"one":                {[]*pendingBatch{of(1)}, 1},
-		"a full one":         {[]*pendingBatch{of(order.MaxBatch), of(1)}, 1},
-		"as many as allowed": {[]*pendingBatch{of(order.MaxBatch - 2), of(1), of(1), of(1)}, 3},
+		"a full one":         {[]*pendingBatch{of(gate.MaxBatch), of(1)}, 1},
+		"as many as allowed": {[]*pendingBatch{of(gate.MaxBatch - 2), of(1), of(1), of(1)}, 3},
 	} {
 		if got := together(tc.batches); got != tc.want {
 			t.Errorf("%s: %d together, want %d", name, got, tc.want)

@@ -12,6 +12,7 @@ import (
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
@@ -21,7 +22,7 @@ import (
 const countsKept = 24 * time.Hour
 
 // Add is an admission.StatsStore.
-func (s *Store) Add(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error {
+func (s *Store) Add(ctx context.Context, sale order.SaleRef, since gate.Counts, took histogram.Counts) error {
 	args := make([]any, 1, 1+2*(len(since)+len(took)))
 	args[0] = countsKept.Milliseconds()
 	for answer, n := range since {
@@ -71,9 +72,9 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 func tookField(bucket int) string { return "took_" + strconv.Itoa(bucket) }
 
 // countsOf reads the counts of answers, and of how long they took. It skips unknown ones.
-func countsOf(fields map[string]string) (order.Counts, histogram.Counts, error) {
-	counts := order.Counts{}
-	for _, answer := range order.Answers() {
+func countsOf(fields map[string]string) (gate.Counts, histogram.Counts, error) {
+	counts := gate.Counts{}
+	for _, answer := range gate.Answers() {
 		n, has, err := countIn(fields, string(answer))
 		if err != nil {
 			return nil, nil, err

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/histogram"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -21,13 +21,13 @@ func testStats(t *testing.T, r *rig) {
 	r.open(3, r.hour(5))
 	r.admit(requests(1, 1)...)
 	r.admit(requests(2, 1)...)
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"accepted": 2, "sold_out": 1 << 40}, histogram.Counts{0, 2}))
-	r.must(r.Add(r.ctx(), r.sale, order.Counts{"sold_out": 1, "unknown_outcome": 3}, histogram.Counts{1, 1}))
+	r.must(r.Add(r.ctx(), r.sale, gate.Counts{"accepted": 2, "sold_out": 1 << 40}, histogram.Counts{0, 2}))
+	r.must(r.Add(r.ctx(), r.sale, gate.Counts{"sold_out": 1, "unknown_outcome": 3}, histogram.Counts{1, 1}))
 	r.must(r.commands.HSet(r.ctx(), r.keys.outcomes(r.sale), "another_day", "9").Err()) // of a later version
 
 	got, err := r.LiveStats(r.ctx(), v)
 	r.must(err)
-	equal(t, order.Counts{"accepted": 2, "sold_out": 1<<40 + 1, "unknown_outcome": 3}, got.Answers)
+	equal(t, gate.Counts{"accepted": 2, "sold_out": 1<<40 + 1, "unknown_outcome": 3}, got.Answers)
 	equal(t, fmt.Sprint(histogram.Counts{1, 3}), fmt.Sprint(got.Took.Minus(nil)))
 	equal(t, voucher.StateOnSale, got.State)
 	equal(t, [4]int64{3, 2, 2, 0}, [4]int64{got.View.Stock, got.View.Buyers, got.Waiting, got.DeadLetters})
@@ -48,7 +48,7 @@ func testStats(t *testing.T, r *rig) {
 func testStatsOfNothing(t *testing.T, r *rig) {
 	got, err := r.LiveStats(r.ctx(), voucher.Voucher{ID: 7, Status: voucher.OnShelf, Sale: &voucher.Sale{}})
 	r.must(err)
-	equal(t, order.Counts{}, got.Answers)
+	equal(t, gate.Counts{}, got.Answers)
 	equal(t, voucher.StatePreparing, got.State)
 	equal(t, time.Duration(0), got.OldestWaiting)
 }

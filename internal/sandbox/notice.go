@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // SignatureHeader carries the signature of a callback.
@@ -24,8 +24,8 @@ const maxAge = 5 * time.Minute
 
 // statuses are the words for the status in a callback.
 var statuses = [...]string{
-	order.NoticePaid: "succeeded", order.NoticeReturned: "refunded", order.NoticeDisputed: "disputed",
-	order.NoticeDisputeWon: "dispute_won", order.NoticeDisputeLost: "dispute_lost",
+	payment.NoticePaid: "succeeded", payment.NoticeReturned: "refunded", payment.NoticeDisputed: "disputed",
+	payment.NoticeDisputeWon: "dispute_won", payment.NoticeDisputeLost: "dispute_lost",
 }
 
 // callback is the body of a callback.
@@ -51,44 +51,44 @@ func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 	return &Notices{key: k, now: now}, nil
 }
 
-// Read checks the header of a callback and returns a function that reads its body. Both return order.ErrBadNotice,
+// Read checks the header of a callback and returns a function that reads its body. Both return payment.ErrBadNotice,
 // wrapped, for anything but a valid callback: Read if the signature is missing or old, the function if the signature
 // does not match the body.
-func (n *Notices) Read(header http.Header) (read func(body []byte) (order.Notice, error), err error) {
+func (n *Notices) Read(header http.Header) (read func(body []byte) (payment.Notice, error), err error) {
 	sent, signature, err := parseSignature(header.Get(SignatureHeader))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
+		return nil, fmt.Errorf("%w: %w", payment.ErrBadNotice, err)
 	}
 	if age := n.now().Sub(sent); age > maxAge || age < -maxAge {
-		return nil, fmt.Errorf("%w: it was signed %s ago", order.ErrBadNotice, age.Truncate(time.Second))
+		return nil, fmt.Errorf("%w: it was signed %s ago", payment.ErrBadNotice, age.Truncate(time.Second))
 	}
-	return func(body []byte) (order.Notice, error) {
+	return func(body []byte) (payment.Notice, error) {
 		if !n.key.verify(signed(sent, body), signature) {
-			return order.Notice{}, fmt.Errorf("%w: the signature does not match", order.ErrBadNotice)
+			return payment.Notice{}, fmt.Errorf("%w: the signature does not match", payment.ErrBadNotice)
 		}
 		return parse(body)
 	}, nil
 }
 
 // parse reads the body of a signed callback.
-func parse(body []byte) (order.Notice, error) {
+func parse(body []byte) (payment.Notice, error) {
 	var c callback
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(&c); err != nil {
-		return order.Notice{}, fmt.Errorf("%w: %w", order.ErrBadNotice, err)
+		return payment.Notice{}, fmt.Errorf("%w: %w", payment.ErrBadNotice, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return order.Notice{}, fmt.Errorf("%w: more data follows the object in the body", order.ErrBadNotice)
+		return payment.Notice{}, fmt.Errorf("%w: more data follows the object in the body", payment.ErrBadNotice)
 	}
 	kind := slices.Index(statuses[:], c.Status)
 	if kind < 0 || c.PaymentID == "" {
-		return order.Notice{}, fmt.Errorf("%w: payment %q has status %q", order.ErrBadNotice, c.PaymentID, c.Status)
+		return payment.Notice{}, fmt.Errorf("%w: payment %q has status %q", payment.ErrBadNotice, c.PaymentID, c.Status)
 	}
-	return order.Notice{Kind: order.NoticeKind(kind), PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
+	return payment.Notice{Kind: payment.NoticeKind(kind), PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
 }
 
 // Write returns the callback for a notice, and its value of SignatureHeader.
-func (n *Notices) Write(of order.Notice) (body []byte, signature string, err error) {
+func (n *Notices) Write(of payment.Notice) (body []byte, signature string, err error) {
 	said := callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: statuses[of.Kind]}
 	if body, err = json.Marshal(said); err != nil {
 		return nil, "", fmt.Errorf("sandbox: %w", err)

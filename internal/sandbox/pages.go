@@ -16,7 +16,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/text/language"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 //go:embed page.html
@@ -75,7 +75,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
 	default:
-		if err := p.callBack(r.Context(), order.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
+		if err := p.callBack(r.Context(), payment.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
 			p.log.WarnContext(r.Context(), "the sandbox's callback failed", "payment", t.PaymentID, "order",
 				t.OrderID, "error", err)
 			p.show(w, r, http.StatusBadGateway, p.viewOf(t, title, failing))
@@ -86,13 +86,13 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // callBack sends the callback to the service, and retries after a temporary failure.
-func (p *Pages) callBack(ctx context.Context, n order.Notice) error {
+func (p *Pages) callBack(ctx context.Context, n payment.Notice) error {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) { return struct{}{}, p.callOnce(ctx, n) },
 		backoff.WithBackOff(backoff.NewExponentialBackOff()), backoff.WithMaxTries(callbackTries))
 	return err
 }
 
-func (p *Pages) callOnce(ctx context.Context, n order.Notice) error {
+func (p *Pages) callOnce(ctx context.Context, n payment.Notice) error {
 	body, signature, err := p.notices.Write(n)
 	if err != nil {
 		return backoff.Permanent(err)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 )
 
@@ -43,7 +43,7 @@ func NewProvider(secret []byte, currency string, log *slog.Logger) (*Provider, e
 
 // Begin returns the path where the buyer pays. It has no effect, so it may be repeated. The sandbox has no payment ids
 // of its own.
-func (p *Provider) Begin(_ context.Context, pay order.Payment) (service.Checkout, error) {
+func (p *Provider) Begin(_ context.Context, pay payment.Payment) (service.Checkout, error) {
 	t, err := p.tickets.seal(ticket{PaymentID: pay.ID, OrderID: pay.OrderID, Amount: pay.Amount})
 	if err != nil {
 		return service.Checkout{}, fmt.Errorf("sandbox: payment %s: %w", pay.ID, err)
@@ -57,9 +57,9 @@ const refusedCents = 13
 
 // Refund logs that a real provider would now send the money back. It refuses for good if the amount ends in
 // refusedCents.
-func (p *Provider) Refund(ctx context.Context, pay order.Payment) error {
+func (p *Provider) Refund(ctx context.Context, pay payment.Payment) error {
 	if pay.Amount%100 == refusedCents {
-		return &order.RefusedError{
+		return &payment.RefusedError{
 			Reason: fmt.Sprintf("the sandbox refunds no amount that ends in %d cents", refusedCents),
 		}
 	}

@@ -11,16 +11,16 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 var secret = []byte("a secret of tests, 32 bytes long")
 
 // readNotice reads a signed callback.
-func readNotice(n *Notices, signature string, body []byte) (order.Notice, error) {
+func readNotice(n *Notices, signature string, body []byte) (payment.Notice, error) {
 	read, err := n.Read(http.Header{SignatureHeader: {signature}})
 	if err != nil {
-		return order.Notice{}, err
+		return payment.Notice{}, err
 	}
 	return read(body)
 }
@@ -56,7 +56,7 @@ func TestWeakSecrets(t *testing.T) {
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
-	paid := order.Notice{PaymentID: "pay_1", Amount: 10_00, Provider: Name}
+	paid := payment.Notice{PaymentID: "pay_1", Amount: 10_00, Provider: Name}
 	body, signature, err := noticesAt(t, now).Write(paid)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +112,7 @@ func TestNotices(t *testing.T) {
 			switch {
 			case tc.ok && (err != nil || got != paid):
 				t.Errorf("got %+v, %v", got, err)
-			case !tc.ok && !errors.Is(err, order.ErrBadNotice):
+			case !tc.ok && !errors.Is(err, payment.ErrBadNotice):
 				t.Errorf("accepted: %+v, %v", got, err)
 			}
 		})
@@ -145,12 +145,12 @@ func FuzzRead(f *testing.F) {
 type shop struct {
 	server   *httptest.Server
 	answers  chan int // the statuses of the answers, in turn; 200 if none is left
-	received chan order.Notice
+	received chan payment.Notice
 }
 
 func openShop(t *testing.T, answers ...int) *shop {
 	t.Helper()
-	s := &shop{answers: make(chan int, len(answers)), received: make(chan order.Notice, 10)}
+	s := &shop{answers: make(chan int, len(answers)), received: make(chan payment.Notice, 10)}
 	for _, a := range answers {
 		s.answers <- a
 	}
@@ -193,7 +193,7 @@ func (s *shop) pages(t *testing.T) *Pages {
 
 func TestPaying(t *testing.T) {
 	t.Parallel()
-	pay := order.Payment{ID: "pay_1", OrderID: 7, Amount: 1_234_05, Title: "Noodles & tea"}
+	pay := payment.Payment{ID: "pay_1", OrderID: 7, Amount: 1_234_05, Title: "Noodles & tea"}
 	for name, tc := range map[string]struct {
 		method   string
 		language string
@@ -250,7 +250,7 @@ func TestPaying(t *testing.T) {
 				t.Errorf("%d callbacks, want %d", len(s.received), tc.calls)
 			}
 			for range tc.calls {
-				if n := <-s.received; n != (order.Notice{PaymentID: pay.ID, Amount: pay.Amount, Provider: Name}) {
+				if n := <-s.received; n != (payment.Notice{PaymentID: pay.ID, Amount: pay.Amount, Provider: Name}) {
 					t.Errorf("the shop received %+v", n)
 				}
 			}
@@ -316,8 +316,8 @@ func TestRefusedRefund(t *testing.T) {
 		t.Fatal(err)
 	}
 	for cents, refused := range map[int64]bool{1000: false, 1013: true, 13: true, 1300: false} {
-		err := p.Refund(t.Context(), order.Payment{ID: "pay_1", Amount: cents})
-		if _, is := errors.AsType[*order.RefusedError](err); is != refused {
+		err := p.Refund(t.Context(), payment.Payment{ID: "pay_1", Amount: cents})
+		if _, is := errors.AsType[*payment.RefusedError](err); is != refused {
 			t.Errorf("%d cents: %v", cents, err)
 		}
 	}

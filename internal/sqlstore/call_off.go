@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -67,7 +70,7 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	}
 	begin, end := c.sale.BeginTime, c.sale.EndTime
 	if err := c.writeSale([]operationRow{{
-		Kind: order.CallingOff, Actor: order.ByAdmin(c.by.AdminID), Mode: order.SaleCalledOff,
+		Kind: operation.CallingOff, Actor: order.ByAdmin(c.by.AdminID), Mode: order.SaleCalledOff,
 		BeginTime: &begin, EndTime: &end,
 	}}); err != nil {
 		return voucher.Voucher{}, err
@@ -116,10 +119,10 @@ const leftFate = "CASE WHEN o.status NOT IN (@unpaid, @paid, @redeemed, @lapsed)
 // fateNames returns the values of the named parameters in the conditions above.
 func fateNames(voucherID int64) map[string]any {
 	return map[string]any{
-		"voucher": voucherID, "received": order.PaymentReceived, "unpaid": order.Unpaid, "paid": order.Paid,
+		"voucher": voucherID, "received": payment.Received, "unpaid": order.Unpaid, "paid": order.Paid,
 		"redeemed": order.Redeemed, "lapsed": order.Lapsed, "refunding": order.Refunding, "refunded": order.Refunded,
-		"cancelled": order.Cancelled, "disputed": order.DisputeOpen, "stuck": order.PaymentStuck,
-		"back": order.PaymentRefunding,
+		"cancelled": order.Cancelled, "disputed": payment.DisputeOpen, "stuck": payment.Stuck,
+		"back": payment.Refunding,
 	}
 }
 
@@ -183,7 +186,7 @@ func (tx transaction) unwind(ids []int64) ([]order.Order, error) {
 			paid = append(paid, *row)
 		}
 	}
-	c := cause{by: order.ByUnwinder, at: now, why: order.CalledOffSale}
+	c := cause{by: order.ByUnwinder, at: now, why: reason.CalledOffSale}
 	if paid, err = tx.refundAll(paid, c); err != nil {
 		return nil, err
 	}
@@ -199,7 +202,7 @@ func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 	for part := range sqlkit.Chunks(sqlkit.Map(paid, (*orderRow).id)) {
 		var rows []paymentRow
 		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ? AND dispute <> ?", part,
-			order.PaymentReceived, order.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
+			payment.Received, payment.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
 		if err != nil {
 			return nil, fmt.Errorf("reading the payments of %d orders: %w", len(part), err)
 		}
@@ -219,7 +222,7 @@ func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 	}
 	for part := range sqlkit.Chunks(payments) {
 		err := tx.Model(&paymentRow{}).Where("id IN ?", part).
-			Updates(map[string]any{"state": order.PaymentRefunding, "refunding_time": c.at}).Error
+			Updates(map[string]any{"state": payment.Refunding, "refunding_time": c.at}).Error
 		if err != nil {
 			return nil, fmt.Errorf("sending %d payments back: %w", len(part), err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -121,7 +122,7 @@ func TestUnwind(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 20)
 		cs := l.NewOrders(t, v, 9)
-		paid := make([]order.Payment, 5)
+		paid := make([]payment.Payment, 5)
 		for i := range paid {
 			paid[i] = l.Pays(t, cs[i])
 			l.Receives(t, paid[i])
@@ -149,7 +150,7 @@ func TestUnwind(t *testing.T) {
 			}
 		}
 		for _, p := range paid[:3] {
-			if s := l.ReadPayment(t, p.ID); s != order.PaymentRefunding {
+			if s := l.ReadPayment(t, p.ID); s != payment.Refunding {
 				t.Errorf("a payment is %s", s)
 			}
 			if _, err := l.Refunded(t.Context(), p.ID); err != nil {
@@ -205,14 +206,14 @@ func TestLatePaymentAfterCallingOff(t *testing.T) {
 		l.Receives(t, before) // its revival is pending
 		l.callsOff(t, v, "k")
 		l.Receives(t, after)
-		if s := l.ReadPayment(t, after.ID); s != order.PaymentRefunding {
+		if s := l.ReadPayment(t, after.ID); s != payment.Refunding {
 			t.Errorf("a late payment is %s", s)
 		}
 		l.Exec(t, "UPDATE tb_voucher_operation SET state = 5 WHERE voucher_id = ? AND kind = 'revive'", v)
 		if _, err := l.ReviveLate(t.Context(), 10); err != nil {
 			t.Fatal(err)
 		}
-		if s := l.ReadPayment(t, before.ID); s != order.PaymentRefunding {
+		if s := l.ReadPayment(t, before.ID); s != payment.Refunding {
 			t.Errorf("a voided one is %s", s)
 		}
 		l.Conserved(t, v)

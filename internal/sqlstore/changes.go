@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -128,24 +129,24 @@ func (c *change) audit(before, after voucher.Voucher) error {
 func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []operationRow) {
 	begin, end := to.Begin.UTC().Truncate(time.Millisecond), to.End.UTC().Truncate(time.Millisecond)
 	to.CalledOff = sqlkit.At(c.sale.CalledOff) // nothing undoes that
-	add := func(kind order.OperationKind) {
+	add := func(kind operation.Kind) {
 		ops = append(ops, operationRow{
 			Kind: kind, Actor: order.ByAdmin(c.by.AdminID), Mode: order.ModeOf(status, to),
 			BeginTime: &begin, EndTime: &end,
 		})
 	}
 	if status != c.row.Status {
-		add(order.Shelving)
+		add(operation.Shelving)
 	}
 	if to.Paused != c.sale.Paused {
-		kind := order.Resuming
+		kind := operation.Resuming
 		if to.Paused {
-			kind = order.Pausing
+			kind = operation.Pausing
 		}
 		add(kind)
 	}
 	if !begin.Equal(c.sale.BeginTime) || !end.Equal(c.sale.EndTime) {
-		add(order.Rescheduling)
+		add(operation.Rescheduling)
 	}
 	c.sale.Paused, c.sale.BeginTime, c.sale.EndTime = to.Paused, begin, end
 	return ops
@@ -204,7 +205,7 @@ func (s Vouchers) ChangeStock(
 			return err
 		}
 		ops := []operationRow{{
-			Kind: order.Restock, Delta: delta, Actor: order.ByAdmin(by.AdminID), IdempotencyKey: &key,
+			Kind: operation.Restock, Delta: delta, Actor: order.ByAdmin(by.AdminID), IdempotencyKey: &key,
 		}}
 		if err := tx.appendOperations(&sale, ops, now); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -19,36 +20,38 @@ import (
 func TestChangeVoucher(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		later := ledgertest.RecordedAt.Add(2 * time.Hour)
-		mode := func(kind order.OperationKind, mode order.SaleMode) order.Operation {
-			return order.Operation{
+		mode := func(kind operation.Kind, mode order.SaleMode) operation.Operation {
+			return operation.Operation{
 				Kind: kind, Mode: mode, Begin: ledgertest.RecordedAt, End: ledgertest.RecordedAt.Add(time.Hour),
 			}
 		}
-		moved := mode(order.Rescheduling, order.SaleOpen)
+		moved := mode(operation.Rescheduling, order.SaleOpen)
 		moved.End = later
 		for name, test := range map[string]struct {
 			alter func(v *voucher.Voucher)
-			ops   []order.Operation
+			ops   []operation.Operation
 		}{
 			"texts": {func(v *voucher.Voucher) { v.Title, v.SubTitle, v.Rules = "another", "", "none" }, nil},
 			"pause": {
 				func(v *voucher.Voucher) { v.Sale.Paused = true },
-				[]order.Operation{mode(order.Pausing, order.SalePaused)},
+				[]operation.Operation{mode(operation.Pausing, order.SalePaused)},
 			},
 			"guards": {func(v *voucher.Voucher) {
 				v.Sale.Guards = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
 			}, nil},
 			"shelf": {
 				func(v *voucher.Voucher) { v.Status = voucher.OffShelf },
-				[]order.Operation{mode(order.Shelving, order.SaleOffShelf)},
+				[]operation.Operation{mode(operation.Shelving, order.SaleOffShelf)},
 			},
 			"end": {
 				func(v *voucher.Voucher) { v.Sale.End = later.Add(time.Microsecond).In(time.FixedZone("east", 3600)) },
-				[]order.Operation{moved},
+				[]operation.Operation{moved},
 			},
 			"pause, off the shelf": {
 				func(v *voucher.Voucher) { v.Sale.Paused, v.Status = true, voucher.OffShelf },
-				[]order.Operation{mode(order.Shelving, order.SaleOffShelf), mode(order.Pausing, order.SaleOffShelf)},
+				[]operation.Operation{
+					mode(operation.Shelving, order.SaleOffShelf), mode(operation.Pausing, order.SaleOffShelf),
+				},
 			},
 		} {
 			id := l.Seckill(t, 10)

@@ -9,6 +9,8 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -42,7 +44,7 @@ type business struct {
 	voucher  int64
 	units    int64 // issued, as counted here
 	orders   []order.Claim
-	payments []order.Payment
+	payments []payment.Payment
 	keys     int
 }
 
@@ -106,7 +108,7 @@ func (b *business) receive(t *rapid.T) {
 		t.Skip("no payments")
 	}
 	p := rapid.SampledFrom(b.payments).Draw(t, "payment")
-	_, _, err := b.Receive(b.tb.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
+	_, _, err := b.Receive(b.tb.Context(), payment.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 	b.allowed(t, err)
 }
 
@@ -149,14 +151,14 @@ func (b *business) restock(t *rapid.T) {
 func (b *business) complete(t *rapid.T) {
 	ops := b.ReadPending(b.tb, b.voucher)
 	ops = ops[:rapid.IntRange(0, len(ops)).Draw(t, "operations")]
-	rs := make([]order.OperationResult, len(ops))
+	rs := make([]operation.Result, len(ops))
 	for i, op := range ops {
-		rs[i] = order.OperationResult{Number: op.Number, Taken: !op.Takes() || rapid.Bool().Draw(t, "taken")}
+		rs[i] = operation.Result{Number: op.Number, Taken: !op.Takes() || rapid.Bool().Draw(t, "taken")}
 	}
 	err := b.CompleteOperations(b.tb.Context(), b.voucher, rs)
 	b.allowed(t, err, order.ErrConflict)
 	for _, op := range ops {
-		if op.Kind == order.Restock && op.Takes() {
+		if op.Kind == operation.Restock && op.Takes() {
 			b.units += op.Delta * b.Number(b.tb,
 				"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND number = ? AND state = 2",
 				b.voucher, op.Number)

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -66,13 +67,13 @@ func TestExpireDue(t *testing.T) {
 		if got := l.expires(t, 1, 9); got != nil {
 			t.Errorf("expired once more: %v", got)
 		}
-		op := func(number int64, c order.Claim) order.Operation {
-			return order.Operation{
-				VoucherID: c.VoucherID, Number: number, Kind: order.Expiration, Delta: 1,
+		op := func(number int64, c order.Claim) operation.Operation {
+			return operation.Operation{
+				VoucherID: c.VoucherID, Number: number, Kind: operation.Expiration, Delta: 1,
 				OrderID: c.OrderID, UserID: c.UserID,
 			}
 		}
-		if diff := cmp.Diff([]order.Operation{op(1, first[2]), op(2, first[1])}, l.ReadPending(t, v)); diff != "" {
+		if diff := cmp.Diff([]operation.Operation{op(1, first[2]), op(2, first[1])}, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
 		if got := l.States(t, over); got != [5]int64{2: 1} {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -86,7 +87,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 			nil,
 		},
 		{"Receive", func() error {
-			_, o, err := store.Receive(ctx, order.Notice{PaymentID: opened.ID, Amount: 1000})
+			_, o, err := store.Receive(ctx, payment.Notice{PaymentID: opened.ID, Amount: 1000})
 			if err == nil && o.Status != order.Paid {
 				t.Errorf("Receive again: %+v", o)
 			}

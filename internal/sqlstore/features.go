@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -57,7 +58,7 @@ func (k *keptSale) Ask(acceptances []sqlkit.Acceptance, at time.Time) ([]int64, 
 	for i := range acceptances {
 		a := &acceptances[i]
 		ops[i] = operationRow{
-			Kind: order.Acceptance, Kept: -1, OrderID: &a.OrderID, UserID: &a.UserID, Actor: order.Owner,
+			Kind: operation.Acceptance, Kept: -1, OrderID: &a.OrderID, UserID: &a.UserID, Actor: order.Owner,
 		}
 		if !a.Again {
 			undecided++
@@ -111,7 +112,7 @@ func (k *keptSale) Release(units int64, at time.Time) error {
 		return nil
 	}
 	return k.tx.appendOperations(&k.row,
-		[]operationRow{{Kind: order.Releasing, Delta: units, Kept: -units, Actor: order.ByWaitlist}}, at)
+		[]operationRow{{Kind: operation.Releasing, Delta: units, Kept: -units, Actor: order.ByWaitlist}}, at)
 }
 
 // Turned implements sqlkit.KeptSale.

@@ -6,6 +6,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -27,7 +28,7 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 					t.Errorf("%d orders locked, %v", len(locked), err)
 				}
 				steps := []order.Step{
-					{Order: locked[ids[0]], By: order.ByService, Why: order.NotRedeemed},
+					{Order: locked[ids[0]], By: order.ByService, Why: reason.NotRedeemed},
 					{Order: locked[ids[1]], By: order.ByService},
 					{Order: locked[ids[2]], By: order.ByService},
 				}[from:to]
@@ -53,7 +54,7 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 		})
 		err = l.DB().WriteRetry(t.Context(), func(tx *gorm.DB) error {
 			return l.Features.Note(tx, []order.Line{{OrderID: ids[1], Event: order.Event{
-				Status: order.Lapsed, At: ledgertest.RecordedAt, By: order.ByService, Why: order.Released,
+				Status: order.Lapsed, At: ledgertest.RecordedAt, By: order.ByService, Why: reason.Released,
 			}}})
 		})
 		const want = "paid by payment provider: \nlapsed by service: \nlapsed by service: RELEASED"

@@ -12,6 +12,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -119,7 +120,7 @@ func TestHookSeesEachChangeOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		want[settled[0].OrderID] = []string{unpaid}
-		l.failed(t, order.Claim{OrderID: 9001, UserID: 9, VoucherID: v}, 9001, order.NoStock)
+		l.failed(t, order.Claim{OrderID: 9001, UserID: 9, VoucherID: v}, 9001, reason.NoStock)
 		want[9001] = []string{"record: failed by recorder"}
 
 		bought := l.Bought(t, plain, 7)

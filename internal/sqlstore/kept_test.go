@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -96,7 +97,7 @@ func TestAcceptance(t *testing.T) {
 		l.Accepts(t, v, 12, 912)
 		l.units(t, v, "stock 0, kept 2, accepted 2, issued 3")
 		ops := l.ReadPending(t, v)
-		err := l.CompleteOperations(t.Context(), v, []order.OperationResult{
+		err := l.CompleteOperations(t.Context(), v, []operation.Result{
 			{Number: ops[0].Number, Taken: true}, {Number: ops[1].Number},
 		})
 		if err != nil {
@@ -179,7 +180,7 @@ func TestKeptStockIsRemoved(t *testing.T) {
 				l.ApplyAll(t, v)
 				l.Accepts(t, v, 11, 911)
 				c := l.Restock(t, v, tc.delta, "less")
-				err := l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: c.Number}})
+				err := l.CompleteOperations(t.Context(), v, []operation.Result{{Number: c.Number}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -262,7 +263,7 @@ func TestTotalsWithKeptUnits(t *testing.T) {
 		redis = 1
 		check("two more are kept", 4)
 		c := l.Restock(t, v, -1, "less")
-		if err := l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: c.Number}}); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, []operation.Result{{Number: c.Number}}); err != nil {
 			t.Fatal(err)
 		}
 		check("one of them is removed", 5)
@@ -304,7 +305,7 @@ func TestAdmissionsOfOperations(t *testing.T) {
 		l.Accepts(t, v, 12, cs[0].OrderID) // which is another order's
 		l.Accepts(t, v, 13, 903)
 		at := func(sequence int64) order.Mark { return order.Mark{Epoch: 1, Sequence: sequence} }
-		err := l.CompleteOperations(t.Context(), v, []order.OperationResult{
+		err := l.CompleteOperations(t.Context(), v, []operation.Result{
 			{Number: 4, Taken: true, Admission: at(7)}, {Number: 5, Taken: true, Admission: at(9)},
 		})
 		if !errors.Is(err, order.ErrConflict) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -22,30 +23,30 @@ const (
 )
 
 type operationRow struct {
-	VoucherID      int64               `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
-	Number         int64               `gorm:"column:number;primaryKey;autoIncrement:false"`
-	Kind           order.OperationKind `gorm:"column:kind"`
-	Delta          int64               `gorm:"column:delta"`
-	Kept           int64               `gorm:"column:kept"`
-	OrderID        *int64              `gorm:"column:order_id"`
-	UserID         *int64              `gorm:"column:user_id"`
-	Mode           order.SaleMode      `gorm:"column:mode"`
-	BeginTime      *time.Time          `gorm:"column:begin_time"`
-	EndTime        *time.Time          `gorm:"column:end_time"`
-	Actor          order.Actor         `gorm:"column:actor"`
-	IdempotencyKey *string             `gorm:"column:idempotency_key"`
-	State          operationState      `gorm:"column:state"`
-	Epoch          int64               `gorm:"column:epoch"`
-	Sequence       int64               `gorm:"column:sequence"`
-	CreateTime     time.Time           `gorm:"column:create_time"`
-	SettleTime     *time.Time          `gorm:"column:settle_time"`
+	VoucherID      int64          `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Number         int64          `gorm:"column:number;primaryKey;autoIncrement:false"`
+	Kind           operation.Kind `gorm:"column:kind"`
+	Delta          int64          `gorm:"column:delta"`
+	Kept           int64          `gorm:"column:kept"`
+	OrderID        *int64         `gorm:"column:order_id"`
+	UserID         *int64         `gorm:"column:user_id"`
+	Mode           order.SaleMode `gorm:"column:mode"`
+	BeginTime      *time.Time     `gorm:"column:begin_time"`
+	EndTime        *time.Time     `gorm:"column:end_time"`
+	Actor          order.Actor    `gorm:"column:actor"`
+	IdempotencyKey *string        `gorm:"column:idempotency_key"`
+	State          operationState `gorm:"column:state"`
+	Epoch          int64          `gorm:"column:epoch"`
+	Sequence       int64          `gorm:"column:sequence"`
+	CreateTime     time.Time      `gorm:"column:create_time"`
+	SettleTime     *time.Time     `gorm:"column:settle_time"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (operationRow) TableName() string { return "tb_voucher_operation" }
 
-func (r operationRow) operation() order.Operation {
-	op := order.Operation{
+func (r operationRow) operation() operation.Operation {
+	op := operation.Operation{
 		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Kept: r.Kept,
 		Mode: r.Mode, Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
 	}
@@ -59,10 +60,10 @@ func (r operationRow) operation() order.Operation {
 func (r operationRow) takes() bool { return r.operation().Takes() }
 
 // changesIssued reports whether the operation changes how many units the sale has issued, rather than moving some.
-func (r operationRow) changesIssued() bool { return r.Kind == order.Restock }
+func (r operationRow) changesIssued() bool { return r.Kind == operation.Restock }
 
 // orderOperation is an operation that concerns an order.
-func orderOperation(row orderRow, kind order.OperationKind, delta int64, by order.Actor) operationRow {
+func orderOperation(row orderRow, kind operation.Kind, delta int64, by order.Actor) operationRow {
 	return operationRow{Kind: kind, Delta: delta, OrderID: &row.ID, UserID: &row.UserID, Actor: by}
 }
 
@@ -106,7 +107,7 @@ func (tx transaction) keep(sale *saleRow, ops []operationRow, now time.Time) {
 	}
 	kept := false
 	for i := range ops {
-		if op := &ops[i]; op.Delta > 0 && op.Kind != order.Releasing { // new units, or units of an order
+		if op := &ops[i]; op.Delta > 0 && op.Kind != operation.Releasing { // new units, or units of an order
 			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true
 		}
 	}

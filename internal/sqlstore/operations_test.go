@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -31,7 +33,7 @@ func TestPending(t *testing.T) {
 		if err := l.CompleteOperations(t.Context(), v, ledgertest.Results(ops, true)); err != nil {
 			t.Fatal(err)
 		}
-		want := order.Operation{VoucherID: v, Number: 5, Kind: order.Restock, Delta: -2}
+		want := operation.Operation{VoucherID: v, Number: 5, Kind: operation.Restock, Delta: -2}
 		if diff := cmp.Diff(want, l.ReadPending(t, v)[1]); diff != "" {
 			t.Errorf("operation (-want +got):\n%s", diff)
 		}
@@ -146,7 +148,7 @@ func TestCompleteOfOthers(t *testing.T) {
 		v := l.Seckill(t, 10)
 		l.Restock(t, v, -1, "first")
 		l.Restock(t, v, -2, "second")
-		rs := []order.OperationResult{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
+		rs := []operation.Result{{Number: 2, Taken: true}, {Number: 9, Taken: true}}
 		if err := errors.Join(l.CompleteOperations(t.Context(), v, rs),
 			l.CompleteOperations(t.Context(), v, nil)); err != nil {
 			t.Fatal(err)
@@ -165,7 +167,7 @@ func (l ledger) late(tb testing.TB, voucherID, user int64) order.Claim {
 	p := l.Pays(tb, c)
 	l.Transitioned(tb, c, order.Cancel)
 	l.ApplyAll(tb, voucherID)
-	if got, o := l.Receives(tb, p); got.State != order.PaymentLate || o.Status != order.Cancelled {
+	if got, o := l.Receives(tb, p); got.State != payment.Late || o.Status != order.Cancelled {
 		tb.Fatalf("received: %+v, %+v", got, o)
 	}
 	return c
@@ -202,12 +204,12 @@ func TestCompleteRevival(t *testing.T) {
 			if errors.Is(err, order.ErrConflict) != test.conflict || !test.conflict && err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			status, payment, event := order.Paid, order.PaymentReceived, "paid by payments: UNIT_FOR_LATE_PAYMENT"
+			status, p, event := order.Paid, payment.Received, "paid by payments: UNIT_FOR_LATE_PAYMENT"
 			if test.conflict || !test.taken {
-				status, payment, event = order.Cancelled, order.PaymentRefunding, refused
+				status, p, event = order.Cancelled, payment.Refunding, refused
 			}
 			o := l.ReadOrder(t, c.OrderID)
-			if o.Status != status || l.ReadPayment(t, fmt.Sprintf("pay_%d", c.OrderID)) != payment ||
+			if o.Status != status || l.ReadPayment(t, fmt.Sprintf("pay_%d", c.OrderID)) != p ||
 				(status == order.Paid) == o.PaidAt.IsZero() {
 				t.Errorf("%s: order %+v, payment %s", name, o, l.ReadPayment(t, fmt.Sprintf("pay_%d", c.OrderID)))
 			}

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/sqlstore/unpaid"
 	"seckill/internal/voucher"
@@ -144,7 +145,7 @@ func (s Orders) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 	}
 	defer release()
 	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to,
-		order.IDCollision).Order("id").Rows()
+		reason.IDCollision).Order("id").Rows()
 	if err != nil {
 		return sqlkit.ReadError(what, err)
 	}
@@ -233,7 +234,7 @@ func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []or
 			return fmt.Errorf("locking unpaid orders: %w", err)
 		}
 		if err := tx.advance(rows, order.Expire,
-			cause{by: order.ByExpirer, at: now, why: order.NotPaidInTime}); err != nil {
+			cause{by: order.ByExpirer, at: now, why: reason.NotPaidInTime}); err != nil {
 			return err
 		}
 		expired = sqlkit.Map(rows, (*orderRow).order)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -166,7 +167,7 @@ func TestOrderIDs(t *testing.T) {
 		cs := ledgertest.Claims(v, 1, 1001)
 		l.Record(t, cs)
 		collided := order.Claim{OrderID: cs[0].OrderID, UserID: 5000, VoucherID: v}
-		l.failed(t, collided, collided.RowID(1), order.IDCollision) // an id that no worker gave
+		l.failed(t, collided, collided.RowID(1), reason.IDCollision) // an id that no worker gave
 		read := func(from, to int64) (ids []int64) {
 			if err := l.OrderIDs(t.Context(), from, to, func(id int64) { ids = append(ids, id) }); err != nil {
 				t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -21,7 +23,7 @@ type Operations struct{ *ledger }
 
 // Pending implements outbox.OperationLedger. It is one statement, so that ops and last are from the same moment. The
 // operations are chosen before they are joined, as a backlog may be long and only its beginning is read.
-func (s Operations) Pending(ctx context.Context, id int64, n int) (ops []order.Operation, last int64, err error) {
+func (s Operations) Pending(ctx context.Context, id int64, n int) (ops []operation.Operation, last int64, err error) {
 	first := s.db.Read(ctx).Model(&operationRow{}).
 		Where("voucher_id = ? AND state = ?", id, operationPending).Order("number").Limit(n)
 	var rows []struct {
@@ -56,7 +58,7 @@ func (s Operations) SalesWithPending(ctx context.Context, n int) ([]int64, error
 }
 
 // CompleteOperations implements outbox.OperationLedger.
-func (s Operations) CompleteOperations(ctx context.Context, id int64, results []order.OperationResult) error {
+func (s Operations) CompleteOperations(ctx context.Context, id int64, results []operation.Result) error {
 	if len(results) == 0 {
 		return nil
 	}
@@ -78,7 +80,7 @@ func (s Operations) CompleteOperations(ctx context.Context, id int64, results []
 // complete completes the operations that are still pending. An operation that gives units back changed the sale when it
 // was written, so it is only marked, and the hot row is left alone. conflict is set when Redis gave a unit that the
 // ledger does not have.
-func (tx transaction) complete(id int64, results []order.OperationResult) (conflict, err error) {
+func (tx transaction) complete(id int64, results []operation.Result) (conflict, err error) {
 	ops, err := pendingAmong(tx, id, results)
 	if err != nil {
 		return nil, err
@@ -104,7 +106,7 @@ func (tx transaction) complete(id int64, results []order.OperationResult) (confl
 	if c.now, err = tx.now(); err != nil {
 		return nil, err
 	}
-	byNumber := make(map[int64]order.OperationResult, len(results))
+	byNumber := make(map[int64]operation.Result, len(results))
 	for _, r := range results {
 		byNumber[r.Number] = r
 	}
@@ -119,8 +121,8 @@ func (tx transaction) complete(id int64, results []order.OperationResult) (confl
 }
 
 // pendingAmong returns the operations that are pending and have a result, in order.
-func pendingAmong(tx transaction, id int64, results []order.OperationResult) ([]operationRow, error) {
-	numbers := sqlkit.Distinct(results, func(r order.OperationResult) int64 { return r.Number })
+func pendingAmong(tx transaction, id int64, results []operation.Result) ([]operationRow, error) {
+	numbers := sqlkit.Distinct(results, func(r operation.Result) int64 { return r.Number })
 	var ops []operationRow
 	for part := range sqlkit.Chunks(numbers) {
 		var rows []operationRow
@@ -138,7 +140,7 @@ func pendingAmong(tx transaction, id int64, results []order.OperationResult) ([]
 func revived(ops []operationRow) []int64 {
 	var ids []int64
 	for _, op := range ops {
-		if op.Kind == order.Revival && op.OrderID != nil {
+		if op.Kind == operation.Revival && op.OrderID != nil {
 			ids = append(ids, *op.OrderID)
 		}
 	}
@@ -196,11 +198,11 @@ func (c *completion) complete(op operationRow, taken bool) error {
 	switch {
 	case !op.takes():
 		taken = true
-	case op.Kind == order.Revival:
+	case op.Kind == operation.Revival:
 		taken, lacking, err = c.revive(op, taken)
-	case op.Kind == order.Acceptance:
+	case op.Kind == operation.Acceptance:
 		taken, lacking, err = c.accept(op, taken)
-	case !taken && op.Kind == order.Restock:
+	case !taken && op.Kind == operation.Restock:
 		taken, err = c.takeKept(&op)
 	case taken && c.sale.Stock-c.units < -op.Delta:
 		taken, lacking = false, fmt.Errorf("%w: %d units are left for operation %d, which took %d",
@@ -248,7 +250,7 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 		return false, nil, err
 	}
 	return false, lacking, writeHistory(c.tx, []orderRow{*row},
-		cause{by: order.ByPayments, at: c.now, why: order.NoUnitForLate})
+		cause{by: order.ByPayments, at: c.now, why: reason.NoUnitForLate})
 }
 
 // paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
@@ -260,7 +262,7 @@ func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
 		return nil
 	}
 	rows := []orderRow{*row}
-	why := cause{by: order.ByProvider, at: c.now, why: order.MoneyReturned}
+	why := cause{by: order.ByProvider, at: c.now, why: reason.MoneyReturned}
 	if err := c.tx.advance(rows, order.RequestRefund, why); err != nil {
 		return err
 	}
@@ -278,7 +280,7 @@ func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
 	}
 	rows := []orderRow{*row}
 	err = c.tx.advance(rows, order.Revive, cause{
-		by: order.ByPayments, at: c.now, why: order.UnitForLate,
+		by: order.ByPayments, at: c.now, why: reason.UnitForLate,
 	})
 	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return fmt.Errorf("%w: operation %d: the user of order %d has another live order",
@@ -332,7 +334,7 @@ func (c *completion) buy(op operationRow) (lacking, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing the order of an acceptance: %w", err)
 	}
-	done := cause{by: order.ByWaitlist, at: c.now, why: order.InvitedToBuy}
+	done := cause{by: order.ByWaitlist, at: c.now, why: reason.InvitedToBuy}
 	if err := writeHistory(c.tx, []orderRow{bought}, done); err != nil {
 		return nil, err
 	}

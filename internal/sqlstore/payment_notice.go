@@ -12,19 +12,22 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// of returns order.ErrNoPayment if the notice is from a provider other than the payment's.
-func (r *paymentRow) of(n order.Notice) error {
+// of returns payment.ErrNotFound if the notice is from a provider other than the payment's.
+func (r *paymentRow) of(n payment.Notice) error {
 	if r.Provider != "" && r.Provider != n.Provider {
-		return fmt.Errorf("%w with %q: it is with %q", order.ErrNoPayment, n.Provider, r.Provider)
+		return fmt.Errorf("%w with %q: it is with %q", payment.ErrNotFound, n.Provider, r.Provider)
 	}
 	return nil
 }
 
 // TakeNotice implements service.PaymentLedger.
-func (s Payments) TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
+func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
 	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
@@ -51,14 +54,14 @@ func (s Payments) TakeNotice(ctx context.Context, n order.Notice) (order.Payment
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.
 // If all of the money has gone back, it sets the payment and, if possible, its order to refunding: the job that
 // confirms refunds finds that there is nothing left to send.
-func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n order.Notice, now time.Time) error {
+func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n payment.Notice, now time.Time) error {
 	as := p.payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}
 	if err := tx.paymentChanged(p, rows, n.News(), now); err != nil {
 		return err
 	}
 	ends := as.AllGone() && slices.Contains(
-		[]order.PaymentState{order.PaymentReceived, order.PaymentStuck, order.PaymentClosed}, p.State)
+		[]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State)
 	if ends && p.AcceptTime != nil && rows[0].Status == order.Paid {
 		if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 			return err
@@ -73,15 +76,15 @@ func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n order.Notice,
 }
 
 // Receive implements service.PaymentLedger.
-func (s Payments) Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error) {
+func (s Payments) Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
 	receive := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
 		}
 		if n.Amount != p.Amount {
-			return fmt.Errorf("%w: %d cents, not %d", order.ErrWrongAmount, n.Amount, p.Amount)
+			return fmt.Errorf("%w: %d cents, not %d", payment.ErrWrongAmount, n.Amount, p.Amount)
 		}
-		if p.State != order.PaymentOpen {
+		if p.State != payment.Open {
 			return nil // received before
 		}
 		now, err := tx.now()
@@ -112,13 +115,13 @@ type receipt struct {
 // use decides what the money is for.
 func (r *receipt) use() error {
 	if p := r.payment.payment(); p.AllGone() { // the notice that it went back came first
-		return r.refuse(order.ByProvider, order.MoneyReturned)
+		return r.refuse(order.ByProvider, reason.MoneyReturned)
 	}
 	switch row := r.rows[0]; row.Status {
 	case order.Unpaid:
 		return r.pays(order.Pay, order.ByProvider, "")
 	case order.Cancelled:
-		other, err := paymentOf(r.tx.DB, row.ID, order.PaymentLate)
+		other, err := paymentOf(r.tx.DB, row.ID, payment.Late)
 		if err != nil {
 			return err
 		}
@@ -127,7 +130,7 @@ func (r *receipt) use() error {
 		}
 	default:
 	}
-	return r.refuse(order.ByProvider, order.PaidTwice)
+	return r.refuse(order.ByProvider, reason.PaidTwice)
 }
 
 // late tries to revive a cancelled order. Its unit was given back, so one has to be taken again; for a seckill order,
@@ -141,7 +144,7 @@ func (r *receipt) late() error {
 			return err
 		}
 	}
-	if err := r.note(order.ByProvider, order.PaidLate); err != nil {
+	if err := r.note(order.ByProvider, reason.PaidLate); err != nil {
 		return err
 	}
 	if ofSale {
@@ -156,12 +159,12 @@ func (r *receipt) reviveDirect() error {
 	if err != nil {
 		return err
 	}
-	why := order.NoLimit
+	why := reason.NoLimit
 	if v.PerUser > 0 {
-		why = order.BuyerBelowLimit
+		why = reason.BuyerBelowLimit
 		err := claimLimited(r.tx, v, r.rows[0].UserID)
 		if _, reached := errors.AsType[*order.LimitError](err); reached {
-			return r.refuse(order.ByPayments, order.BuyerAtLimit)
+			return r.refuse(order.ByPayments, reason.BuyerAtLimit)
 		}
 		if err != nil {
 			return err
@@ -175,21 +178,21 @@ func (r *receipt) reviveDirect() error {
 func (r *receipt) revive(sale *saleRow) error {
 	switch {
 	case sale.CalledOff != nil:
-		return r.refuse(order.ByPayments, order.CalledOffSale)
+		return r.refuse(order.ByPayments, reason.CalledOffSale)
 	case sale.Retired:
-		return r.refuse(order.ByPayments, order.SaleOver)
+		return r.refuse(order.ByPayments, reason.SaleOver)
 	}
 	row := r.rows[0]
-	ops := []operationRow{orderOperation(row, order.Revival, -row.units().Units(), order.ByPayments)}
+	ops := []operationRow{orderOperation(row, operation.Revival, -row.units().Units(), order.ByPayments)}
 	if err := r.tx.appendOperations(sale, ops, r.now); err != nil {
 		return err
 	}
-	r.payment.State, r.payment.Operation = order.PaymentLate, &ops[0].Number
+	r.payment.State, r.payment.Operation = payment.Late, &ops[0].Number
 	return r.payment.save(r.tx)
 }
 
 // pays makes the order paid with the payment.
-func (r *receipt) pays(action order.Action, by order.Actor, why order.Why) error {
+func (r *receipt) pays(action order.Action, by order.Actor, why reason.Why) error {
 	if err := r.tx.advance(r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
 		return err
 	}
@@ -197,11 +200,11 @@ func (r *receipt) pays(action order.Action, by order.Actor, why order.Why) error
 }
 
 // note writes an event without changing the order.
-func (r *receipt) note(by order.Actor, why order.Why) error {
+func (r *receipt) note(by order.Actor, why reason.Why) error {
 	return writeHistory(r.tx, r.rows, cause{by: by, at: r.now, why: why})
 }
 
-func (r *receipt) refuse(by order.Actor, why order.Why) error {
+func (r *receipt) refuse(by order.Actor, why reason.Why) error {
 	if err := r.note(by, why); err != nil {
 		return err
 	}
@@ -255,7 +258,7 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 	err := query.Table("tb_payment p").Select("p.*").
 		Joins("JOIN tb_voucher_order r ON r.id = p.order_id JOIN tb_voucher_operation o "+
 			"ON o.voucher_id = p.voucher_id AND o.number = p.operation").
-		Where("p.state = ? AND o.state <> ?", order.PaymentLate, operationPending).
+		Where("p.state = ? AND o.state <> ?", payment.Late, operationPending).
 		Order("p.create_time, p.id").Find(&found).Error
 	if err != nil {
 		return nil, fmt.Errorf("looking for late payments: %w", err)

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // told passes a notice on as the service does.
-func (l ledger) told(t *testing.T, n order.Notice) (order.Payment, order.Order) {
+func (l ledger) told(t *testing.T, n payment.Notice) (payment.Payment, order.Order) {
 	t.Helper()
 	take := l.TakeNotice
-	if n.Kind == order.NoticePaid {
+	if n.Kind == payment.NoticePaid {
 		take = l.Receive
 	}
 	p, o, err := take(t.Context(), n)
@@ -31,7 +32,7 @@ func (l ledger) confirmAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range due {
-		if p.Dispute == order.DisputeOpen {
+		if p.Dispute == payment.DisputeOpen {
 			t.Errorf("%+v is to go back while it is disputed", p)
 		}
 		if _, err := l.Refunded(t.Context(), p.ID); err != nil {
@@ -49,42 +50,42 @@ func TestTakeNotice(t *testing.T) {
 		user := 0
 		for name, tc := range map[string]struct {
 			from    order.Status
-			kind    order.NoticeKind
+			kind    payment.NoticeKind
 			cents   int64
 			status  order.Status
-			payment order.PaymentState
+			payment payment.State
 			history string
 		}{
 			"a part": {
-				order.Paid, order.NoticeReturned, 300, order.Paid, order.PaymentReceived,
+				order.Paid, payment.NoticeReturned, 300, order.Paid, payment.Received,
 				fmt.Sprintf(by, "paid", "MONEY_RETURNED_IN_PART"),
 			},
 			"all": {
-				order.Paid, order.NoticeReturned, 1000, order.Refunding, order.PaymentRefunding,
+				order.Paid, payment.NoticeReturned, 1000, order.Refunding, payment.Refunding,
 				fmt.Sprintf(by, "refunding", "MONEY_RETURNED"),
 			},
 			"disputed": {
-				order.Paid, order.NoticeDisputed, 1000, order.Paid, order.PaymentReceived,
+				order.Paid, payment.NoticeDisputed, 1000, order.Paid, payment.Received,
 				fmt.Sprintf(by, "paid", "DISPUTE_OPENED"),
 			},
 			"won": {
-				order.Paid, order.NoticeDisputeWon, 1000, order.Paid, order.PaymentReceived,
+				order.Paid, payment.NoticeDisputeWon, 1000, order.Paid, payment.Received,
 				fmt.Sprintf(by, "paid", "DISPUTE_WON"),
 			},
 			"lost in part": {
-				order.Paid, order.NoticeDisputeLost, 400, order.Paid, order.PaymentReceived,
+				order.Paid, payment.NoticeDisputeLost, 400, order.Paid, payment.Received,
 				fmt.Sprintf(by, "paid", "DISPUTE_LOST"),
 			},
 			"lost": {
-				order.Paid, order.NoticeDisputeLost, 1000, order.Refunding, order.PaymentRefunding,
+				order.Paid, payment.NoticeDisputeLost, 1000, order.Refunding, payment.Refunding,
 				fmt.Sprintf(by, "refunding", "DISPUTE_LOST"),
 			},
 			"redeemed, and all back": {
-				order.Redeemed, order.NoticeReturned, 1000, order.Redeemed, order.PaymentRefunding,
+				order.Redeemed, payment.NoticeReturned, 1000, order.Redeemed, payment.Refunding,
 				fmt.Sprintf(by, "redeemed", "MONEY_RETURNED"),
 			},
 			"lapsed, and lost": {
-				order.Lapsed, order.NoticeDisputeLost, 1000, order.Lapsed, order.PaymentRefunding,
+				order.Lapsed, payment.NoticeDisputeLost, 1000, order.Lapsed, payment.Refunding,
 				fmt.Sprintf(by, "lapsed", "DISPUTE_LOST"),
 			},
 		} {
@@ -93,7 +94,7 @@ func TestTakeNotice(t *testing.T) {
 			id := fmt.Sprintf("pay_%d", c.OrderID)
 			l.Force(t, tc.from, c.OrderID)
 			before := l.ReadHistory(t, c.OrderID)
-			n := order.Notice{Kind: tc.kind, PaymentID: id, Amount: tc.cents}
+			n := payment.Notice{Kind: tc.kind, PaymentID: id, Amount: tc.cents}
 			var number int64
 			for i := range 2 { // the second is a repetition
 				p, o := l.told(t, n)
@@ -112,15 +113,15 @@ func TestTakeNotice(t *testing.T) {
 		}
 		l.confirmAll(t)
 		l.Conserved(t, v)
-		if _, _, err := l.TakeNotice(t.Context(), order.Notice{
-			Kind: order.NoticeReturned, PaymentID: "pay_0", Amount: 1,
-		}); !errors.Is(err, order.ErrNoPayment) {
+		if _, _, err := l.TakeNotice(t.Context(), payment.Notice{
+			Kind: payment.NoticeReturned, PaymentID: "pay_0", Amount: 1,
+		}); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("an unknown payment: %v", err)
 		}
 		for _, cents := range []int64{0, 1001} {
-			if _, _, err := l.TakeNotice(t.Context(), order.Notice{
-				Kind: order.NoticeDisputed, PaymentID: fmt.Sprintf("pay_%d", cs[11].OrderID), Amount: cents,
-			}); !errors.Is(err, order.ErrWrongAmount) {
+			if _, _, err := l.TakeNotice(t.Context(), payment.Notice{
+				Kind: payment.NoticeDisputed, PaymentID: fmt.Sprintf("pay_%d", cs[11].OrderID), Amount: cents,
+			}); !errors.Is(err, payment.ErrWrongAmount) {
 				t.Errorf("%d cents: %v", cents, err)
 			}
 		}
@@ -131,15 +132,15 @@ func TestTakeNotice(t *testing.T) {
 func TestDisputedIsNotRefunded(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		c := l.Paid(t, l.Seckill(t, 10), 1)[0]
-		tell := func(k order.NoticeKind) {
+		tell := func(k payment.NoticeKind) {
 			t.Helper()
-			l.told(t, order.Notice{Kind: k, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000})
+			l.told(t, payment.Notice{Kind: k, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000})
 		}
-		tell(order.NoticeDisputed)
-		if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); !errors.Is(err, order.ErrDisputed) {
+		tell(payment.NoticeDisputed)
+		if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); !errors.Is(err, payment.ErrDisputed) {
 			t.Errorf("a refund of a disputed payment: %v", err)
 		}
-		tell(order.NoticeDisputeWon)
+		tell(payment.NoticeDisputeWon)
 		if o, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil || o.Status != order.Refunding {
 			t.Fatalf("once it is decided: %+v, %v", o, err)
 		}
@@ -157,8 +158,8 @@ func TestLateMoneyThatHasGone(t *testing.T) {
 		cs := l.NewOrders(t, v, 2)
 		for i, c := range cs {
 			p := l.Pays(t, c)
-			paid := order.Notice{PaymentID: p.ID, Amount: 1000}
-			back := order.Notice{Kind: order.NoticeReturned, PaymentID: p.ID, Amount: 1000}
+			paid := payment.Notice{PaymentID: p.ID, Amount: 1000}
+			back := payment.Notice{Kind: payment.NoticeReturned, PaymentID: p.ID, Amount: 1000}
 			if i == 0 {
 				l.Transitioned(t, c, order.Cancel)
 				l.ApplyAll(t, v)
@@ -174,7 +175,7 @@ func TestLateMoneyThatHasGone(t *testing.T) {
 			if o := l.ReadOrder(t, c.OrderID); o.Status == order.Paid {
 				t.Errorf("%d: the order is %s", i, o.Status)
 			}
-			if got := l.ReadPayment(t, p.ID); got != order.PaymentRefunded {
+			if got := l.ReadPayment(t, p.ID); got != payment.Refunded {
 				t.Errorf("%d: the payment is %s", i, got)
 			}
 		}
@@ -183,21 +184,21 @@ func TestLateMoneyThatHasGone(t *testing.T) {
 }
 
 // facts are what a provider has to tell about one payment, once it is over.
-func facts(random *rand.Rand, id string) []order.Notice {
-	of := func(k order.NoticeKind, cents int64) order.Notice {
-		return order.Notice{Kind: k, PaymentID: id, Amount: cents}
+func facts(random *rand.Rand, id string) []payment.Notice {
+	of := func(k payment.NoticeKind, cents int64) payment.Notice {
+		return payment.Notice{Kind: k, PaymentID: id, Amount: cents}
 	}
-	told := []order.Notice{of(order.NoticePaid, 1000)}
+	told := []payment.Notice{of(payment.NoticePaid, 1000)}
 	if part := random.Int64N(3) * 500; part > 0 {
-		told = append(told, of(order.NoticeReturned, 1+random.Int64N(part)), of(order.NoticeReturned, part))
+		told = append(told, of(payment.NoticeReturned, 1+random.Int64N(part)), of(payment.NoticeReturned, part))
 	}
 	switch random.IntN(4) {
 	case 0:
-		told = append(told, of(order.NoticeDisputed, 500))
+		told = append(told, of(payment.NoticeDisputed, 500))
 	case 1:
-		told = append(told, of(order.NoticeDisputed, 500), of(order.NoticeDisputeWon, 500))
+		told = append(told, of(payment.NoticeDisputed, 500), of(payment.NoticeDisputeWon, 500))
 	case 2:
-		told = append(told, of(order.NoticeDisputed, 500), of(order.NoticeDisputeLost, 500))
+		told = append(told, of(payment.NoticeDisputed, 500), of(payment.NoticeDisputeLost, 500))
 	default:
 	}
 	for range random.IntN(3) {
@@ -214,7 +215,7 @@ func TestNoticesInAnyOrder(t *testing.T) {
 		random := rand.New(rand.NewPCG(7, 9))
 		const orders = 60
 		v := l.Seckill(t, 2*orders)
-		var all [][]order.Notice
+		var all [][]payment.Notice
 		for i, c := range l.NewOrders(t, v, orders) {
 			pays := 1
 			if i%5 == 0 {
@@ -259,31 +260,31 @@ func TestNoticesInAnyOrder(t *testing.T) {
 // eachPaymentSettled checks the payments of a voucher once everything was told.
 func (l ledger) eachPaymentSettled(t *testing.T, v int64) {
 	t.Helper()
-	payments, err := l.PaymentsAfter(t.Context(), order.PaymentFilter{VoucherID: v}, order.Payment{}, 1000)
+	payments, err := l.PaymentsAfter(t.Context(), payment.Filter{VoucherID: v}, payment.Payment{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
-	accepted := map[int64]order.Payment{}
-	states := map[order.PaymentState]int{}
+	accepted := map[int64]payment.Payment{}
+	states := map[payment.State]int{}
 	for _, p := range payments {
 		states[p.State]++
 		switch {
-		case p.State == order.PaymentReceived && p.AllGone(),
-			p.State == order.PaymentRefunded && !p.AllGone(),
-			p.State == order.PaymentRefunding && p.Dispute != order.DisputeOpen,
-			p.State == order.PaymentOpen, p.State == order.PaymentLate:
+		case p.State == payment.Received && p.AllGone(),
+			p.State == payment.Refunded && !p.AllGone(),
+			p.State == payment.Refunding && p.Dispute != payment.DisputeOpen,
+			p.State == payment.Open, p.State == payment.Late:
 			t.Errorf("in the end: %+v", p)
-		case p.State == order.PaymentReceived:
+		case p.State == payment.Received:
 			accepted[p.OrderID] = p
 		}
-		if o := l.ReadOrder(t, p.OrderID); o.Status == order.Paid && p.State == order.PaymentReceived {
+		if o := l.ReadOrder(t, p.OrderID); o.Status == order.Paid && p.State == payment.Received {
 			delete(accepted, p.OrderID)
 		}
 	}
 	for id, p := range accepted {
 		t.Errorf("order %d is %s, and its payment %+v", id, l.ReadOrder(t, id).Status, p)
 	}
-	if states[order.PaymentReceived] < 5 || states[order.PaymentRefunded] < 5 {
+	if states[payment.Received] < 5 || states[payment.Refunded] < 5 {
 		t.Errorf("hardly anything has happened: %v", states)
 	}
 	t.Logf("%v", states)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -44,23 +44,23 @@ func TestPagesOfPaymentsAreLinear(t *testing.T) {
 		l.manyPayments(t, n, v, other)
 		from, to := ledgertest.RecordedAt.Add(100*time.Millisecond), ledgertest.RecordedAt.Add(600*time.Millisecond)
 		for name, tc := range map[string]struct {
-			f      order.PaymentFilter
+			f      payment.Filter
 			want   int
 			search string // what SQLite's plan says
 		}{
-			"all":          {order.PaymentFilter{}, 2 * n, "idx_payment_time"},
-			"of a time":    {order.PaymentFilter{From: from, To: to}, 4000, "idx_payment_time (create_time>"},
-			"of a shop":    {order.PaymentFilter{ShopID: 2}, n, "idx_payment_shop (shop_id=?"},
-			"of a voucher": {order.PaymentFilter{VoucherID: v}, n, "idx_payment_voucher (voucher_id=?"},
+			"all":          {payment.Filter{}, 2 * n, "idx_payment_time"},
+			"of a time":    {payment.Filter{From: from, To: to}, 4000, "idx_payment_time (create_time>"},
+			"of a shop":    {payment.Filter{ShopID: 2}, n, "idx_payment_shop (shop_id=?"},
+			"of a voucher": {payment.Filter{VoucherID: v}, n, "idx_payment_voucher (voucher_id=?"},
 			"in a state": {
-				order.PaymentFilter{State: order.PaymentReceived}, 2 * n, "idx_payment_state (state=?",
+				payment.Filter{State: payment.Received}, 2 * n, "idx_payment_state (state=?",
 			},
 			"of a shop, a time": {
-				order.PaymentFilter{ShopID: 1, From: from, To: to}, 2000, "idx_payment_shop (shop_id=? AND",
+				payment.Filter{ShopID: 1, From: from, To: to}, 2000, "idx_payment_shop (shop_id=? AND",
 			},
 		} {
 			read := l.entriesRead(t, tc.search)
-			rows, last := 0, order.Payment{}
+			rows, last := 0, payment.Payment{}
 			for {
 				payments, err := l.PaymentsAfter(t.Context(), tc.f, last, page)
 				if err != nil {
@@ -109,30 +109,30 @@ func TestFindPayments(t *testing.T) {
 		}
 		first := fmt.Sprintf("pay_%d", cs[0].OrderID)
 		l.Exec(t, "UPDATE tb_payment SET reference = 'r-1', dispute = 1 WHERE id = ?", first)
-		open, none := order.DisputeOpen, order.DisputeNone
+		open, none := payment.DisputeOpen, payment.DisputeNone
 		at := ledgertest.RecordedAt
 		for name, tc := range map[string]struct {
-			f    order.PaymentFilter
+			f    payment.Filter
 			want []int64
 		}{
-			"all":              {order.PaymentFilter{}, []int64{more[0].OrderID, cs[1].OrderID, cs[0].OrderID}},
-			"id":               {order.PaymentFilter{Name: first}, []int64{cs[0].OrderID}},
-			"reference":        {order.PaymentFilter{Name: "r-1"}, []int64{cs[0].OrderID}},
-			"no reference":     {order.PaymentFilter{Name: "r-2"}, nil},
-			"of another order": {order.PaymentFilter{Name: "r-1", OrderID: cs[1].OrderID}, nil},
-			"order":            {order.PaymentFilter{OrderID: cs[1].OrderID}, []int64{cs[1].OrderID}},
-			"voucher":          {order.PaymentFilter{VoucherID: other}, []int64{more[0].OrderID}},
-			"another shop":     {order.PaymentFilter{ShopID: 2}, nil},
-			"refunding":        {order.PaymentFilter{State: order.PaymentRefunding}, []int64{cs[1].OrderID}},
+			"all":              {payment.Filter{}, []int64{more[0].OrderID, cs[1].OrderID, cs[0].OrderID}},
+			"id":               {payment.Filter{Name: first}, []int64{cs[0].OrderID}},
+			"reference":        {payment.Filter{Name: "r-1"}, []int64{cs[0].OrderID}},
+			"no reference":     {payment.Filter{Name: "r-2"}, nil},
+			"of another order": {payment.Filter{Name: "r-1", OrderID: cs[1].OrderID}, nil},
+			"order":            {payment.Filter{OrderID: cs[1].OrderID}, []int64{cs[1].OrderID}},
+			"voucher":          {payment.Filter{VoucherID: other}, []int64{more[0].OrderID}},
+			"another shop":     {payment.Filter{ShopID: 2}, nil},
+			"refunding":        {payment.Filter{State: payment.Refunding}, []int64{cs[1].OrderID}},
 			"received": {
-				order.PaymentFilter{State: order.PaymentReceived, VoucherID: v}, []int64{cs[0].OrderID},
+				payment.Filter{State: payment.Received, VoucherID: v}, []int64{cs[0].OrderID},
 			},
-			"disputed":     {order.PaymentFilter{Dispute: &open, ShopID: 1}, []int64{cs[0].OrderID}},
-			"not disputed": {order.PaymentFilter{Dispute: &none, VoucherID: v}, []int64{cs[1].OrderID}},
-			"later":        {order.PaymentFilter{From: at.Add(time.Millisecond)}, nil},
-			"until then":   {order.PaymentFilter{To: at}, nil},
+			"disputed":     {payment.Filter{Dispute: &open, ShopID: 1}, []int64{cs[0].OrderID}},
+			"not disputed": {payment.Filter{Dispute: &none, VoucherID: v}, []int64{cs[1].OrderID}},
+			"later":        {payment.Filter{From: at.Add(time.Millisecond)}, nil},
+			"until then":   {payment.Filter{To: at}, nil},
 			"at that time": {
-				order.PaymentFilter{From: at, To: at.Add(time.Millisecond), VoucherID: other}, []int64{more[0].OrderID},
+				payment.Filter{From: at, To: at.Add(time.Millisecond), VoucherID: other}, []int64{more[0].OrderID},
 			},
 		} {
 			found, err := l.FindPayments(t.Context(), tc.f, math.MaxInt64, 10)

@@ -7,6 +7,8 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -43,15 +45,15 @@ func (tx transaction) refund(rows []orderRow, c cause) error {
 	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
 		return err
 	}
-	p, err := paymentOf(tx.DB, row.ID, order.PaymentReceived)
+	p, err := paymentOf(tx.DB, row.ID, payment.Received)
 	if err != nil {
 		return err
 	}
 	if p == nil && row.Amount > 0 {
 		return errNotPaid
 	}
-	if p != nil && p.Dispute == order.DisputeOpen {
-		return &order.NotNowError{Why: order.ErrDisputed}
+	if p != nil && p.Dispute == payment.DisputeOpen {
+		return &order.NotNowError{Why: payment.ErrDisputed}
 	}
 	if err := tx.may(row, order.RequestRefund, c); err != nil {
 		return err
@@ -71,12 +73,12 @@ func (tx transaction) refundNothing(rows []orderRow, c cause) error {
 	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return err
 	}
-	return tx.advance(rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: order.NothingToPayBack})
+	return tx.advance(rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPayBack})
 }
 
 // Refunding implements service.PaymentLedger.
-func (s Payments) Refunding(ctx context.Context, n int) ([]order.Payment, error) {
-	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen).
+func (s Payments) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
+	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
 		Order("create_time, number").Limit(n)
 	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
 }
@@ -85,18 +87,18 @@ func (s Payments) Refunding(ctx context.Context, n int) ([]order.Payment, error)
 func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
 	back := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		switch p.State {
-		case order.PaymentRefunded:
+		case payment.Refunded:
 			return nil // refunded before
-		case order.PaymentRefunding, order.PaymentStuck, order.PaymentClosed: // asked before it got stuck, perhaps
-		case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:
+		case payment.Refunding, payment.Stuck, payment.Closed: // asked before it got stuck, perhaps
+		case payment.Open, payment.Received, payment.Late:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
 		}
 		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		closed := p.State == order.PaymentClosed
-		p.State, p.RefundTime, p.StuckTime, p.Refusal = order.PaymentRefunded, &now, nil, ""
+		closed := p.State == payment.Closed
+		p.State, p.RefundTime, p.StuckTime, p.Refusal = payment.Refunded, &now, nil, ""
 		before := p.payment().Gone()
 		p.Returned += p.payment().Rest()
 		tx.wentBack(p, before, now)
@@ -104,11 +106,11 @@ func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, 
 			return err
 		}
 		if closed { // the news was that the provider keeps the money
-			if err := tx.paymentChanged(p, rows, order.NewsReturned, now); err != nil {
+			if err := tx.paymentChanged(p, rows, payment.NewsReturned, now); err != nil {
 				return err
 			}
 		}
-		return tx.refundEnds(p, rows, cause{by: order.ByProvider, at: now, why: order.MoneyBack})
+		return tx.refundEnds(p, rows, cause{by: order.ByProvider, at: now, why: reason.MoneyBack})
 	}
 	_, o, err := s.withPayment(ctx, "refunding", idempotency.Key{}, paymentID, back)
 	return o, err
@@ -124,66 +126,66 @@ func (tx transaction) refundEnds(p *paymentRow, rows []orderRow, c cause) error 
 }
 
 // Refused implements service.StuckLedger.
-func (s Payments) Refused(ctx context.Context, paymentID, reason string) (order.Payment, error) {
+func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payment.Payment, error) {
 	refused := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		// The provider may have said something else meanwhile, to another instance or by a notice.
-		if p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen || p.payment().AllGone() {
+		if p.State != payment.Refunding || p.Dispute == payment.DisputeOpen || p.payment().AllGone() {
 			return nil
 		}
 		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		p.State, p.StuckTime, p.Refusal = order.PaymentStuck, &now, order.CheckedRefusal(reason)
+		p.State, p.StuckTime, p.Refusal = payment.Stuck, &now, payment.CheckedRefusal(refusal)
 		if err := p.save(tx); err != nil {
 			return err
 		}
-		if err := tx.paymentChanged(p, rows, order.NewsStuck, now); err != nil {
+		if err := tx.paymentChanged(p, rows, payment.NewsStuck, now); err != nil {
 			return err
 		}
-		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: order.RefundRefused})
+		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: reason.RefundRefused})
 	}
 	p, _, err := s.withPayment(ctx, "noting the refusal of", idempotency.Key{}, paymentID, refused)
 	return p, err
 }
 
 // NeedStaff implements service.StuckLedger.
-func (s Payments) NeedStaff(ctx context.Context) (order.NeedStaff, error) {
-	var n order.NeedStaff
-	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", order.PaymentStuck).Count(&n.Stuck).Error
+func (s Payments) NeedStaff(ctx context.Context) (payment.NeedStaff, error) {
+	var n payment.NeedStaff
+	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", payment.Stuck).Count(&n.Stuck).Error
 	if err == nil {
-		err = s.db.Read(ctx).Model(&paymentRow{}).Where("dispute = ?", order.DisputeOpen).Count(&n.Disputed).Error
+		err = s.db.Read(ctx).Model(&paymentRow{}).Where("dispute = ?", payment.DisputeOpen).Count(&n.Disputed).Error
 	}
 	return n, sqlkit.ReadError("counting payments that need staff", err)
 }
 
 // RetryRefund implements service.StuckLedger.
-func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
-	return s.actOnStuck(ctx, act, order.PaymentRefunding, voucher.RefundRetried,
+func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
+	return s.actOnStuck(ctx, act, payment.Refunding, voucher.RefundRetried,
 		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
 			if err := p.sendBack(tx, c.at); err != nil {
 				return err
 			}
-			if err := tx.paymentChanged(p, rows, order.NewsRetried, c.at); err != nil {
+			if err := tx.paymentChanged(p, rows, payment.NewsRetried, c.at); err != nil {
 				return err
 			}
-			c.why = order.RefundRetried
+			c.why = reason.RefundRetried
 			return writeHistory(tx, rows, c)
 		})
 }
 
 // CloseRefund implements service.StuckLedger.
-func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error) {
-	return s.actOnStuck(ctx, act, order.PaymentClosed, voucher.RefundClosed,
+func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
+	return s.actOnStuck(ctx, act, payment.Closed, voucher.RefundClosed,
 		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
-			p.State, p.CloseTime = order.PaymentClosed, &c.at
+			p.State, p.CloseTime = payment.Closed, &c.at
 			if err := p.save(tx); err != nil {
 				return err
 			}
-			if err := tx.paymentChanged(p, rows, order.NewsClosed, c.at); err != nil {
+			if err := tx.paymentChanged(p, rows, payment.NewsClosed, c.at); err != nil {
 				return err
 			}
-			c.why = order.RefundClosed
+			c.why = reason.RefundClosed
 			return tx.refundEnds(p, rows, c)
 		})
 }
@@ -191,18 +193,18 @@ func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.
 // actOnStuck moves a payment whose refund is stuck to another state for staff, with what take writes. A payment that is
 // already in that state stays as it is.
 func (s Payments) actOnStuck(
-	ctx context.Context, act order.PaymentAct, to order.PaymentState, audited voucher.Action,
+	ctx context.Context, act order.PaymentAct, to payment.State, audited voucher.Action,
 	take func(tx transaction, p *paymentRow, rows []orderRow, c cause) error,
-) (order.Payment, order.Order, error) {
+) (payment.Payment, order.Order, error) {
 	step := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		row := rows[0]
 		switch before := p.State; {
 		case before == to:
 			return nil
-		case before != order.PaymentStuck:
-			return &order.PaymentStateError{PaymentID: p.ID, State: before}
-		case p.Dispute == order.DisputeOpen: // the dispute will decide whose money it is
-			return &order.NotNowError{Why: order.ErrDisputed}
+		case before != payment.Stuck:
+			return &payment.StateError{PaymentID: p.ID, State: before}
+		case p.Dispute == payment.DisputeOpen: // the dispute will decide whose money it is
+			return &order.NotNowError{Why: payment.ErrDisputed}
 		}
 		now, err := tx.now()
 		if err != nil {
@@ -213,7 +215,7 @@ func (s Payments) actOnStuck(
 		}
 		return sqlkit.WriteAudit(tx.DB, now, act.By, sqlkit.AuditRow{
 			VoucherID: row.VoucherID, Action: audited,
-			Changes: act.Audited(order.PaymentStuck, p.State, row.order(), rows[0].order()),
+			Changes: act.Audited(payment.Stuck, p.State, row.order(), rows[0].order()),
 		})
 	}
 	return s.withPayment(ctx, string(audited)+" of", act.By.Key, act.PaymentID, step)

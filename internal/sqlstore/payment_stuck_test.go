@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -23,13 +24,13 @@ func onPayment(id, route, key string) order.PaymentAct {
 	return order.PaymentAct{PaymentID: id, By: by, Why: "we have called them"}
 }
 
-func (l ledger) retries(t *testing.T, id, key string) (order.Payment, error) {
+func (l ledger) retries(t *testing.T, id, key string) (payment.Payment, error) {
 	t.Helper()
 	p, _, err := l.RetryRefund(t.Context(), onPayment(id, "retry", key))
 	return p, err
 }
 
-func (l ledger) closes(t *testing.T, id, key string) (order.Payment, order.Order, error) {
+func (l ledger) closes(t *testing.T, id, key string) (payment.Payment, order.Order, error) {
 	t.Helper()
 	return l.CloseRefund(t.Context(), onPayment(id, "close", key))
 }
@@ -45,7 +46,7 @@ func (l ledger) stuckOf(t *testing.T, c order.Claim) string {
 	return id
 }
 
-func (l ledger) refused(t *testing.T, id, reason string) order.Payment {
+func (l ledger) refused(t *testing.T, id, reason string) payment.Payment {
 	t.Helper()
 	p, err := l.Refused(t.Context(), id, reason)
 	if err != nil {
@@ -55,7 +56,7 @@ func (l ledger) refused(t *testing.T, id, reason string) order.Payment {
 }
 
 // isAs fails the test unless the payment and its order are in these states.
-func (l ledger) isAs(t *testing.T, what, id string, payment order.PaymentState, c order.Claim, status order.Status) {
+func (l ledger) isAs(t *testing.T, what, id string, payment payment.State, c order.Claim, status order.Status) {
 	t.Helper()
 	if p, o := l.ReadPayment(t, id), l.ReadOrder(t, c.OrderID); p != payment || o.Status != status {
 		t.Errorf("%s: the payment is %s and its order %s, want %s and %s", what, p, o.Status, payment, status)
@@ -81,28 +82,28 @@ func TestStuckRefund(t *testing.T) {
 		c := l.Paid(t, v, 2)[0]
 		id := l.stuckOf(t, c)
 		for range 2 { // the second is another instance's
-			if p := l.refused(t, id, "late"); p.State != order.PaymentStuck || p.StuckAt.IsZero() ||
+			if p := l.refused(t, id, "late"); p.State != payment.Stuck || p.StuckAt.IsZero() ||
 				p.Refusal != "the account is closed" {
 				t.Fatalf("refused: %+v", p)
 			}
 		}
-		l.isAs(t, "stuck", id, order.PaymentStuck, c, order.Refunding)
+		l.isAs(t, "stuck", id, payment.Stuck, c, order.Refunding)
 		if due, err := l.Refunding(t.Context(), 9); err != nil || len(due) != 0 {
 			t.Errorf("due %+v, %v", due, err)
 		}
 		if n, err := l.NeedStaff(t.Context()); err != nil || n.Stuck < 1 {
 			t.Errorf("need staff %+v, %v", n, err)
 		}
-		f := order.PaymentFilter{State: order.PaymentStuck, VoucherID: v}
+		f := payment.Filter{State: payment.Stuck, VoucherID: v}
 		if found, err := l.FindPayments(t.Context(), f, 1<<62, 9); err != nil || len(found) != 1 || found[0].ID != id {
 			t.Errorf("listed %+v, %v", found, err)
 		}
 		p, err := l.retries(t, id, "r1")
-		if err != nil || p.State != order.PaymentRefunding || !p.StuckAt.IsZero() || p.Refusal != "" ||
+		if err != nil || p.State != payment.Refunding || !p.StuckAt.IsZero() || p.Refusal != "" ||
 			p.RefundingAt.IsZero() {
 			t.Errorf("retried: %+v, %v", p, err)
 		}
-		if again, err := l.retries(t, id, "r2"); err != nil || again.State != order.PaymentRefunding {
+		if again, err := l.retries(t, id, "r2"); err != nil || again.State != payment.Refunding {
 			t.Errorf("retried twice: %+v, %v", again, err)
 		}
 		_, err = l.retries(t, id, "r1")
@@ -114,21 +115,21 @@ func TestStuckRefund(t *testing.T) {
 		}
 		l.refused(t, id, "no\x00w\xff "+strings.Repeat("长", 400))
 		if p, err := l.Payment(t.Context(), id); err != nil || !strings.HasPrefix(p.Refusal, "no w\uFFFD 长") ||
-			len([]rune(p.Refusal)) != order.MaxRefusal {
+			len([]rune(p.Refusal)) != payment.MaxRefusal {
 			t.Errorf("a strange reason: %+v, %v", p, err)
 		}
 		closed, o, err := l.closes(t, id, "c1")
-		if err != nil || closed.State != order.PaymentClosed || o.Status != order.Refunded ||
+		if err != nil || closed.State != payment.Closed || o.Status != order.Refunded ||
 			closed.Kept() != 1000 || closed.Returned != 0 || closed.ClosedAt.IsZero() || closed.Refusal == "" {
 			t.Errorf("closed: %+v, %+v, %v", closed, o, err)
 		}
 		if _, o, err := l.closes(t, id, "c2"); err != nil || o.Status != order.Refunded {
 			t.Errorf("closed twice: %+v, %v", o, err)
 		}
-		if _, err := l.retries(t, id, "r3"); !isPaymentState(err, order.PaymentClosed) {
+		if _, err := l.retries(t, id, "r3"); !isPaymentState(err, payment.Closed) {
 			t.Errorf("retried once it is closed: %v", err)
 		}
-		l.isAs(t, "closed", id, order.PaymentClosed, c, order.Refunded)
+		l.isAs(t, "closed", id, payment.Closed, c, order.Refunded)
 		const history = "paid by payment provider: \nrefunding by owner: \n" +
 			"refunding by payment provider: REFUND_REFUSED\nrefunding by admin 7: REFUND_RETRIED\n" +
 			"refunding by payment provider: REFUND_REFUSED\nrefunded by admin 7: REFUND_CLOSED"
@@ -155,8 +156,8 @@ func TestStuckRefund(t *testing.T) {
 	})
 }
 
-func isPaymentState(err error, want order.PaymentState) bool {
-	state, is := errors.AsType[*order.PaymentStateError](err)
+func isPaymentState(err error, want payment.State) bool {
+	state, is := errors.AsType[*payment.StateError](err)
 	return is && state.State == want
 }
 
@@ -165,19 +166,19 @@ func TestStuckOnly(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		c := l.Paid(t, l.Seckill(t, 10), 1)[0]
 		id := fmt.Sprintf("pay_%d", c.OrderID)
-		if p := l.refused(t, id, "x"); p.State != order.PaymentReceived {
+		if p := l.refused(t, id, "x"); p.State != payment.Received {
 			t.Errorf("refused, and nobody asked: %+v", p)
 		}
-		if _, err := l.retries(t, id, "k"); !isPaymentState(err, order.PaymentReceived) {
+		if _, err := l.retries(t, id, "k"); !isPaymentState(err, payment.Received) {
 			t.Errorf("retried: %v", err)
 		}
-		if _, _, err := l.closes(t, id, "k"); !isPaymentState(err, order.PaymentReceived) {
+		if _, _, err := l.closes(t, id, "k"); !isPaymentState(err, payment.Received) {
 			t.Errorf("closed: %v", err)
 		}
-		if _, _, err := l.closes(t, "pay_none", "k"); !errors.Is(err, order.ErrNoPayment) {
+		if _, _, err := l.closes(t, "pay_none", "k"); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("none: %v", err)
 		}
-		if _, err := l.Refused(t.Context(), "pay_none", ""); !errors.Is(err, order.ErrNoPayment) {
+		if _, err := l.Refused(t.Context(), "pay_none", ""); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("none refused: %v", err)
 		}
 	})
@@ -196,17 +197,17 @@ func TestLateNewsOfAStuckRefund(t *testing.T) {
 		}
 		back := func(id string, cents int64) {
 			t.Helper()
-			l.told(t, order.Notice{Kind: order.NoticeReturned, PaymentID: id, Amount: cents})
+			l.told(t, payment.Notice{Kind: payment.NoticeReturned, PaymentID: id, Amount: cents})
 		}
 		back(ids[0], 300)
-		l.isAs(t, "a part", ids[0], order.PaymentStuck, cs[0], order.Refunding)
+		l.isAs(t, "a part", ids[0], payment.Stuck, cs[0], order.Refunding)
 		back(ids[0], 1000)
 		if _, _, err := l.closes(t, ids[1], "c"); err != nil {
 			t.Fatal(err)
 		}
 		back(ids[1], 1000)
 		for i, status := range []order.Status{order.Refunding, order.Refunded} {
-			l.isAs(t, "all", ids[i], order.PaymentRefunding, cs[i], status)
+			l.isAs(t, "all", ids[i], payment.Refunding, cs[i], status)
 		}
 		l.confirmAll(t)
 		if o, err := l.Refunded(t.Context(), ids[2]); err != nil || o.Status != order.Refunded {
@@ -222,7 +223,7 @@ func TestLateNewsOfAStuckRefund(t *testing.T) {
 			t.Errorf("told last: %q", last)
 		}
 		for i, id := range ids {
-			l.isAs(t, fmt.Sprint(i), id, order.PaymentRefunded, cs[i], order.Refunded)
+			l.isAs(t, fmt.Sprint(i), id, payment.Refunded, cs[i], order.Refunded)
 			if p, err := l.Payment(t.Context(), id); err != nil || p.Kept() != 0 || !p.StuckAt.IsZero() {
 				t.Errorf("%d: %+v, %v", i, p, err)
 			}
@@ -239,24 +240,24 @@ func TestDisputeOfAStuckRefund(t *testing.T) {
 		v := l.Seckill(t, 10)
 		cs := l.Paid(t, v, 3)
 		lost, won := l.stuckOf(t, cs[0]), l.stuckOf(t, cs[1])
-		tell := func(id string, k order.NoticeKind) {
+		tell := func(id string, k payment.NoticeKind) {
 			t.Helper()
-			l.told(t, order.Notice{Kind: k, PaymentID: id, Amount: 1000})
+			l.told(t, payment.Notice{Kind: k, PaymentID: id, Amount: 1000})
 		}
 		for _, id := range []string{lost, won} {
-			tell(id, order.NoticeDisputed)
-			if _, err := l.retries(t, id, "r"); !errors.Is(err, order.ErrDisputed) {
+			tell(id, payment.NoticeDisputed)
+			if _, err := l.retries(t, id, "r"); !errors.Is(err, payment.ErrDisputed) {
 				t.Errorf("retried: %v", err)
 			}
-			if _, _, err := l.closes(t, id, "c"); !errors.Is(err, order.ErrDisputed) {
+			if _, _, err := l.closes(t, id, "c"); !errors.Is(err, payment.ErrDisputed) {
 				t.Errorf("closed: %v", err)
 			}
 		}
-		tell(lost, order.NoticeDisputeLost)
-		tell(won, order.NoticeDisputeWon)
+		tell(lost, payment.NoticeDisputeLost)
+		tell(won, payment.NoticeDisputeWon)
 		l.confirmAll(t)
-		l.isAs(t, "lost", lost, order.PaymentRefunded, cs[0], order.Refunded)
-		l.isAs(t, "won", won, order.PaymentStuck, cs[1], order.Refunding)
+		l.isAs(t, "lost", lost, payment.Refunded, cs[0], order.Refunded)
+		l.isAs(t, "won", won, payment.Stuck, cs[1], order.Refunding)
 		if _, _, err := l.closes(t, won, "c"); err != nil {
 			t.Errorf("decided: %v", err)
 		}
@@ -264,8 +265,8 @@ func TestDisputeOfAStuckRefund(t *testing.T) {
 			t.Fatal(err)
 		}
 		third := fmt.Sprintf("pay_%d", cs[2].OrderID)
-		tell(third, order.NoticeDisputed)
-		if p := l.refused(t, third, "it is disputed"); p.State != order.PaymentRefunding {
+		tell(third, payment.NoticeDisputed)
+		if p := l.refused(t, third, "it is disputed"); p.State != payment.Refunding {
 			t.Errorf("refused while it is disputed: %+v", p)
 		}
 		l.ApplyAll(t, v)
@@ -285,12 +286,12 @@ func TestRetryAndCloseAtOnce(t *testing.T) {
 				func() error { _, _, err := l.closes(t, id, fmt.Sprint("c", i)); return err },
 			)
 			switch {
-			case errRetry == nil && isPaymentState(errClose, order.PaymentRefunding):
+			case errRetry == nil && isPaymentState(errClose, payment.Refunding):
 				retried++
-				l.isAs(t, "retried", id, order.PaymentRefunding, c, order.Refunding)
-			case errClose == nil && isPaymentState(errRetry, order.PaymentClosed):
+				l.isAs(t, "retried", id, payment.Refunding, c, order.Refunding)
+			case errClose == nil && isPaymentState(errRetry, payment.Closed):
 				closed++
-				l.isAs(t, "closed", id, order.PaymentClosed, c, order.Refunded)
+				l.isAs(t, "closed", id, payment.Closed, c, order.Refunded)
 			default:
 				t.Errorf("%v, %v", errRetry, errClose)
 			}
@@ -322,16 +323,16 @@ func TestStuckRefundOfMoneyTooMuch(t *testing.T) {
 		l.Receives(t, first)
 		l.Receives(t, second)
 		l.refused(t, second.ID, "")
-		l.isAs(t, "stuck", second.ID, order.PaymentStuck, c, order.Paid)
+		l.isAs(t, "stuck", second.ID, payment.Stuck, c, order.Paid)
 		p, o, err := l.closes(t, second.ID, "c")
-		if err != nil || p.State != order.PaymentClosed || o.Status != order.Paid {
+		if err != nil || p.State != payment.Closed || o.Status != order.Paid {
 			t.Errorf("closed: %+v, %+v, %v", p, o, err)
 		}
 		if o, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil || o.Status != order.Refunding {
 			t.Errorf("the other: %+v, %v", o, err)
 		}
 		l.confirmAll(t)
-		l.isAs(t, "the other", first.ID, order.PaymentRefunded, c, order.Refunded)
+		l.isAs(t, "the other", first.ID, payment.Refunded, c, order.Refunded)
 		l.ApplyAll(t, v)
 		l.Conserved(t, v)
 	})
@@ -395,7 +396,7 @@ func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
 		l.ApplyAll(t, v)
 		l.refused(t, second.ID, "")
 		l.refused(t, late.ID, "")
-		l.isAs(t, "late", late.ID, order.PaymentStuck, cs[1], order.Cancelled)
+		l.isAs(t, "late", late.ID, payment.Stuck, cs[1], order.Cancelled)
 		one := order.Tally{Orders: 1, Units: 1, Cents: 1000}
 		u, err := l.Unwinding(t.Context(), v)
 		if err != nil || !u.Pending() || u.Orders[order.FateRefunding] != one {
@@ -422,7 +423,7 @@ func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
 func TestStuckIsChecked(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		c := l.Paid(t, l.Seckill(t, 10), 1)[0]
-		for _, state := range []order.PaymentState{order.PaymentStuck, order.PaymentClosed, 8, 0} {
+		for _, state := range []payment.State{payment.Stuck, payment.Closed, 8, 0} {
 			_, err := l.Raw.ExecContext(t.Context(),
 				"UPDATE tb_payment SET state = ? WHERE order_id = ?", state, c.OrderID)
 			if err == nil {

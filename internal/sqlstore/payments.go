@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -18,44 +19,44 @@ import (
 type Payments struct{ *ledger }
 
 type paymentRow struct {
-	ID            string             `gorm:"column:id;primaryKey"`
-	Number        int64              `gorm:"column:number;->"`
-	OrderID       int64              `gorm:"column:order_id"`
-	UserID        int64              `gorm:"column:user_id"`
-	VoucherID     int64              `gorm:"column:voucher_id"`
-	ShopID        int64              `gorm:"column:shop_id"`
-	Amount        int64              `gorm:"column:amount"`
-	State         order.PaymentState `gorm:"column:state"`
-	Operation     *int64             `gorm:"column:operation"`
-	CreateTime    time.Time          `gorm:"column:create_time"`
-	ReceiveTime   *time.Time         `gorm:"column:receive_time"`
-	AcceptTime    *time.Time         `gorm:"column:accept_time"`
-	RefundingTime *time.Time         `gorm:"column:refunding_time"`
-	RefundTime    *time.Time         `gorm:"column:refund_time"`
-	StuckTime     *time.Time         `gorm:"column:stuck_time"`
-	Refusal       string             `gorm:"column:refusal"`
-	CloseTime     *time.Time         `gorm:"column:close_time"`
-	ReturnTime    *time.Time         `gorm:"column:return_time"`
-	GoneBefore    int64              `gorm:"column:gone_before"`
-	Returned      int64              `gorm:"column:returned"`
-	Dispute       order.Dispute      `gorm:"column:dispute"`
-	Disputed      int64              `gorm:"column:disputed"`
-	DisputeTime   *time.Time         `gorm:"column:dispute_time"`
-	Provider      string             `gorm:"column:provider"`
-	Reference     string             `gorm:"column:reference"`
+	ID            string          `gorm:"column:id;primaryKey"`
+	Number        int64           `gorm:"column:number;->"`
+	OrderID       int64           `gorm:"column:order_id"`
+	UserID        int64           `gorm:"column:user_id"`
+	VoucherID     int64           `gorm:"column:voucher_id"`
+	ShopID        int64           `gorm:"column:shop_id"`
+	Amount        int64           `gorm:"column:amount"`
+	State         payment.State   `gorm:"column:state"`
+	Operation     *int64          `gorm:"column:operation"`
+	CreateTime    time.Time       `gorm:"column:create_time"`
+	ReceiveTime   *time.Time      `gorm:"column:receive_time"`
+	AcceptTime    *time.Time      `gorm:"column:accept_time"`
+	RefundingTime *time.Time      `gorm:"column:refunding_time"`
+	RefundTime    *time.Time      `gorm:"column:refund_time"`
+	StuckTime     *time.Time      `gorm:"column:stuck_time"`
+	Refusal       string          `gorm:"column:refusal"`
+	CloseTime     *time.Time      `gorm:"column:close_time"`
+	ReturnTime    *time.Time      `gorm:"column:return_time"`
+	GoneBefore    int64           `gorm:"column:gone_before"`
+	Returned      int64           `gorm:"column:returned"`
+	Dispute       payment.Dispute `gorm:"column:dispute"`
+	Disputed      int64           `gorm:"column:disputed"`
+	DisputeTime   *time.Time      `gorm:"column:dispute_time"`
+	Provider      string          `gorm:"column:provider"`
+	Reference     string          `gorm:"column:reference"`
 }
 
 // TableName implements gorm's schema.Tabler.
 func (*paymentRow) TableName() string { return "tb_payment" }
 
-func (r *paymentRow) payment() order.Payment {
-	return order.Payment{
+func (r *paymentRow) payment() payment.Payment {
+	return payment.Payment{
 		ID: r.ID, Number: r.Number, OrderID: r.OrderID, UserID: r.UserID, VoucherID: r.VoucherID, ShopID: r.ShopID,
 		Amount: r.Amount, State: r.State, Provider: r.Provider, Reference: r.Reference,
 		CreatedAt: r.CreateTime, ReceivedAt: sqlkit.At(r.ReceiveTime), RefundingAt: sqlkit.At(r.RefundingTime),
 		RefundedAt: sqlkit.At(r.RefundTime), StuckAt: sqlkit.At(r.StuckTime), Refusal: r.Refusal,
 		ClosedAt: sqlkit.At(r.CloseTime),
-		Flow: order.Flow{
+		Flow: payment.Flow{
 			Returned: r.Returned, Dispute: r.Dispute, Disputed: r.Disputed, DisputedAt: sqlkit.At(r.DisputeTime),
 		},
 	}
@@ -74,13 +75,13 @@ func (r *paymentRow) save(tx transaction) error {
 
 // accept records that the order is paid with the payment.
 func (r *paymentRow) accept(tx transaction, now time.Time) error {
-	r.State, r.AcceptTime = order.PaymentReceived, &now
+	r.State, r.AcceptTime = payment.Received, &now
 	return r.save(tx)
 }
 
 // sendBack records that the money is to go back. refunding_time keeps its first value.
 func (r *paymentRow) sendBack(tx transaction, now time.Time) error {
-	r.State, r.StuckTime, r.Refusal = order.PaymentRefunding, nil, ""
+	r.State, r.StuckTime, r.Refusal = payment.Refunding, nil, ""
 	if r.RefundingTime == nil {
 		r.RefundingTime = &now
 	}
@@ -98,9 +99,9 @@ func (tx transaction) wentBack(r *paymentRow, before int64, now time.Time) {
 	r.ReturnTime = &now
 }
 
-// findPayment returns a payment, or order.ErrNoPayment.
+// findPayment returns a payment, or payment.ErrNotFound.
 func findPayment(db *gorm.DB, id string) (paymentRow, error) {
-	return sqlkit.Take[paymentRow](db.Where("id = ?", id), order.ErrNoPayment, "reading the payment")
+	return sqlkit.Take[paymentRow](db.Where("id = ?", id), payment.ErrNotFound, "reading the payment")
 }
 
 // lockPayment locks the payment's order, which is the lock of its payments, and returns both.
@@ -122,7 +123,7 @@ func lockPayment(tx transaction, id string) (paymentRow, orderRow, error) {
 func (s Payments) withPayment(
 	ctx context.Context, doing string, key idempotency.Key, id string,
 	f func(tx transaction, p *paymentRow, rows []orderRow) error,
-) (order.Payment, order.Order, error) {
+) (payment.Payment, order.Order, error) {
 	var p paymentRow
 	var rows []orderRow
 	err := s.write(ctx, func(tx transaction) error {
@@ -137,14 +138,14 @@ func (s Payments) withPayment(
 		return f(tx, &p, rows)
 	})
 	if err != nil {
-		return order.Payment{}, order.Order{}, sqlkit.ReadError(doing+" payment "+id, err)
+		return payment.Payment{}, order.Order{}, sqlkit.ReadError(doing+" payment "+id, err)
 	}
 	return p.payment(), rows[0].order(), nil
 }
 
 // paymentOf returns a locked order's oldest payment that is in one of the states, or nil. tx may carry further
 // conditions (Where).
-func paymentOf(query *gorm.DB, orderID int64, states ...order.PaymentState) (*paymentRow, error) {
+func paymentOf(query *gorm.DB, orderID int64, states ...payment.State) (*paymentRow, error) {
 	var rows []paymentRow
 	err := query.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
 		Find(&rows).Error
@@ -159,7 +160,7 @@ func paymentOf(query *gorm.DB, orderID int64, states ...order.PaymentState) (*pa
 
 // latePayment returns the late payment of a locked order; one is there as long as its revival is pending.
 func latePayment(tx transaction, orderID int64) (*paymentRow, error) {
-	p, err := paymentOf(tx.DB, orderID, order.PaymentLate)
+	p, err := paymentOf(tx.DB, orderID, payment.Late)
 	if err == nil && p == nil {
 		err = fmt.Errorf("order %d has no late payment", orderID)
 	}
@@ -169,7 +170,7 @@ func latePayment(tx transaction, orderID int64) (*paymentRow, error) {
 // OpenPayment implements service.PaymentLedger.
 func (s Payments) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
-) (order.Payment, error) {
+) (payment.Payment, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
 	err := s.write(ctx, func(tx transaction) error {
@@ -181,10 +182,10 @@ func (s Payments) OpenPayment(
 			return err
 		}
 		if len(providers) == 0 && row.Amount > 0 {
-			return order.ErrNoProvider
+			return payment.ErrNoProvider
 		}
 		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID,
-			order.PaymentOpen); err != nil || p != nil {
+			payment.Open); err != nil || p != nil {
 			return err
 		}
 		now, err := tx.now()
@@ -197,7 +198,7 @@ func (s Payments) OpenPayment(
 		}
 		p = &paymentRow{
 			ID: id, OrderID: row.ID, UserID: row.UserID, VoucherID: row.VoucherID, ShopID: terms[row.VoucherID].ShopID,
-			Amount: row.Amount, State: order.PaymentOpen, CreateTime: now,
+			Amount: row.Amount, State: payment.Open, CreateTime: now,
 		}
 		if len(providers) > 0 && row.Amount > 0 {
 			p.Provider = providers[0]
@@ -205,7 +206,7 @@ func (s Payments) OpenPayment(
 		return tx.Create(p).Error
 	})
 	if err != nil {
-		return order.Payment{}, sqlkit.ReadError(fmt.Sprintf("opening a payment for order %d", orderID), err)
+		return payment.Payment{}, sqlkit.ReadError(fmt.Sprintf("opening a payment for order %d", orderID), err)
 	}
 	return p.payment(), nil
 }
@@ -214,19 +215,19 @@ func (s Payments) OpenPayment(
 func (s Payments) SetReference(ctx context.Context, paymentID, reference string) error {
 	err := s.write(ctx, func(tx transaction) error {
 		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
-			order.PaymentOpen).Update("reference", reference).Error
+			payment.Open).Update("reference", reference).Error
 	})
 	return sqlkit.ReadError("storing the reference of payment "+paymentID, err)
 }
 
 // PaymentsOf implements service.PaymentLedger.
-func (s Payments) PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error) {
+func (s Payments) PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error) {
 	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number"),
 		fmt.Sprintf("reading the payments of order %d", orderID), (*paymentRow).payment)
 }
 
-// Payment returns one payment, or order.ErrNoPayment.
-func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error) {
+// Payment returns one payment, or payment.ErrNotFound.
+func (s Payments) Payment(ctx context.Context, id string) (payment.Payment, error) {
 	row, err := findPayment(s.db.Read(ctx), id)
 	return row.payment(), sqlkit.ReadError("reading payment "+id, err)
 }
@@ -234,8 +235,8 @@ func (s Payments) Payment(ctx context.Context, id string) (order.Payment, error)
 // FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
 // math.MaxInt64 as before for the first page.
 func (s Payments) FindPayments(
-	ctx context.Context, f order.PaymentFilter, before int64, limit int,
-) ([]order.Payment, error) {
+	ctx context.Context, f payment.Filter, before int64, limit int,
+) ([]payment.Payment, error) {
 	const what = "listing payments"
 	query, some, err := s.selected(ctx, f)
 	if err != nil || !some {
@@ -251,7 +252,7 @@ func (s Payments) FindPayments(
 		if len(from) == 0 {
 			return nil, nil
 		}
-		query = s.behind(query, "<", order.Payment{Number: before, CreatedAt: from[0].CreateTime})
+		query = s.behind(query, "<", payment.Payment{Number: before, CreatedAt: from[0].CreateTime})
 	}
 	return sqlkit.List(query.Order("create_time DESC, number DESC").Limit(limit), what, (*paymentRow).payment)
 }
@@ -259,8 +260,8 @@ func (s Payments) FindPayments(
 // PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
 // zero payment stands before the first.
 func (s Payments) PaymentsAfter(
-	ctx context.Context, f order.PaymentFilter, last order.Payment, limit int,
-) ([]order.Payment, error) {
+	ctx context.Context, f payment.Filter, last payment.Payment, limit int,
+) ([]payment.Payment, error) {
 	query, some, err := s.selected(ctx, f)
 	if err != nil || !some {
 		return nil, err
@@ -273,7 +274,7 @@ func (s Payments) PaymentsAfter(
 
 // behind restricts a query to payments on one side of another. Both databases read only the index entries that are
 // there: MySQL for the alternative, and SQLite for the pair.
-func (s Payments) behind(query *gorm.DB, side string, p order.Payment) *gorm.DB {
+func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query.Where(fmt.Sprintf("(create_time, number) %s (?, ?)", side), p.CreatedAt, p.Number)
 	}
@@ -282,7 +283,7 @@ func (s Payments) behind(query *gorm.DB, side string, p order.Payment) *gorm.DB 
 }
 
 // selected returns a query for the payments that the filter selects, or false if there are none.
-func (s Payments) selected(ctx context.Context, f order.PaymentFilter) (query *gorm.DB, some bool, err error) {
+func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
 	query = s.db.Read(ctx)
 	if index := indexFor(f); index != "" {
 		query = query.Table(s.usingIndex("tb_payment", index))
@@ -315,14 +316,14 @@ func (s Payments) selected(ctx context.Context, f order.PaymentFilter) (query *g
 
 // indexFor returns the index in which the selected payments lie together, sorted as lists are; "" if the filter names
 // so few that any will do. The rare states come first: among the payments of a shop they are looked for long.
-func indexFor(f order.PaymentFilter) string {
+func indexFor(f payment.Filter) string {
 	switch {
 	case f.Name != "", f.OrderID != 0:
 		return ""
-	case f.Dispute != nil && *f.Dispute != order.DisputeNone:
+	case f.Dispute != nil && *f.Dispute != payment.DisputeNone:
 		return "idx_payment_dispute"
-	case f.State == order.PaymentLate, f.State == order.PaymentRefunding, f.State == order.PaymentStuck,
-		f.State == order.PaymentClosed:
+	case f.State == payment.Late, f.State == payment.Refunding, f.State == payment.Stuck,
+		f.State == payment.Closed:
 		return "idx_payment_state"
 	case f.VoucherID != 0:
 		return "idx_payment_voucher"
@@ -351,7 +352,7 @@ func (l *ledger) ofPaymentsNamed(ctx context.Context, column, name string) (valu
 }
 
 // paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
-func (tx transaction) paymentChanged(p *paymentRow, rows []orderRow, news order.PaymentNews, now time.Time) error {
+func (tx transaction) paymentChanged(p *paymentRow, rows []orderRow, news payment.News, now time.Time) error {
 	row := &rows[0]
 	row.Revision++
 	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -16,9 +18,9 @@ func TestOpenPayment(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 10)
 		cs := l.NewOrders(t, v, 2)
-		want := order.Payment{
+		want := payment.Payment{
 			ID: "pay_1", OrderID: cs[0].OrderID, UserID: cs[0].UserID, VoucherID: v, ShopID: 1, Amount: 1000,
-			State: order.PaymentOpen, CreatedAt: ledgertest.RecordedAt,
+			State: payment.Open, CreatedAt: ledgertest.RecordedAt,
 		}
 		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
 			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, []string{""})
@@ -37,7 +39,7 @@ func TestOpenPayment(t *testing.T) {
 			t.Error("two payments with one id")
 		}
 		_, err := l.OpenPayment(t.Context(), cs[1].UserID, cs[1].OrderID, "pay_5", nil)
-		if !errors.Is(err, order.ErrNoProvider) {
+		if !errors.Is(err, payment.ErrNoProvider) {
 			t.Errorf("without a provider: %v", err)
 		}
 		l.Transitioned(t, cs[1], order.Cancel)
@@ -55,7 +57,7 @@ func TestOpenPayment(t *testing.T) {
 func TestPaymentProviders(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		c := l.NewOrders(t, l.Seckill(t, 10), 1)[0]
-		open := func(id string, providers ...string) order.Payment {
+		open := func(id string, providers ...string) payment.Payment {
 			t.Helper()
 			p, err := l.OpenPayment(t.Context(), c.UserID, c.OrderID, id, providers)
 			if err != nil {
@@ -78,14 +80,14 @@ func TestPaymentProviders(t *testing.T) {
 			}
 		}
 		for _, provider := range []string{"", "other"} {
-			_, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_1", Amount: 1000, Provider: provider})
-			if !errors.Is(err, order.ErrNoPayment) {
+			_, _, err := l.Receive(t.Context(), payment.Notice{PaymentID: "pay_1", Amount: 1000, Provider: provider})
+			if !errors.Is(err, payment.ErrNotFound) {
 				t.Errorf("received by %q: %v, want ErrNoPayment", provider, err)
 			}
 		}
 		for _, reference := range []string{"r-3", "r-4"} { // repeated by the provider: the first one counts
 			if _, _, err := l.Receive(t.Context(),
-				order.Notice{PaymentID: "pay_1", Amount: 1000, Provider: "bank", Reference: reference}); err != nil {
+				payment.Notice{PaymentID: "pay_1", Amount: 1000, Provider: "bank", Reference: reference}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -94,13 +96,13 @@ func TestPaymentProviders(t *testing.T) {
 		}
 		got, err := l.PaymentsOf(t.Context(), c.OrderID)
 		if err != nil || len(got) != 2 || got[0].ID != "pay_1" || got[0].Reference != "r-3" ||
-			got[0].State != order.PaymentReceived || got[1].ID != "pay_3" {
+			got[0].State != payment.Received || got[1].ID != "pay_3" {
 			t.Errorf("%+v, %v", got, err)
 		}
 		// Of a version that knew one provider only.
 		l.Exec(t, "UPDATE tb_payment SET provider = '' WHERE id = 'pay_3'")
-		p, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_3", Amount: 1000, Provider: "bank"})
-		if err != nil || p.State != order.PaymentRefunding {
+		p, _, err := l.Receive(t.Context(), payment.Notice{PaymentID: "pay_3", Amount: 1000, Provider: "bank"})
+		if err != nil || p.State != payment.Refunding {
 			t.Errorf("the other one's money: %+v, %v; want it back", p, err)
 		}
 	})
@@ -121,41 +123,41 @@ func TestReceive(t *testing.T) {
 			claim   order.Claim
 			from    order.Status
 			status  order.Status
-			payment order.PaymentState
+			payment payment.State
 			history string
 			ops     int
 		}{
-			"unpaid": {live[0], order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0},
-			"paid":   {live[1], order.Paid, order.Paid, order.PaymentRefunding, fmt.Sprintf(unneeded, "paid"), 0},
+			"unpaid": {live[0], order.Unpaid, order.Paid, payment.Received, "paid by payment provider: ", 0},
+			"paid":   {live[1], order.Paid, order.Paid, payment.Refunding, fmt.Sprintf(unneeded, "paid"), 0},
 			"redeemed": {
-				live[2], order.Redeemed, order.Redeemed, order.PaymentRefunding, fmt.Sprintf(unneeded, "redeemed"), 0,
+				live[2], order.Redeemed, order.Redeemed, payment.Refunding, fmt.Sprintf(unneeded, "redeemed"), 0,
 			},
-			"cancelled": {live[3], order.Cancelled, order.Cancelled, order.PaymentLate, arrived, 1},
+			"cancelled": {live[3], order.Cancelled, order.Cancelled, payment.Late, arrived, 1},
 			"refunding": {
-				live[4], order.Refunding, order.Refunding, order.PaymentRefunding,
+				live[4], order.Refunding, order.Refunding, payment.Refunding,
 				fmt.Sprintf(unneeded, "refunding"), 0,
 			},
 			"refunded": {
-				live[5], order.Refunded, order.Refunded, order.PaymentRefunding, fmt.Sprintf(unneeded, "refunded"), 0,
+				live[5], order.Refunded, order.Refunded, payment.Refunding, fmt.Sprintf(unneeded, "refunded"), 0,
 			},
-			"failed": {live[6], order.Failed, order.Failed, order.PaymentRefunding, fmt.Sprintf(unneeded, "failed"), 0},
+			"failed": {live[6], order.Failed, order.Failed, payment.Refunding, fmt.Sprintf(unneeded, "failed"), 0},
 			"cancelled, of a retired sale": {
-				retired, order.Cancelled, order.Cancelled, order.PaymentRefunding,
+				retired, order.Cancelled, order.Cancelled, payment.Refunding,
 				arrived + "\ncancelled by payments: SALE_OVER", 0,
 			},
 			"ordinary": {
-				l.Bought(t, plain, 1), order.Unpaid, order.Paid, order.PaymentReceived, "paid by payment provider: ", 0,
+				l.Bought(t, plain, 1), order.Unpaid, order.Paid, payment.Received, "paid by payment provider: ", 0,
 			},
 			"cancelled, ordinary": {
-				l.Bought(t, plain, 2), order.Cancelled, order.Paid, order.PaymentReceived,
+				l.Bought(t, plain, 2), order.Cancelled, order.Paid, payment.Received,
 				arrived + "\npaid by payments: NO_LIMIT", 0,
 			},
 			"cancelled, and the buyer has bought another": {
-				l.replaced(t, full, 3), order.Cancelled, order.Cancelled, order.PaymentRefunding,
+				l.replaced(t, full, 3), order.Cancelled, order.Cancelled, payment.Refunding,
 				arrived + "\ncancelled by payments: BUYER_AT_LIMIT", 0,
 			},
 			"cancelled, and the buyer has bought another, and may have two": {
-				l.replaced(t, other, 3), order.Cancelled, order.Paid, order.PaymentReceived,
+				l.replaced(t, other, 3), order.Cancelled, order.Paid, payment.Received,
 				arrived + "\npaid by payments: BUYER_BELOW_LIMIT", 0,
 			},
 		}
@@ -168,7 +170,7 @@ func TestReceive(t *testing.T) {
 				got, o := l.Receives(t, p)
 				want := p
 				want.Number, want.State, want.ReceivedAt = got.Number, test.payment, ledgertest.RecordedAt
-				if test.payment == order.PaymentRefunding {
+				if test.payment == payment.Refunding {
 					want.RefundingAt = ledgertest.RecordedAt
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
@@ -190,8 +192,8 @@ func TestReceive(t *testing.T) {
 				if test.ops == 0 {
 					continue
 				}
-				revival := order.Operation{
-					VoucherID: v, Number: 1, Kind: order.Revival, Delta: -1, OrderID: test.claim.OrderID,
+				revival := operation.Operation{
+					VoucherID: v, Number: 1, Kind: operation.Revival, Delta: -1, OrderID: test.claim.OrderID,
 					UserID: test.claim.UserID,
 				}
 				if diff := cmp.Diff(revival, ops[0]); diff != "" || l.Sale(t, v).Stock != 93 {
@@ -209,16 +211,16 @@ func TestReceive(t *testing.T) {
 func TestReceiveRefuses(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		p := l.Pays(t, l.NewOrders(t, l.Seckill(t, 1), 1)[0])
-		for notice, want := range map[order.Notice]error{
-			{PaymentID: p.ID, Amount: p.Amount - 1}:                     order.ErrWrongAmount,
-			{PaymentID: p.ID}:                                           order.ErrWrongAmount,
-			{PaymentID: "pay_", Amount: p.Amount, Provider: p.Provider}: order.ErrNoPayment,
+		for notice, want := range map[payment.Notice]error{
+			{PaymentID: p.ID, Amount: p.Amount - 1}:                     payment.ErrWrongAmount,
+			{PaymentID: p.ID}:                                           payment.ErrWrongAmount,
+			{PaymentID: "pay_", Amount: p.Amount, Provider: p.Provider}: payment.ErrNotFound,
 		} {
 			if _, _, err := l.Receive(t.Context(), notice); !errors.Is(err, want) {
 				t.Errorf("%+v: %v, want %v", notice, err, want)
 			}
 		}
-		if got := l.ReadPayment(t, p.ID); got != order.PaymentOpen || l.ReadOrder(t, p.OrderID).Status != order.Unpaid {
+		if got := l.ReadPayment(t, p.ID); got != payment.Open || l.ReadOrder(t, p.OrderID).Status != order.Unpaid {
 			t.Errorf("the payment is %s", got)
 		}
 	})
@@ -231,7 +233,7 @@ func TestReceiveAtOnce(t *testing.T) {
 		v := l.Seckill(t, n)
 		cs := l.NewOrders(t, v, n)
 		l.Due(t, -time.Minute, cs...)
-		payments := make([]order.Payment, n)
+		payments := make([]payment.Payment, n)
 		for i, c := range cs {
 			payments[i] = l.Pays(t, c)
 		}
@@ -240,7 +242,7 @@ func TestReceiveAtOnce(t *testing.T) {
 			p := payments[i]
 			receive := func() error {
 				_, _, err := l.Receive(t.Context(),
-					order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
+					payment.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 				return err
 			}
 			other := receive
@@ -250,17 +252,17 @@ func TestReceiveAtOnce(t *testing.T) {
 			if err := errors.Join(ledgertest.Both(receive, other)); err != nil {
 				t.Fatal(err)
 			}
-			switch status, payment := l.ReadOrder(t, c.OrderID).Status, l.ReadPayment(t, p.ID); {
-			case status == order.Paid && payment == order.PaymentReceived:
-			case status == order.Cancelled && payment == order.PaymentLate:
+			switch status, attempt := l.ReadOrder(t, c.OrderID).Status, l.ReadPayment(t, p.ID); {
+			case status == order.Paid && attempt == payment.Received:
+			case status == order.Cancelled && attempt == payment.Late:
 				late++
 			default:
-				t.Errorf("the order is %s, its payment %s", status, payment)
+				t.Errorf("the order is %s, its payment %s", status, attempt)
 			}
 		}
 		var revivals int64
 		for _, op := range l.ReadPending(t, v) {
-			if op.Kind == order.Revival {
+			if op.Kind == operation.Revival {
 				revivals++
 			}
 		}
@@ -282,8 +284,8 @@ func TestReceiveTwoPayments(t *testing.T) {
 		c := l.late(t, v, 1)
 		l.Exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, create_time) "+
 			"VALUES ('pay_x', ?, 1, ?, 1, 1000, 1, ?)", c.OrderID, v, ledgertest.Stored(ledgertest.RecordedAt))
-		got, _, err := l.Receive(t.Context(), order.Notice{PaymentID: "pay_x", Amount: 1000})
-		if err != nil || got.State != order.PaymentRefunding || len(l.ReadPending(t, v)) != 1 {
+		got, _, err := l.Receive(t.Context(), payment.Notice{PaymentID: "pay_x", Amount: 1000})
+		if err != nil || got.State != payment.Refunding || len(l.ReadPending(t, v)) != 1 {
 			t.Errorf("%+v, %v; operations %v", got, err, l.ReadPending(t, v))
 		}
 		l.ApplyAll(t, v)
@@ -324,7 +326,7 @@ func TestRefund(t *testing.T) {
 			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), second.OrderID)
 		back, err := l.Refunding(t.Context(), 2)
 		if err != nil || len(back) != 2 || back[0].OrderID != second.OrderID ||
-			back[0].State != order.PaymentRefunding {
+			back[0].State != payment.Refunding {
 			t.Errorf("Refunding = %+v, %v; want two, the oldest first", back, err)
 		}
 		for range 2 {
@@ -340,17 +342,17 @@ func TestRefund(t *testing.T) {
 		if got := l.ReadHistory(t, first.OrderID); got != want {
 			t.Errorf("history\n%s", got)
 		}
-		op := order.Operation{
-			VoucherID: v, Number: 1, Kind: order.Refund, Delta: 1, OrderID: first.OrderID, UserID: first.UserID,
+		op := operation.Operation{
+			VoucherID: v, Number: 1, Kind: operation.Refund, Delta: 1, OrderID: first.OrderID, UserID: first.UserID,
 		}
-		if diff := cmp.Diff([]order.Operation{op}, l.ReadPending(t, v)); diff != "" {
+		if diff := cmp.Diff([]operation.Operation{op}, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
-		if _, err := l.Refunded(t.Context(), "pay_"); !errors.Is(err, order.ErrNoPayment) {
+		if _, err := l.Refunded(t.Context(), "pay_"); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("Refunded of none: %v, want ErrNoPayment", err)
 		}
 		open := l.Pays(t, l.Bought(t, plain, 3))
-		if _, err := l.Refunded(t.Context(), open.ID); err == nil || l.ReadPayment(t, open.ID) != order.PaymentOpen {
+		if _, err := l.Refunded(t.Context(), open.ID); err == nil || l.ReadPayment(t, open.ID) != payment.Open {
 			t.Errorf("Refunded of an open payment: %v", err)
 		}
 		l.Force(t, order.Paid, open.OrderID)
@@ -377,10 +379,10 @@ func TestReviveLateOfARetiredSale(t *testing.T) {
 		if got, err := l.ReviveLate(t.Context(), 10); err != nil || !cmp.Equal([]int64{v}, got) {
 			t.Errorf("ReviveLate = %v, %v; want %d", got, err, v)
 		}
-		if got := l.ReadPayment(t, fmt.Sprintf("pay_%d", gone.OrderID)); got != order.PaymentRefunding {
+		if got := l.ReadPayment(t, fmt.Sprintf("pay_%d", gone.OrderID)); got != payment.Refunding {
 			t.Errorf("the payment is %s", got)
 		}
-		if got := l.ReadPayment(t, fmt.Sprintf("pay_%d", waiting.OrderID)); got != order.PaymentLate {
+		if got := l.ReadPayment(t, fmt.Sprintf("pay_%d", waiting.OrderID)); got != payment.Late {
 			t.Errorf("the other payment is %s", got)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -88,7 +89,7 @@ func TestInsertConflictWritesNothing(t *testing.T) {
 		},
 		"the id is a failed order's": func(t *testing.T, l ledger, v int64, bad order.Claim) order.Claim {
 			cs := []order.Claim{bad}
-			if err := l.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Fail, order.NoStock)); err != nil {
+			if err := l.Settle(t.Context(), cs, ledgertest.DecideAll(cs, order.Fail, reason.NoStock)); err != nil {
 				t.Fatal(err)
 			}
 			return bad

@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -113,26 +114,26 @@ func (r voucherRow) terms(currency string) order.Terms {
 
 // orderRow has no field for the column live, which the database computes.
 type orderRow struct {
-	ID            int64        `gorm:"column:id;primaryKey;autoIncrement:false"`
-	UserID        int64        `gorm:"column:user_id"`
-	VoucherID     int64        `gorm:"column:voucher_id"`
-	Kind          voucher.Kind `gorm:"column:kind"`
-	Amount        int64        `gorm:"column:amount"`
-	PayType       int8         `gorm:"column:pay_type"`
-	Status        order.Status `gorm:"column:status"`
-	Reason        order.Reason `gorm:"column:reason"`
-	Detail        string       `gorm:"column:detail"`
-	CreateTime    time.Time    `gorm:"column:create_time"`
-	PayDeadline   *time.Time   `gorm:"column:pay_deadline"`
-	PayTime       *time.Time   `gorm:"column:pay_time"`
-	RedeemTime    *time.Time   `gorm:"column:redeem_time"`
-	CancelTime    *time.Time   `gorm:"column:cancel_time"`
-	RefundingTime *time.Time   `gorm:"column:refunding_time"`
-	RefundTime    *time.Time   `gorm:"column:refund_time"`
-	FailTime      *time.Time   `gorm:"column:fail_time"`
-	LapseTime     *time.Time   `gorm:"column:lapse_time"`
-	Quantity      int64        `gorm:"column:quantity"`
-	Revision      int64        `gorm:"column:revision"`
+	ID            int64          `gorm:"column:id;primaryKey;autoIncrement:false"`
+	UserID        int64          `gorm:"column:user_id"`
+	VoucherID     int64          `gorm:"column:voucher_id"`
+	Kind          voucher.Kind   `gorm:"column:kind"`
+	Amount        int64          `gorm:"column:amount"`
+	PayType       int8           `gorm:"column:pay_type"`
+	Status        order.Status   `gorm:"column:status"`
+	Reason        reason.Failure `gorm:"column:reason"`
+	Detail        string         `gorm:"column:detail"`
+	CreateTime    time.Time      `gorm:"column:create_time"`
+	PayDeadline   *time.Time     `gorm:"column:pay_deadline"`
+	PayTime       *time.Time     `gorm:"column:pay_time"`
+	RedeemTime    *time.Time     `gorm:"column:redeem_time"`
+	CancelTime    *time.Time     `gorm:"column:cancel_time"`
+	RefundingTime *time.Time     `gorm:"column:refunding_time"`
+	RefundTime    *time.Time     `gorm:"column:refund_time"`
+	FailTime      *time.Time     `gorm:"column:fail_time"`
+	LapseTime     *time.Time     `gorm:"column:lapse_time"`
+	Quantity      int64          `gorm:"column:quantity"`
+	Revision      int64          `gorm:"column:revision"`
 }
 
 // units returns how many units the order has.
@@ -171,7 +172,7 @@ type eventRow struct {
 	OrderID    int64        `gorm:"column:order_id"`
 	Status     order.Status `gorm:"column:status"`
 	Actor      order.Actor  `gorm:"column:actor"`
-	Why        order.Why    `gorm:"column:why"`
+	Why        reason.Why   `gorm:"column:why"`
 	CreateTime time.Time    `gorm:"column:create_time"`
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -107,7 +108,7 @@ func (tx transaction) absorbOperations(id int64) error {
 	err = tx.Exec("UPDATE tb_voucher_operation SET settle_time = ?, "+
 		"idempotency_key = CASE WHEN delta < 0 THEN NULL ELSE idempotency_key END, "+
 		"state = CASE WHEN delta < 0 OR kind = ? THEN ? ELSE ? END WHERE voucher_id = ? AND state = ?",
-		now, order.Acceptance, operationVoid, operationAbsorbed, id, operationPending).Error
+		now, operation.Acceptance, operationVoid, operationAbsorbed, id, operationPending).Error
 	if err != nil {
 		return fmt.Errorf("absorbing operations: %w", err)
 	}
@@ -117,7 +118,7 @@ func (tx transaction) absorbOperations(id int64) error {
 // pendingAdmissions counts the pending operations that would make a user a holder.
 func pendingAdmissions(tx transaction, id int64) (n int64, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind IN ?", id, operationPending,
-		[]order.OperationKind{order.Revival, order.Acceptance}).Count(&n).Error
+		[]operation.Kind{operation.Revival, operation.Acceptance}).Count(&n).Error
 	if err != nil {
 		return 0, fmt.Errorf("counting pending operations: %w", err)
 	}
@@ -212,8 +213,8 @@ func (s Sales) LedgerTotals(ctx context.Context, id int64, applied int64) (audit
 		"FROM tb_seckill_voucher s CROSS JOIN (SELECT COUNT(*) AS live, COALESCE(SUM(o.quantity - 1), 0) AS extra "+
 		"FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND o.live = 1) l WHERE s.voucher_id = @voucher",
 		map[string]any{
-			"pending": operationPending, "done": operationApplied, "restock": order.Restock, "accept": order.Acceptance,
-			"applied": applied, "voucher": id,
+			"pending": operationPending, "done": operationApplied, "applied": applied,
+			"restock": operation.Restock, "accept": operation.Acceptance, "voucher": id,
 		}).Find(&rows).Error
 	what := fmt.Sprintf("the totals of voucher %d", id)
 	switch {
@@ -314,7 +315,7 @@ func removeVoucher(tx transaction, id int64) error {
 func forgetAccepted(tx transaction, voucherID int64, snap *order.Snapshot) error {
 	var undecided []int64
 	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind = ?", voucherID, operationVoid,
-		order.Acceptance).Distinct().Pluck("order_id", &undecided).Error
+		operation.Acceptance).Distinct().Pluck("order_id", &undecided).Error
 	if err != nil {
 		return fmt.Errorf("reading undecided acceptances: %w", err)
 	}

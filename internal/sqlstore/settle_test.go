@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -28,7 +30,7 @@ func look(tb testing.TB, l ledger, cs []order.Claim) order.LedgerView {
 }
 
 // failed writes a failed row of the claim.
-func (l ledger) failed(tb testing.TB, c order.Claim, id int64, reason order.Reason) {
+func (l ledger) failed(tb testing.TB, c order.Claim, id int64, reason reason.Failure) {
 	tb.Helper()
 	d := order.Decision{Claim: c, Verb: order.Fail, RowID: id, Reason: reason}
 	if err := l.Settle(tb.Context(), []order.Claim{c},
@@ -54,8 +56,8 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		collided := order.Claim{OrderID: recorded[1].OrderID, UserID: 10, VoucherID: v, Epoch: 1} // one settled before
 		// Which met another order there.
 		other := order.Claim{OrderID: collided.RowID(1), UserID: 11, VoucherID: w}
-		l.failed(t, other, other.OrderID, order.NoStock)
-		l.failed(t, collided, collided.RowID(2), order.IDCollision)
+		l.failed(t, other, other.OrderID, reason.NoStock)
+		l.failed(t, collided, collided.RowID(2), reason.IDCollision)
 		nowhere := ledgertest.Claims(1<<50, 5, 1)[0]
 
 		got := look(t, l, slices.Concat(recorded, cancelled, ledgertest.Claims(w, 6, 2),
@@ -82,8 +84,8 @@ func TestSettleShowsTheLedger(t *testing.T) {
 			Pending: map[int64]bool{},
 		}
 		for _, failed := range []order.Order{
-			{ID: collided.RowID(1), UserID: 11, VoucherID: w, Reason: order.NoStock},
-			{ID: collided.RowID(2), UserID: 10, VoucherID: v, Reason: order.IDCollision},
+			{ID: collided.RowID(1), UserID: 11, VoucherID: w, Reason: reason.NoStock},
+			{ID: collided.RowID(2), UserID: 10, VoucherID: v, Reason: reason.IDCollision},
 		} {
 			failed.Amount, failed.Status, failed.CreatedAt, failed.FailedAt = 1000, order.Failed,
 				ledgertest.RecordedAt, ledgertest.RecordedAt
@@ -104,7 +106,7 @@ func TestSettleShowsWhatIsPending(t *testing.T) {
 		late, completed, cancelled := l.late(t, v, 1), others[0], others[1]
 		l.Transitioned(t, completed, order.Cancel)
 		l.Transitioned(t, cancelled, order.Cancel)
-		if err := l.CompleteOperations(t.Context(), v, []order.OperationResult{{Number: 3, Taken: true}}); err != nil {
+		if err := l.CompleteOperations(t.Context(), v, []operation.Result{{Number: 3, Taken: true}}); err != nil {
 			t.Fatal(err)
 		}
 		got := look(t, l, []order.Claim{late, completed, cancelled, others[2]})
@@ -132,11 +134,11 @@ func TestSettleAppliesDecisions(t *testing.T) {
 		ds := []order.Decision{
 			{Claim: kept[0], Verb: order.Keep},
 			{
-				Claim: nowhere, Verb: order.Fail, RowID: nowhere.OrderID, Reason: order.UnknownVoucher,
+				Claim: nowhere, Verb: order.Fail, RowID: nowhere.OrderID, Reason: reason.UnknownVoucher,
 				Detail: "bad \xff\x00 text",
 			},
-			{Claim: collided, Verb: order.Fail, RowID: collided.RowID(1), Reason: order.IDCollision, Detail: detail},
-			{Claim: failed, Verb: order.Fail, RowID: failed.OrderID, Reason: order.NoStock},
+			{Claim: collided, Verb: order.Fail, RowID: collided.RowID(1), Reason: reason.IDCollision, Detail: detail},
+			{Claim: failed, Verb: order.Fail, RowID: failed.OrderID, Reason: reason.NoStock},
 			{Claim: older, Verb: order.Insert},
 			{Claim: other[0], Verb: order.Insert},
 		}
@@ -151,16 +153,16 @@ func TestSettleAppliesDecisions(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		fail := func(id, user, voucherID, amount int64, reason order.Reason) order.Order {
+		fail := func(id, user, voucherID, amount int64, reason reason.Failure) order.Order {
 			return order.Order{
 				ID: id, UserID: user, VoucherID: voucherID, Amount: amount, Status: order.Failed, Reason: reason,
 				CreatedAt: ledgertest.RecordedAt, FailedAt: ledgertest.RecordedAt,
 			}
 		}
 		for _, want := range []order.Order{
-			fail(nowhere.OrderID, 9, 1<<50, 0, order.UnknownVoucher),
-			fail(collided.RowID(1), 8, v, 1000, order.IDCollision),
-			fail(failed.OrderID, 5, v, 1000, order.NoStock),
+			fail(nowhere.OrderID, 9, 1<<50, 0, reason.UnknownVoucher),
+			fail(collided.RowID(1), 8, v, 1000, reason.IDCollision),
+			fail(failed.OrderID, 5, v, 1000, reason.NoStock),
 			{
 				ID: older.OrderID, UserID: 6, VoucherID: v, Amount: 1000, Status: order.Unpaid,
 				CreatedAt: ledgertest.RecordedAt, PayBefore: ledgertest.PayBefore,
@@ -206,7 +208,7 @@ func TestSettleTwice(t *testing.T) {
 		// A writer that does not look is stopped by the keys.
 		for _, verb := range []order.Verb{order.Insert, order.Fail} {
 			if err := l.Settle(t.Context(), cs,
-				ledgertest.DecideAll(cs, verb, order.NoStock)); !errors.Is(err, order.ErrConflict) {
+				ledgertest.DecideAll(cs, verb, reason.NoStock)); !errors.Is(err, order.ErrConflict) {
 				t.Errorf("verb %d: %v, want ErrConflict", verb, err)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -74,7 +76,7 @@ func TestCancelForStaff(t *testing.T) {
 		if got := l.audited(t, v, voucher.OrderCancelled); len(got) != 2 || got[1] != want {
 			t.Errorf("audited %q, want %q", got, want)
 		}
-		if ops := l.ReadPending(t, v); len(ops) != 2 || ops[0].Kind != order.Cancellation || ops[0].Delta != 1 {
+		if ops := l.ReadPending(t, v); len(ops) != 2 || ops[0].Kind != operation.Cancellation || ops[0].Delta != 1 {
 			t.Errorf("operations %+v", ops)
 		}
 		l.Conserved(t, v)
@@ -109,7 +111,7 @@ func TestRefundForStaff(t *testing.T) {
 		}
 		barred = nil
 		o, err := l.RefundForStaff(t.Context(), actOn(cs[0], "k"))
-		if err != nil || o.Status != order.Refunding || l.ReadPayment(t, p.ID) != order.PaymentRefunding {
+		if err != nil || o.Status != order.Refunding || l.ReadPayment(t, p.ID) != payment.Refunding {
 			t.Fatalf("RefundForStaff = %+v, %v; payment %s", o, err, l.ReadPayment(t, p.ID))
 		}
 		if _, err := l.RefundForStaff(t.Context(), actOn(cs[0], "k")); !isRepeated(err, cs[0]) {
@@ -138,7 +140,7 @@ func TestFindOrdersOfAPayment(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 10)
 		cs := l.NewOrders(t, v, 3)
-		var paid []order.Payment
+		var paid []payment.Payment
 		for _, c := range cs[:2] {
 			paid = append(paid, l.Pays(t, c))
 		}

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -65,7 +66,7 @@ func (l *ledger) usingIndex(table, index string) string {
 type cause struct {
 	by  order.Actor
 	at  time.Time
-	why order.Why
+	why reason.Why
 }
 
 // lockOrder locks and returns an order. It returns order.ErrNotFound if the order does not exist or is another user's;

@@ -12,6 +12,8 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -139,14 +141,14 @@ func (tx transaction) giveBackUnits(rows []orderRow, action order.Action, c caus
 }
 
 // operationKind returns the kind of the operation with which an action gives a unit back.
-func operationKind(action order.Action) order.OperationKind {
+func operationKind(action order.Action) operation.Kind {
 	switch action {
 	case order.Cancel:
-		return order.Cancellation
+		return operation.Cancellation
 	case order.ConfirmRefund:
-		return order.Refund
+		return operation.Refund
 	default:
-		return order.Expiration
+		return operation.Expiration
 	}
 }
 
@@ -164,7 +166,7 @@ func (l *ledger) actForStaff(
 		if err != nil {
 			return err
 		}
-		c := cause{by: act.Actor(), at: now, why: order.StaffDecided}
+		c := cause{by: act.Actor(), at: now, why: reason.StaffDecided}
 		if err := take(tx, rows, c); err != nil {
 			return err
 		}
@@ -208,7 +210,7 @@ func (tx transaction) recorded(rows []orderRow, c cause) error {
 			free, at = append(free, rows[i]), append(at, i)
 		}
 	}
-	err := tx.advance(free, order.Pay, cause{by: order.ByPayments, at: c.at, why: order.NothingToPay})
+	err := tx.advance(free, order.Pay, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPay})
 	for i := range free {
 		rows[at[i]] = free[i]
 	}

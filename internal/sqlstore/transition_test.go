@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/testkit/ledgertest"
 )
 
@@ -78,13 +79,14 @@ func TestTransition(t *testing.T) {
 					continue
 				}
 				given++
-				kind := map[order.Action]order.OperationKind{
-					order.Cancel: order.Cancellation, order.Expire: order.Expiration, order.ConfirmRefund: order.Refund,
+				kind := map[order.Action]operation.Kind{
+					order.Cancel: operation.Cancellation, order.Expire: operation.Expiration,
+					order.ConfirmRefund: operation.Refund,
 				}[action]
-				wantOp := order.Operation{
+				wantOp := operation.Operation{
 					VoucherID: v, Number: given, Kind: kind, Delta: 1, OrderID: c.OrderID, UserID: c.UserID,
 				}
-				if diff := cmp.Diff([]order.Operation{wantOp}, l.ReadPending(t, v)); diff != "" {
+				if diff := cmp.Diff([]operation.Operation{wantOp}, l.ReadPending(t, v)); diff != "" {
 					t.Errorf("%s: operations (-want +got):\n%s", action, diff)
 				}
 			}

@@ -8,13 +8,14 @@ import (
 
 	"seckill/internal/kit/metric"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // admissionMetrics counts calls of the admission script.
 type admissionMetrics struct {
 	size        prometheus.Histogram
 	seconds     prometheus.Histogram
-	byOutcome   [order.OutcomeKinds]prometheus.Counter // indexed by Outcome.Index
+	byOutcome   [gate.OutcomeKinds]prometheus.Counter // indexed by Outcome.Index
 	unavailable prometheus.Counter
 	unknown     prometheus.Counter
 }
@@ -32,9 +33,9 @@ func newAdmission(r registry) *admissionMetrics {
 		"Requests by what the admission script decided; those refused from the cache are in cache_refusals_total.",
 		"outcome")
 	// All series exist from the start: a rate over a series that appears with its first event would miss that event.
-	for _, o := range order.Outcomes() {
+	for _, o := range gate.Outcomes() {
 		// The script itself never returns an outcome below Unreadable.
-		a.byOutcome[o.Index()] = outcomes.WithLabelValues(max(o, order.Unreadable).String())
+		a.byOutcome[o.Index()] = outcomes.WithLabelValues(max(o, gate.Unreadable).String())
 	}
 	failed := r.counters(subsystem, "errors_total",
 		"Failed calls of the admission script: certainly without effect (unavailable), or perhaps not (unknown).",
@@ -44,7 +45,7 @@ func newAdmission(r registry) *admissionMetrics {
 }
 
 // Admitted implements the Observer of package admission.
-func (m *Metrics) Admitted(results []order.Result, took time.Duration, err error) {
+func (m *Metrics) Admitted(results []gate.Result, took time.Duration, err error) {
 	a := m.admission
 	a.seconds.Observe(took.Seconds())
 	switch {
@@ -56,7 +57,7 @@ func (m *Metrics) Admitted(results []order.Result, took time.Duration, err error
 		return
 	}
 	a.size.Observe(float64(len(results)))
-	var counts [order.OutcomeKinds]int
+	var counts [gate.OutcomeKinds]int
 	for _, r := range results {
 		counts[r.Outcome.Index()]++
 	}

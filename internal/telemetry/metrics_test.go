@@ -18,6 +18,8 @@ import (
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/recovery"
 )
 
@@ -29,7 +31,7 @@ func newTestMetrics() *Metrics {
 func used() *Metrics {
 	m := newTestMetrics()
 	m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
-	m.Admitted([]order.Result{{Outcome: order.Accepted}, {Outcome: order.SoldOut}}, time.Millisecond, nil)
+	m.Admitted([]gate.Result{{Outcome: gate.Accepted}, {Outcome: gate.SoldOut}}, time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, order.ErrUnavailable)
 	m.Recorded(3, 1, time.Millisecond)
 	m.RecordRetried(errors.New("away"))
@@ -41,7 +43,7 @@ func used() *Metrics {
 	m.OperationsApplied(0, 0, time.Millisecond, errors.New("away"))
 	m.OutboxBehind(3)
 	m.OrdersExpired(200, time.Millisecond)
-	m.PaymentReceived(order.PaymentReceived)
+	m.PaymentReceived(payment.Received)
 	m.PaymentRefunded(nil)
 	m.PaymentRefunded(errors.New("declined"))
 	m.Audited([]audit.Balance{
@@ -144,17 +146,17 @@ seckill_bulkhead_waiting{class="public_read",resource="ledger"} 3
 func TestAdmitted(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
-	m.Admitted([]order.Result{
-		{Outcome: order.Accepted}, {Outcome: order.Accepted}, {Outcome: order.AlreadyBought, OrderID: 9}, {
-			Outcome: order.Backlogged,
-		}, {Outcome: 99}, {Outcome: order.Unreadable},
+	m.Admitted([]gate.Result{
+		{Outcome: gate.Accepted}, {Outcome: gate.Accepted}, {Outcome: gate.AlreadyBought, OrderID: 9}, {
+			Outcome: gate.Backlogged,
+		}, {Outcome: 99}, {Outcome: gate.Unreadable},
 	}, 3*time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, fmt.Errorf("dialing: %w", order.ErrUnavailable))
 	m.Admitted(nil, time.Second, errors.New("no reply"))
 	counted := map[string]int{"accepted": 2, "already_bought": 1, "backlogged": 1, "other": 2}
 	var outcomes strings.Builder
-	for _, o := range order.Outcomes() {
-		if o >= order.Unreadable { // every outcome of a call has a series, even without events
+	for _, o := range gate.Outcomes() {
+		if o >= gate.Unreadable { // every outcome of a call has a series, even without events
 			fmt.Fprintf(&outcomes, "seckill_admission_outcomes_total{outcome=%q} %d\n", o, counted[o.String()])
 		}
 	}
@@ -236,15 +238,15 @@ func TestOrders(t *testing.T) {
 	m.OperationsApplied(0, 0, time.Second, order.ErrUnavailable)
 	m.OutboxBehind(3)
 	m.OrdersExpired(200, 20*time.Millisecond)
-	m.PaymentReceived(order.PaymentReceived)
-	m.PaymentReceived(order.PaymentLate)
+	m.PaymentReceived(payment.Received)
+	m.PaymentReceived(payment.Late)
 	m.PaymentReceived(99)
 	m.PaymentReceived(-1)
 	m.PaymentRefunded(nil)
 	m.PaymentRefunded(errors.New("away"))
 	m.PaymentRefunded(errors.New("away"))
-	m.PaymentRefunded(fmt.Errorf("declined: %w", &order.RefusedError{}))
-	m.PaymentsNeedStaff(order.NeedStaff{Stuck: 3, Disputed: 2}, nil)
+	m.PaymentRefunded(fmt.Errorf("declined: %w", &payment.RefusedError{}))
+	m.PaymentsNeedStaff(payment.NeedStaff{Stuck: 3, Disputed: 2}, nil)
 	compare(t, m, `
 # HELP seckill_payments_notices_total Payment notices, repeated ones included, by the payment's state after them.
 # TYPE seckill_payments_notices_total counter
@@ -283,7 +285,7 @@ seckill_outbox_pending_sales 3
 `, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_payments_stuck",
 		"seckill_payments_disputed", "seckill_expirer_orders_total",
 		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
-	m.PaymentsNeedStaff(order.NeedStaff{}, order.ErrUnavailable)
+	m.PaymentsNeedStaff(payment.NeedStaff{}, order.ErrUnavailable)
 	for _, g := range []prometheus.Gauge{m.orders.stuck, m.orders.disputed} {
 		if v := testutil.ToFloat64(g); !math.IsNaN(v) {
 			t.Errorf("what could not be counted is %v, want NaN", v)
@@ -343,7 +345,7 @@ seckill_http_requests_total{code="SOLD_OUT",method="POST",route="/voucher/seckil
 // TestCountingDoesNotAllocate is not parallel, because allocations are counted for the whole process.
 func TestCountingDoesNotAllocate(t *testing.T) {
 	m := used()
-	outcomes := make([]order.Result, 256)
+	outcomes := make([]gate.Result, 256)
 	for name, count := range map[string]func(){
 		"request": func() {
 			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/kit/metric"
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // orders counts events after recording: operations that Redis applies, orders that expire, payments.
@@ -22,7 +22,7 @@ type orders struct {
 	expired       prometheus.Counter
 	expireSeconds prometheus.Histogram
 
-	received [order.PaymentClosed + 1]prometheus.Counter // by state; index 0 for any other
+	received [payment.Closed + 1]prometheus.Counter // by state; index 0 for any other
 	refunded prometheus.Counter
 	failed   prometheus.Counter // failed refunds
 	declined prometheus.Counter // refunds that a provider refuses for good
@@ -56,7 +56,7 @@ func newOrders(r registry) *orders {
 			"Payments that a buyer disputes, undecided; NaN when it is not known."),
 	}
 	for s := range o.received {
-		o.received[s] = payments.WithLabelValues(order.PaymentState(s).String())
+		o.received[s] = payments.WithLabelValues(payment.State(s).String())
 	}
 	return o
 }
@@ -83,7 +83,7 @@ func (m *Metrics) OrdersExpired(orders int, took time.Duration) {
 }
 
 // PaymentReceived implements [service.Observer].
-func (m *Metrics) PaymentReceived(state order.PaymentState) {
+func (m *Metrics) PaymentReceived(state payment.State) {
 	if state < 0 || int(state) >= len(m.orders.received) {
 		state = 0
 	}
@@ -92,7 +92,7 @@ func (m *Metrics) PaymentReceived(state order.PaymentState) {
 
 // PaymentRefunded implements [service.Observer].
 func (m *Metrics) PaymentRefunded(err error) {
-	_, refused := errors.AsType[*order.RefusedError](err)
+	_, refused := errors.AsType[*payment.RefusedError](err)
 	switch {
 	case refused:
 		m.orders.declined.Inc()
@@ -104,7 +104,7 @@ func (m *Metrics) PaymentRefunded(err error) {
 }
 
 // PaymentsNeedStaff implements [service.Observer].
-func (m *Metrics) PaymentsNeedStaff(n order.NeedStaff, err error) {
+func (m *Metrics) PaymentsNeedStaff(n payment.NeedStaff, err error) {
 	stuck, disputed := float64(n.Stuck), float64(n.Disputed)
 	if err != nil {
 		stuck, disputed = math.NaN(), math.NaN()

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // cacheMetrics counts requests that are refused without asking Redis.
@@ -13,7 +13,7 @@ func newCacheMetrics(r registry) *cacheMetrics {
 	refusals := r.counters("admission", "cache_refusals_total",
 		"Requests refused without asking Redis, by outcome; updated once a second.", "outcome")
 	return &cacheMetrics{
-		refusals.WithLabelValues(order.SoldOut.String()), refusals.WithLabelValues(order.NotStarted.String()),
+		refusals.WithLabelValues(gate.SoldOut.String()), refusals.WithLabelValues(gate.NotStarted.String()),
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/test/box"
 	"seckill/test/webhooks/receiver"
 )
@@ -246,7 +246,7 @@ func refundRefused(r *rig) {
 	shown := box.Decode[struct{ Payments []struct{ PaymentID string } }](r, r.Client.Must(r, http.StatusOK,
 		box.Request{Method: http.MethodGet, URL: r.URL("/admin/order/" + id), Token: box.AdminToken()}))
 	r.Servers[0].Tells(r, box.Secret,
-		order.Notice{Kind: order.NoticeDisputed, PaymentID: shown.Payments[0].PaymentID, Amount: 10_13})
+		payment.Notice{Kind: payment.NoticeDisputed, PaymentID: shown.Payments[0].PaymentID, Amount: 10_13})
 }
 
 func overloaded(r *rig) {

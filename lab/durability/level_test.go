@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/redisstore"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
@@ -47,8 +48,8 @@ type trial struct {
 	sale            order.SaleRef
 	store           *redisstore.Store
 
-	acknowledged [clients][]order.Request // accepted, by client
-	elapsed      time.Duration            // until the fault
+	acknowledged [clients][]gate.Request // accepted, by client
+	elapsed      time.Duration           // until the fault
 }
 
 // open starts the servers and opens a sale.
@@ -73,8 +74,8 @@ func open(t *testing.T, l level) *trial {
 		return err == nil && n == 1
 	})
 	tr.eventually("the sale to sell", func() bool {
-		v, err := tr.admit(t.Context(), []order.Request{{UserID: 1, OrderID: 1}})
-		return err == nil && v.Results[0].Outcome == order.Accepted
+		v, err := tr.admit(t.Context(), []gate.Request{{UserID: 1, OrderID: 1}})
+		return err == nil && v.Results[0].Outcome == gate.Accepted
 	})
 	return tr
 }
@@ -92,8 +93,8 @@ func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 	return store
 }
 
-func (tr *trial) admit(ctx context.Context, as []order.Request) (order.BatchResult, error) {
-	return tr.store.Admit(ctx, order.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
+func (tr *trial) admit(ctx context.Context, as []gate.Request) (gate.BatchResult, error) {
+	return tr.store.Admit(ctx, gate.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
 }
 
 // sell lets buyers buy until the fault, which takes Redis away after the given time, but not before somebody has
@@ -107,10 +108,10 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 	for i := range clients {
 		running.Go(func() {
 			for {
-				as := make([]order.Request, batch)
+				as := make([]gate.Request, batch)
 				for j := range as {
 					id := users.Add(1)
-					as[j] = order.Request{UserID: id, OrderID: id}
+					as[j] = gate.Request{UserID: id, OrderID: id}
 				}
 				v, err := tr.admit(tr.Context(), as)
 				switch {
@@ -120,7 +121,7 @@ func (tr *trial) sell(during time.Duration, fault func()) {
 					time.Sleep(10 * time.Millisecond) // because of the fault, or of a busy machine
 				}
 				for j, o := range v.Results {
-					if o.Outcome == order.Accepted {
+					if o.Outcome == gate.Accepted {
 						bought.Add(1)
 						tr.acknowledged[i] = append(tr.acknowledged[i], as[j])
 					}

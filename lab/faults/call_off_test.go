@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/test/box"
 )
 
@@ -263,7 +264,7 @@ func (r *run) expectUnwound(bank *box.Bank, units, paid int) {
 	r.faultOver = time.Now()
 	r.untilNone("payments on their way back", func() (int64, error) {
 		return count("SELECT COUNT(*) FROM tb_payment WHERE voucher_id = ? AND state = ?", v,
-			order.PaymentRefunding), nil
+			payment.Refunding), nil
 	})
 	r.result.recovery = time.Since(r.faultOver)
 	live := count("SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ? AND live = 1", v)
@@ -311,7 +312,7 @@ func (r *run) untilRefused(bank *box.Bank) (refused int) {
 	r.Helper()
 	r.untilNone("payments that the bank takes", func() (n int64, err error) {
 		rows, err := r.site.Ledger.DB.QueryContext(r.Context(),
-			"SELECT id FROM tb_payment WHERE voucher_id = ? AND state = ?", r.buyers.Voucher, order.PaymentRefunding)
+			"SELECT id FROM tb_payment WHERE voucher_id = ? AND state = ?", r.buyers.Voucher, payment.Refunding)
 		if err != nil {
 			return 0, err
 		}
@@ -337,7 +338,7 @@ func (r *run) untilRefused(bank *box.Bank) (refused int) {
 func (r *run) expectBank(bank *box.Bank, n int) {
 	r.Helper()
 	rows, err := r.site.Ledger.DB.QueryContext(r.Context(),
-		"SELECT id, amount FROM tb_payment WHERE voucher_id = ? AND state = ?", r.buyers.Voucher, order.PaymentRefunded)
+		"SELECT id, amount FROM tb_payment WHERE voucher_id = ? AND state = ?", r.buyers.Voucher, payment.Refunded)
 	r.must(err)
 	defer func() { _ = rows.Close() }()
 	said := map[string]int64{}

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
@@ -21,7 +22,7 @@ func TestAuditUnderLoad(t *testing.T) {
 	t.Parallel()
 	const lasts, within, clients, least = 3 * time.Second, 2 * time.Minute, 32, 100
 	s := newEnv(t)
-	p := newProcess(s.stores, func(order.Batch) {})
+	p := newProcess(s.stores, func(gate.Batch) {})
 	s.dead = append(s.dead, p)
 	now := time.Now()
 	created, err := p.vouchers.CreateSeckill(t.Context(), admin,

@@ -14,6 +14,8 @@ import (
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -86,7 +88,7 @@ func (m *model) callOffAddsUp(t *rapid.T, v view) {
 	}
 	told, number := w.callOffTold(t)
 	ops := w.count("SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND kind = ?", w.voucher,
-		order.CallingOff)
+		operation.CallingOff)
 	entries := w.count("SELECT COUNT(*) FROM tb_audit WHERE voucher_id = ? AND action = ?", w.voucher,
 		voucher.CalledOff)
 	if told != once || ops != once || entries != once || u.CalledOff.IsZero() == v.sale.calledOff {
@@ -97,7 +99,7 @@ func (m *model) callOffAddsUp(t *rapid.T, v view) {
 		return
 	}
 	if op := w.count("SELECT number FROM tb_voucher_operation WHERE voucher_id = ? AND kind = ?", w.voucher,
-		order.CallingOff); op != number {
+		operation.CallingOff); op != number {
 		t.Fatalf("webhooks are told of the call-off by number %d, it is operation %d", number, op)
 	}
 	if u.Pending() || u.Withdrawn != v.sale.stock || u.Kept+v.sale.kept != 0 || u.Issued != v.sale.issued ||
@@ -270,6 +272,6 @@ type sendingBack struct {
 }
 
 // Refund implements service.Provider.
-func (p sendingBack) Refund(ctx context.Context, paid order.Payment) error {
+func (p sendingBack) Refund(ctx context.Context, paid payment.Payment) error {
 	return p.faults.call("send back", func() error { return p.provider.Refund(ctx, paid) })
 }

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/redisstore"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -121,7 +124,7 @@ func (l ledger) Settle(
 	return l.faults.call("settle", func() error { return l.Whole.Settle(ctx, claims, decide) })
 }
 
-func (l ledger) CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error {
+func (l ledger) CompleteOperations(ctx context.Context, sale int64, results []operation.Result) error {
 	return l.faults.call("complete operations", func() error { return l.Whole.CompleteOperations(ctx, sale, results) })
 }
 
@@ -137,7 +140,7 @@ func (l ledger) Transition(
 
 func (l ledger) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
-) (p order.Payment, err error) {
+) (p payment.Payment, err error) {
 	err = l.faults.call("open payment", func() error {
 		p, err = l.Whole.OpenPayment(ctx, owner, orderID, id, providers)
 		return err
@@ -145,7 +148,7 @@ func (l ledger) OpenPayment(
 	return p, err
 }
 
-func (l ledger) Receive(ctx context.Context, n order.Notice) (p order.Payment, o order.Order, err error) {
+func (l ledger) Receive(ctx context.Context, n payment.Notice) (p payment.Payment, o order.Order, err error) {
 	err = l.faults.call("receive", func() error {
 		p, o, err = l.Whole.Receive(ctx, n)
 		return err
@@ -209,24 +212,24 @@ func (l ledger) Snapshot(ctx context.Context, sale int64, epoch int64) (s order.
 type redisStore struct {
 	*redisstore.Store
 	faults *faults
-	sent   func(order.Batch)
+	sent   func(gate.Batch)
 }
 
-func (r redisStore) Admit(ctx context.Context, b order.Batch) (res order.BatchResult, err error) {
+func (r redisStore) Admit(ctx context.Context, b gate.Batch) (res gate.BatchResult, err error) {
 	r.sent(b)
 	err = r.faults.call("admit", func() error {
 		res, err = r.Store.Admit(ctx, b)
 		return err
 	})
 	if err != nil {
-		return order.BatchResult{}, err
+		return gate.BatchResult{}, err
 	}
 	return res, nil
 }
 
 func (r redisStore) Apply(
-	ctx context.Context, sale order.SaleRef, ops []order.Operation,
-) (a order.ApplyResult, err error) {
+	ctx context.Context, sale order.SaleRef, ops []operation.Operation,
+) (a operation.ApplyResult, err error) {
 	err = r.faults.call("apply", func() error {
 		a, err = r.Store.Apply(ctx, sale, ops)
 		return err

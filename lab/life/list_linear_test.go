@@ -12,6 +12,7 @@ import (
 	"seckill/internal/checker"
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 	"seckill/lab/linear"
 )
@@ -23,7 +24,7 @@ func TestListIsLinearizable(t *testing.T) {
 	t.Parallel()
 	const histories, units, clients, usersEach, stepsEach, missed = 8, 2, 3, 3, 9, 6
 	e := newEnv(t)
-	p := newProcess(e.stores, func(order.Batch) {})
+	p := newProcess(e.stores, func(gate.Batch) {})
 	e.dead = append(e.dead, p)
 	working, stop := context.WithCancel(t.Context())
 	var jobs sync.WaitGroup
@@ -98,12 +99,12 @@ func (h *listHistory) do(verb linear.Verb, user int64, f func(s *linear.Step) er
 	s := linear.Step{Verb: verb, User: user, Outcome: checker.Accepted, Sent: time.Now()}
 	err := f(&s)
 	s.Received = time.Now()
-	held, is := errors.AsType[*order.AlreadyBoughtError](err)
+	held, is := errors.AsType[*gate.AlreadyBoughtError](err)
 	switch {
 	case err == nil:
 	case is:
 		s.Outcome, s.Order = checker.Held, held.OrderID
-	case errors.Is(err, order.ErrSoldOut), errors.Is(err, waitlist.ErrOnSale), errors.Is(err, waitlist.ErrNotInvited):
+	case errors.Is(err, gate.ErrSoldOut), errors.Is(err, waitlist.ErrOnSale), errors.Is(err, waitlist.ErrNotInvited):
 		s.Outcome = checker.Refused
 	case errors.Is(err, waitlist.ErrNoPlace) && verb == linear.Accepts:
 		s.Outcome = checker.Refused

@@ -11,6 +11,8 @@ import (
 	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -22,11 +24,11 @@ const (
 // model drives one world.
 type model struct {
 	w         *world
-	owners    map[int64]int64         // owner of each order id that a buyer was answered
-	payments  []order.Payment         // begun with the provider
-	confirmed map[string]bool         // payments whose notice was answered
-	returned  map[string]order.Notice // of money that the provider has sent back by itself, by payment
-	keys      map[string]int64        // changes of stock by idempotency key, including those with an unknown outcome
+	owners    map[int64]int64           // owner of each order id that a buyer was answered
+	payments  []payment.Payment         // begun with the provider
+	confirmed map[string]bool           // payments whose notice was answered
+	returned  map[string]payment.Notice // of money that the provider has sent back by itself, by payment
+	keys      map[string]int64          // changes of stock by idempotency key, including those with an unknown outcome
 	coupons   coupons
 	placed    map[int64]int64 // the last position that each user was answered
 	next      int
@@ -93,7 +95,7 @@ func TestLife(t *testing.T) {
 func newModel(w *world) *model {
 	return &model{
 		w: w, owners: map[int64]int64{}, confirmed: map[string]bool{}, keys: map[string]int64{}, coupons: newCoupons(),
-		placed: map[int64]int64{}, returned: map[string]order.Notice{},
+		placed: map[int64]int64{}, returned: map[string]payment.Notice{},
 	}
 }
 
@@ -130,9 +132,9 @@ func (m *model) buyAs(t *rapid.T, user, units int64) {
 
 // neededBy returns how many units make this refusal wrong.
 func neededBy(err error, units int64) int64 {
-	var lacking *order.NotEnoughError
+	var lacking *gate.NotEnoughError
 	switch {
-	case errors.Is(err, order.ErrSoldOut):
+	case errors.Is(err, gate.ErrSoldOut):
 		return 1
 	case errors.As(err, &lacking):
 		return units
@@ -143,8 +145,8 @@ func neededBy(err error, units int64) int64 {
 
 // answered records the answer to a user who wanted to buy.
 func (m *model) answered(t *rapid.T, user, units int64, o order.Order, err error) {
-	var bought *order.AlreadyBoughtError
-	var lacking *order.NotEnoughError
+	var bought *gate.AlreadyBoughtError
+	var lacking *gate.NotEnoughError
 	switch {
 	case err == nil:
 		m.learn(t, o.ID, user)
@@ -155,8 +157,8 @@ func (m *model) answered(t *rapid.T, user, units int64, o order.Order, err error
 	case errors.As(err, &bought):
 		m.learn(t, bought.OrderID, user)
 	default: // refused, or unknown; a later action asks again
-		m.w.expected(t, err, order.ErrSoldOut, order.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome,
-			order.ErrEnded, errOffShelf)
+		m.w.expected(t, err, gate.ErrSoldOut, gate.ErrPaused, order.ErrUnavailable, order.ErrUnknownOutcome,
+			gate.ErrEnded, errOffShelf)
 	}
 }
 
@@ -197,10 +199,10 @@ func (m *model) confirm(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "fault") == 0 {
 		m.injectOne(t, "apply", "complete operations")
 	}
-	n := order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}
+	n := payment.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}
 	if rapid.IntRange(0, 9).Draw(t, "wrong amount") == 0 {
 		n.Amount--
-		if err := m.w.confirm(n); !errors.Is(err, order.ErrWrongAmount) {
+		if err := m.w.confirm(n); !errors.Is(err, payment.ErrWrongAmount) {
 			m.w.expected(t, err)
 		}
 		return
@@ -286,7 +288,7 @@ func (m *model) quiesce(t *rapid.T) {
 	m.w.quiesce()
 	for _, p := range m.payments { // a provider may repeat its notices
 		if m.confirmed[p.ID] {
-			m.w.must(t, m.w.confirm(order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}))
+			m.w.must(t, m.w.confirm(payment.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}))
 		}
 	}
 	m.tellReturned(t)

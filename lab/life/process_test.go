@@ -16,6 +16,7 @@ import (
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/outbox"
 	"seckill/internal/order/recorder"
 	"seckill/internal/order/recovery"
@@ -78,10 +79,10 @@ type stores struct {
 }
 
 // newProcess starts no job. The process calls sent with each batch that it sends to Redis.
-func newProcess(s stores, sent func(order.Batch)) *process {
+func newProcess(s stores, sent func(gate.Batch)) *process {
 	p := &process{faults: newFaults()}
 	p.ledger = ledger{s.sql, p.faults, func(orderID, userID int64) {
-		sent(order.Batch{Requests: []order.Request{{OrderID: orderID, UserID: userID, Quantity: order.OneUnit}}})
+		sent(gate.Batch{Requests: []gate.Request{{OrderID: orderID, UserID: userID, Quantity: order.OneUnit}}})
 	}}
 	redis := redisStore{s.redis, p.faults, sent}
 	metrics := telemetry.NewMetrics(telemetry.Build{})

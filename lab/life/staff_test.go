@@ -13,6 +13,7 @@ import (
 	"seckill/internal/feature/redemption"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 )
 
 // staff has staff act on an order, once for its key: if the answer is lost, the request is repeated until one comes.
@@ -115,9 +116,9 @@ func (w *world) steps(t *rapid.T) map[int64][]step {
 			steps[id] = append(steps[id], step{from: last[id], kind: kind})
 		}
 		switch {
-		case strings.HasPrefix(why, string(order.Extended)):
+		case strings.HasPrefix(why, string(reason.Extended)):
 			s.kind = "order.extended"
-		case why == string(order.Unredeemed):
+		case why == string(reason.Unredeemed):
 			s.kind = "order.restored"
 		case status == last[id]:
 			return err

@@ -13,6 +13,8 @@ import (
 	"seckill/internal/feature/redemption"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 )
 
 // refusedForGood is the provider's reason for its final no.
@@ -76,7 +78,7 @@ func (m *model) stuck(t *rapid.T) {
 		m.w.calm = false
 	}
 	_, again := errors.AsType[*idempotency.RepeatedError](err)
-	_, other := errors.AsType[*order.PaymentStateError](err)
+	_, other := errors.AsType[*payment.StateError](err)
 	if err != nil && !again && !other {
 		m.w.expected(t, err)
 	}
@@ -87,8 +89,8 @@ func (m *model) goneBack(t *rapid.T, id string) {
 	for _, p := range m.payments {
 		if p.ID == id {
 			m.w.stores.provider.sendBack(id)
-			m.returned[id] = order.Notice{
-				Kind: order.NoticeReturned, PaymentID: id, Amount: p.Amount, Provider: p.Provider,
+			m.returned[id] = payment.Notice{
+				Kind: payment.NoticeReturned, PaymentID: id, Amount: p.Amount, Provider: p.Provider,
 			}
 			if err := m.w.confirm(m.returned[id]); err != nil {
 				m.w.expected(t, err)
@@ -110,7 +112,7 @@ func (m *model) stuckAddsUp(t *rapid.T, p paymentRow) {
 	if n := m.w.refunded()[p.id]; n != 0 {
 		t.Fatalf("payment %s is %s, and the provider has sent its money back %d times", p.id, p.state, n)
 	}
-	if p.state == order.PaymentStuck && !m.w.stores.provider.refuses(p.id) {
+	if p.state == payment.Stuck && !m.w.stores.provider.refuses(p.id) {
 		t.Fatalf("payment %s is stuck, and its provider does not refuse", p.id)
 	}
 }
@@ -118,16 +120,16 @@ func (m *model) stuckAddsUp(t *rapid.T, p paymentRow) {
 // hasStuck reports whether a refund of the order's money is stuck, which staff are shown when its sale was called off.
 func (v view) hasStuck(id int64) bool {
 	return slices.ContainsFunc(v.payments, func(p paymentRow) bool {
-		return p.order == id && p.state == order.PaymentStuck
+		return p.order == id && p.state == payment.Stuck
 	})
 }
 
 // news returns what a line of an order's history tells of its payment; "" for nothing.
 func news(why string) string {
-	return map[order.Why]string{
-		order.RefundRefused: "payment.stuck", order.RefundRetried: "payment.retried",
-		order.RefundClosed: "payment.closed", order.MoneyReturned: "payment.returned",
-	}[order.Why(why)]
+	return map[reason.Why]string{
+		reason.RefundRefused: "payment.stuck", reason.RefundRetried: "payment.retried",
+		reason.RefundClosed: "payment.closed", reason.MoneyReturned: "payment.returned",
+	}[reason.Why(why)]
 }
 
 func (w *world) actOnStuck(verb string, act order.PaymentAct) (err error) {
@@ -161,7 +163,7 @@ func (p *provider) sendBack(id string) {
 }
 
 // Refused implements service.StuckLedger.
-func (l ledger) Refused(ctx context.Context, id, reason string) (p order.Payment, err error) {
+func (l ledger) Refused(ctx context.Context, id, reason string) (p payment.Payment, err error) {
 	err = l.faults.call("refused", func() error {
 		p, err = l.Whole.Refused(ctx, id, reason)
 		return err
@@ -170,7 +172,7 @@ func (l ledger) Refused(ctx context.Context, id, reason string) (p order.Payment
 }
 
 // RetryRefund implements service.StuckLedger.
-func (l ledger) RetryRefund(ctx context.Context, act order.PaymentAct) (p order.Payment, o order.Order, err error) {
+func (l ledger) RetryRefund(ctx context.Context, act order.PaymentAct) (p payment.Payment, o order.Order, err error) {
 	err = l.faults.call("stuck", func() error {
 		p, o, err = l.Whole.RetryRefund(ctx, act)
 		return err
@@ -179,7 +181,7 @@ func (l ledger) RetryRefund(ctx context.Context, act order.PaymentAct) (p order.
 }
 
 // CloseRefund implements service.StuckLedger.
-func (l ledger) CloseRefund(ctx context.Context, act order.PaymentAct) (p order.Payment, o order.Order, err error) {
+func (l ledger) CloseRefund(ctx context.Context, act order.PaymentAct) (p payment.Payment, o order.Order, err error) {
 	err = l.faults.call("stuck", func() error {
 		p, o, err = l.Whole.CloseRefund(ctx, act)
 		return err

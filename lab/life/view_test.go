@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // view is all data of both stores about the world's sale.
@@ -43,7 +44,7 @@ type orderRow struct {
 type paymentRow struct {
 	id    string
 	order int64
-	state order.PaymentState
+	state payment.State
 }
 
 // live counts the units of live orders.
@@ -134,19 +135,19 @@ func (m *model) paymentsAddUp(t *rapid.T, v view) {
 	paidBy := map[int64][]string{}
 	for _, p := range v.payments {
 		switch p.state {
-		case order.PaymentReceived:
+		case payment.Received:
 			paidBy[p.order] = append(paidBy[p.order], p.id)
-		case order.PaymentOpen:
+		case payment.Open:
 			if m.confirmed[p.id] {
 				t.Fatalf("payment %s was confirmed and is still open", p.id)
 			}
-		case order.PaymentRefunded:
+		case payment.Refunded:
 			if !m.confirmed[p.id] && !m.w.maybeConfirmed[p.id] {
 				t.Fatalf("payment %s was refunded, though it was never paid", p.id)
 			}
-		case order.PaymentStuck, order.PaymentClosed:
+		case payment.Stuck, payment.Closed:
 			m.stuckAddsUp(t, p)
-		case order.PaymentLate, order.PaymentRefunding:
+		case payment.Late, payment.Refunding:
 			t.Fatalf("payment %s of order %d is %s, though all is quiescent", p.id, p.order, p.state)
 		}
 	}
@@ -164,18 +165,18 @@ func (m *model) paymentsAddUp(t *rapid.T, v view) {
 	}
 	refunded := m.w.refunded()
 	for _, p := range v.payments {
-		if p.state == order.PaymentRefunded && refunded[p.id] == 0 {
+		if p.state == payment.Refunded && refunded[p.id] == 0 {
 			t.Fatalf("payment %s is refunded, and the provider has sent nothing back", p.id)
 		}
 	}
 	for id, refunds := range refunded {
-		if refunds == 0 || stateOf(v.payments, id) != order.PaymentRefunded {
+		if refunds == 0 || stateOf(v.payments, id) != payment.Refunded {
 			t.Fatalf("payment %s was refunded by the provider and is %s", id, stateOf(v.payments, id))
 		}
 	}
 }
 
-func stateOf(payments []paymentRow, id string) order.PaymentState {
+func stateOf(payments []paymentRow, id string) payment.State {
 	for _, p := range payments {
 		if p.id == id {
 			return p.state

@@ -12,7 +12,7 @@ import (
 
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -84,12 +84,12 @@ func (m *model) joinAs(t *rapid.T, user int64) {
 	closed := m.w.off.closed
 	p, err := m.w.join(user)
 	m.closedTo(t, "joining", closed, err)
-	if bought, is := errors.AsType[*order.AlreadyBoughtError](err); is {
+	if bought, is := errors.AsType[*gate.AlreadyBoughtError](err); is {
 		m.learn(t, bought.OrderID, user)
 		return
 	}
 	if err != nil {
-		m.w.expected(t, err, waitlist.ErrOnSale, order.ErrPaused, order.ErrEnded, errOffShelf)
+		m.w.expected(t, err, waitlist.ErrOnSale, gate.ErrPaused, gate.ErrEnded, errOffShelf)
 		return
 	}
 	if p.UserID != user || !p.State.Open() {
@@ -109,7 +109,7 @@ func (m *model) accept(t *rapid.T) {
 	m.closedTo(t, "accepting", invited, err)
 	switch {
 	case err != nil:
-		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrNotInvited, order.ErrPaused, errOffShelf)
+		m.w.expected(t, err, waitlist.ErrNoPlace, waitlist.ErrNotInvited, gate.ErrPaused, errOffShelf)
 	case p.State == waitlist.Bought:
 		m.learn(t, p.OrderID, user)
 	case p.State != waitlist.Accepted && p.State != waitlist.Refused:

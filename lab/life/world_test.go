@@ -20,6 +20,8 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/redisstore/idcounter"
@@ -47,15 +49,15 @@ type provider struct {
 	finalNo map[string]bool // payments whose refund it refuses for good
 }
 
-func (p *provider) Begin(_ context.Context, of order.Payment) (service.Checkout, error) {
+func (p *provider) Begin(_ context.Context, of payment.Payment) (service.Checkout, error) {
 	return service.Checkout{URL: "/pay", Reference: "of_" + of.ID}, nil
 }
 
-func (p *provider) Refund(_ context.Context, paid order.Payment) error {
+func (p *provider) Refund(_ context.Context, paid payment.Payment) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.finalNo[paid.ID] && p.refunds[paid.ID] == 0 {
-		return &order.RefusedError{Reason: refusedForGood}
+		return &payment.RefusedError{Reason: refusedForGood}
 	}
 	p.refunds[paid.ID]++
 	return nil
@@ -178,7 +180,7 @@ func (e *env) openWorld(t *testing.T, rt *rapid.T) *world {
 }
 
 func (w *world) start() {
-	w.process = newProcess(w.stores, func(b order.Batch) {
+	w.process = newProcess(w.stores, func(b gate.Batch) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, r := range b.Requests {
@@ -225,7 +227,7 @@ func (w *world) buy(user, units int64) (order.Order, error) {
 // buyAgain buys once more for a user who has an order, and returns the order in the answer.
 func (w *world) buyAgain(t *rapid.T, user int64) int64 {
 	_, err := w.buy(user, perUser)
-	bought, is := errors.AsType[*order.AlreadyBoughtError](err)
+	bought, is := errors.AsType[*gate.AlreadyBoughtError](err)
 	if !is {
 		t.Fatalf("user %d has a live order and is answered %v", user, err)
 	}
@@ -251,14 +253,14 @@ func (w *world) text(id int64) string {
 	return fmt.Sprint(id)
 }
 
-func (w *world) pay(user, id int64) (order.Payment, error) {
+func (w *world) pay(user, id int64) (payment.Payment, error) {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
 	p, _, err := w.alive().payments.Pay(ctx, user, id)
 	return p, err
 }
 
-func (w *world) confirm(n order.Notice) error {
+func (w *world) confirm(n payment.Notice) error {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
 	w.maybeConfirmed[n.PaymentID] = true

@@ -71,8 +71,8 @@ func inCallingOff() []mutant.Mutant {
 			}),
 		packageMutant("an order is unwound and its money stays", ledger, "TestUnwind", "a payment is received",
 			mutant.Change{
-				File: callOff, From: `map[string]any{"state": order.PaymentRefunding`,
-				To: `map[string]any{"state": order.PaymentReceived`,
+				File: callOff, From: `map[string]any{"state": payment.Refunding`,
+				To: `map[string]any{"state": payment.Received`,
 			}),
 		packageMutant("unpaid orders stay", ledger, "TestUnwind$", "orders are unwound, want 5",
 			mutant.Change{File: callOff, From: `			unpaid = append(unpaid, *row)

@@ -82,7 +82,7 @@ func inGuards() []mutant.Mutant {
 		packageMutant("guards stand before rule 2", guard, "TestGuardsStandBehindRule2$",
 			"a_winner_who_may_not_enter",
 			mutant.Change{File: "internal/feature/guard/entry.go", From: `	own := e.ownOrder(ctx, s.ID, c.UserID)
-`, To: `	own := order.ErrBarred
+`, To: `	own := gate.ErrBarred
 `},
 		),
 		packageMutant("a ledger that fails makes the cool-down forget", guard+"/cooldown",

@@ -24,7 +24,7 @@ func inAdmission() []mutant.Mutant {
 
 // namesOrder`, To: `	admitted := 0
 	for _, outcome := range result.Results {
-		if outcome.Outcome == order.Accepted {
+		if outcome.Outcome == gate.Accepted {
 			admitted++
 		}
 	}
@@ -231,7 +231,7 @@ func inQuantities() []mutant.Mutant {
 		packageMutant("not enough is remembered as sold out", admission, "TestNotEnoughIsNotRemembered",
 			"after others wanted three",
 			mutant.Change{File: "internal/order/admission/batcher.go", From: `	b.observe(ctx, &observation{view: ` +
-				`decided.View,`, To: `	if decided.Results[0].Outcome == order.NotEnough {
+				`decided.View,`, To: `	if decided.Results[0].Outcome == gate.NotEnough {
 		decided.View.Stock = 0
 	}
 	b.observe(ctx, &observation{view: decided.View,`},

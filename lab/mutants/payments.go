@@ -5,28 +5,28 @@ import "seckill/lab/mutant"
 // inPayments are those that lose a cent, send one back twice, or hand something out for disputed money.
 func inPayments() []mutant.Mutant {
 	const (
-		store, domain, redemption = "internal/sqlstore/", "internal/order/", "internal/feature/redemption/"
+		store, domain, redemption = "internal/sqlstore/", "internal/order/payment/", "internal/feature/redemption/"
 		report, bank              = "internal/feature/report/", "./test/provider"
 	)
 	return []mutant.Mutant{
-		packageMutant("an older total of what has gone back counts", "./internal/order", "TestFlow", "",
+		packageMutant("an older total of what has gone back counts", "./internal/order/payment", "TestFlow", "",
 			mutant.Change{
-				File: domain + "payment_flow.go", From: "f.Returned = max(f.Returned, n.Amount)",
+				File: domain + "flow.go", From: "f.Returned = max(f.Returned, n.Amount)",
 				To: "f.Returned = n.Amount",
 			}),
-		packageMutant("what has gone back is added up", "./internal/order", "TestFlow", "", mutant.Change{
-			File: domain + "payment_flow.go", From: "f.Returned = max(f.Returned, n.Amount)",
+		packageMutant("what has gone back is added up", "./internal/order/payment", "TestFlow", "", mutant.Change{
+			File: domain + "flow.go", From: "f.Returned = max(f.Returned, n.Amount)",
 			To: "f.Returned = f.Returned + n.Amount",
 		}),
-		packageMutant("a dispute that was decided is opened again", "./internal/order", "TestFlow", "",
+		packageMutant("a dispute that was decided is opened again", "./internal/order/payment", "TestFlow", "",
 			mutant.Change{
-				File: domain + "payment_flow.go", From: "case d > f.Dispute:", To: "case d != f.Dispute:",
+				File: domain + "flow.go", From: "case d > f.Dispute:", To: "case d != f.Dispute:",
 			}),
-		packageMutant("a lost dispute costs nothing", "./internal/order", "TestFlow", "", mutant.Change{
-			File: domain + "payment_flow.go", From: "return f.Returned + f.Disputed", To: "return f.Returned",
+		packageMutant("a lost dispute costs nothing", "./internal/order/payment", "TestFlow", "", mutant.Change{
+			File: domain + "flow.go", From: "return f.Returned + f.Disputed", To: "return f.Returned",
 		}),
-		packageMutant("more goes back than was paid", "./internal/order", "TestFlow", "cents:", mutant.Change{
-			File: domain + "payment_flow.go", From: "n.Amount < 1 || n.Amount > amount", To: "n.Amount < 1",
+		packageMutant("more goes back than was paid", "./internal/order/payment", "TestFlow", "cents:", mutant.Change{
+			File: domain + "flow.go", From: "n.Amount < 1 || n.Amount > amount", To: "n.Amount < 1",
 		}),
 		packageMutant("an order stays paid whose money has gone back", "./internal/sqlstore", "TestTakeNotice", "all:",
 			mutant.Change{
@@ -39,14 +39,14 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("a disputed payment is refunded", "./internal/sqlstore", "TestDisputedIsNotRefunded",
 			"a refund of a disputed payment", mutant.Change{
-				File: store + "payment_refund.go", From: "p != nil && p.Dispute == order.DisputeOpen",
-				To: "p != nil && p.Dispute > order.DisputeLost",
+				File: store + "payment_refund.go", From: "p != nil && p.Dispute == payment.DisputeOpen",
+				To: "p != nil && p.Dispute > payment.DisputeLost",
 			}),
 		packageMutant("the job sends disputed money back", "./internal/sqlstore", "TestNoticesInAnyOrder",
 			"is to go back while it is disputed", mutant.Change{
 				File: store + "payment_refund.go",
-				From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding, order.DisputeOpen)`,
-				To:   `Where("state = ? AND dispute <> ?", order.PaymentRefunding, -1)`,
+				From: `Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen)`,
+				To:   `Where("state = ? AND dispute <> ?", payment.Refunding, -1)`,
 			}),
 		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
 			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
@@ -60,8 +60,9 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("a till redeems what was lost in a dispute", "./internal/feature/redemption",
 			"TestDisputedAtTills", "lost:", mutant.Change{
-				File: redemption + "ledger_commands.go", From: "[]order.Dispute{order.DisputeOpen, order.DisputeLost}",
-				To: "[]order.Dispute{order.DisputeOpen}",
+				File: redemption + "ledger_commands.go",
+				From: "[]payment.Dispute{payment.DisputeOpen, payment.DisputeLost}",
+				To:   "[]payment.Dispute{payment.DisputeOpen}",
 			}),
 		packageMutant("a refund sends all of a payment, also what has gone back", bank, "TestStatement", "",
 			mutant.Change{

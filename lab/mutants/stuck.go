@@ -12,48 +12,48 @@ func inStuckRefunds() []mutant.Mutant {
 	return []mutant.Mutant{
 		packageMutant("a final no is asked for again", "./internal/order/service", "TestFinalNo$", "refused",
 			mutant.Change{
-				File: service + "refunds.go", From: "err = p.getsStuck(ctx, payment, refused)",
+				File: service + "refunds.go", From: "err = p.getsStuck(ctx, attempt, refused)",
 				To: "_ = refused",
 			}),
 		packageMutant("a refund that is over by its turn is asked for", "./internal/order/service",
 			"TestRefundsThatHaveWaited", "asked for", mutant.Change{
-				File: service + "refunds.go", From: "if err == nil && !payment.Due() {",
-				To: "if err == nil && payment.AllGone() {",
+				File: service + "refunds.go", From: "if err == nil && !attempt.Due() {",
+				To: "if err == nil && attempt.AllGone() {",
 			}),
 		packageMutant("a disputed payment is asked for", "./internal/order/service", "TestRefundsThatHaveWaited",
 			"disputed", mutant.Change{
-				File: "internal/order/payment_flow.go",
-				From: "return p.State == PaymentRefunding && p.Dispute != DisputeOpen",
-				To:   "return p.State == PaymentRefunding",
+				File: "internal/order/payment/flow.go",
+				From: "return p.State == Refunding && p.Dispute != DisputeOpen",
+				To:   "return p.State == Refunding",
 			}),
 		packageMutant("what has gone back meanwhile is sent again", "./internal/order/service",
 			"TestRefundsThatHaveWaited", "cents", mutant.Change{
-				File: service + "refunds.go", From: "err = p.sendBack(ctx, payment)",
+				File: service + "refunds.go", From: "err = p.sendBack(ctx, attempt)",
 				To: "err = p.sendBack(ctx, listed)",
 			}),
 		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
-			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", order.PaymentRefunding,`,
-			To: `Where("state IN (?, 6) AND dispute <> ?", order.PaymentRefunding,`,
+			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", payment.Refunding,`,
+			To: `Where("state IN (?, 6) AND dispute <> ?", payment.Refunding,`,
 		}),
 		packageMutant("a payment gets stuck that nobody asked back", ledger, "TestStuckOnly", "nobody asked",
 			mutant.Change{
-				File: store + "payment_refund.go", From: "p.State != order.PaymentRefunding ||",
-				To: "p.State == order.PaymentRefunded ||",
+				File: store + "payment_refund.go", From: "p.State != payment.Refunding ||",
+				To: "p.State == payment.Refunded ||",
 			}),
 		packageMutant("a disputed payment gets stuck", ledger, "TestDisputeOfAStuckRefund",
 			"refused while it is disputed", mutant.Change{
 				File: store + "payment_refund.go",
-				From: "p.State != order.PaymentRefunding || p.Dispute == order.DisputeOpen ||",
-				To:   "p.State != order.PaymentRefunding ||",
+				From: "p.State != payment.Refunding || p.Dispute == payment.DisputeOpen ||",
+				To:   "p.State != payment.Refunding ||",
 			}),
 		packageMutant("a disputed payment is retried and closed", ledger, "TestDisputeOfAStuckRefund", "retried:",
 			mutant.Change{
-				File: store + "payment_refund.go", From: "case p.Dispute == order.DisputeOpen:",
-				To: "case p.Dispute > order.DisputeLost:",
+				File: store + "payment_refund.go", From: "case p.Dispute == payment.DisputeOpen:",
+				To: "case p.Dispute > payment.DisputeLost:",
 			}),
 		packageMutant("what is not stuck is closed", ledger, "TestStuckOnly", "closed:", mutant.Change{
-			File: store + "payment_refund.go", From: "case before != order.PaymentStuck:",
-			To: "case before > order.PaymentClosed:",
+			File: store + "payment_refund.go", From: "case before != payment.Stuck:",
+			To: "case before > payment.Closed:",
 		}),
 		packageMutant("an act on a payment is done once for each answer", ledger, "TestStuckRefund$", "a lost reply",
 			mutant.Change{
@@ -65,28 +65,28 @@ func inStuckRefunds() []mutant.Mutant {
 			To: "return writeHistory(tx, rows, c)",
 		}),
 		packageMutant("closing counts as money that went back", bank, "TestStatement", "at the bank", mutant.Change{
-			File: store + "payment_refund.go", From: "p.State, p.CloseTime = order.PaymentClosed, &c.at",
-			To: "p.State, p.CloseTime, p.Returned = order.PaymentClosed, &c.at, p.Amount",
+			File: store + "payment_refund.go", From: "p.State, p.CloseTime = payment.Closed, &c.at",
+			To: "p.State, p.CloseTime, p.Returned = payment.Closed, &c.at, p.Amount",
 		}),
 		packageMutant("closing is not told", ledger, "TestStuckRefund$", "told", mutant.Change{
-			File: store + "payment_refund.go", From: "tx.paymentChanged(p, rows, order.NewsClosed, c.at)",
+			File: store + "payment_refund.go", From: "tx.paymentChanged(p, rows, payment.NewsClosed, c.at)",
 			To: "error(nil)",
 		}),
 		packageMutant("money that goes back late leaves the refund stuck", ledger, "TestLateNewsOfAStuckRefund", "all:",
 			mutant.Change{
 				File: store + "payment_notice.go",
-				From: "[]order.PaymentState{order.PaymentReceived, order.PaymentStuck, order.PaymentClosed}",
-				To:   "[]order.PaymentState{order.PaymentReceived}",
+				From: "[]payment.State{payment.Received, payment.Stuck, payment.Closed}",
+				To:   "[]payment.State{payment.Received}",
 			}),
 		packageMutant("a refund that was taken all the same is an error", ledger, "TestLateNewsOfAStuckRefund",
 			"taken all the same", mutant.Change{
 				File: store + "payment_refund.go",
-				From: "case order.PaymentRefunding, order.PaymentStuck, order.PaymentClosed:",
-				To:   "case order.PaymentRefunding, order.PaymentClosed:",
+				From: "case payment.Refunding, payment.Stuck, payment.Closed:",
+				To:   "case payment.Refunding, payment.Closed:",
 			}, mutant.Change{
 				File: store + "payment_refund.go",
-				From: "case order.PaymentOpen, order.PaymentReceived, order.PaymentLate:",
-				To:   "case order.PaymentOpen, order.PaymentReceived, order.PaymentLate, order.PaymentStuck:",
+				From: "case payment.Open, payment.Received, payment.Late:",
+				To:   "case payment.Open, payment.Received, payment.Late, payment.Stuck:",
 			}),
 		packageMutant("a stuck refund keeps a sale from being unwound", ledger, "TestUnwoundButForStuckRefunds",
 			"unwinding", mutant.Change{
@@ -127,7 +127,7 @@ func inStuckRefunds() []mutant.Mutant {
 		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
 			mutant.Change{
 				File: service + "payments.go",
-				From: "	payment, err = begin()\n	if errors.Is(err, order.ErrNotFound) {",
+				From: "	attempt, err = begin()\n	if errors.Is(err, order.ErrNotFound) {",
 				To:   "	err = order.ErrNotFound\n	if errors.Is(err, order.ErrNotFound) {",
 			}),
 	}

@@ -110,7 +110,7 @@ func inWaitlists() []mutant.Mutant {
 		),
 		packageMutant("an invitation can be accepted while the sale stands still", feature, histories, "the sale has",
 			mutant.Change{File: turn, From: `	case k.paused():
-		return order.ErrPaused
+		return gate.ErrPaused
 `, To: ``},
 		),
 		packageMutant("windows run while the sale stands still", feature, histories, "places:",

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit/ledgertest"
@@ -185,14 +186,14 @@ func (l *list) invited(b *testing.B, asked map[int64]bool) (users []int64) {
 }
 
 // decide completes the pending operations, as the outbox does after Redis, and returns the acceptances.
-func (l *list) decide(b *testing.B) (accepted []order.Operation) {
+func (l *list) decide(b *testing.B) (accepted []operation.Operation) {
 	b.Helper()
-	ops, _, err := l.Pending(b.Context(), l.voucher.ID, order.MaxOperations)
+	ops, _, err := l.Pending(b.Context(), l.voucher.ID, operation.MaxBatch)
 	must(b, err)
-	results := make([]order.OperationResult, len(ops))
+	results := make([]operation.Result, len(ops))
 	for i, op := range ops {
-		results[i] = order.OperationResult{Number: op.Number, Taken: true}
-		if op.Kind == order.Acceptance {
+		results[i] = operation.Result{Number: op.Number, Taken: true}
+		if op.Kind == operation.Acceptance {
 			accepted = append(accepted, op)
 		}
 	}

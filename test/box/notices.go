@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sandbox"
 )
 
 // Tells sends the server a notice of the sandbox, signed with the secret, and expects it to be taken.
-func (s *Server) Tells(tb testing.TB, secret string, n order.Notice) {
+func (s *Server) Tells(tb testing.TB, secret string, n payment.Notice) {
 	tb.Helper()
 	notices, err := sandbox.NewNotices([]byte(secret), time.Now)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 )
 
@@ -166,7 +166,7 @@ type bankAdapter struct{ base string }
 var _ service.Provider = bankAdapter{}
 
 // Begin implements service.Provider. The payment's id is the idempotency key, so it may be repeated.
-func (a bankAdapter) Begin(ctx context.Context, p order.Payment) (service.Checkout, error) {
+func (a bankAdapter) Begin(ctx context.Context, p payment.Payment) (service.Checkout, error) {
 	var opened struct{ ID, URL string }
 	err := a.post(ctx, "/checkouts", p.ID, map[string]any{"cents": p.Amount}, &opened)
 	return service.Checkout{URL: opened.URL, Reference: opened.ID}, err
@@ -174,7 +174,7 @@ func (a bankAdapter) Begin(ctx context.Context, p order.Payment) (service.Checko
 
 // Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its
 // notice.
-func (a bankAdapter) Refund(ctx context.Context, p order.Payment) error {
+func (a bankAdapter) Refund(ctx context.Context, p payment.Payment) error {
 	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Rest()}, nil)
 }
 
@@ -195,7 +195,7 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 	defer res.Body.Close()
 	text, _ = io.ReadAll(res.Body)
 	if res.StatusCode == http.StatusGone { // the bank's final no: anything else may pass
-		return &order.RefusedError{Reason: string(text)}
+		return &payment.RefusedError{Reason: string(text)}
 	}
 	if res.StatusCode != http.StatusOK {
 		return fmt.Errorf("the bank answers %s: %s", res.Status, text)
@@ -208,17 +208,17 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 
 // bankCallback returns a shop.CallbackReader of the bank that payments call by the name.
 func bankCallback(name string) shop.CallbackReader {
-	return func(h http.Header) (func([]byte) (order.Notice, error), error) { return readBankCallback(name, h) }
+	return func(h http.Header) (func([]byte) (payment.Notice, error), error) { return readBankCallback(name, h) }
 }
 
-func readBankCallback(name string, h http.Header) (func([]byte) (order.Notice, error), error) {
+func readBankCallback(name string, h http.Header) (func([]byte) (payment.Notice, error), error) {
 	signature, err := hex.DecodeString(h.Get("Bank-Signature"))
 	if err != nil || len(signature) != sha512.Size {
-		return nil, fmt.Errorf("%w: no signature of the bank", order.ErrBadNotice)
+		return nil, fmt.Errorf("%w: no signature of the bank", payment.ErrBadNotice)
 	}
-	return func(body []byte) (order.Notice, error) {
+	return func(body []byte) (payment.Notice, error) {
 		if !hmac.Equal(signature, bankMAC(body)) {
-			return order.Notice{}, fmt.Errorf("%w: not the bank's signature", order.ErrBadNotice)
+			return payment.Notice{}, fmt.Errorf("%w: not the bank's signature", payment.ErrBadNotice)
 		}
 		var event struct {
 			Event, Charge string
@@ -226,15 +226,15 @@ func readBankCallback(name string, h http.Header) (func([]byte) (order.Notice, e
 			Cents         int64
 		}
 		err := json.Unmarshal(body, &event)
-		kind, known := map[string]order.NoticeKind{
-			"charge.paid": order.NoticePaid, "charge.refunded": order.NoticeReturned,
-			"dispute.opened": order.NoticeDisputed, "dispute.won": order.NoticeDisputeWon,
-			"dispute.lost": order.NoticeDisputeLost,
+		kind, known := map[string]payment.NoticeKind{
+			"charge.paid": payment.NoticePaid, "charge.refunded": payment.NoticeReturned,
+			"dispute.opened": payment.NoticeDisputed, "dispute.won": payment.NoticeDisputeWon,
+			"dispute.lost": payment.NoticeDisputeLost,
 		}[event.Event]
 		if err != nil || !known {
-			return order.Notice{}, errors.Join(order.ErrBadNotice, err)
+			return payment.Notice{}, errors.Join(payment.ErrBadNotice, err)
 		}
-		return order.Notice{
+		return payment.Notice{
 			Kind: kind, PaymentID: event.Payment, Amount: event.Cents, Provider: name, Reference: event.Charge,
 		}, nil
 	}, nil

@@ -22,6 +22,7 @@ import (
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 	"seckill/internal/sqlstore"
@@ -139,12 +140,12 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
 		}, ledger.Note)...),
 		Rules: shop.Rules(), FindKey: ledger.FindKey, Tokens: rules, Log: quiet,
-		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
+		BodyLimit: 1 << 16, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.api = api.Server("").Handler
+	s.api = api.Handler()
 	v := voucher.Voucher{
 		ShopID: 1, Title: "tea", PayValue: price, ActualValue: 20_00, PayWithin: time.Hour, Kind: voucher.Ordinary,
 		Status: voucher.OnShelf,
@@ -251,7 +252,7 @@ func TestBank(t *testing.T) {
 	s.calls(http.StatusUnauthorized, "/payment/callback/sandbox", "Bank-Signature", body, signature)
 	less, signed := b.charge(begun.data.PaymentID, price-1)
 	s.calls(http.StatusConflict, "/payment/callback/bank", "Bank-Signature", less, signed)
-	forged, right, err := s.notices.Write(order.Notice{PaymentID: begun.data.PaymentID, Amount: price})
+	forged, right, err := s.notices.Write(payment.Notice{PaymentID: begun.data.PaymentID, Amount: price})
 	if err != nil {
 		t.Fatal(err)
 	}

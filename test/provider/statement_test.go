@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/testkit"
 )
@@ -191,7 +192,7 @@ func (m *market) moves(random *rand.Rand, at int, payment string) (sent []notice
 func (m *market) decide() (closed int64) {
 	m.t.Helper()
 	stuck, err := m.shop.ledger.FindPayments(m.t.Context(),
-		order.PaymentFilter{State: order.PaymentStuck}, 1<<62, 1<<20)
+		payment.Filter{State: payment.Stuck}, 1<<62, 1<<20)
 	if err != nil || len(stuck) < 3 {
 		m.t.Fatalf("%d refunds are stuck, %v", len(stuck), err)
 	}
@@ -201,7 +202,7 @@ func (m *market) decide() (closed int64) {
 		b := m.banks[at]
 		charge := b.chargeOf(p.ID)
 		act, want := "close", http.StatusOK
-		if p.Dispute == order.DisputeOpen {
+		if p.Dispute == payment.DisputeOpen {
 			want = http.StatusConflict
 		} else {
 			decided++

@@ -11,6 +11,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/partition"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
@@ -46,7 +47,7 @@ func TestContract(t *testing.T) {
 				},
 				Invalid: &apitest.Request{Target: "/voucher/seckill/x/ticket"},
 				Refusals: []error{
-					voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded, order.ErrUnavailable, ErrNoTickets,
+					voucher.ErrNotFound, voucher.ErrNotSeckill, gate.ErrEnded, order.ErrUnavailable, ErrNoTickets,
 					&TicketsLaterError{}, &ChallengeError{}, challenge.ErrBusy, challenge.ErrTryAgain,
 					&StoppedError{
 						Guard: guards.LimitsGuard, Why: &budget.RateError{Of: budget.OfUser, Retry: time.Minute},

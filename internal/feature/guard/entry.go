@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 const (
@@ -34,7 +35,7 @@ func NewEntry(
 	return &Entry{guards: guards, now: now, askRedis: ownOrder, asking: make(chan struct{}, maxStoppedAsks)}
 }
 
-// Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets an *order.AlreadyBoughtError
+// Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets a *gate.AlreadyBoughtError
 // if they have an order there, else a *StoppedError, whose OrderKnown reports whether they certainly have none. It
 // takes 500 ms at most.
 func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
@@ -54,10 +55,10 @@ func (e *Entry) answer(ctx context.Context, s Sale, c Caller, err error) error {
 		return err
 	}
 	own := e.ownOrder(ctx, s.ID, c.UserID)
-	if _, bought := errors.AsType[*order.AlreadyBoughtError](own); bought {
+	if _, bought := errors.AsType[*gate.AlreadyBoughtError](own); bought {
 		return own
 	}
-	stopped.OrderKnown = errors.Is(own, order.ErrBarred)
+	stopped.OrderKnown = errors.Is(own, gate.ErrBarred)
 	return stopped
 }
 

@@ -11,6 +11,7 @@ import (
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -68,9 +69,9 @@ func TestGuardsStandBehindRule2(t *testing.T) {
 		known   bool
 	}{
 		"let in":                     {nil, 2, false, false, false},
-		"a winner who may not enter": {&order.AlreadyBoughtError{OrderID: 5}, 1, true, false, false},
-		"stopped":                    {order.ErrBarred, 1, false, true, true},
-		"stopped while it is built":  {order.ErrPaused, 1, false, true, false},
+		"a winner who may not enter": {&gate.AlreadyBoughtError{OrderID: 5}, 1, true, false, false},
+		"stopped":                    {gate.ErrBarred, 1, false, true, true},
+		"stopped while it is built":  {gate.ErrPaused, 1, false, true, false},
 		"stopped, and no answer":     {order.ErrUnknownOutcome, 1, false, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -79,7 +80,7 @@ func TestGuardsStandBehindRule2(t *testing.T) {
 			sales.own = c.own
 			s := Sale{ID: ordertest.VoucherA, Settings: ofLevelTwo()}
 			err := entry.Enter(t.Context(), s, Caller{UserID: 1, Claims: guards.Claims{Level: c.level}})
-			bought, isBought := errors.AsType[*order.AlreadyBoughtError](err)
+			bought, isBought := errors.AsType[*gate.AlreadyBoughtError](err)
 			stopped, isStopped := errors.AsType[*StoppedError](err)
 			if isBought != c.bought || isStopped != c.stopped || isBought && bought.OrderID != 5 ||
 				isStopped && stopped.OrderKnown != c.known {

@@ -24,6 +24,7 @@ import (
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/clientip"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/testkit/featuretest"
@@ -259,7 +260,7 @@ func TestConditionsOfASale(t *testing.T) {
 		`"wanted":2}}`; w.Code != http.StatusOK || w.Body.String() != want {
 		t.Errorf("the tutorial's route: %d %s", w.Code, w.Body)
 	}
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	f.own = &gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	refused(t, do(t, a, press()), http.StatusConflict, "ALREADY_BOUGHT")
 	f.settings = &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2, DryRun: true}}
 	if w := do(t, a, press()); w.Code != http.StatusAccepted {
@@ -274,7 +275,7 @@ func TestGuardsOfAHiddenSale(t *testing.T) {
 	f, a := newGated(t, &guards.Settings{Conditions: &guards.Conditions{MinLevel: 2}})
 	f.now = time.Time{}.Add(-time.Second) // the fake's voucher is shown from the zero time on
 	refused(t, do(t, a, press()), http.StatusNotFound, "NOT_FOUND")
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	f.own = &gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	refused(t, do(t, a, press()), http.StatusConflict, "ALREADY_BOUGHT")
 }
 
@@ -300,7 +301,7 @@ func TestCoolDownOfASale(t *testing.T) {
 			t.Errorf("%s: data (-want +got):\n%s", target, diff)
 		}
 	}
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	f.own = &gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	refused(t, do(t, a, press()), http.StatusConflict, "ALREADY_BOUGHT")
 }
 
@@ -418,7 +419,7 @@ func TestRefusals(t *testing.T) {
 		{&budget.ShareError{Of: budget.OfNetwork}, "SHARE_TAKEN", `,"of":"network"`},
 	} {
 		g, a := newGated(t, &guards.Settings{Tickets: &guards.Tickets{DelayMs: 1500}}, stops{tt.why})
-		g.own = order.ErrBarred
+		g.own = gate.ErrBarred
 		want := `"data":{"guard":"tickets","orderKnown":true` + tt.more + "}"
 		if errors.Is(tt.why, ticket.ErrTryAgain) {
 			want = "" // it says nothing of the guard

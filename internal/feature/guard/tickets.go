@@ -8,7 +8,7 @@ import (
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/ticket"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -52,7 +52,7 @@ func NewTickets(
 }
 
 // Give returns a ticket of the caller for a voucher's sale. If tickets have dryRun, it is usable from the start. The
-// solution is ALTCHA's payload, or "". Errors: voucher.ErrNotFound, voucher.ErrNotSeckill, order.ErrEnded,
+// solution is ALTCHA's payload, or "". Errors: voucher.ErrNotFound, voucher.ErrNotSeckill, gate.ErrEnded,
 // order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; and, after which the caller
 // may ask again, challenge.ErrBusy, challenge.ErrTryAgain, ticket.ErrTryAgain.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error) {
@@ -66,7 +66,7 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 	case v.Sale == nil:
 		return Ticket{}, voucher.ErrNotSeckill
 	case v.Sale.Retired || !now.Before(v.Sale.End):
-		return Ticket{}, order.ErrEnded
+		return Ticket{}, gate.ErrEnded
 	case v.Sale.Guards.State(guards.TicketsGuard) == guards.Off:
 		return Ticket{}, ErrNoTickets
 	}

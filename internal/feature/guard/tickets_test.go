@@ -16,7 +16,7 @@ import (
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/feature/guard/ticket"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher/guards"
 )
@@ -56,7 +56,7 @@ func newInstance(t *testing.T, table *saltTable, s *guards.Settings) *instance {
 	t.Helper()
 	v := ordertest.VoucherAt(1, 0)
 	v.Sale.Guards, v.Sale.Begin, v.Sale.End = s, time.Now().Add(time.Hour), time.Now().Add(6*time.Hour)
-	sales := &fakeSales{sale: v, own: order.ErrBarred}
+	sales := &fakeSales{sale: v, own: gate.ErrBarred}
 	ring, err := keys.NewRing(strings.Repeat("secret of ours!!", 2), table.GuardSalts, time.Now, ordertest.Quiet())
 	if err != nil {
 		t.Fatal(err)
@@ -139,14 +139,14 @@ func TestWinnerWithExpiredTicket(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Until(g.Expires) + time.Second)
-		i.own = order.ErrBarred
+		i.own = gate.ErrBarred
 		if stopped, is := errors.AsType[*StoppedError](i.enter(t, 1, g.Text)); !is ||
 			!errors.Is(stopped, ticket.ErrInvalid) || !stopped.OrderKnown {
 			t.Errorf("a buyer without an order: %v", stopped)
 		}
-		i.own = &order.AlreadyBoughtError{OrderID: 5}
+		i.own = &gate.AlreadyBoughtError{OrderID: 5}
 		for _, text := range []string{g.Text, "", "x"} {
-			if bought, is := errors.AsType[*order.AlreadyBoughtError](i.enter(t, 1, text)); !is || bought.OrderID != 5 {
+			if bought, is := errors.AsType[*gate.AlreadyBoughtError](i.enter(t, 1, text)); !is || bought.OrderID != 5 {
 				t.Errorf("a winner with the ticket %q: %v", text, bought)
 			}
 		}
@@ -170,7 +170,7 @@ func TestGive(t *testing.T) {
 		"too early":                {ticketed(), 0, "", 1, &TicketsLaterError{}},
 		"in time":                  {ticketed(), 40 * time.Minute, "", 1, nil},
 		"while it runs":            {ticketed(), 2 * time.Hour, "", 1, nil},
-		"ended":                    {ticketed(), 7 * time.Hour, "", 1, order.ErrEnded},
+		"ended":                    {ticketed(), 7 * time.Hour, "", 1, gate.ErrEnded},
 		"without tickets":          {nil, 40 * time.Minute, "", 1, ErrNoTickets},
 		"unsolved":                 {worked, 40 * time.Minute, "", 1, &ChallengeError{}},
 		"solved wrongly":           {worked, 40 * time.Minute, "e30=", 1, &ChallengeError{}},

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/kit/periodic"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -71,12 +71,12 @@ func (u *UnknownUnits) round(ctx context.Context) {
 		asking, cancel := context.WithTimeout(ctx, unknownTimeout)
 		err := u.ownOrder(asking, one.caller.UserID, one.saleID)
 		cancel()
-		_, bought := errors.AsType[*order.AlreadyBoughtError](err)
+		_, bought := errors.AsType[*gate.AlreadyBoughtError](err)
 		switch {
 		case bought:
 			u.limits.Win(one.reservation)
 			u.tally.Sold(one.saleID, one.caller.Claims.Since, one.caller.Address, one.reservation.Units)
-		case errors.Is(err, order.ErrBarred), errors.Is(err, voucher.ErrNotFound),
+		case errors.Is(err, gate.ErrBarred), errors.Is(err, voucher.ErrNotFound),
 			errors.Is(err, voucher.ErrNotSeckill):
 			u.limits.Return(one.reservation)
 		default: // Redis does not answer: the other look-ups would wait as long

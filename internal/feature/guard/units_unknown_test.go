@@ -12,6 +12,7 @@ import (
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher/guards"
 )
@@ -25,10 +26,10 @@ func TestUnknownUnits(t *testing.T) {
 		free bool
 		sold int64
 	}{
-		"bought":      {&order.AlreadyBoughtError{OrderID: 1}, false, 1},
-		"not bought":  {order.ErrBarred, true, 0},
+		"bought":      {&gate.AlreadyBoughtError{OrderID: 1}, false, 1},
+		"not bought":  {gate.ErrBarred, true, 0},
 		"not known":   {order.ErrUnavailable, false, 0},
-		"paused":      {order.ErrPaused, false, 0},
+		"paused":      {gate.ErrPaused, false, 0},
 		"not decided": {nil, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +61,7 @@ func TestUnknownUnits(t *testing.T) {
 			if d := tally.Take()[1]; (d != nil) != (c.sold > 0) || d != nil && d.Units["192.0.2.0/24"] != c.sold {
 				t.Errorf("counted: %+v", d)
 			}
-			again := errors.Is(c.own, order.ErrUnavailable) || errors.Is(c.own, order.ErrPaused) || c.own == nil
+			again := errors.Is(c.own, order.ErrUnavailable) || errors.Is(c.own, gate.ErrPaused) || c.own == nil
 			if again != (sales.asked == 2) || sales.asked < 1 {
 				t.Errorf("it was asked %d times", sales.asked)
 			}
@@ -73,7 +74,7 @@ func TestUnknownUnits(t *testing.T) {
 func TestShareOfASale(t *testing.T) {
 	t.Parallel()
 	f, a := newGated(t, &guards.Settings{Units: &guards.Units{PerAddress: 3, PerNetwork: 100}})
-	f.fails = order.ErrSoldOut
+	f.fails = gate.ErrSoldOut
 	for range 10 {
 		refused(t, do(t, a, press()), http.StatusConflict, "SOLD_OUT")
 	}
@@ -89,7 +90,7 @@ func TestShareOfASale(t *testing.T) {
 		guardOf(t, w.Body.Bytes())); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
-	f.own = &order.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
+	f.own = &gate.AlreadyBoughtError{OrderID: 5, Status: order.Unpaid}
 	refused(t, do(t, a, press()), http.StatusConflict, "ALREADY_BOUGHT")
 	f.settings = &guards.Settings{Units: &guards.Units{PerAddress: 3, DryRun: true}}
 	if w := do(t, a, press()); w.Code != http.StatusAccepted {
@@ -109,7 +110,7 @@ func TestShareAfterAnUnknownOutcome(t *testing.T) {
 	do(t, a, press())
 	f.fails = nil
 	refused(t, do(t, a, press()), http.StatusForbidden, "SHARE_TAKEN")
-	f.own = order.ErrBarred
+	f.own = gate.ErrBarred
 	f.now = apitest.Noon().Add(time.Minute)
 	f.unknown.round(t.Context())
 	if w := do(t, a, press()); w.Code != http.StatusAccepted {

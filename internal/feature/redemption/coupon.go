@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 )
 
 // ReservationTime is how long a till may take between reserving and redeeming, by the ledger's clock.
@@ -117,12 +118,12 @@ type Outcome struct {
 }
 
 // Why describes the change, for the order's history.
-func (o *Outcome) Why(v Verb) order.Why {
+func (o *Outcome) Why(v Verb) reason.Why {
 	switch v {
 	case Reserve:
-		return order.ReservedUntil(o.Coupon.Reservation.Until)
+		return reason.ReservedUntil(o.Coupon.Reservation.Until)
 	case Release:
-		return order.Released
+		return reason.Released
 	default:
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -22,16 +23,16 @@ func TestDisputedAtTills(t *testing.T) {
 		if o := do(t, l, redeem(redeemed, "k")); o.Err != nil {
 			t.Fatal(o.Err)
 		}
-		tell := func(kind order.NoticeKind, cents int64, cs ...order.Claim) {
+		tell := func(kind payment.NoticeKind, cents int64, cs ...order.Claim) {
 			t.Helper()
 			for _, c := range cs {
-				n := order.Notice{Kind: kind, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: cents}
+				n := payment.Notice{Kind: kind, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: cents}
 				if _, _, err := l.TakeNotice(t.Context(), n); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		tell(order.NoticeDisputed, 1000, cs...)
+		tell(payment.NoticeDisputed, 1000, cs...)
 		named := redeem(reserved, "k")
 		named.Reservation = "r"
 		check := redeem(free, "")
@@ -47,8 +48,8 @@ func TestDisputedAtTills(t *testing.T) {
 		if o := do(t, l, redeem(redeemed, "k")); o.Err != nil || !o.Repeated {
 			t.Errorf("repeated: %+v", o)
 		}
-		tell(order.NoticeDisputeWon, 1000, cs[0], cs[1])
-		tell(order.NoticeDisputeLost, 400, cs[2])
+		tell(payment.NoticeDisputeWon, 1000, cs[0], cs[1])
+		tell(payment.NoticeDisputeLost, 400, cs[2])
 		for name, cmd := range map[string]redemption.Command{"won": redeem(free, "k"), "won, reserved": named} {
 			if o := do(t, l, cmd); o.Err != nil {
 				t.Errorf("%s: %v", name, o.Err)
@@ -77,8 +78,8 @@ func TestDisputeAndTillAtOnce(t *testing.T) {
 				}
 				return err
 			}, func() (err error) {
-				_, disputed, err = l.TakeNotice(t.Context(), order.Notice{
-					Kind: order.NoticeDisputed, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000,
+				_, disputed, err = l.TakeNotice(t.Context(), payment.Notice{
+					Kind: payment.NoticeDisputed, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000,
 				})
 				return err
 			})

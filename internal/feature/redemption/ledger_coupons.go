@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -234,7 +235,7 @@ func (l *Ledger) lapse(tx *gorm.DB, due []int64) ([]order.Order, error) {
 			continue
 		}
 		if o.Status == order.Paid {
-			lapsing = append(lapsing, order.Step{Order: o, By: ByLapser, Why: order.NotRedeemed})
+			lapsing = append(lapsing, order.Step{Order: o, By: ByLapser, Why: reason.NotRedeemed})
 		}
 		coupons[id].DueTime = nil
 		done = append(done, *coupons[id])

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/feature/redemption"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -24,7 +25,7 @@ func TestNobodyWaitsForTheKeys(t *testing.T) {
 	p := l.Pays(t, c)
 	unlock := l.LockTable(t, "tb_setting")
 	if _, _, err := l.Receive(t.Context(),
-		order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}); err != nil {
+		payment.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider}); err != nil {
 		t.Errorf("a payment: %v", err)
 	}
 	l.Record(t, gratis)

@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/kit/moment"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -19,7 +20,7 @@ var _ StaffLedger = (*Ledger)(nil)
 func (l *Ledger) Extend(ctx context.Context, act order.StaffAct, until time.Time) (Coupon, error) {
 	return l.forStaff(ctx, act, func(c *Coupon, now time.Time) (d deed, err error) {
 		before := c.ValidUntil
-		d.audited, d.why = voucher.CouponExtended, order.ExtendedUntil(until)
+		d.audited, d.why = voucher.CouponExtended, reason.ExtendedUntil(until)
 		d.change = voucher.FieldChange{Field: "validUntil", From: stored(before), To: stored(until)}
 		d.action, d.done, err = c.Extend(until, now)
 		return d, err
@@ -31,7 +32,7 @@ func (l *Ledger) Unredeem(ctx context.Context, act order.StaffAct) (Coupon, erro
 	return l.forStaff(ctx, act, func(c *Coupon, _ time.Time) (deed, error) {
 		by := string(Till{ID: c.RedeemedBy}.Actor())
 		return deed{
-			action: order.Unredeem, done: true, why: order.Unredeemed, audited: voucher.CouponUnredeemed,
+			action: order.Unredeem, done: true, why: reason.Unredeemed, audited: voucher.CouponUnredeemed,
 			change: voucher.FieldChange{Field: "redeemedBy", From: by},
 		}, c.Unredeem()
 	})
@@ -75,7 +76,7 @@ func (l *Ledger) openCoupon(tx *gorm.DB, orderID int64) (couponWork, *Coupon, er
 type deed struct {
 	action  order.Action
 	done    bool // false: nothing had to be changed
-	why     order.Why
+	why     reason.Why
 	audited voucher.Action
 	change  voucher.FieldChange
 }

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/testkit/featuretest"
@@ -55,7 +56,7 @@ func TestWhoReadsCodes(t *testing.T) {
 		cfg := featuretest.Config(nil, redemption.Rules(), apitest.State{})
 		api := featuretest.WithShop(t, cfg, shop.Config{
 			Purchases: purchases{order: o}, Orders: orders{order: o},
-			PaymentsOf: func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
+			PaymentsOf: func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
 			Front: httpkit.Front{Members: httpkit.Members{
 				"coupon": {Order: redemption.ShownCoupon(fakeTills{coupon: coupon(s)}.CouponOf)},
 			}},

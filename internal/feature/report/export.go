@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/timeline"
 	"seckill/internal/voucher"
 )
@@ -63,8 +65,8 @@ func (r *Reports) Orders(ctx context.Context, voucherID int64, whole bool, yield
 }
 
 // Payments calls yield with all payments that the filter selects, the oldest first. Error: order.ErrUnavailable.
-func (r *Reports) Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error {
-	return pages(ctx, "payments", func(ctx context.Context, last order.Payment) ([]order.Payment, error) {
+func (r *Reports) Payments(ctx context.Context, f payment.Filter, yield func([]payment.Payment) error) error {
+	return pages(ctx, "payments", func(ctx context.Context, last payment.Payment) ([]payment.Payment, error) {
 		return r.core.Payments(ctx, f, last, exportPage)
 	}, yield)
 }
@@ -169,7 +171,7 @@ func (r *Reports) Seconds(ctx context.Context, voucherID int64, yield func([]Poi
 					continue
 				}
 				if each[second].Counts == nil {
-					each[second].Counts = order.Counts{}
+					each[second].Counts = gate.Counts{}
 				}
 				each[second].Counts[answer] += n
 			}

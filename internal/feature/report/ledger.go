@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -30,7 +31,7 @@ type tallyRow struct {
 	Orders, Units, Cents int64
 }
 
-// gone is the SQL for the amount of a payment that has gone back, as order.Flow computes it.
+// gone is the SQL for the amount of a payment that has gone back, as payment.Flow computes it.
 const gone = "(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
 
 // sums adds up the voucher's orders and payments, of one moment, by one statement. It reads them by the indexes of
@@ -55,8 +56,8 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"WHERE voucher_id = @voucher AND receive_time IS NOT NULL GROUP BY voucher_id) p ON p.voucher_id = v.id "+
 			"WHERE v.id = @voucher",
 		map[string]any{
-			"voucher": voucherID, "cancelled": order.Cancelled, "lost": order.DisputeLost,
-			"stuck": order.PaymentStuck, "closed": order.PaymentClosed,
+			"voucher": voucherID, "cancelled": order.Cancelled, "lost": payment.DisputeLost,
+			"stuck": payment.Stuck, "closed": payment.Closed,
 		}).Find(&rows).Error
 	switch {
 	case err != nil:
@@ -198,7 +199,7 @@ func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.
 	var m Flow
 	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE("+sum+
 		" AND v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop)", map[string]any{
-		"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID, "lost": order.DisputeLost,
+		"since": since.UTC(), "rehearsals": voucher.RehearsalShop, "shop": shopID, "lost": payment.DisputeLost,
 	}).Scan(&m).Error
 	if err != nil {
 		return Flow{}, sqlkit.ReadError("adding up the money of a day", err)

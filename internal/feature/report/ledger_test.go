@@ -13,7 +13,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/kit/histogram"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -29,7 +29,7 @@ func reportsOn(l ledgertest.Ledger) *Reports {
 func counted(voucherID, run, n int64) timeline.Minute {
 	m := timeline.Minute{
 		VoucherID: voucherID, Start: ledgertest.RecordedAt.Truncate(time.Minute), Run: run,
-		Counts: map[order.Answer]*timeline.Seconds{},
+		Counts: map[gate.Answer]*timeline.Seconds{},
 	}
 	m.Counts["accepted"], m.Counts["sold_out"] = &timeline.Seconds{0: n}, &timeline.Seconds{59: 2}
 	if run%2 != 0 {
@@ -53,7 +53,7 @@ func TestSaleMinutes(t *testing.T) {
 		want := []timeline.Minute{counted(1, -5, 7), counted(1, 9, 1), later}
 		for limit := 1; limit <= 4; limit++ {
 			var got []timeline.Minute
-			totals := order.Counts{}
+			totals := gate.Counts{}
 			for after := (place{}); ; {
 				page, err := reports.ledger.minutes(t.Context(), 1, ledgertest.RecordedAt.Add(-time.Hour),
 					ledgertest.RecordedAt.Add(time.Hour), after, limit)
@@ -78,7 +78,7 @@ func TestSaleMinutes(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("minutes in pages of %d (-want +got):\n%s", limit, diff)
 			}
-			if diff := cmp.Diff(order.Counts{"accepted": 9, "sold_out": 6}, totals); diff != "" {
+			if diff := cmp.Diff(gate.Counts{"accepted": 9, "sold_out": 6}, totals); diff != "" {
 				t.Errorf("totals (-want +got):\n%s", diff)
 			}
 		}
@@ -101,10 +101,10 @@ func TestSaleMinutes(t *testing.T) {
 		made, err := reports.Of(t.Context(), 1)
 		start := ledgertest.RecordedAt.Truncate(time.Minute)
 		points := []Point{
-			{At: start, Counts: order.Counts{"accepted": 7}, Took: histogram.Counts{0, 0, 7}},
-			{At: start.Add(59 * time.Second), Counts: order.Counts{"sold_out": 2}, Took: histogram.Counts{2}},
-			{At: start.Add(60 * time.Second), Counts: order.Counts{"accepted": 1}},
-			{At: start.Add(119 * time.Second), Counts: order.Counts{"sold_out": 2}},
+			{At: start, Counts: gate.Counts{"accepted": 7}, Took: histogram.Counts{0, 0, 7}},
+			{At: start.Add(59 * time.Second), Counts: gate.Counts{"sold_out": 2}, Took: histogram.Counts{2}},
+			{At: start.Add(60 * time.Second), Counts: gate.Counts{"accepted": 1}},
+			{At: start.Add(119 * time.Second), Counts: gate.Counts{"sold_out": 2}},
 		}
 		if diff := cmp.Diff(points, made.Points); err != nil || diff != "" || made.Spoilt != 1 ||
 			made.Answers["accepted"] != 8 || !made.FirstAccepted.Equal(start) ||

@@ -8,6 +8,8 @@ import (
 	"seckill/internal/feature"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -68,7 +70,7 @@ type Report struct {
 
 // Timeline counts how all instances answered the requests for a sale. It is empty for an ordinary voucher.
 type Timeline struct {
-	Answers order.Counts     // of all requests
+	Answers gate.Counts      // of all requests
 	Took    histogram.Counts // how long they took, in the minutes that have such times
 	Spoilt  int64            // minutes that cannot be read and are left out
 
@@ -83,7 +85,7 @@ type Timeline struct {
 // Point counts how the requests of one step were answered, and how long they took.
 type Point struct {
 	At     time.Time
-	Counts order.Counts
+	Counts gate.Counts
 	Took   histogram.Counts
 }
 
@@ -100,7 +102,7 @@ type Core struct {
 	// most limit.
 	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 	// Payments returns payments that the filter selects, behind last, oldest first, at most limit.
-	Payments func(ctx context.Context, f order.PaymentFilter, last order.Payment, limit int) ([]order.Payment, error)
+	Payments func(ctx context.Context, f payment.Filter, last payment.Payment, limit int) ([]payment.Payment, error)
 }
 
 // Reports makes reports of vouchers. It is safe for concurrent use.
@@ -119,7 +121,7 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	if err != nil {
 		return Report{}, order.OrUnavailable(err)
 	}
-	made := Report{Voucher: v, Timeline: Timeline{Answers: order.Counts{}, Step: time.Second}}
+	made := Report{Voucher: v, Timeline: Timeline{Answers: gate.Counts{}, Step: time.Second}}
 	if made.Sums, err = r.ledger.sums(ctx, voucherID); err == nil && v.Sale != nil {
 		made.Timeline, err = r.timeline(ctx, v)
 	}

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -34,7 +34,7 @@ type Exports interface {
 	// Orders reads all orders of a voucher. Codes are masked or whole.
 	Orders(ctx context.Context, voucherID int64, whole bool, yield func([]ExportRow) error) error
 	// Payments reads all payments that the filter selects.
-	Payments(ctx context.Context, f order.PaymentFilter, yield func([]order.Payment) error) error
+	Payments(ctx context.Context, f payment.Filter, yield func([]payment.Payment) error) error
 	// Seconds reads each second with requests.
 	Seconds(ctx context.Context, voucherID int64, yield func([]Point) error) error
 	// Audit reads all entries of the audit trail that the filter selects.

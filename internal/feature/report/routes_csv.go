@@ -15,7 +15,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -262,10 +262,10 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	})
 }
 
-// timelineColumns are the columns of a timeline, in the order of order.Answers, whose first is Accepted.
+// timelineColumns are the columns of a timeline, in the order of gate.Answers, whose first is Accepted.
 func timelineColumns() []column[Point] {
 	columns := []column[Point]{{"at", func(p Point) string { return csvTime(p.At) }}}
-	for i, answer := range order.Answers() {
+	for i, answer := range gate.Answers() {
 		head := "accepted"
 		if i > 0 {
 			head = "refused." + httpkit.CodeOf(answer)

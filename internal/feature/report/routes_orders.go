@@ -1,6 +1,6 @@
 package report
 
-import "seckill/internal/order"
+import "seckill/internal/order/reason"
 
 // orderColumns are the columns of an export of orders.
 func orderColumns(currency string) []column[ExportRow] {
@@ -30,7 +30,7 @@ func orderColumns(currency string) []column[ExportRow] {
 // whyCode returns the reason of a cancellation: that the order was not paid in time, else "".
 func whyCode(row ExportRow) string {
 	if row.Expired() {
-		return string(order.NotPaidInTime)
+		return string(reason.NotPaidInTime)
 	}
 	return ""
 }

@@ -8,45 +8,45 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
 // paymentColumns are the columns of an export of payments.
-func paymentColumns(currency string) []column[order.Payment] {
-	number := func(of func(order.Payment) int64) func(order.Payment) string {
-		return func(p order.Payment) string { return csvNumber(of(p)) }
+func paymentColumns(currency string) []column[payment.Payment] {
+	number := func(of func(payment.Payment) int64) func(payment.Payment) string {
+		return func(p payment.Payment) string { return csvNumber(of(p)) }
 	}
-	at := func(of func(order.Payment) time.Time) func(order.Payment) string {
-		return func(p order.Payment) string { return csvTime(of(p)) }
+	at := func(of func(payment.Payment) time.Time) func(payment.Payment) string {
+		return func(p payment.Payment) string { return csvTime(of(p)) }
 	}
-	text := func(of func(order.Payment) string) func(order.Payment) string {
-		return func(p order.Payment) string { return cell(of(p)) }
+	text := func(of func(payment.Payment) string) func(payment.Payment) string {
+		return func(p payment.Payment) string { return cell(of(p)) }
 	}
-	return []column[order.Payment]{
-		{"id", text(func(p order.Payment) string { return p.ID })},
-		{"orderId", number(func(p order.Payment) int64 { return p.OrderID })},
-		{"voucherId", number(func(p order.Payment) int64 { return p.VoucherID })},
-		{"shopId", number(func(p order.Payment) int64 { return p.ShopID })},
-		{"userId", number(func(p order.Payment) int64 { return p.UserID })},
-		{"provider", text(func(p order.Payment) string { return p.Provider })},
-		{"reference", text(func(p order.Payment) string { return p.Reference })},
-		{"state", text(func(p order.Payment) string { return p.State.String() })},
-		{"amount", number(func(p order.Payment) int64 { return p.Amount })},
-		{"currency", func(order.Payment) string { return cell(currency) }},
-		{"receivedAmount", number(order.Payment.Received)},
-		{"returnedAmount", number(func(p order.Payment) int64 { return p.Returned })},
-		{"dispute", text(func(p order.Payment) string { return p.Dispute.String() })},
-		{"disputedAmount", number(func(p order.Payment) int64 { return p.Disputed })},
-		{"keptAmount", number(order.Payment.Kept)},
-		{"createTime", at(func(p order.Payment) time.Time { return p.CreatedAt })},
-		{"receiveTime", at(func(p order.Payment) time.Time { return p.ReceivedAt })},
-		{"refundingTime", at(func(p order.Payment) time.Time { return p.RefundingAt })},
-		{"refundTime", at(func(p order.Payment) time.Time { return p.RefundedAt })},
-		{"disputeTime", at(func(p order.Payment) time.Time { return p.DisputedAt })},
-		{"stuckTime", at(func(p order.Payment) time.Time { return p.StuckAt })},
-		{"refusal", text(func(p order.Payment) string { return p.Refusal })},
-		{"closeTime", at(func(p order.Payment) time.Time { return p.ClosedAt })},
+	return []column[payment.Payment]{
+		{"id", text(func(p payment.Payment) string { return p.ID })},
+		{"orderId", number(func(p payment.Payment) int64 { return p.OrderID })},
+		{"voucherId", number(func(p payment.Payment) int64 { return p.VoucherID })},
+		{"shopId", number(func(p payment.Payment) int64 { return p.ShopID })},
+		{"userId", number(func(p payment.Payment) int64 { return p.UserID })},
+		{"provider", text(func(p payment.Payment) string { return p.Provider })},
+		{"reference", text(func(p payment.Payment) string { return p.Reference })},
+		{"state", text(func(p payment.Payment) string { return p.State.String() })},
+		{"amount", number(func(p payment.Payment) int64 { return p.Amount })},
+		{"currency", func(payment.Payment) string { return cell(currency) }},
+		{"receivedAmount", number(payment.Payment.Received)},
+		{"returnedAmount", number(func(p payment.Payment) int64 { return p.Returned })},
+		{"dispute", text(func(p payment.Payment) string { return p.Dispute.String() })},
+		{"disputedAmount", number(func(p payment.Payment) int64 { return p.Disputed })},
+		{"keptAmount", number(payment.Payment.Kept)},
+		{"createTime", at(func(p payment.Payment) time.Time { return p.CreatedAt })},
+		{"receiveTime", at(func(p payment.Payment) time.Time { return p.ReceivedAt })},
+		{"refundingTime", at(func(p payment.Payment) time.Time { return p.RefundingAt })},
+		{"refundTime", at(func(p payment.Payment) time.Time { return p.RefundedAt })},
+		{"disputeTime", at(func(p payment.Payment) time.Time { return p.DisputedAt })},
+		{"stuckTime", at(func(p payment.Payment) time.Time { return p.StuckAt })},
+		{"refusal", text(func(p payment.Payment) string { return p.Refusal })},
+		{"closeTime", at(func(p payment.Payment) time.Time { return p.ClosedAt })},
 	}
 }
 
@@ -70,7 +70,7 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	file := csvFile{"payments.csv", mark}
 	return h.sendCSV(c, who, file, headsOf(columns), func(c *gin.Context, out *csvStream) error {
 		note := h.noteOnce(c, who, e)
-		return h.reports.Payments(c.Request.Context(), f, func(page []order.Payment) error {
+		return h.reports.Payments(c.Request.Context(), f, func(page []payment.Payment) error {
 			if err := note(); err != nil {
 				return err
 			}

@@ -20,6 +20,8 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -54,15 +56,17 @@ func (f fakeReports) Orders(_ context.Context, _ int64, whole bool, yield func([
 	return yield(nil)
 }
 
-func (f fakeReports) Payments(_ context.Context, _ order.PaymentFilter, yield func([]order.Payment) error) error {
+func (f fakeReports) Payments(_ context.Context, _ payment.Filter, yield func([]payment.Payment) error) error {
 	if f.err != nil {
 		return f.err
 	}
-	page := []order.Payment{{
+	page := []payment.Payment{{
 		ID: "pay_1", Number: 7, OrderID: 8, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000, Provider: "bank",
-		Reference: "=1+1", State: order.PaymentStuck, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
+		Reference: "=1+1", State: payment.Stuck, CreatedAt: noon, ReceivedAt: noon.Add(time.Second),
 		StuckAt: noon.Add(2 * time.Minute), Refusal: "-no",
-		Flow: order.Flow{Returned: 300, Dispute: order.DisputeLost, Disputed: 600, DisputedAt: noon.Add(time.Minute)},
+		Flow: payment.Flow{
+			Returned: 300, Dispute: payment.DisputeLost, Disputed: 600, DisputedAt: noon.Add(time.Minute),
+		},
 	}}
 	if err := yield(page); err != nil || f.cut != nil {
 		return errors.Join(err, f.cut)
@@ -101,7 +105,7 @@ func (f fakeReports) Taken(context.Context, int64) (Taken, error) {
 
 // fullReports are reports with something everywhere.
 func fullReports() fakeReports {
-	counts := order.Counts{"accepted": 3, "sold_out": 40}
+	counts := gate.Counts{"accepted": 3, "sold_out": 40}
 	points := []Point{{At: noon, Counts: counts, Took: histogram.Counts{98, 2}}, {At: noon, Counts: counts}}
 	sale := Sale{
 		VoucherID: 5, ShopID: 2, Title: "券", Begin: noon, End: noon.Add(time.Hour), Phase: Ended,

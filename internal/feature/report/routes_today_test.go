@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/day"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -84,9 +85,9 @@ func TestTakenInParts(t *testing.T) {
 		reports := reportsOn(l)
 		v := l.Seckill(t, 9)
 		since := midnight(t, l)
-		tell := func(c order.Claim, k order.NoticeKind, cents int64) {
+		tell := func(c order.Claim, k payment.NoticeKind, cents int64) {
 			t.Helper()
-			n := order.Notice{Kind: k, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: cents}
+			n := payment.Notice{Kind: k, PaymentID: fmt.Sprintf("pay_%d", c.OrderID), Amount: cents}
 			if _, _, err := l.TakeNotice(t.Context(), n); err != nil {
 				t.Fatal(err)
 			}
@@ -101,17 +102,17 @@ func TestTakenInParts(t *testing.T) {
 		for _, c := range cs {
 			l.Pays(t, c)
 		}
-		tell(cs[2], order.NoticeReturned, 100)
+		tell(cs[2], payment.NoticeReturned, 100)
 		returned("before it has come", Flow{})
 		for _, c := range cs {
-			l.Receives(t, order.Payment{ID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000})
+			l.Receives(t, payment.Payment{ID: fmt.Sprintf("pay_%d", c.OrderID), Amount: 1000})
 		}
 		returned("once it has come", Flow{1, 100})
-		tell(cs[0], order.NoticeReturned, 200)
-		tell(cs[0], order.NoticeReturned, 300)
-		tell(cs[1], order.NoticeDisputed, 400)
+		tell(cs[0], payment.NoticeReturned, 200)
+		tell(cs[0], payment.NoticeReturned, 300)
+		tell(cs[1], payment.NoticeDisputed, 400)
 		returned("two parts of one", Flow{2, 400})
-		tell(cs[1], order.NoticeDisputeLost, 400)
+		tell(cs[1], payment.NoticeDisputeLost, 400)
 		returned("a lost dispute", Flow{3, 800})
 		l.Exec(t, "UPDATE tb_payment SET return_time = ?", ledgertest.Stored(since.Add(-time.Millisecond)))
 		returned("the day after", Flow{})
@@ -122,8 +123,8 @@ func TestTakenInParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		returned("the rest", Flow{1, 700})
-		tell(cs[1], order.NoticeReturned, 50)
-		tell(cs[1], order.NoticeReturned, 60)
+		tell(cs[1], payment.NoticeReturned, 50)
+		tell(cs[1], payment.NoticeReturned, 60)
 		returned("more of another", Flow{2, 760})
 	})
 }

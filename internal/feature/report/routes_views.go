@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -134,10 +134,10 @@ func saleView(r Report, sale *voucher.Sale) *saleJSON {
 }
 
 // split returns how many requests were accepted, and how many were refused, by code.
-func split(counts order.Counts) (accepted int64, refused map[string]int64) {
+func split(counts gate.Counts) (accepted int64, refused map[string]int64) {
 	refused = make(map[string]int64)
 	for answer, n := range counts {
-		if answer == order.Accepted.Answer() {
+		if answer == gate.Accepted.Answer() {
 			accepted = n
 		} else {
 			refused[httpkit.CodeOf(answer)] = n

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/histogram"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/timeline"
 	"seckill/internal/voucher"
 )
@@ -28,13 +28,13 @@ func placeOf(m timeline.Minute) place { return place{m.Start, m.Run} }
 // minuteTotal is a minute without its seconds. counts is nil if they cannot be read.
 type minuteTotal struct {
 	place
-	counts order.Counts
+	counts gate.Counts
 	took   histogram.Counts
 }
 
 // timeline reads the totals of all minutes of a sale, and then the seconds of the minutes that points show.
 func (r *Reports) timeline(ctx context.Context, v voucher.Voucher) (Timeline, error) {
-	made := Timeline{Answers: order.Counts{}}
+	made := Timeline{Answers: gate.Counts{}}
 	w := newWindow(v.Sale)
 	var first, last, soldOut time.Time // the minutes of these events
 	err := r.totals(ctx, v.ID, func(m minuteTotal) {
@@ -47,24 +47,24 @@ func (r *Reports) timeline(ctx context.Context, v voucher.Voucher) (Timeline, er
 		}
 		made.Took = made.Took.Plus(m.took)
 		w.extend(m.start)
-		if m.counts[order.Accepted.Answer()] > 0 {
+		if m.counts[gate.Accepted.Answer()] > 0 {
 			last = m.start
 			if first.IsZero() {
 				first = m.start
 			}
 		}
-		if soldOut.IsZero() && m.counts[order.SoldOut.Answer()] > 0 {
+		if soldOut.IsZero() && m.counts[gate.SoldOut.Answer()] > 0 {
 			soldOut = m.start
 		}
 	})
 	if err != nil {
 		return made, err
 	}
-	if made.FirstAccepted, _, err = r.bounds(ctx, v.ID, first, order.Accepted); err == nil {
-		_, made.LastAccepted, err = r.bounds(ctx, v.ID, last, order.Accepted)
+	if made.FirstAccepted, _, err = r.bounds(ctx, v.ID, first, gate.Accepted); err == nil {
+		_, made.LastAccepted, err = r.bounds(ctx, v.ID, last, gate.Accepted)
 	}
 	if err == nil {
-		made.SoldOut, _, err = r.bounds(ctx, v.ID, soldOut, order.SoldOut)
+		made.SoldOut, _, err = r.bounds(ctx, v.ID, soldOut, gate.SoldOut)
 	}
 	if err != nil {
 		return made, err
@@ -76,7 +76,7 @@ func (r *Reports) timeline(ctx context.Context, v voucher.Voucher) (Timeline, er
 
 // bounds returns the first and the last second of a minute with such an outcome; zero times for the zero minute.
 func (r *Reports) bounds(
-	ctx context.Context, voucherID int64, start time.Time, outcome order.Outcome,
+	ctx context.Context, voucherID int64, start time.Time, outcome gate.Outcome,
 ) (first, last time.Time, err error) {
 	if start.IsZero() {
 		return first, last, nil
@@ -99,7 +99,7 @@ func (r *Reports) bounds(
 	return first, last, err
 }
 
-func secondsOf(m timeline.Minute, answer order.Answer) timeline.Seconds {
+func secondsOf(m timeline.Minute, answer gate.Answer) timeline.Seconds {
 	if s := m.Counts[answer]; s != nil {
 		return *s
 	}
@@ -119,7 +119,7 @@ func (r *Reports) points(ctx context.Context, voucherID int64, w *window) ([]Poi
 			i--
 		}
 		if i == 0 || !points[i-1].At.Equal(at) {
-			points = slices.Insert(points, i, Point{At: at, Counts: order.Counts{}})
+			points = slices.Insert(points, i, Point{At: at, Counts: gate.Counts{}})
 			i++
 		}
 		return &points[i-1]

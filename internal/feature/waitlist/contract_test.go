@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -20,7 +21,7 @@ import (
 // TestContract holds the routes to their description.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	already := &order.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}
+	already := &gate.AlreadyBoughtError{OrderID: 5, Status: order.StatusUnknown}
 	places := []State{Waiting, Invited, Missed, Left}
 	apitest.Contract{
 		Routes: routesOn(fakeLists{}),
@@ -38,7 +39,7 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/voucher/5/waitlist?standing=x"},
 				Refusals: append(apitest.StoppedAll(),
 					voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale,
-					order.ErrPaused, order.ErrNotStarted, order.ErrEnded, voucher.ErrCalledOff, already,
+					gate.ErrPaused, gate.ErrNotStarted, gate.ErrEnded, voucher.ErrCalledOff, already,
 					order.ErrUnavailable),
 			},
 			"GET /voucher/:id/waitlist": {
@@ -50,7 +51,7 @@ func TestContract(t *testing.T) {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/accept"}, Ways: 2,
 				Invalid: &apitest.Request{Target: "/voucher/x/waitlist/accept"},
 				Refusals: append(apitest.StoppedAll(),
-					voucher.ErrNotFound, voucher.ErrOffShelf, voucher.ErrCalledOff, order.ErrPaused, ErrNoPlace,
+					voucher.ErrNotFound, voucher.ErrOffShelf, voucher.ErrCalledOff, gate.ErrPaused, ErrNoPlace,
 					ErrNotInvited,
 					already, order.ErrUnavailable),
 			},
@@ -134,16 +135,16 @@ func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings
 	})
 }
 
-// gate is a Gatekeeper that refuses to let anybody in, or to reserve a unit, and records what became of the unit.
-type gate struct {
+// gatekeeper is a Gatekeeper that refuses to let anybody in, or to reserve a unit, and records what became of the unit.
+type gatekeeper struct {
 	httpkit.Gatekeeper
 	entry, share error
 	outcome      *httpkit.Outcome
 }
 
-func (g gate) Enter(*gin.Context, httpkit.Identity, voucher.Voucher) error { return g.entry }
+func (g gatekeeper) Enter(*gin.Context, httpkit.Identity, voucher.Voucher) error { return g.entry }
 
-func (g gate) Reserve(
+func (g gatekeeper) Reserve(
 	_ *gin.Context, _ httpkit.Identity, _ voucher.Voucher, _ int64,
 ) (finish func(httpkit.Outcome), err error) {
 	return func(o httpkit.Outcome) { *g.outcome = o }, g.share

@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -172,7 +173,7 @@ func (h *history) compareCallOff() {
 		want = 1
 	}
 	ops := h.Number(h.tb, "SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND kind = ?", h.voucher,
-		order.CallingOff)
+		operation.CallingOff)
 	entries := h.Number(h.tb, "SELECT COUNT(*) FROM tb_audit WHERE voucher_id = ? AND action = ?", h.voucher,
 		voucher.CalledOff)
 	if ops != want || entries != want {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/kit/retry"
 )
 
 const (
@@ -88,7 +88,7 @@ func (j *Job) look(ctx context.Context) {
 	due, err := j.due(call)
 	if err != nil && ctx.Err() == nil {
 		j.log.WarnContext(ctx, "looking for waiting lists with something due failed; retrying", "error", err)
-		order.Sleep(ctx, spared)
+		retry.Sleep(ctx, spared)
 		return
 	}
 	j.mu.Lock()

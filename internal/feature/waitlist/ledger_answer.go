@@ -14,7 +14,7 @@ import (
 
 // Accept accepts the user's invitation, and writes the operation that asks Redis. The place becomes an order once Redis
 // has made the user a holder. A repeated call returns the place with the order id of the first call. Errors:
-// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline), order.ErrUnavailable.
+// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline), order.ErrUnavailable.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {

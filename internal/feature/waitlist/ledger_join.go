@@ -9,7 +9,7 @@ import (
 
 	"gorm.io/gorm"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -31,7 +31,7 @@ var ErrBehind = errors.New("redis has not applied all operations of the sale")
 // Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of the
 // sale gets none, and is missing in the answer. The list's row is locked until the commit, so that lower positions are
 // committed before higher ones. The first user to join opens the list, which locks the sale's row too; applied is the
-// last operation that Redis had applied when it had no unit left. Errors: ErrBehind, order.ErrEnded,
+// last operation that Redis had applied when it had no unit left. Errors: ErrBehind, gate.ErrEnded,
 // order.ErrUnavailable.
 func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error) {
 	open, err := l.open(ctx, voucherID)
@@ -49,7 +49,7 @@ func (l *Ledger) Join(ctx context.Context, voucherID int64, joining []Joining, a
 		err = join(true)
 	}
 	switch {
-	case errors.Is(err, ErrBehind), errors.Is(err, order.ErrEnded):
+	case errors.Is(err, ErrBehind), errors.Is(err, gate.ErrEnded):
 		return nil, err
 	case err != nil:
 		return nil, sqlkit.ReadError(fmt.Sprintf("joining the waiting list of voucher %d", voucherID), err)
@@ -109,7 +109,7 @@ func (l *Ledger) opening(tx *gorm.DB, sale sqlkit.KeptSale, list *listRow, appli
 	s := sale.Sale()
 	switch {
 	case s.Retired || !now.Before(s.End):
-		return order.ErrEnded
+		return gate.ErrEnded
 	case s.LastOperation != applied:
 		return ErrBehind
 	}

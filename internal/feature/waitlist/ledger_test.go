@@ -12,6 +12,7 @@ import (
 
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -195,7 +196,7 @@ func TestOpening(t *testing.T) {
 		r.end()
 		r.turn()
 		_, err = r.lists.Join(t.Context(), r.voucher, []waitlist.Joining{{UserID: 12}}, r.row().LastOperation)
-		if !errors.Is(err, order.ErrEnded) {
+		if !errors.Is(err, gate.ErrEnded) {
 			t.Errorf("joining an ended sale: %v", err)
 		}
 	})

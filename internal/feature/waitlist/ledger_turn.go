@@ -8,6 +8,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -327,7 +328,7 @@ func (k *locked) answerable(v voucher.Voucher) error {
 	case v.Status != voucher.OnShelf:
 		return voucher.ErrOffShelf
 	case k.paused():
-		return order.ErrPaused
+		return gate.ErrPaused
 	case k.over():
 		return ErrNotInvited
 	default:

@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/kit/metric"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 const subsystem = "waitlist"
@@ -53,7 +54,7 @@ func (m *Metrics) Joined(err error) { m.joins.WithLabelValues(joinResult(err)).I
 
 // joinResult names the result of a request to join.
 func joinResult(err error) string {
-	_, bought := errors.AsType[*order.AlreadyBoughtError](err)
+	_, bought := errors.AsType[*gate.AlreadyBoughtError](err)
 	switch {
 	case err == nil:
 		return "joined"

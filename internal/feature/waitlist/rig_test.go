@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -155,10 +156,10 @@ func (r *rig) turn() {
 func (r *rig) decide() {
 	r.tb.Helper()
 	ops := r.ReadPending(r.tb, r.voucher)
-	results := make([]order.OperationResult, len(ops))
+	results := make([]operation.Result, len(ops))
 	for i, op := range ops {
-		results[i] = order.OperationResult{
-			Number: op.Number, Taken: op.Kind != order.Acceptance || r.orderOf(op.UserID) == 0,
+		results[i] = operation.Result{
+			Number: op.Number, Taken: op.Kind != operation.Acceptance || r.orderOf(op.UserID) == 0,
 		}
 	}
 	r.must(r.CompleteOperations(r.tb.Context(), r.voucher, results))
@@ -172,7 +173,7 @@ func (r *rig) restock(delta, onSale int64) voucher.StockChange {
 	r.must(err)
 	if delta < 0 {
 		r.must(r.CompleteOperations(r.tb.Context(), r.voucher,
-			[]order.OperationResult{{Number: c.Number, Taken: onSale >= -delta}}))
+			[]operation.Result{{Number: c.Number, Taken: onSale >= -delta}}))
 	}
 	return c
 }

@@ -19,9 +19,9 @@ import (
 // Service serves users and admins of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
 type Service interface {
 	// Join gives the user a place, or returns their open place. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
-	// ErrNoList, ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
+	// ErrNoList, ErrOnSale, *gate.AlreadyBoughtError, gate.ErrPaused, gate.ErrNotStarted, gate.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
-	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
 	// Leave gives up the user's place and its invitation. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// ErrNoPlace, ErrAccepted.

@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/testkit/featuretest"
@@ -55,7 +56,7 @@ func TestGuards(t *testing.T) {
 		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: claims(earlier)}, "", httpkit.Won},
 		"saying yes, paused": {
 			"POST ?standing=true", nil, nil,
-			fakeLists{place: waiting, join: order.ErrPaused},
+			fakeLists{place: waiting, join: gate.ErrPaused},
 			"PAUSED",
 			httpkit.Refused,
 		},
@@ -87,7 +88,7 @@ func TestGuards(t *testing.T) {
 			"POST /accept", nil, nil, fakeLists{place: waiting, accept: ErrNotInvited}, "NOT_INVITED", httpkit.Refused,
 		},
 		"accepting, paused": {
-			"POST /accept", nil, nil, fakeLists{accept: order.ErrPaused}, "PAUSED", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{accept: gate.ErrPaused}, "PAUSED", httpkit.Refused,
 		},
 		"accepting, not known": {
 			"POST /accept", nil, nil, fakeLists{accept: order.ErrUnavailable}, "UNAVAILABLE", httpkit.Refused,
@@ -102,7 +103,7 @@ func TestGuards(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			outcome := none
-			routes := routesBehind(tc.lists, gate{entry: tc.entry, share: tc.share, outcome: &outcome},
+			routes := routesBehind(tc.lists, gatekeeper{entry: tc.entry, share: tc.share, outcome: &outcome},
 				&guards.Settings{})
 			h := featuretest.Serve(t, routes, append(Rules(), apitest.StoppedRules()...), apitest.State{})
 			method, target, _ := strings.Cut(tc.ask, " ")

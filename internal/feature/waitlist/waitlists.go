@@ -11,6 +11,7 @@ import (
 	"seckill/internal/kit/batch"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -32,10 +33,10 @@ const (
 // Lists is the part of the ledger that Waitlists need: *Ledger. Each method may return order.ErrUnavailable.
 type Lists interface {
 	// Join gives the users places in the order given. A user with an open place keeps it; a user with a live order of
-	// the sale gets none, and is missing in the answer. Errors: ErrBehind, order.ErrEnded.
+	// the sale gets none, and is missing in the answer. Errors: ErrBehind, gate.ErrEnded.
 	Join(ctx context.Context, voucherID int64, joining []Joining, applied int64) (map[int64]Place, error)
 	// Accept accepts the user's invitation. A repeated call returns the place with the order id of the first.
-	// Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// Errors: voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited.
 	Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error)
 	// Leave gives up the user's place. Errors: ErrNoPlace, ErrAccepted.
 	Leave(ctx context.Context, voucherID, userID int64) (Place, error)
@@ -89,7 +90,7 @@ func (w *Waitlists) Close() { w.running.Wait() }
 
 // Join gives the user a place on the list of a voucher, which comes from the catalog, or returns their open place.
 // standing stores a yes for their next turn, or takes it back; nil leaves it unchanged. Errors: voucher.ErrNotSeckill,
-// voucher.ErrOffShelf, ErrNoList, ErrOnSale, *order.AlreadyBoughtError, the refusals of a sale that is not running, and
+// voucher.ErrOffShelf, ErrNoList, ErrOnSale, *gate.AlreadyBoughtError, the refusals of a sale that is not running, and
 // order.ErrUnavailable, after which repeating the call gives the definitive answer.
 func (w *Waitlists) Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error) {
 	p, err := w.join(ctx, Joining{UserID: userID, Standing: standing}, v)
@@ -188,8 +189,8 @@ func (w *Waitlists) places(
 		return nil, held, nil, nil
 	}
 	places, err = w.stores.Ledger.Join(ctx, sale.VoucherID, joining, views[0].Applied)
-	if errors.Is(err, order.ErrEnded) {
-		return nil, held, order.ErrEnded, nil
+	if errors.Is(err, gate.ErrEnded) {
+		return nil, held, gate.ErrEnded, nil
 	}
 	return places, held, nil, err
 }
@@ -197,13 +198,13 @@ func (w *Waitlists) places(
 // bought returns the error for a user with an order: orderID if Redis knew it, else the order in the ledger.
 func (w *Waitlists) bought(ctx context.Context, key order.BuyerKey, orderID int64) error {
 	if orderID != 0 {
-		return &order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}
+		return &gate.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}
 	}
 	o, err := w.stores.LiveOrder(ctx, key)
 	if err != nil {
 		return orUnavailable(err)
 	}
-	return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
+	return &gate.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 }
 
 // refusal returns nil if users can join the list of a sale now, else an error. It goes by Redis's clock (rule 12).
@@ -214,11 +215,11 @@ func refusal(v order.SaleView) error {
 	case v.Mode == order.SaleOffShelf:
 		return voucher.ErrOffShelf
 	case v.Mode == order.SaleMissing, v.Mode == order.SaleRebuilding, v.Mode == order.SalePaused:
-		return order.ErrPaused
+		return gate.ErrPaused
 	case v.Now.Before(v.Begin):
-		return order.ErrNotStarted
+		return gate.ErrNotStarted
 	case !v.Now.Before(v.End):
-		return order.ErrEnded
+		return gate.ErrEnded
 	case v.Stock > 0:
 		return ErrOnSale
 	default:
@@ -259,7 +260,7 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 
 // Accept accepts the user's invitation and waits a little for the order that it becomes. It returns the place as
 // Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless. Errors:
-// voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
+// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
 func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
 	id, err := w.stores.IDs.Next(ctx)
 	if err != nil {
@@ -308,7 +309,7 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 
 // orUnavailable is order.OrUnavailable, but leaves refusals as they are.
 func orUnavailable(err error) error {
-	for _, answer := range []error{ErrNoPlace, ErrNotInvited, ErrAccepted, voucher.ErrNotSeckill, order.ErrPaused} {
+	for _, answer := range []error{ErrNoPlace, ErrNotInvited, ErrAccepted, voucher.ErrNotSeckill, gate.ErrPaused} {
 		if errors.Is(err, answer) {
 			return err
 		}

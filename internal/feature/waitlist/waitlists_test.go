@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -25,12 +26,12 @@ func TestJoinRefusals(t *testing.T) {
 		"no list":     {voucher: func(v *voucher.Voucher) { v.Sale.InviteWindow = 0 }, want: ErrNoList},
 		"off shelf":   {voucher: func(v *voucher.Voucher) { v.Status = voucher.OffShelf }, want: voucher.ErrOffShelf},
 		"shelved":     {sale: func(f *fakeStores) { f.view.Mode = order.SaleOffShelf }, want: voucher.ErrOffShelf},
-		"paused":      {sale: func(f *fakeStores) { f.view.Mode = order.SalePaused }, want: order.ErrPaused},
-		"rebuilding":  {sale: func(f *fakeStores) { f.view.Mode = order.SaleRebuilding }, want: order.ErrPaused},
-		"missing":     {sale: func(f *fakeStores) { f.view = order.SaleView{} }, want: order.ErrPaused},
-		"not started": {sale: func(f *fakeStores) { f.view.Begin = noon.Add(1) }, want: order.ErrNotStarted},
-		"ended":       {sale: func(f *fakeStores) { f.view.End = noon }, want: order.ErrEnded},
-		"just ended":  {sale: func(f *fakeStores) { f.err = order.ErrEnded }, want: order.ErrEnded},
+		"paused":      {sale: func(f *fakeStores) { f.view.Mode = order.SalePaused }, want: gate.ErrPaused},
+		"rebuilding":  {sale: func(f *fakeStores) { f.view.Mode = order.SaleRebuilding }, want: gate.ErrPaused},
+		"missing":     {sale: func(f *fakeStores) { f.view = order.SaleView{} }, want: gate.ErrPaused},
+		"not started": {sale: func(f *fakeStores) { f.view.Begin = noon.Add(1) }, want: gate.ErrNotStarted},
+		"ended":       {sale: func(f *fakeStores) { f.view.End = noon }, want: gate.ErrEnded},
+		"just ended":  {sale: func(f *fakeStores) { f.err = gate.ErrEnded }, want: gate.ErrEnded},
 		"on sale":     {sale: func(f *fakeStores) { f.view.Stock = 1 }, want: ErrOnSale},
 		"away":        {sale: func(f *fakeStores) { f.err = errors.New("away") }, want: order.ErrUnavailable},
 		"behind":      {sale: func(f *fakeStores) { f.behind = 1 }},
@@ -65,7 +66,7 @@ func TestBuyersDoNotJoin(t *testing.T) {
 	defer w.Close()
 	for user, want := range map[int64]int64{5: 77, 6: 78} {
 		_, err := w.Join(t.Context(), user, listed(), nil)
-		if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != want {
+		if bought, is := errors.AsType[*gate.AlreadyBoughtError](err); !is || bought.OrderID != want {
 			t.Errorf("user %d: %v, want order %d", user, err, want)
 		}
 	}
@@ -151,7 +152,7 @@ func TestAccept(t *testing.T) {
 		"waits":          {Waiting, nil, 0, false, ErrNotInvited},
 		"no place":       {0, nil, 0, false, ErrNoPlace},
 		"off the shelf":  {Invited, func(f *fakeStores) { f.err = voucher.ErrOffShelf }, 0, false, voucher.ErrOffShelf},
-		"paused":         {Invited, func(f *fakeStores) { f.err = order.ErrPaused }, 0, false, order.ErrPaused},
+		"paused":         {Invited, func(f *fakeStores) { f.err = gate.ErrPaused }, 0, false, gate.ErrPaused},
 		"ledger is away": {Invited, func(f *fakeStores) { f.err = away }, 0, false, order.ErrUnavailable},
 		"no order id":    {Invited, func(f *fakeStores) { f.idErr = away }, 0, false, order.ErrUnavailable},
 	} {

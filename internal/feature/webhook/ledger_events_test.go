@@ -13,6 +13,7 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -126,7 +127,7 @@ func TestEveryStepIsAnEvent(t *testing.T) {
 		stories[other[0].OrderID], stories[other[1].OrderID] = "1 unpaid, 2 cancelled", "1 unpaid, 2 cancelled"
 
 		failed := ledgertest.Claims(v, 200, 1)
-		if err := l.Settle(t.Context(), failed, ledgertest.DecideAll(failed, order.Fail, order.NoStock)); err != nil {
+		if err := l.Settle(t.Context(), failed, ledgertest.DecideAll(failed, order.Fail, reason.NoStock)); err != nil {
 			t.Fatal(err)
 		}
 		stories[failed[0].OrderID] = "1 failed"

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"seckill/internal/kit/words"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // Is matches errors that wrap target.
@@ -46,7 +46,7 @@ type Failure struct {
 }
 
 // CodeOf returns the code for an answer of an admission.
-func CodeOf(a order.Answer) string { return strings.ToUpper(string(a)) }
+func CodeOf(a gate.Answer) string { return strings.ToUpper(string(a)) }
 
 // Codes that several packages answer with or compare.
 const (

@@ -26,7 +26,7 @@ type Gatekeeper interface {
 	// asks no store.
 	Limits(c *gin.Context, who Identity, voucherID int64, s *guards.Settings) error
 	// Enter returns nil if the user may enter the voucher's sale. A user who may not, but has an order there, gets
-	// *order.AlreadyBoughtError. A sale that the public does not see yet is voucher.ErrNotFound.
+	// *gate.AlreadyBoughtError. A sale that the public does not see yet is voucher.ErrNotFound.
 	Enter(c *gin.Context, who Identity, v voucher.Voucher) error
 	// Reserve keeps units of the voucher's sale for a user who may enter it, before they are asked for, or refuses an
 	// address or a network that has its share, as Enter does. Call finish once, with the outcome of the purchase.

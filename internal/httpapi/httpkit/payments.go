@@ -7,7 +7,7 @@ import (
 
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -20,18 +20,18 @@ func PaymentQuery(r *Route) {
 // in the zone. Besides the problems of the query it returns ErrNoShop for another shop than the merchant's.
 func ReadPaymentFilter(
 	values param.Query, who Identity, zone *time.Location,
-) (f order.PaymentFilter, problems []*invalid.Problem, err error) {
+) (f payment.Filter, problems []*invalid.Problem, err error) {
 	var bad [8]*invalid.Problem
 	f.Name, bad[0] = PaymentName(values)
 	f.OrderID, bad[1] = values.ID("orderId", math.MaxInt64)
 	f.VoucherID, bad[2] = values.ID("voucherId", voucher.MaxID)
 	f.ShopID, bad[3] = values.ID("shopId", voucher.MaxID)
-	states := order.PaymentStates()
+	states := payment.States()
 	var i int
 	if i, bad[4] = OneOf(values, "state", states); i >= 0 {
 		f.State = states[i]
 	}
-	disputes := order.Disputes()
+	disputes := payment.Disputes()
 	if i, bad[5] = OneOf(values, "dispute", disputes); i >= 0 {
 		f.Dispute = &disputes[i]
 	}
@@ -46,9 +46,9 @@ func ReadPaymentFilter(
 // PaymentName returns what a query asks for: a payment's id or a provider's reference of one; "" for any.
 func PaymentName(values param.Query) (string, *invalid.Problem) {
 	text, given, bad := values.Text("payment")
-	if given && (text == "" || order.CheckReference(text) != nil) {
+	if given && (text == "" || payment.CheckReference(text) != nil) {
 		return "", invalid.New("payment", invalid.Malformed, invalid.Length,
-			invalid.Data{"value": invalid.Clip(text), "min": 1, "max": order.MaxReference})
+			invalid.Data{"value": invalid.Clip(text), "min": 1, "max": payment.MaxReference})
 	}
 	return text, bad
 }

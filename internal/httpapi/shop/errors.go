@@ -10,6 +10,8 @@ import (
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -26,20 +28,20 @@ func Rules() []httpkit.Rule { return slices.Concat(saleRules, coreRules) }
 
 // saleRules are the most frequent answers of a sale: thousands a second in a rush.
 var saleRules = []httpkit.Rule{
-	{Early: true, Matches: httpkit.Is(order.ErrSoldOut), Failure: httpkit.Failure{
+	{Early: true, Matches: httpkit.Is(gate.ErrSoldOut), Failure: httpkit.Failure{
 		Code: "SOLD_OUT", Status: http.StatusConflict, Title: "Sold out",
 		Detail:  "No unit of this voucher was left.",
 		English: "Sold out.", Chinese: "已售罄",
 		Label: words.Text{"Sold out", "已售罄"},
 	}},
-	{Early: true, Matches: httpkit.As[*order.AlreadyBoughtError], Failure: httpkit.Failure{
+	{Early: true, Matches: httpkit.As[*gate.AlreadyBoughtError], Failure: httpkit.Failure{
 		Code: "ALREADY_BOUGHT", Status: http.StatusConflict, Title: "Already bought",
 		Detail:  "This user has a live order for this voucher; data says which. One order to a person.",
 		English: "You have bought this already.", Chinese: "您已经抢购过了，不能重复下单",
 		Label:   words.Text{"Has bought already", "已抢购过"},
 		Members: alreadyBoughtMembers,
 	}},
-	{Early: true, Matches: httpkit.As[*order.NotEnoughError], Failure: httpkit.Failure{
+	{Early: true, Matches: httpkit.As[*gate.NotEnoughError], Failure: httpkit.Failure{
 		Code: "NOT_ENOUGH", Status: http.StatusConflict, Title: "Not enough left",
 		Detail: "Fewer units are left than the request asks for; data says how many were. Nothing was " +
 			"bought; ask for fewer.",
@@ -47,13 +49,13 @@ var saleRules = []httpkit.Rule{
 		Label:   words.Text{"Not that many left", "余量不足"},
 		Members: notEnoughMembers,
 	}},
-	{Early: true, Matches: httpkit.Is(order.ErrNotStarted), Failure: httpkit.Failure{
+	{Early: true, Matches: httpkit.Is(gate.ErrNotStarted), Failure: httpkit.Failure{
 		Code: "NOT_STARTED", Status: http.StatusForbidden, Title: "The sale has not started",
 		Detail:  "The sale's beginTime lies ahead, by the server's clock.",
 		English: "The sale has not started yet.", Chinese: "秒杀尚未开始",
 		Label: words.Text{"Not started", "未开始"},
 	}},
-	{Early: true, Matches: httpkit.Is(order.ErrEnded), Failure: httpkit.Failure{
+	{Early: true, Matches: httpkit.Is(gate.ErrEnded), Failure: httpkit.Failure{
 		Code: "ENDED", Status: http.StatusForbidden, Title: "The sale has ended",
 		Detail:  "The sale's endTime has passed, by the server's clock.",
 		English: "The sale has ended.", Chinese: "秒杀已经结束",
@@ -66,7 +68,7 @@ var saleRules = []httpkit.Rule{
 		Chinese: "商家已取消本次活动。已有订单将被取消，已付款项将原路退回",
 		Label:   words.Text{"Called off", "活动已取消"},
 	}},
-	{Early: true, Matches: httpkit.Is(order.ErrPaused), Failure: httpkit.Failure{
+	{Early: true, Matches: httpkit.Is(gate.ErrPaused), Failure: httpkit.Failure{
 		Code: httpkit.CodePaused, Status: http.StatusServiceUnavailable, RetryAfter: "3", Title: "The sale is paused",
 		Detail:  "The sale was paused, or is being prepared. Nothing was bought by this request.",
 		English: "The sale is paused. Please try again shortly.", Chinese: "活动暂停中，请稍后再试",
@@ -179,42 +181,42 @@ var coreRules = []httpkit.Rule{
 		English: "Your shop may have no more sales, or this sale no more units. Ask whoever runs the service.",
 		Chinese: "您的店铺的活动数量或此活动的库存已达上限，请联系管理员",
 	}},
-	{Matches: httpkit.Is(order.ErrNoProvider), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(payment.ErrNoProvider), Failure: httpkit.Failure{
 		Code: "NO_PROVIDER", Status: http.StatusNotImplemented, Title: "No payment provider",
 		Detail:  "This service has no payment provider configured, so that only free orders can be paid.",
 		English: "Paying is not possible here.", Chinese: "暂不支持支付",
 	}},
-	{Matches: httpkit.Is(order.ErrNoPayment), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(payment.ErrNotFound), Failure: httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
 		Detail:  "There is no payment with this id.",
 		English: "There is no such payment.", Chinese: "支付单不存在",
 	}},
-	{Matches: httpkit.Is(order.ErrDisputed), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(payment.ErrDisputed), Failure: httpkit.Failure{
 		Code: "PAYMENT_DISPUTED", Status: http.StatusConflict, Title: "The payment is disputed",
 		Detail: "The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go " +
 			"back twice. The dispute decides.",
 		English: "The payment is disputed at its provider. Nothing goes back until that is decided.",
 		Chinese: "该付款正处于争议中，裁定前无法退款",
 	}},
-	{Matches: httpkit.As[*order.PaymentStateError], Failure: httpkit.Failure{
+	{Matches: httpkit.As[*payment.StateError], Failure: httpkit.Failure{
 		Code: "PAYMENT_STATE", Status: http.StatusConflict, Title: "The refund is not stuck",
 		Detail: "Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was " +
 			"changed.",
 		English: "This payment is not stuck any more, or never was.", Chinese: "该付款当前不处于退款受阻状态",
-		Members: data(func(e *order.PaymentStateError) any {
+		Members: data(func(e *payment.StateError) any {
 			return struct {
 				PaymentID string `json:"paymentId"`
 				State     string `json:"state"`
 			}{e.PaymentID, e.State.String()}
 		}),
 	}},
-	{Matches: httpkit.Is(order.ErrWrongAmount), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(payment.ErrWrongAmount), Failure: httpkit.Failure{
 		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",
 		Detail: "The amount is not the payment's, or cannot be what has gone back or is disputed of it. " +
 			"Nothing was recorded.",
 		English: "The amount does not match.", Chinese: "支付金额不一致",
 	}},
-	{Matches: httpkit.Is(order.ErrBadNotice), Failure: httpkit.Failure{
+	{Matches: httpkit.Is(payment.ErrBadNotice), Failure: httpkit.Failure{
 		Code: "BAD_NOTICE", Status: http.StatusUnauthorized, Title: "Not a notice of the payment provider",
 		Challenge: "Signature",
 		Detail:    "The message is not signed by the payment provider, or cannot be read.",

@@ -7,11 +7,13 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/reason"
 )
 
 // alreadyBoughtMembers adds the user's order and its status; "stale" if the status is unknown.
 func alreadyBoughtMembers(body []byte, _ words.Language, err error) []byte {
-	e, _ := errors.AsType[*order.AlreadyBoughtError](err)
+	e, _ := errors.AsType[*gate.AlreadyBoughtError](err)
 	body = append(body, `,"data":`...)
 	body = appendOrderRef(body, e.OrderID, e.Quantity, e.Status)
 	if body = append(body, '}'); e.Status == order.StatusUnknown {
@@ -22,7 +24,7 @@ func alreadyBoughtMembers(body []byte, _ words.Language, err error) []byte {
 
 // notEnoughMembers adds how many units were left.
 func notEnoughMembers(body []byte, _ words.Language, err error) []byte {
-	e, _ := errors.AsType[*order.NotEnoughError](err)
+	e, _ := errors.AsType[*gate.NotEnoughError](err)
 	body = append(body, `,"data":{"left":`...)
 	body = strconv.AppendInt(body, e.Left, 10)
 	return append(body, '}')
@@ -38,10 +40,10 @@ func data[E error](of func(E) any) func(body []byte, _ words.Language, err error
 
 // orderRefJSON names an order, and why it failed.
 type orderRefJSON struct {
-	OrderID  string        `json:"orderId"`
-	Status   string        `json:"status,omitempty"`   // absent when it is not known just now
-	Quantity int64         `json:"quantity,omitempty"` // units; absent: one
-	Reason   *order.Reason `json:"reason,omitempty"`
+	OrderID  string          `json:"orderId"`
+	Status   string          `json:"status,omitempty"`   // absent when it is not known just now
+	Quantity int64           `json:"quantity,omitempty"` // units; absent: one
+	Reason   *reason.Failure `json:"reason,omitempty"`
 }
 
 // appendOrderRef appends {"orderId":"…","status":"…" without the closing brace. A status that is not known is left out.

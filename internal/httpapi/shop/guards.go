@@ -7,7 +7,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -35,7 +35,7 @@ func outcomeOf(err error) httpkit.Outcome {
 	switch {
 	case err == nil, failed: // a failed order had won its units, even if they come back
 		return httpkit.Won
-	case order.Refused(err):
+	case gate.Refused(err):
 		return httpkit.Refused
 	default:
 		return httpkit.Unknown

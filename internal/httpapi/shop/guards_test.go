@@ -15,6 +15,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
@@ -35,35 +36,35 @@ func TestGatekeeper(t *testing.T) {
 	limits, enter := fmt.Sprint("limits ", buyerID, " 5"), fmt.Sprint("enter ", buyerID, " 5")
 	reserve := fmt.Sprint("reserve ", buyerID, " 5")
 	for name, c := range map[string]struct {
-		gate    gate
+		gate    gatekeeper
 		request request
 		admin   bool
 		code    string // "" for 202
 		asked   []string
 		won     int64
 	}{
-		"all is well": {gate{}, two, false, "", []string{limits, enter, reserve}, 2},
-		"the limits":  {gate{OnLimits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
-		"a stranger":  {gate{OnLimits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
+		"all is well": {gatekeeper{}, two, false, "", []string{limits, enter, reserve}, 2},
+		"the limits":  {gatekeeper{OnLimits: rate}, press, false, "RATE_LIMITED", []string{limits}, 0},
+		"a stranger":  {gatekeeper{OnLimits: rate}, stranger, false, "UNAUTHENTICATED", nil, 0},
 		"an admin": {
-			gate{OnLimits: rate},
+			gatekeeper{OnLimits: rate},
 			press, true, "",
 			[]string{fmt.Sprint("enter ", adminID, " 5"), fmt.Sprint("reserve ", adminID, " 5")},
 			1,
 		},
-		"the share": {gate{OnReserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
-		"the entry": {gate{OnEnter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
+		"the share": {gatekeeper{OnReserve: share}, press, false, "SHARE_TAKEN", []string{limits, enter, reserve}, 0},
+		"the entry": {gatekeeper{OnEnter: ticket}, press, false, "TICKET_REQUIRED", []string{limits, enter}, 0},
 		"a sale without guards": {
-			gate{OnLimits: rate, OnEnter: ticket},
+			gatekeeper{OnLimits: rate, OnEnter: ticket},
 			request{Method: http.MethodPost, Target: "/voucher/seckill/6"},
 			false, "", nil, 0,
 		},
 		"no sale": {
-			gate{OnLimits: rate}, request{
+			gatekeeper{OnLimits: rate}, request{
 				Method: http.MethodPost, Target: "/voucher/seckill/x",
 			}, false, "INVALID", nil, 0,
 		},
-		"another route": {gate{OnLimits: rate}, request{Target: "/order"}, false, "", nil, 0},
+		"another route": {gatekeeper{OnLimits: rate}, request{Target: "/order"}, false, "", nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,12 +94,12 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 	}{
 		"won":            {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
 		"failed later":   {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
-		"sold out":       {order.Order{}, order.ErrSoldOut, httpkit.Refused},
-		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", order.ErrPaused), httpkit.Refused},
+		"sold out":       {order.Order{}, gate.ErrSoldOut, httpkit.Refused},
+		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", gate.ErrPaused), httpkit.Refused},
 		"off the shelf":  {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
 		"away":           {order.Order{}, order.ErrUnavailable, httpkit.Refused},
-		"bought before":  {order.Order{}, &order.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
-		"not enough":     {order.Order{}, &order.NotEnoughError{}, httpkit.Refused},
+		"bought before":  {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
+		"not enough":     {order.Order{}, &gate.NotEnoughError{}, httpkit.Refused},
 		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
@@ -106,7 +107,7 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &gate{Outcome: -1}
+			g := &gatekeeper{Outcome: -1}
 			a := newAPI(t, g.Before, withPurchases(fakePurchases{OnBuy: func(
 				context.Context, int64, int64, time.Duration,
 			) (order.Order, error) {
@@ -228,11 +229,11 @@ func TestGuardsThatAreNotThere(t *testing.T) {
 		},
 		"in Chinese": {nil, `{"limits":null}`, "zh", "NEEDS_GUARDS", "本服务的构建不含防刷功能"},
 		"no secret": {
-			&gate{OnLacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
+			&gatekeeper{OnLacks: "SECKILL_GUARD_SECRET"}, `{"challenge":null}`, "en", "NEEDS_SETTING",
 			"SECKILL_GUARD_SECRET",
 		},
 		"none at all":  {nil, `null`, "en", "", ""},
-		"all is there": {&gate{}, `{"limits":null}`, "en", "", ""},
+		"all is there": {&gatekeeper{}, `{"limits":null}`, "en", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ type (
 	fakePayments    = shoptest.FakePayments
 	fakePurchases   = shoptest.FakePurchases
 	fakeVouchers    = shoptest.FakeVouchers
-	gate            = shoptest.Gate
+	gatekeeper      = shoptest.Gate
 	lines           = shoptest.Lines
 	request         = shoptest.Request
 	response        = shoptest.Response

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/voucher"
 )
 
@@ -308,7 +309,7 @@ type eventJSON struct {
 	At      httpkit.Time `json:"at"`
 	By      order.Actor  `json:"by"`
 	Why     string       `json:"why,omitempty"` // in the caller's language
-	WhyCode order.Why    `json:"whyCode,omitempty"`
+	WhyCode reason.Why   `json:"whyCode,omitempty"`
 	Until   string       `json:"until,omitempty"` // of a reservation
 }
 

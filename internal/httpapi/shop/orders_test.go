@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/idworker"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 )
 
 func TestCancel(t *testing.T) {
@@ -118,7 +119,7 @@ func TestOrderDocuments(t *testing.T) {
 		},
 		{
 			order.Order{
-				ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Failed, Reason: order.NoStock,
+				ID: 1, UserID: buyerID, VoucherID: 5, Status: order.Failed, Reason: reason.NoStock,
 				CreatedAt: at(0), FailedAt: at(0),
 			},
 			`{"id":"1","voucherId":5,"userId":42,"status":"failed","currency":"CNY","reason":"NO_STOCK",` +
@@ -250,7 +251,7 @@ func history() []order.Event {
 			Status: order.Unpaid, At: noon.Add(time.Millisecond + time.Microsecond).In(time.FixedZone("x", 3600)),
 			By: order.ByRecorder,
 		},
-		{Status: order.Cancelled, At: noon.Add(15 * time.Minute), By: order.ByExpirer, Why: order.NotPaidInTime},
+		{Status: order.Cancelled, At: noon.Add(15 * time.Minute), By: order.ByExpirer, Why: reason.NotPaidInTime},
 	}
 }
 

@@ -14,17 +14,18 @@ import (
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // Payments takes money for orders and gives it back: *service.Payments.
 type Payments interface {
 	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free
-	// order is paid at once, and has no URL. Errors: order.ErrNotFound, *order.StateError, order.ErrNoProvider,
+	// order is paid at once, and has no URL. Errors: order.ErrNotFound, *order.StateError, payment.ErrNoProvider,
 	// order.ErrUnavailable.
-	Pay(ctx context.Context, userID, orderID int64) (p order.Payment, payURL string, err error)
+	Pay(ctx context.Context, userID, orderID int64) (p payment.Payment, payURL string, err error)
 	// Confirm records a provider's notice: it has the money, money has gone back, or the buyer disputes the payment.
-	// Repeating it is harmless. Errors: order.ErrBadNotice, order.ErrNoPayment, order.ErrWrongAmount.
-	Confirm(ctx context.Context, n order.Notice) error
+	// Repeating it is harmless. Errors: payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount.
+	Confirm(ctx context.Context, n payment.Notice) error
 	// Refund begins to refund the user's paid order and returns the order, which is refunding or refunded.
 	// Repeating it is harmless. Errors: order.ErrNotFound, *order.StateError.
 	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
@@ -34,16 +35,16 @@ type Payments interface {
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// RetryRefund lets the provider be asked again about a refund that it has finally refused, and returns the payment,
 	// which is refunding. CloseRefund ends such a refund without the provider, and returns the payment, which is
-	// closed. Both act once for each key of the act's author. Errors: order.ErrNoPayment, *order.PaymentStateError,
+	// closed. Both act once for each key of the act's author. Errors: payment.ErrNotFound, *payment.StateError,
 	// *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError, idempotency.ErrReused.
-	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
-	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error)
+	RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error)
+	CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error)
 }
 
 // CallbackReader reads a payment provider's callback: the provider's adapter. It refuses headers that cannot have a
 // valid signature, and returns a function that reads the body and checks the signature; the notice names the provider.
-// Error: order.ErrBadNotice.
-type CallbackReader func(header http.Header) (read func(body []byte) (order.Notice, error), err error)
+// Error: payment.ErrBadNotice.
+type CallbackReader func(header http.Header) (read func(body []byte) (payment.Notice, error), err error)
 
 // paymentJSON is a payment as the order's owner reads it.
 type paymentJSON struct {
@@ -111,23 +112,23 @@ func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answe
 
 // readCallback returns the provider's notice. The connection is closed after the answer if the body was not read to its
 // end: net/http would wait for the rest.
-func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
+func (a *API) readCallback(c *gin.Context) (n payment.Notice, err error) {
 	h := c.Writer.Header()
 	h["Connection"] = a.headers.closing
 	reader, configured := a.cfg.Callbacks[c.Param("provider")]
 	if !configured {
-		return order.Notice{}, httpkit.ErrNoRoute
+		return payment.Notice{}, httpkit.ErrNoRoute
 	}
 	read, err := reader(c.Request.Header)
 	if err != nil {
-		return order.Notice{}, err
+		return payment.Notice{}, err
 	}
 	if c.Request.ContentLength > maxCallback {
-		return order.Notice{}, httpkit.ErrTooLarge
+		return payment.Notice{}, httpkit.ErrTooLarge
 	}
 	permit, ok := a.callbacks.Try(bulkhead.Purchase)
 	if !ok {
-		return order.Notice{}, httpkit.ErrOverloaded
+		return payment.Notice{}, httpkit.ErrOverloaded
 	}
 	defer permit.Release()
 	w := httpkit.RawWriter(c)
@@ -135,11 +136,11 @@ func (a *API) readCallback(c *gin.Context) (n order.Notice, err error) {
 	// A writer without deadlines, such as a test's, has no connection that could be slow.
 	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil &&
 		!errors.Is(err, http.ErrNotSupported) {
-		return order.Notice{}, fmt.Errorf("reading a callback: %w", err)
+		return payment.Notice{}, fmt.Errorf("reading a callback: %w", err)
 	}
 	body, err := jsonbody.Bytes(w, c.Request, maxCallback)
 	if err != nil {
-		return order.Notice{}, httpkit.SizeError(err)
+		return payment.Notice{}, httpkit.SizeError(err)
 	}
 	delete(h, "Connection")
 	return read(body)

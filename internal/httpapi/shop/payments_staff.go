@@ -13,6 +13,7 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // staffPaymentJSON is a payment as staff read it, with the reference that finds it at the provider.
@@ -43,7 +44,7 @@ type staffPaymentJSON struct {
 	CloseTime     *httpkit.Time `json:"closeTime,omitempty"`   // when staff closed the refund
 }
 
-func (a *API) paymentViews(payments []order.Payment) []staffPaymentJSON {
+func (a *API) paymentViews(payments []payment.Payment) []staffPaymentJSON {
 	views := make([]staffPaymentJSON, len(payments))
 	for i, p := range payments {
 		views[i] = staffPaymentJSON{
@@ -76,7 +77,9 @@ func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	payments, next := httpkit.Page(payments, n, func(p order.Payment) string { return strconv.FormatInt(p.Number, 10) })
+	payments, next := httpkit.Page(payments, n, func(p payment.Payment) string {
+		return strconv.FormatInt(p.Number, 10)
+	})
 	page := httpkit.Envelope{Data: a.paymentViews(payments), Next: next}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
@@ -84,8 +87,8 @@ func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 // paymentID reads the id in the path. It returns an error for a text that cannot be a payment's id.
 func paymentID(c *gin.Context) (string, error) {
 	id := c.Param("id")
-	if (order.Notice{PaymentID: id}).Check() != nil {
-		return "", order.ErrNoPayment
+	if (payment.Notice{PaymentID: id}).Check() != nil {
+		return "", payment.ErrNotFound
 	}
 	return id, nil
 }
@@ -100,13 +103,13 @@ func (a *API) findPayment(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 	return a.paymentAnswer(http.StatusOK, p, err)
 }
 
-func (a *API) paymentAnswer(status int, p order.Payment, err error) (httpkit.Answer, error) {
-	return httpkit.Data(status, a.paymentViews([]order.Payment{p})[0], err)
+func (a *API) paymentAnswer(status int, p payment.Payment, err error) (httpkit.Answer, error) {
+	return httpkit.Data(status, a.paymentViews([]payment.Payment{p})[0], err)
 }
 
 // actOnPayment answers POST /admin/payment/:id/retry and close: it calls act for the payment, once for each key.
 func (a *API) actOnPayment(
-	act func(Payments, context.Context, order.PaymentAct) (order.Payment, error),
+	act func(Payments, context.Context, order.PaymentAct) (payment.Payment, error),
 ) httpkit.Handler {
 	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 		id, err := paymentID(c)
@@ -128,8 +131,8 @@ func (a *API) actOnPayment(
 }
 
 // sentBackStatus is 202 while the money is on its way.
-func sentBackStatus(p order.Payment) int {
-	if p.State == order.PaymentRefunding {
+func sentBackStatus(p payment.Payment) int {
+	if p.State == payment.Refunding {
 		return http.StatusAccepted
 	}
 	return http.StatusOK
@@ -144,7 +147,7 @@ func (a *API) paymentBefore(c *gin.Context, _ httpkit.Identity, made string) (ht
 	return a.paymentAnswer(sentBackStatus(p), p, err)
 }
 
-// ownPayment returns order.ErrNoPayment unless the payment in the path belongs to the shop.
+// ownPayment returns payment.ErrNotFound unless the payment in the path belongs to the shop.
 func (a *API) ownPayment(c *gin.Context, shop int64) error {
 	id, err := paymentID(c)
 	if err != nil {
@@ -152,7 +155,7 @@ func (a *API) ownPayment(c *gin.Context, shop int64) error {
 	}
 	p, err := a.cfg.Ledger.Payment(c.Request.Context(), id)
 	if err == nil && p.ShopID != shop {
-		err = order.ErrNoPayment
+		err = payment.ErrNotFound
 	}
 	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -23,18 +24,18 @@ func withPayments(f fakePayments) func(*setup) { return func(cfg *setup) { cfg.P
 func TestPay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		payment order.Payment
+		payment payment.Payment
 		payURL  string
 		want    string
 	}{
 		"begun": {
-			order.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: order.PaymentOpen},
+			payment.Payment{ID: "pay_1", OrderID: orderID, Amount: 1000, State: payment.Open},
 			"https://pay.example/pay_1",
 			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_1","amount":1000,` +
 				`"currency":"CNY","payUrl":"https://pay.example/pay_1","state":"open"}}`,
 		},
 		"free": {
-			order.Payment{ID: "pay_2", OrderID: orderID, State: order.PaymentReceived},
+			payment.Payment{ID: "pay_2", OrderID: orderID, State: payment.Received},
 			"",
 			`{"success":true,"data":{"orderId":"660000000123456789","paymentId":"pay_2",` +
 				`"amount":0,"currency":"CNY","state":"received"}}`,
@@ -42,9 +43,9 @@ func TestPay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := newAPI(t, withPayments(fakePayments{OnPay: func(userID, id int64) (order.Payment, string, error) {
+			a := newAPI(t, withPayments(fakePayments{OnPay: func(userID, id int64) (payment.Payment, string, error) {
 				if userID != buyerID || id != orderID {
-					return order.Payment{}, "", fmt.Errorf("called with %d, %d", userID, id)
+					return payment.Payment{}, "", fmt.Errorf("called with %d, %d", userID, id)
 				}
 				return c.payment, c.payURL, nil
 			}}))
@@ -103,7 +104,7 @@ var orderRefusals = []struct {
 		&order.StateError{OrderID: orderID, Status: order.StatusUnknown}, 409, "ORDER_STATE",
 		`{"orderId":"660000000123456789"}`,
 	},
-	{order.ErrNoProvider, 501, "NO_PROVIDER", ""},
+	{payment.ErrNoProvider, 501, "NO_PROVIDER", ""},
 	{order.ErrUnavailable, 503, "UNAVAILABLE", ""},
 	{errors.New("driver: secret detail"), 500, "INTERNAL", ""},
 }
@@ -115,7 +116,7 @@ func TestOrderRefusals(t *testing.T) {
 			t.Parallel()
 			err := fmt.Errorf("as the domain does: %w", c.err)
 			a := newAPI(t, withPayments(fakePayments{
-				OnPay:    func(int64, int64) (order.Payment, string, error) { return order.Payment{}, "", err },
+				OnPay:    func(int64, int64) (payment.Payment, string, error) { return payment.Payment{}, "", err },
 				OnRefund: func(int64, int64) (order.Order, error) { return order.Order{}, err },
 			}), withOrders(fakeOrders{OnCancel: func(int64, int64) (order.Order, error) { return order.Order{}, err }}))
 			for _, what := range []string{"pay", "cancel", "refund"} {
@@ -155,22 +156,22 @@ func TestPaymentCallback(t *testing.T) {
 	t.Parallel()
 	const body = "{ \"raw\":\t1 }\xff"
 	confirmed := 0
-	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(n order.Notice) error {
-		if n != (order.Notice{PaymentID: "pay_1", Amount: 1000}) {
+	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(n payment.Notice) error {
+		if n != (payment.Notice{PaymentID: "pay_1", Amount: 1000}) {
 			return fmt.Errorf("confirmed %+v", n)
 		}
 		confirmed++
 		return nil
 	}}), func(cfg *setup) {
-		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (payment.Notice, error), error) {
 			if h.Get("X-Signature") != "s" {
-				return nil, fmt.Errorf("%w: %v", order.ErrBadNotice, h)
+				return nil, fmt.Errorf("%w: %v", payment.ErrBadNotice, h)
 			}
-			return func(got []byte) (order.Notice, error) {
+			return func(got []byte) (payment.Notice, error) {
 				if string(got) != body {
-					return order.Notice{}, fmt.Errorf("%w: %q", order.ErrBadNotice, got)
+					return payment.Notice{}, fmt.Errorf("%w: %q", payment.ErrBadNotice, got)
 				}
-				return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil
+				return payment.Notice{PaymentID: "pay_1", Amount: 1000}, nil
 			}, nil
 		}
 	})
@@ -206,13 +207,13 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 		status int
 		code   string
 	}{
-		{order.ErrNoPayment, 404, "NOT_FOUND"},
-		{order.ErrWrongAmount, 409, "PAYMENT_MISMATCH"},
+		{payment.ErrNotFound, 404, "NOT_FOUND"},
+		{payment.ErrWrongAmount, 409, "PAYMENT_MISMATCH"},
 		{order.ErrUnavailable, 503, "UNAVAILABLE"},
 		{errors.New("x"), 500, "INTERNAL"},
 	} {
 		a := newAPI(t, withPayments(fakePayments{
-			OnConfirm: func(order.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) },
+			OnConfirm: func(payment.Notice) error { return fmt.Errorf("as the domain does: %w", c.err) },
 		}))
 		wantProblem(t, do(t, a, request{Method: http.MethodPost, Target: "/payment/callback", Body: "{}"}),
 			c.status, c.code)
@@ -224,14 +225,14 @@ func TestPaymentCallbackRefusals(t *testing.T) {
 func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	t.Parallel()
 	settings := []func(*setup){
-		withPayments(fakePayments{OnConfirm: func(order.Notice) error { return nil }}), func(cfg *setup) {
+		withPayments(fakePayments{OnConfirm: func(payment.Notice) error { return nil }}), func(cfg *setup) {
 			cfg.MaxInFlight = 1
-			cfg.Callbacks[""] = func(h http.Header) (func([]byte) (order.Notice, error), error) {
+			cfg.Callbacks[""] = func(h http.Header) (func([]byte) (payment.Notice, error), error) {
 				if h.Get("X-Signature") == "" {
-					return nil, order.ErrBadNotice
+					return nil, payment.ErrBadNotice
 				}
-				return func([]byte) (order.Notice, error) {
-					return order.Notice{PaymentID: "pay_1", Amount: 1000}, nil
+				return func([]byte) (payment.Notice, error) {
+					return payment.Notice{PaymentID: "pay_1", Amount: 1000}, nil
 				}, nil
 			}
 		},
@@ -308,7 +309,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 // A signed callback is work like any other: beyond the bound of requests in flight the provider is to come back.
 func TestSignedCallbacksAreInFlight(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(order.Notice) error { return nil }}))
+	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(payment.Notice) error { return nil }}))
 	release := saturate(a)
 	wantProblem(t, do(t, a, request{Method: http.MethodPost, Target: "/payment/callback", Body: "{}"}),
 		http.StatusServiceUnavailable, "UNAVAILABLE")
@@ -323,8 +324,8 @@ func TestSignedCallbacksAreInFlight(t *testing.T) {
 // Each provider's callbacks are read by its own adapter; one that is not configured has no route.
 func TestCallbacksByProvider(t *testing.T) {
 	t.Parallel()
-	var confirmed []order.Notice
-	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(n order.Notice) error {
+	var confirmed []payment.Notice
+	a := newAPI(t, withPayments(fakePayments{OnConfirm: func(n payment.Notice) error {
 		confirmed = append(confirmed, n)
 		return nil
 	}}))
@@ -339,7 +340,7 @@ func TestCallbacksByProvider(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", target, w.Code, w.Body, status)
 		}
 	}
-	if diff := cmp.Diff([]order.Notice{{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}}, confirmed); diff != "" {
+	if diff := cmp.Diff([]payment.Notice{{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}}, confirmed); diff != "" {
 		t.Errorf("confirmed (-want +got):\n%s", diff)
 	}
 }

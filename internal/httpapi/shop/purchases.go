@@ -22,7 +22,7 @@ import (
 type Purchases interface {
 	// Buy buys quantity units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
 	// order to be recorded and returns it, still order.Queued or with its new status. It returns the errors of order
-	// and voucher, including *order.AlreadyBoughtError and *order.NotEnoughError, and *invalid.Error for more units
+	// and voucher, including *gate.AlreadyBoughtError and *gate.NotEnoughError, and *invalid.Error for more units
 	// than the sale allows. After any other error it is not known whether something was bought.
 	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
 		wait time.Duration) (order.Order, error)

@@ -14,6 +14,8 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/reason"
 	"seckill/internal/voucher"
 )
 
@@ -109,27 +111,27 @@ var refusals = []struct {
 	retryAfter string
 	data       string
 }{
-	{order.ErrSoldOut, 409, 200, "SOLD_OUT", "", ""},
+	{gate.ErrSoldOut, 409, 200, "SOLD_OUT", "", ""},
 	{
-		&order.AlreadyBoughtError{OrderID: orderID, Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "",
+		&gate.AlreadyBoughtError{OrderID: orderID, Status: order.Paid}, 409, 200, "ALREADY_BOUGHT", "",
 		`{"orderId":"660000000123456789","status":"paid"}`,
 	},
 	{
-		&order.AlreadyBoughtError{OrderID: orderID, Status: order.Queued}, 409, 200, "ALREADY_BOUGHT", "",
+		&gate.AlreadyBoughtError{OrderID: orderID, Status: order.Queued}, 409, 200, "ALREADY_BOUGHT", "",
 		`{"orderId":"660000000123456789","status":"queued"}`,
 	},
 	{
-		&order.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}, 409, 200, "ALREADY_BOUGHT", "",
+		&gate.AlreadyBoughtError{OrderID: orderID, Status: order.StatusUnknown}, 409, 200, "ALREADY_BOUGHT", "",
 		`{"orderId":"660000000123456789"}`,
 	},
 	{
-		&order.AlreadyBoughtError{OrderID: orderID, Quantity: order.QuantityOf(3), Status: order.Paid}, 409, 200,
+		&gate.AlreadyBoughtError{OrderID: orderID, Quantity: order.QuantityOf(3), Status: order.Paid}, 409, 200,
 		"ALREADY_BOUGHT", "", `{"orderId":"660000000123456789","status":"paid","quantity":3}`,
 	},
-	{&order.NotEnoughError{Left: 2}, 409, 200, "NOT_ENOUGH", "", `{"left":2}`},
-	{order.ErrNotStarted, 403, 200, "NOT_STARTED", "", ""},
-	{order.ErrEnded, 403, 200, "ENDED", "", ""},
-	{order.ErrPaused, 503, 503, "PAUSED", "3", ""},
+	{&gate.NotEnoughError{Left: 2}, 409, 200, "NOT_ENOUGH", "", `{"left":2}`},
+	{gate.ErrNotStarted, 403, 200, "NOT_STARTED", "", ""},
+	{gate.ErrEnded, 403, 200, "ENDED", "", ""},
+	{gate.ErrPaused, 503, 503, "PAUSED", "3", ""},
 	{order.ErrUnavailable, 503, 503, "UNAVAILABLE", "2", ""},
 	{order.ErrUnknownOutcome, 504, 504, "UNKNOWN_OUTCOME", "", ""},
 	{voucher.ErrNotFound, 404, 200, "NOT_FOUND", "", ""},
@@ -194,7 +196,7 @@ func TestTutorialRoute(t *testing.T) {
 	if got := read(t, w); w.Code != http.StatusUnauthorized || got.Code != "UNAUTHENTICATED" || got.Type != "" {
 		t.Errorf("no token: %d %s", w.Code, w.Body)
 	}
-	w = do(t, buying(t, order.ErrSoldOut), request{
+	w = do(t, buying(t, gate.ErrSoldOut), request{
 		Method: http.MethodPost, Target: "/voucher-order/seckill/5",
 		Header: map[string]string{"Accept-Language": "zh-CN"},
 	})
@@ -209,7 +211,7 @@ func TestOrderFailedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{
 		OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
-			return order.Order{ID: orderID, Status: order.Failed, Reason: order.NoStock}, nil
+			return order.Order{ID: orderID, Status: order.Failed, Reason: reason.NoStock}, nil
 		},
 	}))
 	w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5?wait=1s"})
@@ -243,7 +245,7 @@ func TestCallerHangsUp(t *testing.T) {
 		"its row is waited for": {
 			err: fmt.Errorf("%w: not recorded in time", order.ErrUnknownOutcome), code: "CANCELLED",
 		},
-		"it was decided": {err: order.ErrSoldOut, code: "SOLD_OUT"},
+		"it was decided": {err: gate.ErrSoldOut, code: "SOLD_OUT"},
 		"an unknown outcome, and they wait": {
 			err: fmt.Errorf("%w: %w", order.ErrUnknownOutcome, context.Canceled), code: "UNKNOWN_OUTCOME", waits: true,
 		},
@@ -300,8 +302,8 @@ func TestBuyAllocatesLittle(t *testing.T) {
 		ceiling float64
 	}{
 		{"accepted", nil, 7},
-		{"sold out", order.ErrSoldOut, 4},
-		{"already bought", &order.AlreadyBoughtError{OrderID: orderID}, 5},
+		{"sold out", gate.ErrSoldOut, 4},
+		{"already bought", &gate.AlreadyBoughtError{OrderID: orderID}, 5},
 	} {
 		a := newAPI(t, busy)
 		if c.err != nil {
@@ -327,7 +329,7 @@ func TestBuyAllocatesLittle(t *testing.T) {
 }
 
 func BenchmarkBuy(b *testing.B) {
-	for name, err := range map[string]error{"accepted": nil, "sold out": order.ErrSoldOut} {
+	for name, err := range map[string]error{"accepted": nil, "sold out": gate.ErrSoldOut} {
 		b.Run(name, func(b *testing.B) {
 			a := newAPI(b, busy)
 			if err != nil {

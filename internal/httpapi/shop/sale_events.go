@@ -13,6 +13,7 @@ import (
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -138,15 +139,15 @@ func saleStatsView(f audit.SaleStats) saleStatsJSON {
 		At: httpkit.ShownTime(f.View.Now), SaleState: f.State, BeginTime: httpkit.ShownTime(f.View.Begin),
 		EndTime: httpkit.ShownTime(f.View.End), Epoch: f.View.Mark.Epoch, Sequence: f.View.Mark.Sequence,
 		Issued: f.Issued, Stock: f.View.Stock, Held: f.View.Buyers + f.View.Extra, Recorded: f.Recorded, Stale: f.Stale,
-		Accepted: f.Answers[order.Accepted.Answer()], Refused: map[string]int64{}, took: f.Took,
+		Accepted: f.Answers[gate.Accepted.Answer()], Refused: map[string]int64{}, took: f.Took,
 		Waiting: f.Waiting, WaitingMS: f.OldestWaiting.Milliseconds(), DeadLetters: f.DeadLetters,
 		Partition: f.Partition,
 	}
 	if f.Balance != nil {
 		v.Balance = balanceView(*f.Balance)
 	}
-	for _, answer := range order.Answers() {
-		if answer != order.Accepted.Answer() {
+	for _, answer := range gate.Answers() {
+		if answer != gate.Accepted.Answer() {
 			v.Refused[httpkit.CodeOf(answer)] = f.Answers[answer]
 		}
 	}

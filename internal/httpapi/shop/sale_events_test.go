@@ -17,6 +17,7 @@ import (
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -24,7 +25,7 @@ import (
 func saleStatsDocument(t *testing.T) string {
 	t.Helper()
 	refused := map[string]int64{}
-	for _, answer := range order.Answers() {
+	for _, answer := range gate.Answers() {
 		if answer != "accepted" {
 			refused[strings.ToUpper(string(answer))] = saleStats().Answers[answer]
 		}

@@ -13,6 +13,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -21,9 +22,9 @@ import (
 type Ledger interface {
 	// FindPayments returns payments that the filter selects, at most limit. It begins after the payment with the number
 	// before; math.MaxInt64 begins with the newest.
-	FindPayments(ctx context.Context, f order.PaymentFilter, before int64, limit int) ([]order.Payment, error)
-	// Payment returns one payment. Error: order.ErrNoPayment.
-	Payment(ctx context.Context, id string) (order.Payment, error)
+	FindPayments(ctx context.Context, f payment.Filter, before int64, limit int) ([]payment.Payment, error)
+	// Payment returns one payment. Error: payment.ErrNotFound.
+	Payment(ctx context.Context, id string) (payment.Payment, error)
 	// Unwinding counts the orders of a voucher's sale by fate.
 	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
 	// LeftToStaff returns the orders that are left to staff, with an id below before, at most n.
@@ -51,7 +52,7 @@ type Config struct {
 	// answer. Error: order.ErrUnavailable.
 	Partitions func(ctx context.Context) ([]partition.Contents, error)
 	// PaymentsOf returns the payments of any user's order, oldest first. Error: order.ErrUnavailable.
-	PaymentsOf func(ctx context.Context, orderID int64) ([]order.Payment, error)
+	PaymentsOf func(ctx context.Context, orderID int64) ([]payment.Payment, error)
 	// BuyOrdinary sells an ordinary voucher: it records an unpaid order, once for each key. Errors:
 	// voucher.ErrNotFound, voucher.ErrOffShelf, order.ErrSeckill, idempotency.ErrReused, idempotency.ErrGone,
 	// order.ErrUnavailable. After order.ErrUnknownOutcome, repeating the call with the same key shows the outcome.

@@ -12,6 +12,7 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -19,7 +20,7 @@ import (
 // Repeating the identical batch is safe: it accepts nobody twice, and returns accepted requests as accepted again. An
 // error that wraps ErrUnavailable says that the batch certainly had no effect; after any other error it may have had
 // one.
-type Gate func(ctx context.Context, b order.Batch) (order.BatchResult, error)
+type Gate func(ctx context.Context, b gate.Batch) (gate.BatchResult, error)
 
 // HolderLister yields the holders of a sale: at least every user who is a holder from the beginning of the call to its
 // end, some of them twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any
@@ -29,7 +30,7 @@ type HolderLister func(ctx context.Context, sale order.SaleRef) iter.Seq2[order.
 // Observer counts how requests are answered, for metrics. Its methods must not block.
 type Observer interface {
 	// Admitted counts the results of one admission call, which was answered or failed with err.
-	Admitted(outcomes []order.Result, took time.Duration, err error)
+	Admitted(outcomes []gate.Result, took time.Duration, err error)
 	// RefusedFromCache adds the requests that were refused without asking Redis since the last call.
 	RefusedFromCache(soldOut, notStarted int64)
 }
@@ -73,10 +74,10 @@ func New(
 	}
 }
 
-// Admit asks for units of the voucher's sale. It returns nil when the request is accepted; *order.AlreadyBoughtError
-// (without Status) when the user has another order; *order.NotEnoughError; *invalid.Error for more units than the sale
+// Admit asks for units of the voucher's sale. It returns nil when the request is accepted; *gate.AlreadyBoughtError
+// (without Status) when the user has another order; *gate.NotEnoughError; *invalid.Error for more units than the sale
 // allows; or a sentinel error of order or of voucher.
-func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.Request) error {
+func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request gate.Request) error {
 	if !v.Admits(request.UserID) {
 		return voucher.ErrNotFound
 	}
@@ -95,10 +96,10 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request order.
 	switch b.lookup(request.UserID, recorded, began) {
 	case answerNotStarted:
 		b.counts.notStartedFromCache.Add(1)
-		return unlessHidden(v, order.ErrNotStarted, began)
+		return unlessHidden(v, gate.ErrNotStarted, began)
 	case answerSoldOut:
 		b.counts.soldOutFromCache.Add(1)
-		return order.ErrSoldOut
+		return gate.ErrSoldOut
 	case renewCache:
 		defer b.cache.renewing.Store(false)
 	case askRedis:
@@ -126,7 +127,7 @@ func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 		now = now.Add(wrongClock)
 	}
 	if v.Hidden(now) && (errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) ||
-		errors.Is(err, order.ErrNotStarted) || errors.Is(err, order.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
+		errors.Is(err, gate.ErrNotStarted) || errors.Is(err, gate.ErrPaused) || errors.Is(err, voucher.ErrOffShelf) ||
 		errors.Is(err, voucher.ErrNotSeckill) || errors.As(err, new(*invalid.Error))) {
 		return voucher.ErrNotFound
 	}
@@ -134,7 +135,7 @@ func unlessHidden(v voucher.Voucher, err error, now time.Time) error {
 }
 
 // Order looks up which order the user has in the voucher's sale, without letting them in. It always returns an error:
-// *order.AlreadyBoughtError (without Status) names the order, order.ErrBarred says that they have none, and another
+// *gate.AlreadyBoughtError (without Status) names the order, gate.ErrBarred says that they have none, and another
 // sentinel error of order or of voucher says that it is not known.
 func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	v, err := a.catalog.Find(ctx, voucherID)
@@ -148,22 +149,22 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	}
 	if v.Sale.Retired {
 		if err := a.afterRetirement(ctx,
-			order.BuyerKey{VoucherID: voucherID, UserID: userID}, v.Sale); !errors.Is(err, order.ErrEnded) &&
+			order.BuyerKey{VoucherID: voucherID, UserID: userID}, v.Sale); !errors.Is(err, gate.ErrEnded) &&
 			!errors.Is(err, voucher.ErrCalledOff) {
 			return err
 		}
-		return order.ErrBarred
+		return gate.ErrBarred
 	}
 	b := a.batcher(order.SaleOf(v))
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
 	switch b.lookup(userID, recorded, time.Now()) {
 	case answerNotStarted, answerSoldOut:
-		return order.ErrBarred
+		return gate.ErrBarred
 	case renewCache:
 		defer b.cache.renewing.Store(false)
 	case askRedis:
 	}
-	result, err := b.join(ctx, order.Request{UserID: userID}, recorded)
+	result, err := b.join(ctx, gate.Request{UserID: userID}, recorded)
 	if err != nil {
 		return err
 	}
@@ -226,15 +227,15 @@ func (a *Admission) batcher(sale order.SaleRef) *batcher {
 
 // result returns a request's result as the caller's error, and requests a repair of the sale if the outcome asks for
 // one.
-func (a *Admission) result(b *batcher, r order.Result) error {
+func (a *Admission) result(b *batcher, r gate.Result) error {
 	switch r.Outcome.Repair() {
-	case order.RepairEpoch:
+	case gate.RepairEpoch:
 		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.
 		a.repairs.RequestRepair(b.sale.VoucherID, b.latest.Load().view.Mark.Epoch)
-	case order.RepairSale:
+	case gate.RepairSale:
 		// The reconciler also notices a voucher that was retired since the catalog read it.
 		a.repairs.RequestRepair(b.sale.VoucherID, order.NoBadEpoch)
-	case order.NoRepair:
+	case gate.NoRepair:
 	}
 	return r.Err()
 }
@@ -245,11 +246,11 @@ func (a *Admission) afterRetirement(ctx context.Context, key order.BuyerKey, sal
 	o, err := a.stores.Rows.LiveOrder(ctx, key)
 	switch {
 	case err == nil:
-		return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
+		return &gate.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 	case errors.Is(err, order.ErrNotFound) && sale.IsCalledOff():
 		return voucher.ErrCalledOff
 	case errors.Is(err, order.ErrNotFound):
-		return order.ErrEnded
+		return gate.ErrEnded
 	default:
 		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	}

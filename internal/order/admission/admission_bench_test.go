@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 )
@@ -22,7 +22,7 @@ func BenchmarkAdmit(b *testing.B) {
 			b.Cleanup(known.Close)
 			view := soldOutView(1)
 			view.Stock = 1 << 40
-			acceptsAll := func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			acceptsAll := func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 				decided := acceptAll(b)
 				decided.View = view
 				return decided, nil
@@ -37,7 +37,7 @@ func BenchmarkAdmit(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
 					user := users.Add(1)
-					if err := a.Admit(b.Context(), v, order.Request{UserID: user, OrderID: user}); err != nil {
+					if err := a.Admit(b.Context(), v, gate.Request{UserID: user, OrderID: user}); err != nil {
 						b.Error(err)
 					}
 				}

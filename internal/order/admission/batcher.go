@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"seckill/internal/kit/batch"
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // maxWait is how long a request may expect to wait for its call. Callers' own timeouts are longer, and a buyer who is
@@ -26,7 +28,7 @@ type batcher struct {
 	observer Observer
 	sale     order.SaleRef
 	limit    int64
-	requests *batch.Batcher[pendingRequest, order.Result]
+	requests *batch.Batcher[pendingRequest, gate.Result]
 	known    order.Mark // the highest mark in Redis or the ledger; used by the call under way alone
 
 	seen   atomic.Pointer[order.Mark] // the highest mark that Redis has answered with
@@ -39,7 +41,7 @@ type batcher struct {
 
 // pendingRequest is a request, and its sale's mark in the ledger.
 type pendingRequest struct {
-	order.Request
+	gate.Request
 	recorded order.Mark
 }
 
@@ -49,11 +51,11 @@ func newBatcher(a *Admission, sale order.SaleRef) *batcher {
 		gate: a.stores.Gate, observer: a.observer, sale: sale, limit: a.limit, recent: a.recent,
 		cache: soldOutCache{
 			holders: a.stores.Holders, sale: sale, log: a.log, running: &a.running, closing: a.closing,
-			backOff: order.NewBackOff(),
+			backOff: retry.NewBackOff(),
 		},
 	}
 	b.requests = batch.New(
-		batch.Options{Size: order.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: &a.running},
+		batch.Options{Size: gate.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: &a.running},
 		b.decide)
 	return b
 }
@@ -80,13 +82,13 @@ func (o *observation) tooEarly(now time.Time) bool {
 // join waits for the outcome of a request; recorded is the sale's mark in the ledger. It returns ErrUnavailable when
 // the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the call, so that it may have
 // been.
-func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark) (order.Result, error) {
+func (b *batcher) join(ctx context.Context, r gate.Request, recorded order.Mark) (gate.Result, error) {
 	result, err := b.requests.Do(ctx, pendingRequest{Request: r, recorded: recorded})
 	switch {
 	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrUnknownOutcome):
 		return result, err
 	case errors.Is(err, batch.ErrNotSent):
-		b.counts.add(order.Unavailable, 1)
+		b.counts.add(gate.Unavailable, 1)
 		return result, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	default: // ctx ended
 		return result, fmt.Errorf("%w: %w", order.ErrUnknownOutcome, err)
@@ -94,8 +96,8 @@ func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark
 }
 
 // decide sends a batch to Redis and hands each request its result.
-func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest, order.Result]) error {
-	requests := make([]order.Request, len(items))
+func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest, gate.Result]) error {
+	requests := make([]gate.Request, len(items))
 	for i, it := range items {
 		requests[i] = it.Request.Request
 		if b.known.Before(it.Request.recorded) {
@@ -103,7 +105,7 @@ func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest
 		}
 	}
 	sent := time.Now()
-	decided, err := b.call(ctx, order.Batch{Sale: b.sale, Known: b.known, MaxBacklog: b.limit, Requests: requests})
+	decided, err := b.call(ctx, gate.Batch{Sale: b.sale, Known: b.known, MaxBacklog: b.limit, Requests: requests})
 	if err != nil {
 		b.counts.add(outcomeOf(err), len(items))
 		return err
@@ -132,7 +134,7 @@ func (b *batcher) observe(ctx context.Context, o *observation) {
 // also names everyone whom the first call accepted (rule 3). Requests still undecided after that get an unknown
 // outcome. So do those that only the repetition refuses: the first call may still be under way, and accept the request
 // when it arrives.
-func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
+func (b *batcher) call(ctx context.Context, asked gate.Batch) (gate.BatchResult, error) {
 	decided, err := b.try(ctx, asked)
 	if err == nil {
 		b.recent.write(asked, decided, false)
@@ -143,7 +145,7 @@ func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResul
 	}
 	again, errAgain := b.try(ctx, asked)
 	if errAgain != nil {
-		return order.BatchResult{}, fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, err, unmarked{errAgain})
+		return gate.BatchResult{}, fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, err, unmarked{errAgain})
 	}
 	b.recent.write(asked, again, true)
 	markDoubtful(again.Results)
@@ -151,7 +153,7 @@ func (b *batcher) call(ctx context.Context, asked order.Batch) (order.BatchResul
 }
 
 // try calls the script once.
-func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult, error) {
+func (b *batcher) try(ctx context.Context, asked gate.Batch) (gate.BatchResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, order.AdmissionTimeout)
 	defer cancel()
 	start := time.Now()
@@ -164,10 +166,10 @@ func (b *batcher) try(ctx context.Context, asked order.Batch) (order.BatchResult
 }
 
 // markDoubtful marks outcomes as unknown if a late first call could still change them.
-func markDoubtful(results []order.Result) {
+func markDoubtful(results []gate.Result) {
 	for i := range results {
 		if !results[i].Outcome.Final() {
-			results[i].Outcome = order.Doubtful
+			results[i].Outcome = gate.Doubtful
 		}
 	}
 }

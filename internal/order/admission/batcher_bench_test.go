@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // BenchmarkBatcher measures the batcher's own cost per request, with a Redis that answers at once, and how requests
@@ -18,7 +19,7 @@ func BenchmarkBatcher(b *testing.B) {
 		for _, callers := range []int{1, 64, 512} {
 			b.Run(fmt.Sprintf("redis=%s/callers=%d", takes, callers), func(b *testing.B) {
 				calls := 0
-				batcher := newTestBatcher(b, func(_ context.Context, batch order.Batch) (order.BatchResult, error) {
+				batcher := newTestBatcher(b, func(_ context.Context, batch gate.Batch) (gate.BatchResult, error) {
 					calls++
 					if takes > 0 {
 						time.Sleep(takes)
@@ -32,7 +33,7 @@ func BenchmarkBatcher(b *testing.B) {
 				for range callers {
 					all.Go(func() {
 						for user := next.Add(1); user <= int64(b.N); user = next.Add(1) {
-							if _, err := batcher.join(b.Context(), order.Request{UserID: user, OrderID: user},
+							if _, err := batcher.join(b.Context(), gate.Request{UserID: user, OrderID: user},
 								order.Mark{}); err != nil {
 								b.Error(err)
 							}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 )
 
@@ -22,13 +23,13 @@ func newTestBatcher(t testing.TB, gate Gate) *batcher {
 }
 
 // acceptAll answers as the script does when it accepts every request.
-func acceptAll(b order.Batch) order.BatchResult {
-	return order.BatchResult{Results: make([]order.Result, len(b.Requests))}
+func acceptAll(b gate.Batch) gate.BatchResult {
+	return gate.BatchResult{Results: make([]gate.Result, len(b.Requests))}
 }
 
 // joining is a request that waits for its outcome.
 type joining struct {
-	outcome order.Outcome
+	outcome gate.Outcome
 	err     error
 }
 
@@ -38,7 +39,7 @@ func joinAll(ctx context.Context, b *batcher, users ...int64) []*joining {
 	for i, user := range users {
 		all[i] = new(joining)
 		go func() {
-			result, err := b.join(ctx, order.Request{UserID: user, OrderID: 1000 + user}, order.Mark{})
+			result, err := b.join(ctx, gate.Request{UserID: user, OrderID: 1000 + user}, order.Mark{})
 			*all[i] = joining{outcome: result.Outcome, err: err}
 		}()
 		synctest.Wait()
@@ -55,7 +56,7 @@ func users(first, last int64) []int64 {
 	return all
 }
 
-// Requests that come while a call is under way share the next one, at most order.MaxBatch of them, in the order of
+// Requests that come while a call is under way share the next one, at most gate.MaxBatch of them, in the order of
 // arrival.
 func TestBatcherSharesCalls(t *testing.T) {
 	t.Parallel()
@@ -63,7 +64,7 @@ func TestBatcherSharesCalls(t *testing.T) {
 		release := make(chan struct{})
 		var sizes []int
 		var sent []int64
-		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			<-release
 			sizes = append(sizes, len(b.Requests))
 			for _, r := range b.Requests {
@@ -75,7 +76,7 @@ func TestBatcherSharesCalls(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		for i, got := range all {
-			if got.err != nil || got.outcome != order.Accepted {
+			if got.err != nil || got.outcome != gate.Accepted {
 				t.Errorf("user %d: %+v", i+1, got)
 			}
 		}
@@ -94,20 +95,20 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 	refused := fmt.Errorf("%w: connection refused", order.ErrUnavailable)
 	for name, tc := range map[string]struct {
 		answers   []error // of the calls, in turn
-		says      order.Outcome
+		says      gate.Outcome
 		want      error // nil for success
-		wantSays  order.Outcome
+		wantSays  gate.Outcome
 		wantCalls int
 	}{
-		"a refusal": {answers: []error{nil}, says: order.SoldOut, wantSays: order.SoldOut, wantCalls: 1},
+		"a refusal": {answers: []error{nil}, says: gate.SoldOut, wantSays: gate.SoldOut, wantCalls: 1},
 		"only the repetition is refused: outcome unknown": {
-			answers: []error{reset, nil}, says: order.SoldOut, wantSays: order.Doubtful, wantCalls: 2,
+			answers: []error{reset, nil}, says: gate.SoldOut, wantSays: gate.Doubtful, wantCalls: 2,
 		},
 		"the repetition finds the sale ended: final": {
-			answers: []error{reset, nil}, says: order.Ended, wantSays: order.Ended, wantCalls: 2,
+			answers: []error{reset, nil}, says: gate.Ended, wantSays: gate.Ended, wantCalls: 2,
 		},
 		"the repetition finds the first call's order": {
-			answers: []error{reset, nil}, says: order.AlreadyBought, wantSays: order.AlreadyBought, wantCalls: 2,
+			answers: []error{reset, nil}, says: gate.AlreadyBought, wantSays: gate.AlreadyBought, wantCalls: 2,
 		},
 		"answered":                               {answers: []error{nil}, wantCalls: 1},
 		"a lost answer makes it repeat the call": {answers: []error{reset, nil}, wantCalls: 2},
@@ -121,17 +122,17 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var batches []order.Batch
-			b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			var batches []gate.Batch
+			b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 				batches = append(batches, b)
 				if err := tc.answers[len(batches)-1]; err != nil {
-					return order.BatchResult{}, err
+					return gate.BatchResult{}, err
 				}
 				v := acceptAll(b)
 				v.Results[0].Outcome = tc.says
 				return v, nil
 			})
-			got, err := b.join(t.Context(), order.Request{UserID: 1, OrderID: 10}, order.Mark{Epoch: 3, Sequence: 4})
+			got, err := b.join(t.Context(), gate.Request{UserID: 1, OrderID: 10}, order.Mark{Epoch: 3, Sequence: 4})
 			if got.Outcome != tc.wantSays {
 				t.Errorf("outcome %d, want %d", got.Outcome, tc.wantSays)
 			}
@@ -146,7 +147,7 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 			}
 			for _, b := range batches {
 				if b.Known != (order.Mark{Epoch: 3, Sequence: 4}) ||
-					b.Requests[0] != (order.Request{UserID: 1, OrderID: 10}) {
+					b.Requests[0] != (gate.Request{UserID: 1, OrderID: 10}) {
 					t.Errorf("call with %+v", b)
 				}
 			}
@@ -161,10 +162,10 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		calls := 0
-		b := newTestBatcher(t, func(context.Context, order.Batch) (order.BatchResult, error) {
+		b := newTestBatcher(t, func(context.Context, gate.Batch) (gate.BatchResult, error) {
 			calls++
 			<-release
-			return order.BatchResult{}, errors.New("no answer")
+			return gate.BatchResult{}, errors.New("no answer")
 		})
 		all := joinAll(t.Context(), b, users(1, 301)...)
 		close(release)
@@ -182,8 +183,8 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 		if calls != 2 {
 			t.Errorf("%d calls, want one and its repetition", calls)
 		}
-		if counts, _, _ := b.counts.counts(); counts.counts[order.Doubtful.Answer()] != 1 ||
-			counts.counts[order.Unavailable.Answer()] != 300 {
+		if counts, _, _ := b.counts.counts(); counts.counts[gate.Doubtful.Answer()] != 1 ||
+			counts.counts[gate.Unavailable.Answer()] != 300 {
 			t.Errorf("counted %v", counts)
 		}
 	})
@@ -196,7 +197,7 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var admitted []int64
-		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			<-release
 			for _, r := range b.Requests {
 				admitted = append(admitted, r.UserID)
@@ -229,7 +230,7 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 		{Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 3, Sequence: 7},
 	}
 	var known, seen []order.Mark
-	b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+	b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 		known = append(known, b.Known)
 		v := acceptAll(b)
 		v.View.Mark = marks[len(known)-1]
@@ -237,7 +238,7 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 	})
 	for i := range marks {
 		user := int64(i) + 1
-		if _, err := b.join(t.Context(), order.Request{UserID: user, OrderID: user}, recorded[i]); err != nil {
+		if _, err := b.join(t.Context(), gate.Request{UserID: user, OrderID: user}, recorded[i]); err != nil {
 			t.Fatal(err)
 		}
 		seen = append(seen, *b.seen.Load())
@@ -260,7 +261,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 			between  = 20 * time.Millisecond
 			together = 51 // so 2,550 come each second, and 512 are served
 		)
-		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			time.Sleep(callTime)
 			return acceptAll(b), nil
 		})
@@ -273,7 +274,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 		join := func(user int64) {
 			joined.Go(func() {
 				began := time.Now()
-				_, err := b.join(t.Context(), order.Request{UserID: user, OrderID: user}, order.Mark{})
+				_, err := b.join(t.Context(), gate.Request{UserID: user, OrderID: user}, order.Mark{})
 				took := time.Since(began)
 				mu.Lock()
 				defer mu.Unlock()
@@ -300,10 +301,10 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 		if longest < maxWait/2 || longest > maxWait+4*callTime {
 			t.Errorf("waited up to %s, want some %s", longest, maxWait)
 		}
-		if want := 30 * int(order.MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
+		if want := 30 * int(gate.MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
 			t.Errorf("%d served and %d refused, want some %d served", served, refused, want)
 		}
-		if counts, _, _ := b.counts.counts(); counts.counts[order.Unavailable.Answer()] != int64(refused) {
+		if counts, _, _ := b.counts.counts(); counts.counts[gate.Unavailable.Answer()] != int64(refused) {
 			t.Errorf("counted %v", counts)
 		}
 	})
@@ -314,7 +315,7 @@ func TestBatcherForgivesOneSlowCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			took := 5 * time.Millisecond
 			if calls++; calls == 20 {
 				took = 600 * time.Millisecond
@@ -326,7 +327,7 @@ func TestBatcherForgivesOneSlowCall(t *testing.T) {
 		for begin := time.Now(); time.Since(begin) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
 			for range 20 { // 4,000 a second
 				joined.Go(func() {
-					if _, err := b.join(t.Context(), order.Request{UserID: 1, OrderID: 1}, order.Mark{}); err != nil {
+					if _, err := b.join(t.Context(), gate.Request{UserID: 1, OrderID: 1}, order.Mark{}); err != nil {
 						t.Errorf("refused: %v", err)
 					}
 				})

@@ -6,16 +6,17 @@ import (
 
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // outcomeCounts counts how this instance has answered the requests for one sale. A batch's requests are counted
 // together; a request that the cache answers costs one addition.
 type outcomeCounts struct {
-	asked               [order.OutcomeKinds]atomic.Int64 // requests that went to the batcher, by Outcome.Index
-	soldOutFromCache    atomic.Int64                     // answered ErrSoldOut without asking Redis
-	notStartedFromCache atomic.Int64                     // answered ErrNotStarted without asking Redis
-	took                histogram.Counter                // how long Admit took for requests that went to the batcher
-	flushed             flushedCounts                    // what the StatsFlusher has passed on
+	asked               [gate.OutcomeKinds]atomic.Int64 // requests that went to the batcher, by Outcome.Index
+	soldOutFromCache    atomic.Int64                    // answered ErrSoldOut without asking Redis
+	notStartedFromCache atomic.Int64                    // answered ErrNotStarted without asking Redis
+	took                histogram.Counter               // how long Admit took for requests that went to the batcher
+	flushed             flushedCounts                   // what the StatsFlusher has passed on
 }
 
 // flushedCounts is the part of the counts that has been passed on, for each receiver.
@@ -27,7 +28,7 @@ type flushedCounts struct {
 
 // answered is how often each answer was given, and how long answers took.
 type answered struct {
-	counts order.Counts
+	counts gate.Counts
 	took   histogram.Counts
 }
 
@@ -39,8 +40,8 @@ func (a answered) minus(o answered) answered {
 func (a answered) empty() bool { return len(a.counts) == 0 && len(a.took) == 0 }
 
 // outcomes counts the results of one batch.
-func (c *outcomeCounts) outcomes(results []order.Result) {
-	var counts [order.OutcomeKinds]int64
+func (c *outcomeCounts) outcomes(results []gate.Result) {
+	var counts [gate.OutcomeKinds]int64
 	for _, r := range results {
 		counts[r.Outcome.Index()]++
 	}
@@ -52,33 +53,33 @@ func (c *outcomeCounts) outcomes(results []order.Result) {
 }
 
 // add counts n requests with the same outcome.
-func (c *outcomeCounts) add(o order.Outcome, n int) { c.asked[o.Index()].Add(int64(n)) }
+func (c *outcomeCounts) add(o gate.Outcome, n int) { c.asked[o.Index()].Add(int64(n)) }
 
 // outcomeOf returns the outcome of the requests in a failed call.
-func outcomeOf(err error) order.Outcome {
+func outcomeOf(err error) gate.Outcome {
 	if errors.Is(err, order.ErrUnavailable) {
-		return order.Unavailable
+		return gate.Unavailable
 	}
-	return order.Doubtful
+	return gate.Doubtful
 }
 
 // counts returns all counts, and how many of the requests the cache answered. The cache takes less than a microsecond,
 // so its answers count in the lowest bucket without reading a clock.
 func (c *outcomeCounts) counts() (all answered, soldOut, notStarted int64) {
 	soldOut, notStarted = c.soldOutFromCache.Load(), c.notStartedFromCache.Load()
-	all = answered{order.Counts{}, c.took.Counts()}
+	all = answered{gate.Counts{}, c.took.Counts()}
 	if n := soldOut + notStarted; n > 0 {
 		all.took = all.took.Plus(histogram.Counts{n})
 	}
-	count := func(o order.Outcome, n int64) {
-		if n > 0 && o.Answer() != order.NoAnswer {
+	count := func(o gate.Outcome, n int64) {
+		if n > 0 && o.Answer() != gate.NoAnswer {
 			all.counts[o.Answer()] += n
 		}
 	}
-	for _, o := range order.Outcomes() {
+	for _, o := range gate.Outcomes() {
 		count(o, c.asked[o.Index()].Load())
 	}
-	count(order.SoldOut, soldOut)
-	count(order.NotStarted, notStarted)
+	count(gate.SoldOut, soldOut)
+	count(gate.NotStarted, notStarted)
 	return all, soldOut, notStarted
 }

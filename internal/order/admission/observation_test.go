@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -50,14 +51,14 @@ func (r rows) LiveOrder(context.Context, order.BuyerKey) (order.Order, error) { 
 // The answer for a sale that has left Redis is the buyer's order, or how the sale has ended.
 func TestAfterRetirement(t *testing.T) {
 	t.Parallel()
-	var bought *order.AlreadyBoughtError
+	var bought *gate.AlreadyBoughtError
 	off := time.Now()
 	for name, c := range map[string]struct {
 		rows rows
 		sale voucher.Sale
 		want error
 	}{
-		"it has ended":     {rows{err: order.ErrNotFound}, voucher.Sale{}, order.ErrEnded},
+		"it has ended":     {rows{err: order.ErrNotFound}, voucher.Sale{}, gate.ErrEnded},
 		"it is called off": {rows{err: order.ErrNotFound}, voucher.Sale{CalledOff: off}, voucher.ErrCalledOff},
 		"the ledger fails": {rows{err: errors.New("away")}, voucher.Sale{CalledOff: off}, order.ErrUnavailable},
 	} {

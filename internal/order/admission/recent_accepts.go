@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 const (
@@ -42,10 +43,10 @@ func newRecentAccepts() *recentAccepts {
 
 // write remembers the accepted orders of a batch. If the batch was sent twice, nobody knows which call accepted which
 // order, so Sequence stays 0.
-func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
+func (r *recentAccepts) write(b gate.Batch, v gate.BatchResult, twice bool) {
 	accepted := int64(0)
 	for _, o := range v.Results {
-		if o.Outcome == order.Accepted {
+		if o.Outcome == gate.Accepted {
 			accepted++
 		}
 	}
@@ -60,7 +61,7 @@ func (r *recentAccepts) write(b order.Batch, v order.BatchResult, twice bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i, o := range v.Results {
-		if o.Outcome != order.Accepted {
+		if o.Outcome != gate.Accepted {
 			continue
 		}
 		sequence += step

@@ -5,7 +5,7 @@ package admission
 import (
 	"testing"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 )
 
@@ -13,7 +13,7 @@ import (
 // so it runs alone.
 func TestRecentAcceptsAllocatesNothing(t *testing.T) {
 	recent := newRecentAccepts()
-	b, v := ordertest.BatchOf(ordertest.VoucherA, 1, 2), ordertest.VerdictOf(2, order.Accepted, order.Accepted)
+	b, v := ordertest.BatchOf(ordertest.VoucherA, 1, 2), ordertest.VerdictOf(2, gate.Accepted, gate.Accepted)
 	if allocs := testing.AllocsPerRun(recentStart/4, func() { recent.write(b, v, false) }); allocs > 0 {
 		t.Errorf("%v allocations", allocs)
 	}

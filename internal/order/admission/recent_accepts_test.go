@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 )
 
@@ -15,12 +16,12 @@ func TestRecentAcceptsRemembersOrders(t *testing.T) {
 	t.Parallel()
 	recent := newRecentAccepts()
 	recent.write(ordertest.BatchOf(ordertest.VoucherA, 1, 4),
-		ordertest.VerdictOf(12, order.Accepted, order.SoldOut, order.AlreadyBought, order.Accepted), false)
+		ordertest.VerdictOf(12, gate.Accepted, gate.SoldOut, gate.AlreadyBought, gate.Accepted), false)
 	recent.write(ordertest.BatchOf(ordertest.VoucherA, 5, 2),
-		ordertest.VerdictOf(12, order.SoldOut, order.SoldOut), false)
-	recent.write(ordertest.BatchOf(ordertest.VoucherA+1, 7, 1), ordertest.VerdictOf(1, order.Accepted), false)
+		ordertest.VerdictOf(12, gate.SoldOut, gate.SoldOut), false)
+	recent.write(ordertest.BatchOf(ordertest.VoucherA+1, 7, 1), ordertest.VerdictOf(1, gate.Accepted), false)
 	recent.write(ordertest.BatchOf(ordertest.VoucherA, 8, 2),
-		ordertest.VerdictOf(14, order.Accepted, order.Doubtful), true)
+		ordertest.VerdictOf(14, gate.Accepted, gate.Doubtful), true)
 	claim := func(user, sequence int64) order.Claim {
 		return order.Claim{
 			OrderID: user + 100, UserID: user, VoucherID: ordertest.VoucherA, Epoch: 3, Sequence: sequence,
@@ -45,7 +46,7 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 			for range n {
 				user++
 				recent.write(ordertest.BatchOf(ordertest.VoucherA, user, 1),
-					ordertest.VerdictOf(user, order.Accepted), false)
+					ordertest.VerdictOf(user, gate.Accepted), false)
 			}
 		}
 		kept := func(want int, first int64) {

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"testing"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // Answering from the cache allocates nothing, for any user. The test counts allocations of the whole process, so it
@@ -17,7 +17,7 @@ func TestSoldOutCacheAllocatesNothing(t *testing.T) {
 	allocs := testing.AllocsPerRun(1000, func() {
 		user += 2
 		if err := admitTo(ctx, a, soldOutSale,
-			order.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, order.ErrSoldOut) {
+			gate.Request{UserID: 2*user + 1, OrderID: 1 << 40}); !errors.Is(err, gate.ErrSoldOut) {
 			t.Error(err)
 		}
 	})

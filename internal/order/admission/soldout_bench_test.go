@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // BenchmarkSoldOut measures a refusal from the cache for growing numbers of winners.
@@ -19,8 +19,8 @@ func BenchmarkSoldOut(b *testing.B) {
 			b.RunParallel(func(pb *testing.PB) {
 				dice := rand.New(rand.NewPCG(1, 2))
 				for pb.Next() {
-					request := order.Request{UserID: 2*dice.Int64N(winners) + 1, OrderID: 1 << 40}
-					if err := admitTo(b.Context(), a, soldOutSale, request); !errors.Is(err, order.ErrSoldOut) {
+					request := gate.Request{UserID: 2*dice.Int64N(winners) + 1, OrderID: 1 << 40}
+					if err := admitTo(b.Context(), a, soldOutSale, request); !errors.Is(err, gate.ErrSoldOut) {
 						b.Error(err)
 						return
 					}

@@ -17,6 +17,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 )
@@ -74,32 +75,32 @@ func (c *fakeSale) view() order.SaleView {
 	return v
 }
 
-func (c *fakeSale) Admit(_ context.Context, b order.Batch) (order.BatchResult, error) {
+func (c *fakeSale) Admit(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 	c.travel()
 	c.mu.Lock()
-	v := order.BatchResult{}
+	v := gate.BatchResult{}
 	c.release()
 	for _, r := range b.Requests {
 		c.executed[r.OrderID] = true
 		held := c.holders[r.UserID]
 		switch {
 		case held == r.OrderID:
-			v.Results = append(v.Results, order.Result{Outcome: order.Accepted})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.Accepted})
 		case held != 0:
-			v.Results = append(v.Results, order.Result{Outcome: order.AlreadyBought, OrderID: held})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.AlreadyBought, OrderID: held})
 		case c.mode == order.SaleRebuilding:
-			v.Results = append(v.Results, order.Result{Outcome: order.Rebuilding})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.Rebuilding})
 		case c.mode == order.SalePaused:
-			v.Results = append(v.Results, order.Result{Outcome: order.Paused})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.Paused})
 		case c.stock == 0:
-			v.Results = append(v.Results, order.Result{Outcome: order.SoldOut})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.SoldOut})
 		case time.Now().Before(c.resumes):
-			v.Results = append(v.Results, order.Result{Outcome: order.Paused})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.Paused})
 		default:
 			c.stock--
 			c.mark.Sequence++
 			c.holders[r.UserID] = r.OrderID
-			v.Results = append(v.Results, order.Result{Outcome: order.Accepted})
+			v.Results = append(v.Results, gate.Result{Outcome: gate.Accepted})
 		}
 	}
 	v.View = c.view()
@@ -279,11 +280,11 @@ func (c *cluster) ask(server int, user int64) error {
 	id := 100_000 + c.orders
 	c.mu.Unlock()
 	err := admitTo(context.Background(), c.admissions[server], ordertest.VoucherA,
-		order.Request{UserID: user, OrderID: id})
+		gate.Request{UserID: user, OrderID: id})
 	c.sale.mu.Lock()
 	asked := c.sale.executed[id]
 	c.sale.mu.Unlock()
-	if errors.Is(err, order.ErrSoldOut) && !asked {
+	if errors.Is(err, gate.ErrSoldOut) && !asked {
 		wrong := c.sale.wrong(user)
 		c.mu.Lock()
 		c.cached++

@@ -11,8 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 )
@@ -37,7 +39,7 @@ func evenUsers(n int64) []int64 {
 // cached returns a batcher that has just observed a sold-out sale and loaded its winners.
 func cached(buyers int64) *batcher {
 	b := &batcher{
-		cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: order.NewBackOff()},
+		cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: retry.NewBackOff()},
 	}
 	view := soldOutView(buyers)
 	b.latest.Store(&observation{view: view, sentAt: time.Now(), receivedAt: time.Now()})
@@ -136,17 +138,17 @@ type soldOutGate struct {
 	slow   time.Duration
 }
 
-func (g *soldOutGate) Admit(_ context.Context, b order.Batch) (order.BatchResult, error) {
+func (g *soldOutGate) Admit(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 	g.calls.Add(1)
 	time.Sleep(g.slow)
-	v := order.BatchResult{View: soldOutView(g.buyers.Load()), Results: make([]order.Result, len(b.Requests))}
+	v := gate.BatchResult{View: soldOutView(g.buyers.Load()), Results: make([]gate.Result, len(b.Requests))}
 	v.View.Stock = g.left
 	for i, r := range b.Requests {
 		switch {
 		case g.left <= 0:
-			v.Results[i].Outcome = order.SoldOut
+			v.Results[i].Outcome = gate.SoldOut
 		case g.left < r.Quantity.Units():
-			v.Results[i] = order.Result{Outcome: order.NotEnough, Left: g.left}
+			v.Results[i] = gate.Result{Outcome: gate.NotEnough, Left: g.left}
 		}
 	}
 	return v, nil
@@ -166,7 +168,7 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 }
 
 // admitTo asks for a unit of the voucher as the catalog has it, as Purchases does.
-func admitTo(ctx context.Context, a *Admission, voucherID int64, r order.Request) error {
+func admitTo(ctx context.Context, a *Admission, voucherID int64, r gate.Request) error {
 	v, err := a.catalog.Find(ctx, voucherID)
 	if err != nil {
 		return err
@@ -181,7 +183,7 @@ const soldOutSale int64 = 1 << 40
 func refuse(t testing.TB, a *Admission, user int64) {
 	t.Helper()
 	if err := admitTo(t.Context(), a, soldOutSale,
-		order.Request{UserID: user, OrderID: 1000 + user}); !errors.Is(err, order.ErrSoldOut) {
+		gate.Request{UserID: user, OrderID: 1000 + user}); !errors.Is(err, gate.ErrSoldOut) {
 		t.Errorf("user %d: error = %v, want ErrSoldOut", user, err)
 	}
 }
@@ -246,23 +248,23 @@ func TestNotEnoughIsNotRemembered(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		h := &fakeHolders{users: evenUsers(5)}
-		a, gate := newSoldOut(t, h, 0)
-		gate.left = 2
+		a, g := newSoldOut(t, h, 0)
+		g.left = 2
 		ask := func(user, units int64) error {
 			err := admitTo(t.Context(), a, soldOutSale,
-				order.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
+				gate.Request{UserID: user, OrderID: 1000 + user, Quantity: order.QuantityOf(units)})
 			synctest.Wait() // for whatever is read because of the answer
 			return err
 		}
 		for range 3 {
-			if lacking, is := errors.AsType[*order.NotEnoughError](ask(1, 3)); !is || lacking.Left != 2 {
+			if lacking, is := errors.AsType[*gate.NotEnoughError](ask(1, 3)); !is || lacking.Left != 2 {
 				t.Errorf("asked for three of two units: %v, want that two are left", lacking)
 			}
 		}
 		if err := ask(3, 2); err != nil {
 			t.Errorf("asked for two of two units, after others wanted three: %v", err)
 		}
-		if calls, loads := gate.calls.Load(), h.loads.Load(); calls != 4 || loads != 0 {
+		if calls, loads := g.calls.Load(), h.loads.Load(); calls != 4 || loads != 0 {
 			t.Errorf("%d calls and %d readings of holders, want 4 and none", calls, loads)
 		}
 		a.Close()
@@ -307,10 +309,10 @@ func TestWinnersAreLoadedOnce(t *testing.T) {
 		loads(2) // and fails
 		refuse(t, a, 1)
 		loads(2)
-		time.Sleep(order.MaxBackOff)
+		time.Sleep(retry.MaxBackOff)
 		refuse(t, a, 1)
 		loads(3) // and fails
-		time.Sleep(order.MaxBackOff)
+		time.Sleep(retry.MaxBackOff)
 		refuse(t, a, 1)
 		loads(4)
 		refuse(t, a, 1)

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 const (
@@ -19,11 +20,11 @@ const (
 
 // StatsStore adds to the sum of all instances' counts of a sale in Redis: counts of answers, and of how long answers
 // took. ErrUnavailable says that certainly nothing was added.
-type StatsStore func(ctx context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error
+type StatsStore func(ctx context.Context, sale order.SaleRef, since gate.Counts, took histogram.Counts) error
 
 // Timeline adds, for good, the answers that this process gave at about the time at, and how long they took. It does not
 // wait for a store.
-type Timeline func(voucherID int64, at time.Time, since order.Counts, took histogram.Counts)
+type Timeline func(voucherID int64, at time.Time, since gate.Counts, took histogram.Counts)
 
 // timelineMargin is how long before and after a sale its timeline has one entry per second, as its report shows it.
 const timelineMargin = 5 * time.Minute

@@ -13,20 +13,21 @@ import (
 
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 )
 
 // fakeStats keeps counts, and fails on demand.
 type fakeStats struct {
-	counts order.Counts
+	counts gate.Counts
 	took   histogram.Counts
 	calls  int
 	fails  error // returned by the next call
 	lost   bool  // the next call adds the counts and fails all the same
 }
 
-func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Counts, took histogram.Counts) error {
+func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since gate.Counts, took histogram.Counts) error {
 	b.calls++
 	err := b.fails
 	b.fails = nil
@@ -45,13 +46,13 @@ func (b *fakeStats) Add(_ context.Context, sale order.SaleRef, since order.Count
 
 // fakeTimeline keeps the counts of all seconds as one sum.
 type fakeTimeline struct {
-	counts order.Counts
+	counts gate.Counts
 	took   histogram.Counts
 }
 
-func newFakeTimeline() *fakeTimeline { return &fakeTimeline{counts: order.Counts{}} }
+func newFakeTimeline() *fakeTimeline { return &fakeTimeline{counts: gate.Counts{}} }
 
-func (l *fakeTimeline) Add(_ int64, _ time.Time, since order.Counts, took histogram.Counts) {
+func (l *fakeTimeline) Add(_ int64, _ time.Time, since gate.Counts, took histogram.Counts) {
 	for answer, n := range since {
 		l.counts[answer] += n
 	}
@@ -74,7 +75,7 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
-		b, e, line := &fakeStats{counts: order.Counts{}}, &cacheObserver{}, newFakeTimeline()
+		b, e, line := &fakeStats{counts: gate.Counts{}}, &cacheObserver{}, newFakeTimeline()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
 		go func() {
@@ -92,10 +93,10 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 			synctest.Wait() // for the flush, too
 		}
 		flush(50)
-		before := b.counts[order.SoldOut.Answer()] // soldOutOf itself has caused some refusals
+		before := b.counts[gate.SoldOut.Answer()] // soldOutOf itself has caused some refusals
 		flush(7)
 		flush(0)
-		if got := b.counts[order.SoldOut.Answer()] - before; got != 7 || b.calls != 2 {
+		if got := b.counts[gate.SoldOut.Answer()] - before; got != 7 || b.calls != 2 {
 			t.Errorf("%d of 7 refusals are counted, in %d calls", got, b.calls)
 		}
 		b.fails = fmt.Errorf("%w: no connection", order.ErrUnavailable)
@@ -107,20 +108,20 @@ func TestStatsFlusherAddsEachAnswerOnce(t *testing.T) {
 		refuse(t, a, 3)
 		cancel()
 		<-ended // after a last flush
-		if got := b.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
+		if got := b.counts[gate.SoldOut.Answer()] - before; got != 7+3+2+1 {
 			t.Errorf("%d refusals are counted, want 13", got)
 		}
-		if got := line.counts[order.SoldOut.Answer()] - before; got != 7+3+2+1 {
+		if got := line.counts[gate.SoldOut.Answer()] - before; got != 7+3+2+1 {
 			t.Errorf("%d refusals are in the timeline, want 13", got)
 		}
 		// Redis answers within no time here, so all are in the lowest bucket.
 		for _, timed := range []histogram.Counts{b.took, line.took} {
-			if len(timed) != 1 || timed[0] != line.counts[order.SoldOut.Answer()] {
-				t.Errorf("%d refusals took %v", line.counts[order.SoldOut.Answer()], timed)
+			if len(timed) != 1 || timed[0] != line.counts[gate.SoldOut.Answer()] {
+				t.Errorf("%d refusals took %v", line.counts[gate.SoldOut.Answer()], timed)
 			}
 		}
-		if e.soldOut == 0 || e.soldOut > b.counts[order.SoldOut.Answer()] || e.notStarted != 0 {
-			t.Errorf("the observer counted %+v, of %d refusals in all", *e, b.counts[order.SoldOut.Answer()])
+		if e.soldOut == 0 || e.soldOut > b.counts[gate.SoldOut.Answer()] || e.notStarted != 0 {
+			t.Errorf("the observer counted %+v, of %d refusals in all", *e, b.counts[gate.SoldOut.Answer()])
 		}
 	})
 }
@@ -139,11 +140,11 @@ func TestAnswersAreTimed(t *testing.T) {
 		synctest.Wait()
 		refuse(t, a, 7) // from the cache
 		line := newFakeTimeline()
-		b := &fakeStats{counts: order.Counts{}}
+		b := &fakeStats{counts: gate.Counts{}}
 		NewStatsFlusher(a, b.Add, line.Add, &cacheObserver{}, ordertest.Quiet()).flush(t.Context())
 		got := []time.Duration{line.took.Quantile(0.25), line.took.Quantile(0.5), line.took.Quantile(0.99)}
 		want := []time.Duration{250 * time.Microsecond, 12 * time.Millisecond, 24 * time.Millisecond}
-		if !slices.Equal(got, want) || line.counts[order.SoldOut.Answer()] != 4 {
+		if !slices.Equal(got, want) || line.counts[gate.SoldOut.Answer()] != 4 {
 			t.Errorf("of %v, a quarter, half and nearly all took less than %v, want %v", line.counts, got, want)
 		}
 	})
@@ -152,13 +153,13 @@ func TestAnswersAreTimed(t *testing.T) {
 func TestOutcomeCounts(t *testing.T) {
 	t.Parallel()
 	var c outcomeCounts
-	var results []order.Result
-	want := order.Counts{"sold_out": 10, "not_started": 20, "unavailable": 2, "unknown_outcome": 3}
-	for _, o := range order.Outcomes() {
-		results = append(results, order.Result{Outcome: o})
+	var results []gate.Result
+	want := gate.Counts{"sold_out": 10, "not_started": 20, "unavailable": 2, "unknown_outcome": 3}
+	for _, o := range gate.Outcomes() {
+		results = append(results, gate.Result{Outcome: o})
 		want[o.Answer()]++
 	}
-	delete(want, order.NoAnswer)
+	delete(want, gate.NoAnswer)
 	c.outcomes(results)
 	c.add(outcomeOf(fmt.Errorf("call: %w", order.ErrUnavailable)), 2)
 	c.add(outcomeOf(errors.New("no reply")), 3)
@@ -180,7 +181,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
-		b := &fakeStats{counts: order.Counts{}}
+		b := &fakeStats{counts: gate.Counts{}}
 		f := NewStatsFlusher(a, b.Add, newFakeTimeline().Add, &cacheObserver{}, ordertest.Quiet())
 		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
 		flush := func(want bool) {
@@ -228,7 +229,7 @@ func TestTimelineOutsideOfTheSale(t *testing.T) {
 // hangingStats are counts to which nothing can be added in partition 1.
 type hangingStats struct{ added chan order.SaleRef }
 
-func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ order.Counts, _ histogram.Counts) error {
+func (h hangingStats) Add(ctx context.Context, sale order.SaleRef, _ gate.Counts, _ histogram.Counts) error {
 	if sale.Partition == 1 {
 		<-ctx.Done()
 		return order.ErrUnavailable
@@ -245,7 +246,7 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 		found, _ := a.batchers.Load(soldOutSale)
 		for id := range int64(20) {
 			b := &batcher{sale: order.SaleRef{VoucherID: 1000 + id, Partition: 1}}
-			b.counts.add(order.SoldOut, 1)
+			b.counts.add(gate.SoldOut, 1)
 			a.batchers.Store(b.sale.VoucherID, b)
 		}
 		store := hangingStats{make(chan order.SaleRef, 100)}

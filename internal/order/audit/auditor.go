@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -150,7 +151,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 		if err != nil && ctx.Err() == nil && !errors.Is(err, order.ErrBusy) {
 			a.log.WarnContext(ctx, "audit failed; retrying", "error", err)
 		}
-		order.Sleep(ctx, auditEvery)
+		retry.Sleep(ctx, auditEvery)
 	}
 	return nil
 }
@@ -181,7 +182,7 @@ func (a *Auditor) turn(ctx context.Context) error {
 // rest waits for the next pass; took is the duration of the last one. It ends early for a suspect, and reports that it
 // did, unless the next regular pass is due: suspects that come again and again must not put it off.
 func (a *Auditor) rest(ctx context.Context, took time.Duration) (early bool) {
-	order.Sleep(ctx, max(earlyPass, (auditShare-1)*took))
+	retry.Sleep(ctx, max(earlyPass, (auditShare-1)*took))
 	left := time.NewTimer(auditEvery - took - max(earlyPass, (auditShare-1)*took))
 	defer left.Stop()
 	select {

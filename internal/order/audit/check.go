@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -73,7 +74,7 @@ func (a *Auditor) readUpTo(ctx context.Context, sale int64, reads int, pause tim
 		if err != nil || b.Finding != Undecided && b.Complete || b.Finding.Broken() || try == reads || b.hopeless() {
 			return b, err
 		}
-		order.Sleep(ctx, pause)
+		retry.Sleep(ctx, pause)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -15,7 +16,7 @@ import (
 type LiveStats struct {
 	View          order.SaleView
 	State         voucher.SaleState
-	Answers       order.Counts     // of all instances
+	Answers       gate.Counts      // of all instances
 	Took          histogram.Counts // how long the answers took
 	Waiting       int64            // entries of the partition's accepted orders that have no row yet
 	OldestWaiting time.Duration    // how long the oldest of these entries has waited

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
@@ -145,7 +146,7 @@ func TestAuditorIsNotRushed(t *testing.T) {
 			for ctx.Err() == nil {
 				m.suspects.Suspect(5)
 				m.suspects.Suspect(99) // a sale that is gone
-				order.Sleep(ctx, 100*time.Millisecond)
+				retry.Sleep(ctx, 100*time.Millisecond)
 			}
 		}()
 		m.run(t, time.Minute)
@@ -217,7 +218,7 @@ func (h *hangingSales) Inventory(ctx context.Context, sale order.SaleRef) (Inven
 		h.Mu.Lock()
 		h.asked[sale.Partition]++
 		h.Mu.Unlock()
-		order.Sleep(ctx, order.RedisTimeout)
+		retry.Sleep(ctx, order.RedisTimeout)
 		return Inventory{}, order.ErrUnavailable
 	}
 	return h.manySales.Inventory(ctx, sale)

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -48,7 +49,7 @@ func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logge
 			// every holder gets it, and the job stands still, until they have caught up.
 			log.WarnContext(ctx, j.Does+" failed; retrying", "error", err)
 		}
-		order.Sleep(ctx, j.Every)
+		retry.Sleep(ctx, j.Every)
 	}
 	return nil
 }
@@ -70,7 +71,7 @@ func (j Job) turn(ctx context.Context, token int64) error {
 		if items < j.Size {
 			pace = max(pace, j.Every)
 		}
-		order.Sleep(ctx, pace-time.Since(start))
+		retry.Sleep(ctx, pace-time.Since(start))
 	}
 	return nil
 }

@@ -3,13 +3,14 @@ package ordertest
 import (
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
+	"seckill/internal/order/payment"
 )
 
 // NopObserver ignores everything.
 type NopObserver struct{}
 
-func (NopObserver) Admitted([]order.Result, time.Duration, error) {}
+func (NopObserver) Admitted([]gate.Result, time.Duration, error) {}
 
 func (NopObserver) RefusedFromCache(int64, int64) {}
 
@@ -33,8 +34,8 @@ func (NopObserver) OutboxBehind(int) {}
 
 func (NopObserver) OrdersExpired(int, time.Duration) {}
 
-func (NopObserver) PaymentReceived(order.PaymentState) {}
+func (NopObserver) PaymentReceived(payment.State) {}
 
 func (NopObserver) PaymentRefunded(error) {}
 
-func (NopObserver) PaymentsNeedStaff(order.NeedStaff, error) {}
+func (NopObserver) PaymentsNeedStaff(payment.NeedStaff, error) {}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 )
 
 // The states of an operation of FakeOperations in the ledger.
@@ -22,12 +24,12 @@ const (
 // FakeOperations is one voucher's operations, its stock in the ledger, and its sale in Redis, with faults.
 type FakeOperations struct {
 	Faults
-	Ops     []order.Operation // ops[i] has the number i+1
+	Ops     []operation.Operation // ops[i] has the number i+1
 	States  []int
 	Stock   int64 // the stock in the ledger
 	Clashes int   // number of takes that the ledger lacks units for although Redis gave them
 
-	Redis   order.ApplyState // any other than ApplyDone: Redis does not apply operations
+	Redis   operation.ApplyState // any other than ApplyDone: Redis does not apply operations
 	Epoch   int64
 	Applied int64
 	Sale    int64          // units on sale in Redis
@@ -50,16 +52,19 @@ func NewFakeOperations(stock int64) *FakeOperations {
 }
 
 // Commit writes an operation as the ledger does: one that gives units raises the ledger's stock at once.
-func (f *FakeOperations) Commit(kind order.OperationKind, delta, orderID int64) {
+func (f *FakeOperations) Commit(kind operation.Kind, delta, orderID int64) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	f.Ops = append(f.Ops,
-		order.Operation{VoucherID: VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID})
+	f.Ops = append(f.Ops, operation.Operation{
+		VoucherID: VoucherA, Number: int64(len(f.Ops) + 1), Kind: kind, Delta: delta, OrderID: orderID,
+	})
 	f.States = append(f.States, PendingOp)
 	f.Stock += max(0, delta)
 }
 
-func (f *FakeOperations) Pending(ctx context.Context, _ int64, n int) (ops []order.Operation, last int64, err error) {
+func (f *FakeOperations) Pending(
+	ctx context.Context, _ int64, n int,
+) (ops []operation.Operation, last int64, err error) {
 	err = f.Call("pending", func() error {
 		f.Pendings++
 		for i, op := range f.Ops {
@@ -81,15 +86,15 @@ func (f *FakeOperations) Pending(ctx context.Context, _ int64, n int) (ops []ord
 }
 
 func (f *FakeOperations) Apply(
-	_ context.Context, sale order.SaleRef, ops []order.Operation,
-) (app order.ApplyResult, err error) {
+	_ context.Context, sale order.SaleRef, ops []operation.Operation,
+) (app operation.ApplyResult, err error) {
 	err = f.Call("apply", func() error {
 		f.Applies++
 		if sale.VoucherID != VoucherA {
 			return fmt.Errorf("no voucher %d", sale.VoucherID)
 		}
-		app = order.ApplyResult{State: f.Redis, Epoch: f.Epoch, Applied: f.Applied}
-		if f.Redis != order.ApplyDone {
+		app = operation.ApplyResult{State: f.Redis, Epoch: f.Epoch, Applied: f.Applied}
+		if f.Redis != operation.ApplyDone {
 			return nil
 		}
 		for i, op := range ops {
@@ -98,7 +103,7 @@ func (f *FakeOperations) Apply(
 			}
 		}
 		if len(ops) > 0 && ops[0].Number > f.Applied+1 {
-			app.State = order.ApplyGap
+			app.State = operation.ApplyGap
 			return nil
 		}
 		for _, op := range ops {
@@ -110,7 +115,7 @@ func (f *FakeOperations) Apply(
 				}
 			}
 			if op.Number > f.Forgot {
-				app.Results = append(app.Results, order.OperationResult{Number: op.Number, Taken: f.taken[op.Number]})
+				app.Results = append(app.Results, operation.Result{Number: op.Number, Taken: f.taken[op.Number]})
 			}
 		}
 		app.Applied = f.Applied
@@ -119,7 +124,7 @@ func (f *FakeOperations) Apply(
 	return app, err
 }
 
-func (f *FakeOperations) CompleteOperations(_ context.Context, _ int64, results []order.OperationResult) error {
+func (f *FakeOperations) CompleteOperations(_ context.Context, _ int64, results []operation.Result) error {
 	conflict := false
 	err := f.Call("settled", func() error {
 		for _, r := range results {
@@ -172,7 +177,7 @@ func (f *FakeOperations) Rebuild() {
 			}
 		}
 	}
-	f.Redis, f.Applied, f.Sale = order.ApplyDone, int64(len(f.Ops)), f.Stock
+	f.Redis, f.Applied, f.Sale = operation.ApplyDone, int64(len(f.Ops)), f.Stock
 	f.Epoch++
 }
 
@@ -181,8 +186,8 @@ type CountingObserver struct {
 	Faults                                                                 // for its mutex
 	Applied, Refused, Failed, SalesBehind, Expired, Refunds, FailedRefunds int
 	RefusedRefunds                                                         int // for good
-	Payments                                                               []order.PaymentState
-	NeedStaff                                                              order.NeedStaff
+	Payments                                                               []payment.State
+	NeedStaff                                                              payment.NeedStaff
 }
 
 func (c *CountingObserver) Count(f func()) {
@@ -206,13 +211,13 @@ func (c *CountingObserver) OrdersExpired(n int, _ time.Duration) {
 	c.Count(func() { c.Expired += n })
 }
 
-func (c *CountingObserver) PaymentReceived(state order.PaymentState) {
+func (c *CountingObserver) PaymentReceived(state payment.State) {
 	c.Count(func() { c.Payments = append(c.Payments, state) })
 }
 
 func (c *CountingObserver) PaymentRefunded(err error) {
 	c.Count(func() {
-		if _, refused := errors.AsType[*order.RefusedError](err); refused {
+		if _, refused := errors.AsType[*payment.RefusedError](err); refused {
 			c.RefusedRefunds++
 			return
 		}
@@ -224,6 +229,6 @@ func (c *CountingObserver) PaymentRefunded(err error) {
 	})
 }
 
-func (c *CountingObserver) PaymentsNeedStaff(n order.NeedStaff, _ error) {
+func (c *CountingObserver) PaymentsNeedStaff(n payment.NeedStaff, _ error) {
 	c.Count(func() { c.NeedStaff = n })
 }

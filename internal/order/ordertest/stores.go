@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -129,7 +130,7 @@ func (f *FakeStores) Next(ctx context.Context, n int, wait time.Duration) (got [
 		return nil, err
 	}
 	if len(got) == 0 && wait > 0 {
-		order.Sleep(ctx, time.Millisecond)
+		retry.Sleep(ctx, time.Millisecond)
 	}
 	return got, nil
 }

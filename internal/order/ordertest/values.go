@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -41,19 +42,19 @@ func Ordinary() voucher.Voucher {
 }
 
 // VerdictOf returns the script's result for requests, with the sequence after them.
-func VerdictOf(sequence int64, codes ...order.Outcome) order.BatchResult {
-	v := order.BatchResult{View: order.SaleView{Mark: order.Mark{Epoch: 3, Sequence: sequence}}}
+func VerdictOf(sequence int64, codes ...gate.Outcome) gate.BatchResult {
+	v := gate.BatchResult{View: order.SaleView{Mark: order.Mark{Epoch: 3, Sequence: sequence}}}
 	for _, c := range codes {
-		v.Results = append(v.Results, order.Result{Outcome: c})
+		v.Results = append(v.Results, gate.Result{Outcome: c})
 	}
 	return v
 }
 
 // BatchOf returns a batch of n requests, of users from the given one on, with order ids 100 above.
-func BatchOf(voucherID, from int64, n int) order.Batch {
-	b := order.Batch{Sale: order.SaleRef{VoucherID: voucherID}}
+func BatchOf(voucherID, from int64, n int) gate.Batch {
+	b := gate.Batch{Sale: order.SaleRef{VoucherID: voucherID}}
 	for i := range int64(n) {
-		b.Requests = append(b.Requests, order.Request{UserID: from + i, OrderID: from + i + 100})
+		b.Requests = append(b.Requests, gate.Request{UserID: from + i, OrderID: from + i + 100})
 	}
 	return b
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
 	"seckill/internal/voucher"
 )
 
@@ -23,7 +24,7 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 		return nil
 	}
 	until, before := int64(-1), int64(0)
-	var applied order.ApplyResult // the latest
+	var applied operation.ApplyResult // the latest
 	for {
 		select {
 		case <-o.closing:
@@ -71,14 +72,16 @@ func (o *Outbox) find(ctx context.Context, sale int64) (voucher.Voucher, error) 
 	return v, err
 }
 
-func (o *Outbox) pending(ctx context.Context, sale int64) ([]order.Operation, int64, error) {
+func (o *Outbox) pending(ctx context.Context, sale int64) ([]operation.Operation, int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	return o.stores.Ledger.Pending(ctx, sale, order.MaxOperations)
+	return o.stores.Ledger.Pending(ctx, sale, operation.MaxBatch)
 }
 
 // apply lets Redis apply operations, and completes those whose results it returns.
-func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Operation) (order.ApplyResult, error) {
+func (o *Outbox) apply(
+	ctx context.Context, v voucher.Voucher, ops []operation.Operation,
+) (operation.ApplyResult, error) {
 	start := time.Now()
 	applied, err := o.send(ctx, v, ops)
 	if err != nil {
@@ -100,7 +103,7 @@ func (o *Outbox) apply(ctx context.Context, v voucher.Voucher, ops []order.Opera
 		return applied, err
 	}
 	o.notifyTaken(ops, applied.Results)
-	if o.stores.Changed != nil && slices.ContainsFunc(ops, order.Operation.SetsMode) {
+	if o.stores.Changed != nil && slices.ContainsFunc(ops, operation.Operation.SetsMode) {
 		o.stores.Changed(ctx, v)
 	}
 	refused := 0
@@ -129,7 +132,9 @@ func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error
 }
 
 // send sends operations to Redis, and requests a repair of the sale when Redis cannot apply them.
-func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operation) (order.ApplyResult, error) {
+func (o *Outbox) send(
+	ctx context.Context, v voucher.Voucher, ops []operation.Operation,
+) (operation.ApplyResult, error) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	defer cancel()
 	sale := order.SaleOf(v)
@@ -139,12 +144,12 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 			order.ErrUnavailable, len(ops), sale.VoucherID, err)
 	}
 	switch applied.State {
-	case order.ApplyDone:
+	case operation.ApplyDone:
 		return applied, nil
-	case order.ApplyGap:
+	case operation.ApplyGap:
 		o.repairs.RequestRepair(v.ID, applied.Epoch)
 		return applied, fmt.Errorf("%w: Redis has lost operations of voucher %d", order.ErrUnavailable, sale.VoucherID)
-	case order.ApplyMissing, order.ApplyRebuilding:
+	case operation.ApplyMissing, operation.ApplyRebuilding:
 		o.repairs.RequestRepair(v.ID, order.NoBadEpoch)
 		return applied, fmt.Errorf("%w: the sale of voucher %d is being rebuilt", order.ErrUnavailable, sale.VoucherID)
 	default:
@@ -154,7 +159,7 @@ func (o *Outbox) send(ctx context.Context, v voucher.Voucher, ops []order.Operat
 }
 
 // notifyTaken notifies callers who wait for orders that operations have revived, or created for accepted invitations.
-func (o *Outbox) notifyTaken(ops []order.Operation, results []order.OperationResult) {
+func (o *Outbox) notifyTaken(ops []operation.Operation, results []operation.Result) {
 	taken := make(map[int64]bool, len(results))
 	for _, r := range results {
 		taken[r.Number] = r.Taken
@@ -163,9 +168,9 @@ func (o *Outbox) notifyTaken(ops []order.Operation, results []order.OperationRes
 	for _, op := range ops {
 		switch {
 		case !taken[op.Number]:
-		case op.Kind == order.Revival:
+		case op.Kind == operation.Revival:
 			outcomes[op.OrderID] = order.Revive.To()
-		case op.Kind == order.Acceptance:
+		case op.Kind == operation.Acceptance:
 			outcomes[op.OrderID] = order.Unpaid
 		}
 	}

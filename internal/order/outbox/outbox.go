@@ -12,8 +12,10 @@ import (
 
 	"seckill/internal/kit/batch"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/operation"
 	"seckill/internal/voucher"
 )
 
@@ -21,14 +23,14 @@ import (
 type OperationLedger interface {
 	// Pending returns up to n pending operations of the sale, in order, and the number of the sale's last operation,
 	// pending or not, both read at one moment. A sale that does not exist has none.
-	Pending(ctx context.Context, sale int64, n int) (ops []order.Operation, last int64, err error)
+	Pending(ctx context.Context, sale int64, n int) (ops []operation.Operation, last int64, err error)
 	// CompleteOperations writes the results of operations. An operation that gives units is marked as applied. A
 	// Restock that took units lowers stock and issued. A Revival that took its units makes the order paid and its
 	// payment received, and lowers stock; a refused one makes its payment refunding. Operations that are no longer
 	// pending are left alone. If the ledger cannot give the units that Redis gave (too little stock, another live order
 	// of the user), it completes the operation as refused and returns ErrConflict: Redis then holds too little, and the
 	// sale must be rebuilt.
-	CompleteOperations(ctx context.Context, sale int64, results []order.OperationResult) error
+	CompleteOperations(ctx context.Context, sale int64, results []operation.Result) error
 	// SalesWithPending returns up to n sales that have pending operations, the oldest first.
 	SalesWithPending(ctx context.Context, n int) ([]int64, error)
 }
@@ -79,7 +81,7 @@ type Stores struct {
 	// Apply applies operations, which must be in order and without gaps, to a sale in Redis. Each takes effect once,
 	// however often it is sent; a repeated one gets the result of the first time. Without operations, Apply only
 	// returns the number of the last one that Redis has applied.
-	Apply func(ctx context.Context, sale order.SaleRef, ops []order.Operation) (order.ApplyResult, error)
+	Apply func(ctx context.Context, sale order.SaleRef, ops []operation.Operation) (operation.ApplyResult, error)
 	// Changed is called with each voucher whose window or shelf status has changed; it is voucher.Parts.Changed, or
 	// nil.
 	Changed func(ctx context.Context, v voucher.Voucher)
@@ -123,7 +125,7 @@ func (o *Outbox) Run(ctx context.Context) error {
 	sweeping.Go(func() {
 		for ctx.Err() == nil {
 			o.sweep(ctx)
-			order.Sleep(ctx, sweepEvery)
+			retry.Sleep(ctx, sweepEvery)
 		}
 	})
 	for {

@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/operation"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/voucher"
 )
@@ -48,12 +49,12 @@ func newOutbox(t cleaner, ops *ordertest.FakeOperations, vs ...voucher.Voucher) 
 func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(1)
-	ops.Commit(order.Restock, 2, 0)
-	ops.Commit(order.Revival, -1, 55)
-	ops.Commit(order.Restock, -9, 0)
-	ops.Commit(order.Pausing, 0, 0)
-	for range order.MaxOperations {
-		ops.Commit(order.Cancellation, 1, 0)
+	ops.Commit(operation.Restock, 2, 0)
+	ops.Commit(operation.Revival, -1, 55)
+	ops.Commit(operation.Restock, -9, 0)
+	ops.Commit(operation.Pausing, 0, 0)
+	for range operation.MaxBatch {
+		ops.Commit(operation.Cancellation, 1, 0)
 	}
 	p := newOutbox(t, ops)
 	if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
@@ -66,7 +67,7 @@ func TestFlushAppliesInOrderAndCompletes(t *testing.T) {
 		ops.States[:4]); diff != "" {
 		t.Errorf("states (-want +got):\n%s", diff)
 	}
-	if want := int64(2 + order.MaxOperations); ops.Stock != want || ops.Sale != want {
+	if want := int64(2 + operation.MaxBatch); ops.Stock != want || ops.Sale != want {
 		t.Errorf("ledger %d, Redis %d, want %d", ops.Stock, ops.Sale, want)
 	}
 	if diff := cmp.Diff(map[int64]order.Status{55: order.Paid}, p.asked.Outcomes); diff != "" {
@@ -88,8 +89,8 @@ func TestFlushThroughFaults(t *testing.T) {
 			t.Run(step+" fails "+when, func(t *testing.T) {
 				t.Parallel()
 				ops := ordertest.NewFakeOperations(1)
-				ops.Commit(order.Restock, -1, 0)
-				ops.Commit(order.Cancellation, 1, 0)
+				ops.Commit(operation.Restock, -1, 0)
+				ops.Commit(operation.Cancellation, 1, 0)
 				p := newOutbox(t, ops)
 				if when == "before" {
 					ops.Before[step] = 1
@@ -117,11 +118,11 @@ func TestFlushWhenRedisCannot(t *testing.T) {
 		repairs []ordertest.RepairCall
 	}{
 		"the sale is missing": {
-			spoil:   func(f *ordertest.FakeOperations) { f.Redis = order.ApplyMissing },
+			spoil:   func(f *ordertest.FakeOperations) { f.Redis = operation.ApplyMissing },
 			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}},
 		},
 		"it is being rebuilt": {
-			spoil:   func(f *ordertest.FakeOperations) { f.Redis = order.ApplyRebuilding },
+			spoil:   func(f *ordertest.FakeOperations) { f.Redis = operation.ApplyRebuilding },
 			repairs: []ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: order.NoBadEpoch}},
 		},
 		"it has lost what was applied": {
@@ -136,8 +137,8 @@ func TestFlushWhenRedisCannot(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ops := ordertest.NewFakeOperations(1)
-			ops.Commit(order.Cancellation, 1, 0)
-			ops.Commit(order.Cancellation, 1, 0)
+			ops.Commit(operation.Cancellation, 1, 0)
+			ops.Commit(operation.Cancellation, 1, 0)
 			tc.spoil(ops)
 			p := newOutbox(t, ops)
 			if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); !errors.Is(err, order.ErrUnavailable) {
@@ -194,7 +195,7 @@ func TestFlushANewVoucher(t *testing.T) {
 		t.Fatal(err)
 	}
 	sales.Kept = []voucher.Voucher{ordertest.VoucherAt(1, 0)}
-	ops.Commit(order.Pausing, 0, 0)
+	ops.Commit(operation.Pausing, 0, 0)
 	if err := outbox.Flush(t.Context(), ordertest.VoucherA); err != nil || ops.States[0] != ordertest.AppliedOp {
 		t.Errorf("the operation is in state %d, %v", ops.States[0], err)
 	}
@@ -206,9 +207,9 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(3)
 	ops.Clashes = 1
-	ops.Commit(order.Revival, -1, 55)
-	for range order.MaxOperations {
-		ops.Commit(order.Cancellation, 1, 0)
+	ops.Commit(operation.Revival, -1, 55)
+	for range operation.MaxBatch {
+		ops.Commit(operation.Cancellation, 1, 0)
 	}
 	p := newOutbox(t, ops)
 	if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
@@ -230,8 +231,8 @@ func TestFlushWhenTheLedgerLacksUnits(t *testing.T) {
 func TestFlushEndsWhenNothingIsCompleted(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(1)
-	for range order.MaxOperations + 1 {
-		ops.Commit(order.Cancellation, 1, 0)
+	for range operation.MaxBatch + 1 {
+		ops.Commit(operation.Cancellation, 1, 0)
 	}
 	p := newOutbox(t, ops)
 	p.outbox.stores.Ledger = idleLedger{ops}
@@ -251,7 +252,7 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ops := ordertest.NewFakeOperations(5)
-			ops.Commit(order.Restock, -2, 0)
+			ops.Commit(operation.Restock, -2, 0)
 			ops.Applied, ops.Forgot = 1, 1
 			p := newOutbox(t, ops)
 			if !lost {
@@ -268,15 +269,15 @@ func TestFlushWhatRedisHasForgotten(t *testing.T) {
 // overtakenLedger lets another instance complete everything just before its own CompleteOperations.
 type overtakenLedger struct{ *ordertest.FakeOperations }
 
-func (l overtakenLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
+func (l overtakenLedger) CompleteOperations(context.Context, int64, []operation.Result) error {
 	return l.FakeOperations.CompleteOperations(context.Background(), ordertest.VoucherA,
-		[]order.OperationResult{{Number: 1, Taken: true}})
+		[]operation.Result{{Number: 1, Taken: true}})
 }
 
 // idleLedger completes nothing and reports success.
 type idleLedger struct{ *ordertest.FakeOperations }
 
-func (idleLedger) CompleteOperations(context.Context, int64, []order.OperationResult) error {
+func (idleLedger) CompleteOperations(context.Context, int64, []operation.Result) error {
 	return nil
 }
 
@@ -289,7 +290,7 @@ func TestCallersShareFlushes(t *testing.T) {
 		p := newOutbox(t, ops)
 		var wg sync.WaitGroup
 		flush := func() {
-			ops.Commit(order.Cancellation, 1, 0)
+			ops.Commit(operation.Cancellation, 1, 0)
 			mine := int64(len(ops.Ops))
 			wg.Go(func() {
 				if err := p.outbox.Flush(t.Context(), ordertest.VoucherA); err != nil {
@@ -328,7 +329,7 @@ func TestFlushEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(0)
 	ops.Arrived, ops.Leave = make(chan struct{}), make(chan struct{})
-	ops.Commit(order.Cancellation, 1, 0)
+	ops.Commit(operation.Cancellation, 1, 0)
 	p := newOutbox(t, ops)
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error)
@@ -353,7 +354,7 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ops := ordertest.NewFakeOperations(0)
-		ops.Commit(order.Cancellation, 1, 0)
+		ops.Commit(operation.Cancellation, 1, 0)
 		ops.Before["sales"], ops.Before["apply"] = 1, 1
 		p := newOutbox(t, ops)
 		ctx, stop := context.WithCancel(t.Context())
@@ -364,7 +365,7 @@ func TestRunAppliesWhatWasLeft(t *testing.T) {
 		if ops.States[0] != ordertest.AppliedOp || p.saw.SalesBehind != 1 {
 			t.Errorf("the operation is in state %d, %d sales are behind", ops.States[0], p.saw.SalesBehind)
 		}
-		ops.Commit(order.Cancellation, 1, 0)
+		ops.Commit(operation.Cancellation, 1, 0)
 		p.outbox.RequestFlush(ordertest.VoucherA)
 		synctest.Wait()
 		if ops.States[1] != ordertest.AppliedOp {
@@ -400,9 +401,9 @@ func TestOutboxKeepsLedgerAndRedisInStep(t *testing.T) {
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			switch rapid.IntRange(0, 5).Draw(t, "step") {
 			case 0, 1:
-				ops.Commit(order.Cancellation, 1, 0)
+				ops.Commit(operation.Cancellation, 1, 0)
 			case 2:
-				ops.Commit(order.Restock, -rapid.Int64Range(1, 3).Draw(t, "take"), 0)
+				ops.Commit(operation.Restock, -rapid.Int64Range(1, 3).Draw(t, "take"), 0)
 			case 3:
 				step := rapid.SampledFrom([]string{"pending", "apply", "settled"}).Draw(t, "fault")
 				ops.Mu.Lock()
@@ -450,12 +451,12 @@ func TestNotifiesByNumber(t *testing.T) {
 	t.Parallel()
 	ops := ordertest.NewFakeOperations(0)
 	p := newOutbox(t, ops)
-	p.outbox.notifyTaken([]order.Operation{
-		{Number: 4, Kind: order.Revival, Delta: -1, OrderID: 54},
-		{Number: 5, Kind: order.Revival, Delta: -1, OrderID: 55},
-		{Number: 6, Kind: order.Revival, Delta: -1, OrderID: 56},
-		{Number: 7, Kind: order.Cancellation, Delta: 1, OrderID: 57},
-	}, []order.OperationResult{{Number: 5, Taken: true}, {Number: 6}, {Number: 7, Taken: true}})
+	p.outbox.notifyTaken([]operation.Operation{
+		{Number: 4, Kind: operation.Revival, Delta: -1, OrderID: 54},
+		{Number: 5, Kind: operation.Revival, Delta: -1, OrderID: 55},
+		{Number: 6, Kind: operation.Revival, Delta: -1, OrderID: 56},
+		{Number: 7, Kind: operation.Cancellation, Delta: 1, OrderID: 57},
+	}, []operation.Result{{Number: 5, Taken: true}, {Number: 6}, {Number: 7, Taken: true}})
 	if diff := cmp.Diff(map[int64]order.Status{55: order.Paid}, p.asked.Outcomes); diff != "" {
 		t.Errorf("notified (-want +got):\n%s", diff)
 	}
@@ -469,8 +470,8 @@ func (l *toldLists) Changed(_ context.Context, v voucher.Voucher) { *l = append(
 // Once Redis has a change, the lists that show it are notified, unless lists read it from Redis anyway.
 func TestListsAreTold(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[order.OperationKind]int{
-		order.Shelving: 1, order.Rescheduling: 1, order.Restock: 0, order.Cancellation: 0,
+	for kind, want := range map[operation.Kind]int{
+		operation.Shelving: 1, operation.Rescheduling: 1, operation.Restock: 0, operation.Cancellation: 0,
 	} {
 		ops := ordertest.NewFakeOperations(1)
 		ops.Commit(kind, 1, 0)

@@ -11,6 +11,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 )
 
 // committer is the Recorder's stage that writes batches into the ledger, one after the other.
@@ -166,7 +167,7 @@ func (c *committer) follow(ctx context.Context, b *batch, d order.Decision) {
 	} else if d.Correction != nil {
 		b.corrections = append(b.corrections, *d.Correction)
 	}
-	if d.Reason == order.NoStock || d.Reason == order.DuplicateBuyer {
+	if d.Reason == reason.NoStock || d.Reason == reason.DuplicateBuyer {
 		// Redis accepted an order that the ledger has no room for, so the sale in Redis is wrong (rule 6). This also
 		// goes for an existing row: the process that wrote it may have died before it requested the repair.
 		epoch := d.Claim.Epoch

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -36,7 +37,7 @@ func (f *fetcher) run(ctx, work context.Context, out chan<- *batch) {
 // loop reads until ctx ends. It reads the consumer's pending entries at the start, after a failed read (the lost answer
 // may have had entries), when the finisher asks for them, and once a minute.
 func (f *fetcher) loop(ctx context.Context) {
-	backOff := order.NewBackOff()
+	backOff := retry.NewBackOff()
 	var ownAt, orphansAt time.Time
 	for ctx.Err() == nil {
 		var err error
@@ -63,7 +64,7 @@ func (f *fetcher) loop(ctx context.Context) {
 		f.log.WarnContext(ctx, "reading accepted orders failed; retrying", "partition",
 			f.options.Partition, "error", err)
 		ownAt = time.Time{}
-		order.Sleep(ctx, backOff.NextBackOff())
+		retry.Sleep(ctx, backOff.NextBackOff())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/reason"
 )
 
 const letterA = "5-0"
@@ -186,7 +187,7 @@ func TestDiscardSettlesTheOrder(t *testing.T) {
 					}
 				}
 				want := order.Order{
-					ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.Discarded,
+					ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: reason.Discarded,
 				}
 				if diff := cmp.Diff(want, f.Rows[1]); diff != "" {
 					t.Errorf("row (-want +got):\n%s", diff)

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -168,7 +169,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 // record runs the stages until ctx ends and no batch is in progress.
 func (r *Recorder) record(ctx context.Context, busy *busySince) {
 	// Batches in progress when ctx ends may be finished, all within finishTimeout.
-	work, cancel := order.WithGrace(ctx, r.finishTimeout)
+	work, cancel := retry.WithGrace(ctx, r.finishTimeout)
 	defer cancel()
 	read, committed := make(chan *batch), make(chan *batch)
 	retrier := retrier{observer: r.observer, log: r.log}

@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/reason"
 )
 
 // storesOf returns the stores of a recorder that reads from the queue.
@@ -171,7 +172,7 @@ func TestRecorderBisects(t *testing.T) {
 			t.Errorf("order %d is %s, want %s", id, got, want)
 		}
 	}
-	if f.Rows[6].Reason != order.RejectedByLedger || f.Given != 1 || f.Stock[ordertest.VoucherA] != 12 {
+	if f.Rows[6].Reason != reason.RejectedByLedger || f.Given != 1 || f.Stock[ordertest.VoucherA] != 12 {
 		t.Errorf("reason %q, given back %d, stock %d", f.Rows[6].Reason, f.Given, f.Stock[ordertest.VoucherA])
 	}
 }
@@ -193,7 +194,7 @@ func TestRecorderAsksForARebuildAgain(t *testing.T) {
 	t.Parallel()
 	f := ordertest.NewFakeStores(5, ordertest.NewClaim(1, 1, ordertest.VoucherA))
 	f.Rows[1] = order.Order{
-		ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock,
+		ID: 1, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: reason.NoStock,
 	}
 	record(t, f, 10)
 	if diff := cmp.Diff([]ordertest.RepairCall{{VoucherID: ordertest.VoucherA, BadEpoch: 1}}, f.Repairs,

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 )
 
 // settle is the conflict resolver: it settles claims one by one, according to what the ledger holds of them. It returns
@@ -68,18 +69,18 @@ func (s *resolution) decide(c order.Claim) order.Decision {
 	sale, known := s.view.Sales[c.VoucherID]
 	switch {
 	case !known:
-		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID),
+		return s.fail(c, c.OrderID, reason.UnknownVoucher, fmt.Sprintf("no sale of voucher %d", c.VoucherID),
 			order.Held{})
 	case !sale.Admitted(c):
-		return s.fail(c, c.OrderID, order.UnknownVoucher, fmt.Sprintf("a lost voucher had the id %d", c.VoucherID),
+		return s.fail(c, c.OrderID, reason.UnknownVoucher, fmt.Sprintf("a lost voucher had the id %d", c.VoucherID),
 			order.Held{})
 	}
 	if other, has := s.live[c.Buyer()]; has {
-		return s.fail(c, c.OrderID, order.DuplicateBuyer,
+		return s.fail(c, c.OrderID, reason.DuplicateBuyer,
 			fmt.Sprintf("the user's live order is %d", other.OrderID), other)
 	}
 	if left := s.stock[c.VoucherID]; left < c.Quantity.Units() {
-		return s.fail(c, c.OrderID, order.NoStock, lacking(left, c.Quantity), order.Held{})
+		return s.fail(c, c.OrderID, reason.NoStock, lacking(left, c.Quantity), order.Held{})
 	}
 	s.stock[c.VoucherID] -= c.Quantity.Units()
 	s.live[c.Buyer()] = c.Held()
@@ -127,7 +128,7 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 		case !taken:
 			detail := fmt.Sprintf("id %d is an order of user %d for voucher %d",
 				c.OrderID, other.UserID, other.VoucherID)
-			return s.fail(c, c.RowID(try), order.IDCollision, detail, s.live[c.Buyer()])
+			return s.fail(c, c.RowID(try), reason.IDCollision, detail, s.live[c.Buyer()])
 		case c.HasRow(row):
 			return s.replayed(c, row)
 		}
@@ -135,7 +136,7 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 }
 
 func (s *resolution) fail(
-	c order.Claim, rowID int64, reason order.Reason, detail string, instead order.Held,
+	c order.Claim, rowID int64, reason reason.Failure, detail string, instead order.Held,
 ) order.Decision {
 	// A second entry of the same claim in this batch must find this row.
 	s.rows[rowID] = order.Order{
@@ -161,12 +162,12 @@ func reject(c order.Claim, view order.LedgerView, cause error) []order.Decision 
 	if decisions[0].Verb != order.Insert {
 		return decisions
 	}
-	reason := order.RejectedByLedger
+	why := reason.RejectedByLedger
 	if errors.Is(cause, errDiscarded) {
-		reason = order.Discarded
+		why = reason.Discarded
 	}
 	decisions[0] = order.Decision{
-		Claim: c, Verb: order.Fail, RowID: c.OrderID, Reason: reason, Detail: cause.Error(),
+		Claim: c, Verb: order.Fail, RowID: c.OrderID, Reason: why, Detail: cause.Error(),
 		Correction: (&resolution{}).giveBack(c, true, order.Held{}),
 	}
 	return decisions

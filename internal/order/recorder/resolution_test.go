@@ -9,6 +9,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/reason"
 )
 
 func TestResolve(t *testing.T) {
@@ -47,10 +48,10 @@ func TestResolve(t *testing.T) {
 		"failed before for lack of stock: no unit goes back": {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
-				100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: order.NoStock},
+				100: {ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed, Reason: reason.NoStock},
 			}},
 			want: []order.Decision{
-				{Claim: mine, Verb: order.Keep, RowID: 100, Reason: order.NoStock, Correction: back(mine, false, 0)},
+				{Claim: mine, Verb: order.Keep, RowID: 100, Reason: reason.NoStock, Correction: back(mine, false, 0)},
 			},
 		},
 		"another live order of the user: failed, the live one becomes the holder's": {
@@ -58,7 +59,7 @@ func TestResolve(t *testing.T) {
 				Sales: sales, Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}},
 			},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.DuplicateBuyer,
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: reason.DuplicateBuyer,
 				Detail: "the user's live order is 50", Correction: back(mine, true, 50),
 			}},
 		},
@@ -69,7 +70,7 @@ func TestResolve(t *testing.T) {
 				{Claim: mine, Verb: order.Insert, RowID: 100},
 				{
 					Claim: ordertest.NewClaim(101, 2, ordertest.VoucherA), Verb: order.Fail,
-					RowID: 101, Reason: order.NoStock, Detail: "the ledger has no unit left",
+					RowID: 101, Reason: reason.NoStock, Detail: "the ledger has no unit left",
 					Correction: back(ordertest.NewClaim(101, 2, ordertest.VoucherA), false, 0),
 				},
 			},
@@ -79,7 +80,7 @@ func TestResolve(t *testing.T) {
 			view:   order.LedgerView{Sales: map[int64]order.LedgerSale{ordertest.VoucherA: {Stock: 2, Epoch: 1}}},
 			want: []order.Decision{
 				{
-					Claim: ofUnits(mine, 3), Verb: order.Fail, RowID: 100, Reason: order.NoStock,
+					Claim: ofUnits(mine, 3), Verb: order.Fail, RowID: 100, Reason: reason.NoStock,
 					Detail:     "the ledger has 2 units left for an order of 3",
 					Correction: back(ofUnits(mine, 3), false, 0),
 				},
@@ -89,8 +90,8 @@ func TestResolve(t *testing.T) {
 		"no such sale": {
 			claims: []order.Claim{mine}, view: order.LedgerView{},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher, Detail: "no sale of voucher 7",
-				Correction: back(mine, false, 0),
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: reason.UnknownVoucher,
+				Detail: "no sale of voucher 7", Correction: back(mine, false, 0),
 			}},
 		},
 		"another voucher had the id, and the ledger has lost it": {
@@ -98,7 +99,7 @@ func TestResolve(t *testing.T) {
 				ordertest.VoucherA: {Stock: 1, Epoch: mine.Epoch + 2, FirstEpoch: mine.Epoch + 1},
 			}},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher,
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: reason.UnknownVoucher,
 				Detail: "a lost voucher had the id 7", Correction: back(mine, false, 0),
 			}},
 		},
@@ -106,7 +107,7 @@ func TestResolve(t *testing.T) {
 			claims: []order.Claim{mine},
 			view:   order.LedgerView{Sales: map[int64]order.LedgerSale{ordertest.VoucherA: {Stock: 1}}},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Fail, RowID: 100, Reason: order.UnknownVoucher,
+				Claim: mine, Verb: order.Fail, RowID: 100, Reason: reason.UnknownVoucher,
 				Detail: "a lost voucher had the id 7", Correction: back(mine, false, 0),
 			}},
 		},
@@ -116,7 +117,7 @@ func TestResolve(t *testing.T) {
 				100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
 			}},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision,
+				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: reason.IDCollision,
 				Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
 			}},
 		},
@@ -127,11 +128,11 @@ func TestResolve(t *testing.T) {
 			}},
 			want: []order.Decision{
 				{
-					Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision,
+					Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: reason.IDCollision,
 					Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
 				},
 				{
-					Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: order.IDCollision,
+					Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: reason.IDCollision,
 					Correction: back(mine, true, 0),
 				},
 			},
@@ -148,11 +149,11 @@ func TestResolve(t *testing.T) {
 			},
 			want: []order.Decision{
 				{
-					Claim: mine, Verb: order.Fail, RowID: mine.RowID(2), Reason: order.IDCollision,
+					Claim: mine, Verb: order.Fail, RowID: mine.RowID(2), Reason: reason.IDCollision,
 					Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
 				},
 				{
-					Claim: mine, Verb: order.Keep, RowID: mine.RowID(2), Reason: order.IDCollision,
+					Claim: mine, Verb: order.Keep, RowID: mine.RowID(2), Reason: reason.IDCollision,
 					Correction: back(mine, true, 0),
 				},
 			},
@@ -166,7 +167,7 @@ func TestResolve(t *testing.T) {
 				Live: map[order.BuyerKey]order.Held{mine.Buyer(): {OrderID: 50}},
 			},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: order.IDCollision,
+				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: reason.IDCollision,
 				Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 50),
 			}},
 		},
@@ -177,12 +178,12 @@ func TestResolve(t *testing.T) {
 					100: {ID: 100, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid},
 					mine.RowID(1): {
 						ID: mine.RowID(1), UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Failed,
-						Reason: order.IDCollision,
+						Reason: reason.IDCollision,
 					},
 				},
 			},
 			want: []order.Decision{{
-				Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: order.IDCollision,
+				Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: reason.IDCollision,
 				Correction: back(mine, true, 0),
 			}},
 		},
@@ -296,7 +297,7 @@ func TestResolveKeepsTheInvariants(t *testing.T) {
 		})
 		for _, c := range rapid.SliceOfN(one, 0, 4).Draw(t, "claims whose next row id is taken as well") {
 			m.rows[c.RowID(1)] = order.Order{
-				ID: c.RowID(1), UserID: 99, VoucherID: c.VoucherID, Status: order.Failed, Reason: order.NoStock,
+				ID: c.RowID(1), UserID: 99, VoucherID: c.VoucherID, Status: order.Failed, Reason: reason.NoStock,
 			}
 		}
 		for range rapid.IntRange(1, 6).Draw(t, "batches") {

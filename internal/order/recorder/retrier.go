@@ -7,7 +7,7 @@ import (
 
 	"github.com/cenkalti/backoff/v5"
 
-	"seckill/internal/order"
+	"seckill/internal/kit/retry"
 )
 
 // retrier repeats steps of the Recorder when the infrastructure fails.
@@ -21,7 +21,7 @@ type retrier struct {
 func (r retrier) retry(ctx context.Context, step func(context.Context) error) bool {
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		return struct{}{}, step(ctx)
-	}, backoff.WithBackOff(order.NewBackOff()), backoff.WithMaxElapsedTime(0),
+	}, backoff.WithBackOff(retry.NewBackOff()), backoff.WithMaxElapsedTime(0),
 		backoff.WithNotify(func(err error, pause time.Duration) {
 			r.observer.RecordRetried(err)
 			r.log.WarnContext(ctx, "recording failed; retrying", "pause", pause, "error", err)

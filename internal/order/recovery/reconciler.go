@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/voucher"
@@ -112,7 +113,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 
 func (r *Reconciler) sweepAlways(ctx context.Context) {
 	for ctx.Err() == nil {
-		order.Sleep(ctx, sweepPause(r.sweep(ctx)))
+		retry.Sleep(ctx, sweepPause(r.sweep(ctx)))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -48,7 +49,7 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 				"voucher", sale.VoucherID, "epoch", epoch, "instances", state.Missing)
 			return state.Seen, nil
 		}
-		order.Sleep(ctx, roundPoll)
+		retry.Sleep(ctx, roundPoll)
 		if err := ctx.Err(); err != nil {
 			return order.Mark{}, err
 		}

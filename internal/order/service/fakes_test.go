@@ -12,6 +12,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/catalog"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -20,7 +21,7 @@ type fakeLedger struct {
 	ordertest.Faults
 	rows     *ordertest.FakeOrders
 	history  map[int64][]order.Event
-	payments map[string]order.Payment
+	payments map[string]payment.Payment
 	oldest   []string // ids of payments, the oldest first
 	noUnit   bool     // a late payment finds no unit
 	overdue  []int64  // ids of orders to expire
@@ -36,7 +37,7 @@ func newFakeLedger(orders ...order.Order) *fakeLedger {
 	f := &fakeLedger{
 		Faults:  ordertest.Faults{Before: map[string]int{}, After: map[string]int{}},
 		rows:    &ordertest.FakeOrders{Rows: map[int64]order.Order{}},
-		history: map[int64][]order.Event{}, payments: map[string]order.Payment{},
+		history: map[int64][]order.Event{}, payments: map[string]payment.Payment{},
 	}
 	for _, o := range orders {
 		f.rows.Put(o)
@@ -123,7 +124,7 @@ func (f *fakeLedger) Find(
 
 func (f *fakeLedger) OpenPayment(
 	_ context.Context, owner, orderID int64, id string, providers []string,
-) (p order.Payment, err error) {
+) (p payment.Payment, err error) {
 	err = f.Call("open", func() error {
 		o, err := f.find(owner, orderID)
 		if err != nil {
@@ -133,16 +134,16 @@ func (f *fakeLedger) OpenPayment(
 			return err
 		}
 		if len(providers) == 0 && o.Amount > 0 {
-			return order.ErrNoProvider
+			return payment.ErrNoProvider
 		}
 		for _, known := range f.oldest {
-			if p = f.payments[known]; p.OrderID == orderID && p.State == order.PaymentOpen &&
+			if p = f.payments[known]; p.OrderID == orderID && p.State == payment.Open &&
 				(p.Provider == "" || slices.Contains(providers, p.Provider)) {
 				return nil
 			}
 		}
-		p = order.Payment{
-			ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: order.PaymentOpen,
+		p = payment.Payment{
+			ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: payment.Open,
 		}
 		if o.Amount > 0 && len(providers) > 0 {
 			p.Provider = providers[0]
@@ -155,7 +156,7 @@ func (f *fakeLedger) OpenPayment(
 
 func (f *fakeLedger) SetReference(_ context.Context, id, reference string) error {
 	return f.Call("reference", func() error {
-		if p := f.payments[id]; p.State == order.PaymentOpen {
+		if p := f.payments[id]; p.State == payment.Open {
 			p.Reference = reference
 			f.put(p)
 		}
@@ -163,7 +164,7 @@ func (f *fakeLedger) SetReference(_ context.Context, id, reference string) error
 	})
 }
 
-func (f *fakeLedger) PaymentsOf(_ context.Context, orderID int64) (payments []order.Payment, err error) {
+func (f *fakeLedger) PaymentsOf(_ context.Context, orderID int64) (payments []payment.Payment, err error) {
 	err = f.Call("payments", func() error {
 		for _, id := range f.oldest {
 			if p := f.payments[id]; p.OrderID == orderID {
@@ -175,39 +176,39 @@ func (f *fakeLedger) PaymentsOf(_ context.Context, orderID int64) (payments []or
 	return payments, err
 }
 
-func (f *fakeLedger) put(p order.Payment) {
+func (f *fakeLedger) put(p payment.Payment) {
 	if _, known := f.payments[p.ID]; !known {
 		f.oldest = append(f.oldest, p.ID)
 	}
 	f.payments[p.ID] = p
 }
 
-func (f *fakeLedger) Receive(_ context.Context, n order.Notice) (p order.Payment, o order.Order, err error) {
+func (f *fakeLedger) Receive(_ context.Context, n payment.Notice) (p payment.Payment, o order.Order, err error) {
 	err = f.Call("receive", func() error {
 		var known bool
 		if p, known = f.payments[n.PaymentID]; !known {
-			return order.ErrNoPayment
+			return payment.ErrNotFound
 		}
 		if p.Provider != "" && p.Provider != n.Provider {
-			return order.ErrNoPayment
+			return payment.ErrNotFound
 		}
 		if n.Reference != "" {
 			p.Reference = n.Reference
 		}
 		if p.Amount != n.Amount {
-			return order.ErrWrongAmount
+			return payment.ErrWrongAmount
 		}
-		if o, err = f.find(0, p.OrderID); err != nil || p.State != order.PaymentOpen {
+		if o, err = f.find(0, p.OrderID); err != nil || p.State != payment.Open {
 			return err
 		}
 		switch o.Status {
 		case order.Unpaid:
-			p.State = order.PaymentReceived
+			p.State = payment.Received
 			o, err = f.move(o, order.Pay)
 		case order.Cancelled:
-			p.State = order.PaymentLate
+			p.State = payment.Late
 		default:
-			p.State = order.PaymentRefunding
+			p.State = payment.Refunding
 		}
 		f.put(p)
 		return err
@@ -215,11 +216,11 @@ func (f *fakeLedger) Receive(_ context.Context, n order.Notice) (p order.Payment
 	return p, o, err
 }
 
-func (f *fakeLedger) TakeNotice(_ context.Context, n order.Notice) (p order.Payment, o order.Order, err error) {
+func (f *fakeLedger) TakeNotice(_ context.Context, n payment.Notice) (p payment.Payment, o order.Order, err error) {
 	err = f.Call("notice", func() error {
 		var known bool
 		if p, known = f.payments[n.PaymentID]; !known {
-			return order.ErrNoPayment
+			return payment.ErrNotFound
 		}
 		if p.Flow, err = p.After(n, p.Amount); err != nil {
 			return err
@@ -227,8 +228,8 @@ func (f *fakeLedger) TakeNotice(_ context.Context, n order.Notice) (p order.Paym
 		if o, err = f.find(0, p.OrderID); err != nil {
 			return err
 		}
-		if p.AllGone() && p.State == order.PaymentReceived {
-			p.State = order.PaymentRefunding
+		if p.AllGone() && p.State == payment.Received {
+			p.State = payment.Refunding
 			o, err = f.move(o, order.RequestRefund)
 		}
 		f.put(p)
@@ -246,8 +247,8 @@ func (f *fakeLedger) AskRefund(_ context.Context, owner, orderID int64) (o order
 			return err
 		}
 		for _, p := range f.payments {
-			if p.OrderID == orderID && p.State == order.PaymentReceived {
-				p.State = order.PaymentRefunding
+			if p.OrderID == orderID && p.State == payment.Received {
+				p.State = payment.Refunding
 				f.put(p)
 			}
 		}
@@ -256,7 +257,7 @@ func (f *fakeLedger) AskRefund(_ context.Context, owner, orderID int64) (o order
 	return o, err
 }
 
-func (f *fakeLedger) Refunding(_ context.Context, n int) (payments []order.Payment, err error) {
+func (f *fakeLedger) Refunding(_ context.Context, n int) (payments []payment.Payment, err error) {
 	err = f.Call("refunding", func() error {
 		for _, id := range f.oldest {
 			if p := f.payments[id]; p.Due() && len(payments) < n {
@@ -268,7 +269,7 @@ func (f *fakeLedger) Refunding(_ context.Context, n int) (payments []order.Payme
 	return payments, err
 }
 
-func (f *fakeLedger) Payment(_ context.Context, id string) (p order.Payment, err error) {
+func (f *fakeLedger) Payment(_ context.Context, id string) (p payment.Payment, err error) {
 	err = f.Call("payment", func() error { p = f.payments[id]; return nil })
 	return p, err
 }
@@ -277,12 +278,12 @@ func (f *fakeLedger) Refunded(_ context.Context, id string) (o order.Order, err 
 	err = f.Call("refunded", func() error {
 		p, known := f.payments[id]
 		if !known {
-			return order.ErrNoPayment
+			return payment.ErrNotFound
 		}
-		if o, err = f.find(0, p.OrderID); err != nil || p.State == order.PaymentRefunded {
+		if o, err = f.find(0, p.OrderID); err != nil || p.State == payment.Refunded {
 			return err
 		}
-		p.State = order.PaymentRefunded
+		p.State = payment.Refunded
 		f.put(p)
 		if o.Status == order.Refunding {
 			o, err = f.move(o, order.ConfirmRefund)
@@ -292,10 +293,10 @@ func (f *fakeLedger) Refunded(_ context.Context, id string) (o order.Order, err 
 	return o, err
 }
 
-func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p order.Payment, err error) {
+func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p payment.Payment, err error) {
 	err = f.Call("refused", func() error {
-		if p = f.payments[id]; p.State == order.PaymentRefunding {
-			p.State, p.Refusal = order.PaymentStuck, reason
+		if p = f.payments[id]; p.State == payment.Refunding {
+			p.State, p.Refusal = payment.Stuck, reason
 			f.put(p)
 		}
 		return nil
@@ -305,26 +306,26 @@ func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p order.Paym
 
 func (f *fakeLedger) RetryRefund(
 	_ context.Context, act order.PaymentAct,
-) (p order.Payment, o order.Order, err error) {
-	return f.actOnStuck(act, order.PaymentRefunding)
+) (p payment.Payment, o order.Order, err error) {
+	return f.actOnStuck(act, payment.Refunding)
 }
 
 func (f *fakeLedger) CloseRefund(
 	_ context.Context, act order.PaymentAct,
-) (p order.Payment, o order.Order, err error) {
-	if p, o, err = f.actOnStuck(act, order.PaymentClosed); err == nil && o.Status == order.Refunding {
+) (p payment.Payment, o order.Order, err error) {
+	if p, o, err = f.actOnStuck(act, payment.Closed); err == nil && o.Status == order.Refunding {
 		o, err = f.move(o, order.ConfirmRefund)
 	}
 	return p, o, err
 }
 
 func (f *fakeLedger) actOnStuck(
-	act order.PaymentAct, to order.PaymentState,
-) (p order.Payment, o order.Order, err error) {
+	act order.PaymentAct, to payment.State,
+) (p payment.Payment, o order.Order, err error) {
 	err = f.Call("stuck", func() error {
 		p = f.payments[act.PaymentID]
-		if p.State != order.PaymentStuck && p.State != to {
-			return &order.PaymentStateError{PaymentID: p.ID, State: p.State}
+		if p.State != payment.Stuck && p.State != to {
+			return &payment.StateError{PaymentID: p.ID, State: p.State}
 		}
 		p.State = to
 		f.put(p)
@@ -334,10 +335,10 @@ func (f *fakeLedger) actOnStuck(
 	return p, o, err
 }
 
-func (f *fakeLedger) NeedStaff(context.Context) (n order.NeedStaff, err error) {
+func (f *fakeLedger) NeedStaff(context.Context) (n payment.NeedStaff, err error) {
 	err = f.Call("need staff", func() error {
 		for _, p := range f.payments {
-			if p.State == order.PaymentStuck {
+			if p.State == payment.Stuck {
 				n.Stuck++
 			}
 		}
@@ -375,11 +376,11 @@ func (f *fakeLedger) completeLate() {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
 	for id, p := range f.payments {
-		if p.State != order.PaymentLate {
+		if p.State != payment.Late {
 			continue
 		}
-		if p.State = order.PaymentRefunding; !f.noUnit {
-			p.State = order.PaymentReceived
+		if p.State = payment.Refunding; !f.noUnit {
+			p.State = payment.Received
 			if o, err := f.find(0, p.OrderID); err == nil {
 				_, _ = f.move(o, order.Revive)
 			}
@@ -467,12 +468,12 @@ type fakeProvider struct {
 	refusals map[string]int // how many refunds of a payment fail; -1: all
 	finalNo  map[string]int // how many refunds of a payment are refused for good
 	away     bool
-	silent   bool                       // it answers no refund
-	asked    chan string                // gets the id of each payment whose refund is asked for, and waits for a reader
-	refer    func(order.Payment) string // the reference of a payment; nil: there is none
+	silent   bool                         // it answers no refund
+	asked    chan string                  // gets the id of each payment whose refund is asked for; waits for a reader
+	refer    func(payment.Payment) string // the reference of a payment; nil: there is none
 }
 
-func (f *fakeProvider) Begin(_ context.Context, p order.Payment) (Checkout, error) {
+func (f *fakeProvider) Begin(_ context.Context, p payment.Payment) (Checkout, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
@@ -486,7 +487,7 @@ func (f *fakeProvider) Begin(_ context.Context, p order.Payment) (Checkout, erro
 	return c, nil
 }
 
-func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {
+func (f *fakeProvider) Refund(ctx context.Context, p payment.Payment) error {
 	if f.silent {
 		<-ctx.Done()
 		return ctx.Err()
@@ -502,7 +503,7 @@ func (f *fakeProvider) Refund(ctx context.Context, p order.Payment) error {
 	defer f.mu.Unlock()
 	if f.finalNo[p.ID] > 0 {
 		f.finalNo[p.ID]--
-		return fmt.Errorf("wrapped: %w", &order.RefusedError{Reason: "the account is closed"})
+		return fmt.Errorf("wrapped: %w", &payment.RefusedError{Reason: "the account is closed"})
 	}
 	if f.refusals[p.ID] != 0 {
 		f.refusals[p.ID]--

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 )
 
@@ -218,7 +219,7 @@ func (s *Subscription) send(status order.Status) {
 // Run queries the ledger, while callers wait, for changes by other instances, until ctx ends. It retries failures, so
 // it returns no other error.
 func (n *Notifier) Run(ctx context.Context) error {
-	pause := order.NewBackOff()
+	pause := retry.NewBackOff()
 	var watched time.Time // when recorded orders were last queried
 	for ctx.Err() == nil {
 		start := time.Now()
@@ -231,12 +232,12 @@ func (n *Notifier) Run(ctx context.Context) error {
 			if ctx.Err() == nil {
 				n.log.WarnContext(ctx, "asking for changed orders failed; retrying", "error", err)
 			}
-			order.Sleep(ctx, pause.NextBackOff())
+			retry.Sleep(ctx, pause.NextBackOff())
 			continue
 		}
 		pause.Reset()
 		if queued {
-			order.Sleep(ctx, max(pollEvery, 5*time.Since(start))) // at most a sixth of the time is spent asking
+			retry.Sleep(ctx, max(pollEvery, 5*time.Since(start))) // at most a sixth of the time is spent asking
 			continue
 		}
 		n.idle(ctx, watchEvery-time.Since(watched))

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 )
@@ -234,7 +235,7 @@ func TestNotifierSeesWhatOthersDo(t *testing.T) {
 		if status := <-got; status != order.Paid {
 			t.Errorf("got %s", status)
 		}
-		if took := time.Since(start); took > order.MaxBackOff+watchEvery {
+		if took := time.Since(start); took > retry.MaxBackOff+watchEvery {
 			t.Errorf("notified after %v", took)
 		}
 		s.Cancel()

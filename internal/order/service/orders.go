@@ -102,7 +102,7 @@ func (s *Orders) History(ctx context.Context, o order.Order) ([]order.Event, err
 	if err != nil && !errors.Is(err, voucher.ErrNotFound) {
 		return nil, err
 	}
-	events := order.Origin(o, v.Kind == voucher.Ordinary && err == nil, s.madeAt(o.ID))
+	events := origin(o, v.Kind == voucher.Ordinary && err == nil, s.madeAt(o.ID))
 	if o.Status == order.Queued {
 		return events, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 )
 
 func TestCancel(t *testing.T) {
@@ -141,7 +143,7 @@ func TestHistoryBeginsWithWhatFollowsFromTheOrder(t *testing.T) {
 			want: []order.Event{accepted, {Status: order.Unpaid, At: recorded, By: order.ByRecorder}, cancelled},
 		},
 		"failed": {order: order.Order{
-			Status: order.Failed, Reason: order.NoStock, CreatedAt: recorded, FailedAt: recorded,
+			Status: order.Failed, Reason: reason.NoStock, CreatedAt: recorded, FailedAt: recorded,
 		}, want: []order.Event{accepted, {Status: order.Failed, At: recorded, By: order.ByRecorder, Why: "NO_STOCK"}}},
 		"bought directly": {
 			order: order.Order{VoucherID: ordertest.VoucherB, Status: order.Cancelled, CreatedAt: recorded},
@@ -149,7 +151,7 @@ func TestHistoryBeginsWithWhatFollowsFromTheOrder(t *testing.T) {
 			want:  []order.Event{{Status: order.Unpaid, At: recorded, By: order.Owner}, cancelled},
 		},
 		"of a voucher that does not exist": {
-			order: order.Order{VoucherID: 404, Status: order.Failed, Reason: order.UnknownVoucher, FailedAt: recorded},
+			order: order.Order{VoucherID: 404, Status: order.Failed, Reason: reason.UnknownVoucher, FailedAt: recorded},
 			want: []order.Event{
 				accepted, {Status: order.Failed, At: recorded, By: order.ByRecorder, Why: "UNKNOWN_VOUCHER"},
 			},
@@ -217,7 +219,7 @@ func TestFindForAdmins(t *testing.T) {
 func TestAnswersAndFaultsDiffer(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
-		order.ErrNotFound, order.ErrNoPayment, order.ErrWrongAmount, order.ErrSeckill,
+		order.ErrNotFound, payment.ErrNotFound, payment.ErrWrongAmount, order.ErrSeckill,
 		idempotency.ErrReused, idempotency.ErrGone,
 		&order.StateError{OrderID: 1}, &order.LimitError{PerUser: 1}, &order.NotNowError{Why: ordertest.ErrAway},
 	} {

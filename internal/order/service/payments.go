@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 const (
@@ -15,7 +16,7 @@ const (
 )
 
 // Payments takes money for orders and gives it back. Notices from the provider and requests to it may come twice, late
-// and in any order: the ledger decides, and each payment comes to one end (order.PaymentState).
+// and in any order: the ledger decides, and each payment comes to one end (payment.State).
 type Payments struct {
 	ledger    PaymentLedger
 	providers Providers // none: only orders that cost nothing can be paid for
@@ -52,27 +53,27 @@ func NewPayments(
 //
 // Errors: ErrNotFound, even for another user's order; *order.StateError for an order that is not unpaid; ErrNoProvider;
 // ErrUnavailable if the ledger or the provider does not answer, or a queued order has no row by then.
-func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (payment order.Payment, payURL string, err error) {
-	begin := func() (order.Payment, error) {
+func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (attempt payment.Payment, payURL string, err error) {
+	begin := func() (payment.Payment, error) {
 		return p.ledger.OpenPayment(ctx, userID, orderID, p.newID(), p.providers.names())
 	}
 	// Looking the order up first would give a busy ledger less time than a payment may take.
-	payment, err = begin()
+	attempt, err = begin()
 	if errors.Is(err, order.ErrNotFound) {
 		if err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID); err != nil {
-			return order.Payment{}, "", err
+			return payment.Payment{}, "", err
 		}
-		payment, err = begin()
+		attempt, err = begin()
 	}
 	if err != nil {
-		return order.Payment{}, "", order.OrUnavailable(err)
+		return payment.Payment{}, "", order.OrUnavailable(err)
 	}
-	if payment.Amount == 0 {
-		payment, err = p.receive(ctx, order.Notice{PaymentID: payment.ID, Provider: payment.Provider})
-		return payment, "", err
+	if attempt.Amount == 0 {
+		attempt, err = p.receive(ctx, payment.Notice{PaymentID: attempt.ID, Provider: attempt.Provider})
+		return attempt, "", err
 	}
-	payment.Title = p.title(ctx, payment.VoucherID)
-	return p.begin(ctx, payment)
+	attempt.Title = p.title(ctx, attempt.VoucherID)
+	return p.begin(ctx, attempt)
 }
 
 // title returns what the provider shows the buyer as the thing they pay for. If it cannot be read, the payment goes on
@@ -87,32 +88,32 @@ func (p *Payments) title(ctx context.Context, voucherID int64) string {
 
 // begin announces the payment to its provider. The buyer gets the URL only once the provider's reference is stored,
 // because a refund may need it. If the process dies in between, beginning the payment again is harmless.
-func (p *Payments) begin(ctx context.Context, payment order.Payment) (order.Payment, string, error) {
-	provider, err := p.providers.of(payment)
+func (p *Payments) begin(ctx context.Context, attempt payment.Payment) (payment.Payment, string, error) {
+	provider, err := p.providers.of(attempt)
 	if err != nil {
-		return order.Payment{}, "", err
+		return payment.Payment{}, "", err
 	}
 	call, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	checkout, err := provider.Begin(call, payment)
+	checkout, err := provider.Begin(call, attempt)
 	if err != nil {
-		return order.Payment{}, "", order.OrUnavailable(err)
+		return payment.Payment{}, "", order.OrUnavailable(err)
 	}
-	if checkout.Reference == "" || checkout.Reference == payment.Reference {
-		return payment, checkout.URL, nil
+	if checkout.Reference == "" || checkout.Reference == attempt.Reference {
+		return attempt, checkout.URL, nil
 	}
-	if err := order.CheckReference(checkout.Reference); err != nil {
-		return order.Payment{}, "", err
+	if err := payment.CheckReference(checkout.Reference); err != nil {
+		return payment.Payment{}, "", err
 	}
-	if err := p.ledger.SetReference(ctx, payment.ID, checkout.Reference); err != nil {
-		return order.Payment{}, "", order.OrUnavailable(err)
+	if err := p.ledger.SetReference(ctx, attempt.ID, checkout.Reference); err != nil {
+		return payment.Payment{}, "", order.OrUnavailable(err)
 	}
-	payment.Reference = checkout.Reference
-	return payment, checkout.URL, nil
+	attempt.Reference = checkout.Reference
+	return attempt, checkout.URL, nil
 }
 
 // Of returns an order's payments, whoever owns it, oldest first. Error: ErrUnavailable.
-func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, error) {
+func (p *Payments) Of(ctx context.Context, orderID int64) ([]payment.Payment, error) {
 	payments, err := p.ledger.PaymentsOf(ctx, orderID)
 	return payments, order.OrUnavailable(err)
 }
@@ -120,46 +121,46 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]order.Payment, erro
 // Confirm takes the provider's notice: it has the money for a payment, money has gone back, or the buyer disputes it.
 // Repeating is harmless. Errors: ErrBadNotice for an impossible id; ErrNoPayment; ErrWrongAmount; ErrUnavailable, after
 // which the provider must repeat the notice.
-func (p *Payments) Confirm(ctx context.Context, n order.Notice) error {
+func (p *Payments) Confirm(ctx context.Context, n payment.Notice) error {
 	if err := n.Check(); err != nil {
 		return err
 	}
-	if n.Kind == order.NoticePaid {
+	if n.Kind == payment.NoticePaid {
 		_, err := p.receive(ctx, n)
 		return err
 	}
-	payment, o, err := p.ledger.TakeNotice(ctx, n)
+	attempt, o, err := p.ledger.TakeNotice(ctx, n)
 	if err != nil {
 		return order.OrUnavailable(err)
 	}
-	p.log.InfoContext(ctx, "the provider tells of a payment that was received", "payment", payment.ID, "order", o.ID,
-		"returned", payment.Returned, "dispute", payment.Dispute.String())
+	p.log.InfoContext(ctx, "the provider tells of a payment that was received", "payment", attempt.ID, "order", o.ID,
+		"returned", attempt.Returned, "dispute", attempt.Dispute.String())
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
-	if payment.State == order.PaymentRefunding {
+	if attempt.State == payment.Refunding {
 		p.Wake()
 	}
 	return nil
 }
 
-func (p *Payments) receive(ctx context.Context, n order.Notice) (order.Payment, error) {
-	payment, o, err := p.ledger.Receive(ctx, n)
+func (p *Payments) receive(ctx context.Context, n payment.Notice) (payment.Payment, error) {
+	attempt, o, err := p.ledger.Receive(ctx, n)
 	if err != nil {
-		return order.Payment{}, order.OrUnavailable(err)
+		return payment.Payment{}, order.OrUnavailable(err)
 	}
-	p.observer.PaymentReceived(payment.State)
+	p.observer.PaymentReceived(attempt.State)
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
-	switch payment.State {
-	case order.PaymentLate: // Redis decides whether there still is a unit
-		p.log.InfoContext(ctx, "a payment came after its order had ended", "payment", payment.ID, "order", o.ID)
+	switch attempt.State {
+	case payment.Late: // Redis decides whether there still is a unit
+		p.log.InfoContext(ctx, "a payment came after its order had ended", "payment", attempt.ID, "order", o.ID)
 		flushing, cancel := context.WithTimeout(ctx, flushTimeout)
 		defer cancel()
-		_ = p.parts.Outbox.Flush(flushing, payment.VoucherID) // if this fails, the outbox retries by itself
-	case order.PaymentRefunding:
-		p.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", payment.ID, "order", o.ID)
+		_ = p.parts.Outbox.Flush(flushing, attempt.VoucherID) // if this fails, the outbox retries by itself
+	case payment.Refunding:
+		p.log.InfoContext(ctx, "a payment cannot be used any more and goes back", "payment", attempt.ID, "order", o.ID)
 		p.Wake()
 	default:
 	}
-	return payment, nil
+	return attempt, nil
 }
 
 // Refund returns the money for the owner's paid order, and returns the order: as refunded if the provider is quick;

@@ -14,6 +14,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/payment"
 )
 
 func unpaidOrder(amount int64) order.Order {
@@ -29,13 +30,13 @@ func TestPay(t *testing.T) {
 		none   bool // there is no provider
 		want   error
 		url    string
-		state  order.PaymentState
+		state  payment.State
 	}{
 		"begun": {
-			order: unpaidOrder(500), url: "https://pay.example/pay_1", state: order.PaymentOpen,
+			order: unpaidOrder(500), url: "https://pay.example/pay_1", state: payment.Open,
 		},
-		"a free order is paid at once": {order: unpaidOrder(0), none: true, state: order.PaymentReceived},
-		"no provider":                  {order: unpaidOrder(500), none: true, want: order.ErrNoProvider},
+		"a free order is paid at once": {order: unpaidOrder(0), none: true, state: payment.Received},
+		"no provider":                  {order: unpaidOrder(500), none: true, want: payment.ErrNoProvider},
 		"the provider does not answer": {order: unpaidOrder(500), away: true, want: order.ErrUnavailable},
 		"the ledger does not answer":   {order: unpaidOrder(500), before: "open", want: order.ErrUnavailable},
 		"somebody else's order": {
@@ -113,29 +114,29 @@ func TestConfirm(t *testing.T) {
 		status order.Status // of the order when the money comes
 		noUnit bool
 		want   order.Status
-		state  order.PaymentState
+		state  payment.State
 	}{
-		"in time":                {status: order.Unpaid, want: order.Paid, state: order.PaymentReceived},
-		"late, with a unit left": {status: order.Cancelled, want: order.Paid, state: order.PaymentReceived},
+		"in time":                {status: order.Unpaid, want: order.Paid, state: payment.Received},
+		"late, with a unit left": {status: order.Cancelled, want: order.Paid, state: payment.Received},
 		"late, with no unit left": {
-			status: order.Cancelled, noUnit: true, want: order.Cancelled, state: order.PaymentRefunding,
+			status: order.Cancelled, noUnit: true, want: order.Cancelled, state: payment.Refunding,
 		},
-		"already paid for otherwise":  {status: order.Paid, want: order.Paid, state: order.PaymentRefunding},
-		"the money already went back": {status: order.Refunded, want: order.Refunded, state: order.PaymentRefunding},
+		"already paid for otherwise":  {status: order.Paid, want: order.Paid, state: payment.Refunding},
+		"the money already went back": {status: order.Refunded, want: order.Refunded, state: payment.Refunding},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newOrderParts(t, unpaidOrder(500))
 			p.ledger.noUnit = tc.noUnit
 			p.outbox.onFlush = p.ledger.completeLate
-			payment, _, err := p.payments.Pay(t.Context(), 2, 66)
+			attempt, _, err := p.payments.Pay(t.Context(), 2, 66)
 			if err != nil {
 				t.Fatal(err)
 			}
 			o := unpaidOrder(500)
 			o.Status = tc.status
 			p.ledger.rows.Put(o)
-			n := order.Notice{PaymentID: payment.ID, Amount: 500, Provider: payment.Provider}
+			n := payment.Notice{PaymentID: attempt.ID, Amount: 500, Provider: attempt.Provider}
 			if len(p.payments.wakeups) != 0 {
 				t.Error("Run was woken before there was money to give back")
 			}
@@ -148,12 +149,12 @@ func TestConfirm(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			if at := tc.state == order.PaymentRefunding; at != (len(p.payments.wakeups) == 1) {
+			if at := tc.state == payment.Refunding; at != (len(p.payments.wakeups) == 1) {
 				t.Errorf("woken: %v, want %v", !at, at)
 			}
-			if got := p.ledger.rows.Rows[66].Status; got != tc.want || p.ledger.payments[payment.ID].State != tc.state {
+			if got := p.ledger.rows.Rows[66].Status; got != tc.want || p.ledger.payments[attempt.ID].State != tc.state {
 				t.Errorf("the order is %s and the payment %s, want %s and %s",
-					got, p.ledger.payments[payment.ID].State, tc.want, tc.state)
+					got, p.ledger.payments[attempt.ID].State, tc.want, tc.state)
 			}
 		})
 	}
@@ -162,25 +163,27 @@ func TestConfirm(t *testing.T) {
 func TestConfirmRefusesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	p := newOrderParts(t, unpaidOrder(500))
-	payment, _, err := p.payments.Pay(t.Context(), 2, 66)
+	attempt, _, err := p.payments.Pay(t.Context(), 2, 66)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, want := range map[order.Notice]error{
-		{PaymentID: "pay_unknown", Amount: 500}: order.ErrNoPayment,
+	for n, want := range map[payment.Notice]error{
+		{PaymentID: "pay_unknown", Amount: 500}: payment.ErrNotFound,
 		{
-			PaymentID: payment.ID, Amount: 1, Provider: "bank",
-		}: order.ErrWrongAmount,
-		{PaymentID: payment.ID, Amount: 500, Provider: "other"}:                                     order.ErrNoPayment,
-		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: "r\x001"}:                 order.ErrBadNotice,
-		{PaymentID: payment.ID, Amount: 500, Provider: "bank", Reference: strings.Repeat("r", 129)}: order.ErrBadNotice,
+			PaymentID: attempt.ID, Amount: 1, Provider: "bank",
+		}: payment.ErrWrongAmount,
+		{PaymentID: attempt.ID, Amount: 500, Provider: "other"}:                     payment.ErrNotFound,
+		{PaymentID: attempt.ID, Amount: 500, Provider: "bank", Reference: "r\x001"}: payment.ErrBadNotice,
+		{
+			PaymentID: attempt.ID, Amount: 500, Provider: "bank", Reference: strings.Repeat("r", 129),
+		}: payment.ErrBadNotice,
 
 		// MySQL ignores blanks at the end when it compares.
-		{PaymentID: payment.ID + " ", Amount: 500}:        order.ErrBadNotice,
-		{PaymentID: "支付", Amount: 500}:                    order.ErrBadNotice,
-		{PaymentID: payment.ID + "\x00", Amount: 500}:     order.ErrBadNotice,
-		{PaymentID: strings.Repeat("p", 65), Amount: 500}: order.ErrBadNotice,
-		{Amount: 500}: order.ErrBadNotice,
+		{PaymentID: attempt.ID + " ", Amount: 500}:        payment.ErrBadNotice,
+		{PaymentID: "支付", Amount: 500}:                    payment.ErrBadNotice,
+		{PaymentID: attempt.ID + "\x00", Amount: 500}:     payment.ErrBadNotice,
+		{PaymentID: strings.Repeat("p", 65), Amount: 500}: payment.ErrBadNotice,
+		{Amount: 500}: payment.ErrBadNotice,
 	} {
 		if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, want) {
 			t.Errorf("%+v: %v, want %v", n, err, want)
@@ -207,13 +210,13 @@ func runPayments(t *testing.T, p *orderParts) (stop func()) {
 }
 
 // paidBy adds an order that a received payment has paid for.
-func paidBy(p *orderParts, id int64, payment string, amount int64) {
+func paidBy(p *orderParts, id int64, attempt string, amount int64) {
 	p.ledger.Mu.Lock()
 	defer p.ledger.Mu.Unlock()
 	p.ledger.rows.Put(order.Order{ID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount, Status: order.Paid})
-	p.ledger.put(order.Payment{
-		ID: payment, OrderID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount,
-		State: order.PaymentReceived,
+	p.ledger.put(payment.Payment{
+		ID: attempt, OrderID: id, UserID: 2, VoucherID: ordertest.VoucherA, Amount: amount,
+		State: payment.Received,
 	})
 }
 
@@ -273,25 +276,25 @@ func TestNotices(t *testing.T) {
 		paidBy(p, 66, "pay_1", 500)
 		paidBy(p, 67, "pay_2", 500)
 		defer runPayments(t, p)()
-		tell := func(n order.Notice) {
+		tell := func(n payment.Notice) {
 			t.Helper()
 			if err := p.payments.Confirm(t.Context(), n); err != nil {
 				t.Errorf("%+v: %v", n, err)
 			}
 			synctest.Wait()
 		}
-		state := func(id string) order.PaymentState {
+		state := func(id string) payment.State {
 			p.ledger.Mu.Lock()
 			defer p.ledger.Mu.Unlock()
 			return p.ledger.payments[id].State
 		}
-		tell(order.Notice{Kind: order.NoticeReturned, PaymentID: "pay_1", Amount: 200})
-		tell(order.Notice{Kind: order.NoticeReturned, PaymentID: "pay_2", Amount: 200})
-		if state("pay_1") != order.PaymentReceived || len(p.provider.back) != 0 {
+		tell(payment.Notice{Kind: payment.NoticeReturned, PaymentID: "pay_1", Amount: 200})
+		tell(payment.Notice{Kind: payment.NoticeReturned, PaymentID: "pay_2", Amount: 200})
+		if state("pay_1") != payment.Received || len(p.provider.back) != 0 {
 			t.Errorf("after a part: %s, %v", state("pay_1"), p.provider.back)
 		}
-		tell(order.Notice{Kind: order.NoticeReturned, PaymentID: "pay_1", Amount: 500})
-		if state("pay_1") != order.PaymentRefunded || len(p.provider.back) != 0 {
+		tell(payment.Notice{Kind: payment.NoticeReturned, PaymentID: "pay_1", Amount: 500})
+		if state("pay_1") != payment.Refunded || len(p.provider.back) != 0 {
 			t.Errorf("after all: %s, %v", state("pay_1"), p.provider.back)
 		}
 		if o, err := p.payments.Refund(t.Context(), 2, 67); err != nil || o.Status != order.Refunded {
@@ -300,8 +303,8 @@ func TestNotices(t *testing.T) {
 		if !slices.Equal(p.provider.back, []string{"pay_2"}) || p.provider.cents != 300 {
 			t.Errorf("asked for %v, %d cents", p.provider.back, p.provider.cents)
 		}
-		for _, n := range []order.Notice{{Kind: 9, PaymentID: "pay_1"}, {Kind: -1, PaymentID: "pay_1"}} {
-			if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, order.ErrBadNotice) {
+		for _, n := range []payment.Notice{{Kind: 9, PaymentID: "pay_1"}, {Kind: -1, PaymentID: "pay_1"}} {
+			if err := p.payments.Confirm(t.Context(), n); !errors.Is(err, payment.ErrBadNotice) {
 				t.Errorf("%+v: %v", n, err)
 			}
 		}
@@ -443,7 +446,7 @@ func TestReferences(t *testing.T) {
 	}{
 		"stored":                    {reference: "r-1", stored: "r-1"},
 		"none":                      {},
-		"it cannot be stored":       {reference: "r 1", want: order.ErrBadNotice},
+		"it cannot be stored":       {reference: "r 1", want: payment.ErrBadNotice},
 		"the ledger is away":        {before: "reference", reference: "r-1", want: order.ErrUnavailable},
 		"its answer gets lost":      {after: "reference", reference: "r-1", want: order.ErrUnavailable, stored: "r-1"},
 		"another one in the notice": {reference: "r-1", stored: "r-1"},
@@ -452,7 +455,7 @@ func TestReferences(t *testing.T) {
 			t.Parallel()
 			p := newOrderParts(t, unpaidOrder(500))
 			p.ledger.Before[tc.before], p.ledger.After[tc.after] = 1, 1
-			p.provider.refer = func(order.Payment) string { return tc.reference }
+			p.provider.refer = func(payment.Payment) string { return tc.reference }
 			payment, url, err := p.payments.Pay(t.Context(), 2, 66)
 			if !errors.Is(err, tc.want) || (url == "") != (tc.want != nil) {
 				t.Fatalf("%+v at %q, %v; want %v", payment, url, err, tc.want)
@@ -482,10 +485,10 @@ func TestProvidersChange(t *testing.T) {
 		refund    error
 	}{
 		"the old one is kept":       {kept: true, provider: "old", pays: "old", wantID: "pay_0"},
-		"the old one is gone":       {provider: "old", pays: "new", wantID: "pay_1", refund: order.ErrNoProvider},
+		"the old one is gone":       {provider: "old", pays: "new", wantID: "pay_1", refund: payment.ErrNoProvider},
 		"without a provider's name": {kept: true, provider: "", pays: "new", wantID: "pay_0"},
 		"of the new one": {
-			kept: true, provider: "new", pays: "new", wantID: "pay_0", confirmed: order.ErrNoPayment,
+			kept: true, provider: "new", pays: "new", wantID: "pay_0", confirmed: payment.ErrNotFound,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -496,14 +499,14 @@ func TestProvidersChange(t *testing.T) {
 			if tc.kept {
 				p.payments.providers.ByName["old"] = all["old"]
 			}
-			p.ledger.put(order.Payment{
-				ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: order.PaymentOpen, Provider: tc.provider,
+			p.ledger.put(payment.Payment{
+				ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: payment.Open, Provider: tc.provider,
 			})
-			payment, _, err := p.payments.Pay(t.Context(), 2, 66)
-			if err != nil || payment.ID != tc.wantID || len(all[tc.pays].begun) != 1 {
-				t.Errorf("%+v, %v; want %s", payment, err, tc.wantID)
+			attempt, _, err := p.payments.Pay(t.Context(), 2, 66)
+			if err != nil || attempt.ID != tc.wantID || len(all[tc.pays].begun) != 1 {
+				t.Errorf("%+v, %v; want %s", attempt, err, tc.wantID)
 			}
-			if err := p.payments.Confirm(t.Context(), order.Notice{
+			if err := p.payments.Confirm(t.Context(), payment.Notice{
 				PaymentID: "pay_0", Amount: 500, Provider: "old", Reference: "r-9",
 			}); !errors.Is(err, tc.confirmed) {
 				t.Errorf("the old provider's notice: %v, want %v", err, tc.confirmed)

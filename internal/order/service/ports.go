@@ -6,6 +6,7 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -42,20 +43,20 @@ type PaymentLedger interface {
 	// the order already has an open payment with one of the providers, it returns that one. Errors: ErrNotFound if the
 	// order does not exist or is another user's; *order.StateError if it is not unpaid; ErrNoProvider if there is none
 	// and the order costs something.
-	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (order.Payment, error)
+	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (payment.Payment, error)
 	// SetReference stores the provider's own id of a payment, if the payment is open.
 	SetReference(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
-	PaymentsOf(ctx context.Context, orderID int64) ([]order.Payment, error)
-	// Receive records that the provider has the money (order.PaymentState draws what follows), and returns the payment
+	PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error)
+	// Receive records that the provider has the money (payment.State draws what follows), and returns the payment
 	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
 	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once. Errors:
 	// ErrNoPayment, even for another provider's payment; ErrWrongAmount.
-	Receive(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
-	// TakeNotice records any other kind of notice, about returned money or a dispute (order.Flow). When all of a
+	Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
+	// TakeNotice records any other kind of notice, about returned money or a dispute (payment.Flow). When all of a
 	// received payment's money has gone back, the payment and its paid order become refunding. It returns both as they
 	// are then; repeating it returns the same. Errors: ErrNoPayment, ErrWrongAmount.
-	TakeNotice(ctx context.Context, n order.Notice) (order.Payment, order.Order, error)
+	TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
 	RefundLedger
 }
 
@@ -69,9 +70,9 @@ type RefundLedger interface {
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
 	// Refunding returns up to n payments whose money must go back, oldest first. It leaves out stuck payments, about
 	// which staff decide, and disputed ones.
-	Refunding(ctx context.Context, n int) ([]order.Payment, error)
+	Refunding(ctx context.Context, n int) ([]payment.Payment, error)
 	// Payment returns a payment. Error: ErrNoPayment.
-	Payment(ctx context.Context, id string) (order.Payment, error)
+	Payment(ctx context.Context, id string) (payment.Payment, error)
 	// Refunded records that all of the payment's money has gone back, even if the payment is now stuck or closed. If
 	// its order is being refunded by this payment, the order takes the action ConfirmRefund, with its operation. It
 	// returns the order after that. Repeating it is not an error.
@@ -85,17 +86,17 @@ type RefundLedger interface {
 type StuckLedger interface {
 	// Refused makes a refunding payment stuck, with the provider's reason, and returns it. A payment in any other state
 	// stays as it is, and so does one that is disputed or whose money has all gone back. Error: ErrNoPayment.
-	Refused(ctx context.Context, paymentID, reason string) (order.Payment, error)
+	Refused(ctx context.Context, paymentID, reason string) (payment.Payment, error)
 	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
 	// audit trail; a refunding payment stays as it is. It returns the payment and its order. Errors: ErrNoPayment,
-	// *order.PaymentStateError, *order.NotNowError while the payment is disputed; for the key,
+	// *payment.StateError, *order.NotNowError while the payment is disputed; for the key,
 	// *idempotency.RepeatedError, idempotency.ErrReused.
-	RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
+	RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error)
 	// CloseRefund closes a stuck payment in the same way. If its order is being refunded by this payment, the order
 	// takes the action ConfirmRefund, with its operation.
-	CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, order.Order, error)
+	CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error)
 	// NeedStaff counts the payments that need staff.
-	NeedStaff(ctx context.Context) (order.NeedStaff, error)
+	NeedStaff(ctx context.Context) (payment.NeedStaff, error)
 	// ReviveLate adds a new Revival for each of up to n late payments whose Revival was voided by a rebuild. If the
 	// sale is retired, it makes the payment refunding instead. It returns the payments' vouchers.
 	ReviveLate(ctx context.Context, n int) ([]int64, error)
@@ -121,10 +122,10 @@ type Observer interface {
 	OrdersExpired(orders int, took time.Duration)
 	// PaymentReceived counts a provider's notice, the first or a repeated one, that it has the money. The payment has
 	// this state after it.
-	PaymentReceived(state order.PaymentState)
-	// PaymentRefunded counts a payment whose money went back or, with err, a failed attempt; *order.RefusedError is the
-	// provider's final no.
+	PaymentReceived(state payment.State)
+	// PaymentRefunded counts a payment whose money went back or, with err, a failed attempt; *payment.RefusedError is
+	// the provider's final no.
 	PaymentRefunded(err error)
 	// PaymentsNeedStaff sets how many payments need staff; err says that they could not be counted.
-	PaymentsNeedStaff(n order.NeedStaff, err error)
+	PaymentsNeedStaff(n payment.NeedStaff, err error)
 }

@@ -5,18 +5,18 @@ import (
 	"context"
 	"fmt"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 // Provider moves money: a payment service.
 type Provider interface {
 	// Begin announces the payment to the provider. Repeating it for the same payment is harmless.
-	Begin(ctx context.Context, p order.Payment) (Checkout, error)
+	Begin(ctx context.Context, p payment.Payment) (Checkout, error)
 	// Refund sends back what is left of the money, Payment.Rest: the provider may have sent a part back before. The
 	// payment has its Reference if the provider has one. Repeating it for the same payment is harmless.
-	// *order.RefusedError, wrapped or not, is the provider's final no, after which it is asked only if staff want so;
+	// *payment.RefusedError, wrapped or not, is the provider's final no, after which it is asked only if staff want so;
 	// any other error is temporary, and it is asked again.
-	Refund(ctx context.Context, p order.Payment) error
+	Refund(ctx context.Context, p payment.Payment) error
 }
 
 // Checkout is what a provider answers when a payment begins.
@@ -49,13 +49,13 @@ func (p Providers) names() []string {
 
 // of returns the provider of a payment, or ErrNoProvider. A payment stored without a provider's name belongs to the
 // default one.
-func (p Providers) of(payment order.Payment) (Provider, error) {
-	name := cmp.Or(payment.Provider, p.Default)
+func (p Providers) of(attempt payment.Payment) (Provider, error) {
+	name := cmp.Or(attempt.Provider, p.Default)
 	if provider, configured := p.ByName[name]; configured {
 		return provider, nil
 	}
 	if name == "" {
-		return nil, order.ErrNoProvider
+		return nil, payment.ErrNoProvider
 	}
-	return nil, fmt.Errorf("%w: %q is not", order.ErrNoProvider, name)
+	return nil, fmt.Errorf("%w: %q is not", payment.ErrNoProvider, name)
 }

@@ -9,6 +9,7 @@ import (
 	"seckill/internal/kit/batch"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -47,7 +48,7 @@ func NewPurchases(
 
 // Buy asks for q units of the voucher, as the catalog has it, in one order for the user, and waits for up to wait until
 // the order is recorded. It returns the order, queued or with the status that it got in that time;
-// *order.AlreadyBoughtError when the user already has an order; *order.NotEnoughError when fewer units are left;
+// *gate.AlreadyBoughtError when the user already has an order; *gate.NotEnoughError when fewer units are left;
 // *invalid.Error for more units than the sale allows; or a sentinel error of order or of voucher. After
 // ErrUnknownOutcome, repeating the call answers for certain.
 func (p *Purchases) Buy(
@@ -58,7 +59,7 @@ func (p *Purchases) Buy(
 		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
 	}
 	o := order.Order{ID: id, UserID: userID, VoucherID: v.ID, Quantity: quantity, Status: order.Queued}
-	request := order.Request{UserID: userID, OrderID: id, Quantity: quantity}
+	request := gate.Request{UserID: userID, OrderID: id, Quantity: quantity}
 	if wait <= 0 && !p.options.WaitForRow {
 		err := p.admission.Admit(ctx, v, request)
 		return o, p.explain(ctx, userID, err)
@@ -103,7 +104,7 @@ func (p *Purchases) await(
 }
 
 // OwnOrder looks up the user's order in the voucher's sale without letting them in. It always returns an error:
-// *order.AlreadyBoughtError with the order, order.ErrBarred if they have none, or another error if it is not known.
+// *gate.AlreadyBoughtError with the order, gate.ErrBarred if they have none, or another error if it is not known.
 func (p *Purchases) OwnOrder(ctx context.Context, userID, voucherID int64) error {
 	return p.explain(ctx, userID, p.admission.Order(ctx, voucherID, userID))
 }
@@ -114,7 +115,7 @@ func (p *Purchases) Now(voucherID int64) time.Time { return p.admission.Now(vouc
 
 // explain adds the status of the user's existing order to an AlreadyBoughtError.
 func (p *Purchases) explain(ctx context.Context, userID int64, err error) error {
-	var bought *order.AlreadyBoughtError
+	var bought *gate.AlreadyBoughtError
 	if !errors.As(err, &bought) || bought.Status != order.StatusUnknown {
 		return err
 	}
@@ -123,9 +124,9 @@ func (p *Purchases) explain(ctx context.Context, userID int64, err error) error 
 		if err != nil {
 			return fmt.Errorf("%w: order %d is not recorded yet", order.ErrUnknownOutcome, bought.OrderID)
 		}
-		return &order.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
+		return &gate.AlreadyBoughtError{OrderID: o.ID, Quantity: o.Quantity, Status: o.Status}
 	}
-	return &order.AlreadyBoughtError{
+	return &gate.AlreadyBoughtError{
 		OrderID: bought.OrderID, Quantity: bought.Quantity, Status: p.lookup.status(ctx, bought.OrderID),
 	}
 }

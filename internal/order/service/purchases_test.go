@@ -13,27 +13,29 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/reason"
 	"seckill/internal/voucher"
 )
 
 // fakeGate answers for the admission script, with one outcome for all requests.
 type fakeGate struct {
 	mu      sync.Mutex
-	outcome order.Result
+	outcome gate.Result
 	view    order.SaleView
 	err     error
 	calls   int
 }
 
-func (g *fakeGate) Admit(_ context.Context, b order.Batch) (order.BatchResult, error) {
+func (g *fakeGate) Admit(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.calls++
 	if g.err != nil {
-		return order.BatchResult{}, g.err
+		return gate.BatchResult{}, g.err
 	}
-	v := order.BatchResult{View: g.view}
+	v := gate.BatchResult{View: g.view}
 	for range b.Requests {
 		v.Results = append(v.Results, g.outcome)
 	}
@@ -85,27 +87,27 @@ func (p *purchaseParts) buy(
 func TestBuyAnswersEachOutcome(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		code   order.Outcome
+		code   gate.Outcome
 		want   error
 		repair bool
 	}{
-		"accepted":   {code: order.Accepted},
-		"no sale":    {code: order.NoSale, want: order.ErrPaused, repair: true},
-		"lost tail":  {code: order.LostTail, want: order.ErrPaused, repair: true},
-		"unreadable": {code: order.Unreadable, want: order.ErrUnknownOutcome},
-		"doubtful":   {code: order.Doubtful, want: order.ErrUnknownOutcome},
-		"rebuilding": {code: order.Rebuilding, want: order.ErrPaused, repair: true},
-		"off shelf":  {code: order.OffShelf, want: voucher.ErrOffShelf},
-		"paused":     {code: order.Paused, want: order.ErrPaused},
-		"early":      {code: order.NotStarted, want: order.ErrNotStarted},
-		"late":       {code: order.Ended, want: order.ErrEnded},
-		"sold out":   {code: order.SoldOut, want: order.ErrSoldOut},
-		"backlog":    {code: order.Backlogged, want: order.ErrUnavailable},
+		"accepted":   {code: gate.Accepted},
+		"no sale":    {code: gate.NoSale, want: gate.ErrPaused, repair: true},
+		"lost tail":  {code: gate.LostTail, want: gate.ErrPaused, repair: true},
+		"unreadable": {code: gate.Unreadable, want: order.ErrUnknownOutcome},
+		"doubtful":   {code: gate.Doubtful, want: order.ErrUnknownOutcome},
+		"rebuilding": {code: gate.Rebuilding, want: gate.ErrPaused, repair: true},
+		"off shelf":  {code: gate.OffShelf, want: voucher.ErrOffShelf},
+		"paused":     {code: gate.Paused, want: gate.ErrPaused},
+		"early":      {code: gate.NotStarted, want: gate.ErrNotStarted},
+		"late":       {code: gate.Ended, want: gate.ErrEnded},
+		"sold out":   {code: gate.SoldOut, want: gate.ErrSoldOut},
+		"backlog":    {code: gate.Backlogged, want: order.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-			p.gate.outcome = order.Result{Outcome: tc.code}
+			p.gate.outcome = gate.Result{Outcome: tc.code}
 			o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
 			if !errors.Is(err, tc.want) {
 				t.Fatalf("error = %v, want %v", err, tc.want)
@@ -139,7 +141,7 @@ func TestBuySeveralUnits(t *testing.T) {
 		"too many, hidden":   {hidden, 4, voucher.ErrNotFound.Error()},
 	} {
 		p := newPurchases(t, PurchaseOptions{}, tc.voucher)
-		p.gate.outcome = order.Result{Outcome: order.Accepted}
+		p.gate.outcome = gate.Result{Outcome: gate.Accepted}
 		o, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(tc.units), 0)
 		if got := fmt.Sprint(err); tc.want != "" && got != tc.want ||
 			tc.want == "" && (err != nil || o.Quantity.Units() != tc.units) {
@@ -147,9 +149,9 @@ func TestBuySeveralUnits(t *testing.T) {
 		}
 	}
 	p := newPurchases(t, PurchaseOptions{}, several)
-	p.gate.outcome = order.Result{Outcome: order.NotEnough, Left: 2}
+	p.gate.outcome = gate.Result{Outcome: gate.NotEnough, Left: 2}
 	_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.QuantityOf(3), 0)
-	if lacking, is := errors.AsType[*order.NotEnoughError](err); !is || lacking.Left != 2 {
+	if lacking, is := errors.AsType[*gate.NotEnoughError](err); !is || lacking.Left != 2 {
 		t.Errorf("with two left: %v", err)
 	}
 }
@@ -160,13 +162,13 @@ func TestBuyOfAHiddenSale(t *testing.T) {
 	t.Parallel()
 	hidden := ordertest.VoucherAt(1, 0)
 	hidden.VisibleFrom = time.Now().Add(time.Hour)
-	for code, want := range map[order.Outcome]error{
-		order.NotStarted: voucher.ErrNotFound, order.Paused: voucher.ErrNotFound, order.OffShelf: voucher.ErrNotFound,
-		order.NoSale: voucher.ErrNotFound, order.Backlogged: voucher.ErrNotFound, order.Accepted: nil,
-		order.SoldOut: order.ErrSoldOut, order.Doubtful: order.ErrUnknownOutcome,
+	for code, want := range map[gate.Outcome]error{
+		gate.NotStarted: voucher.ErrNotFound, gate.Paused: voucher.ErrNotFound, gate.OffShelf: voucher.ErrNotFound,
+		gate.NoSale: voucher.ErrNotFound, gate.Backlogged: voucher.ErrNotFound, gate.Accepted: nil,
+		gate.SoldOut: gate.ErrSoldOut, gate.Doubtful: order.ErrUnknownOutcome,
 	} {
 		p := newPurchases(t, PurchaseOptions{}, hidden)
-		p.gate.outcome = order.Result{Outcome: code}
+		p.gate.outcome = gate.Result{Outcome: code}
 		if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, want) {
 			t.Errorf("%v: error = %v, want %v", code, err, want)
 		}
@@ -241,13 +243,13 @@ func TestBuyTellsTheWinnerHisOrder(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-				p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 55}
+				p.gate.outcome = gate.Result{Outcome: gate.AlreadyBought, OrderID: 55}
 				p.rows.Away = tc.away
 				if tc.row.ID != 0 {
 					p.rows.Put(tc.row)
 				}
 				_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
-				var bought *order.AlreadyBoughtError
+				var bought *gate.AlreadyBoughtError
 				if !errors.As(err, &bought) || bought.OrderID != 55 || bought.Status != tc.want {
 					t.Fatalf("error = %v, want order 55, %s", err, tc.want)
 				}
@@ -269,12 +271,12 @@ func TestBuyAfterRetirement(t *testing.T) {
 	v.Sale.Retired = true
 	p := newPurchases(t, PurchaseOptions{}, v)
 	p.rows.Put(order.Order{ID: 55, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Redeemed})
-	var bought *order.AlreadyBoughtError
+	var bought *gate.AlreadyBoughtError
 	if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0); !errors.As(err, &bought) ||
 		bought.OrderID != 55 || bought.Status != order.Redeemed {
 		t.Errorf("the winner: error = %v", err)
 	}
-	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, order.ErrEnded) {
+	if _, err := p.buy(t.Context(), 2, ordertest.VoucherA, order.OneUnit, 0); !errors.Is(err, gate.ErrEnded) {
 		t.Errorf("another user: error = %v, want ErrEnded", err)
 	}
 	p.rows.Away = true
@@ -305,10 +307,10 @@ func TestBuyTooEarlyIsAnsweredFromCache(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
-			p.gate.outcome, p.gate.view = order.Result{Outcome: order.NotStarted}, tc.view
+			p.gate.outcome, p.gate.view = gate.Result{Outcome: gate.NotStarted}, tc.view
 			for range 3 {
 				if _, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit,
-					0); !errors.Is(err, order.ErrNotStarted) {
+					0); !errors.Is(err, gate.ErrNotStarted) {
 					t.Fatalf("error = %v", err)
 				}
 			}
@@ -363,10 +365,10 @@ func TestBuyWaitsForItsRow(t *testing.T) {
 // that something free must be paid for.
 func TestBuyReadsTheRow(t *testing.T) {
 	t.Parallel()
-	is := func(s order.Status, why order.Reason) order.Order {
+	is := func(s order.Status, why reason.Failure) order.Order {
 		return order.Order{ID: 100, UserID: 1, VoucherID: ordertest.VoucherA, Status: s, Reason: why}
 	}
-	failed, paid := is(order.Failed, order.NoStock), is(order.Paid, "")
+	failed, paid := is(order.Failed, reason.NoStock), is(order.Paid, "")
 	for name, tc := range map[string]struct {
 		told order.Status
 		row  order.Order
@@ -560,7 +562,7 @@ func TestTheLedgerHangs(t *testing.T) {
 		p.purchases.lookup.reader, p.purchases.recorded = newReader(rows), newOwnReads(rows)
 		p.purchases.lookup.stores.NewSales = rows.SalesAbove
 		p.catalog.SetSales(p.sales.Kept)
-		p.gate.outcome = order.Result{Outcome: order.AlreadyBought, OrderID: 66}
+		p.gate.outcome = gate.Result{Outcome: gate.AlreadyBought, OrderID: 66}
 		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 1}] = 66
 		within := func(what string, limit time.Duration, ask func()) {
 			start := time.Now()
@@ -574,7 +576,7 @@ func TestTheLedgerHangs(t *testing.T) {
 			callers.Go(func() {
 				within("a repeat", sideTimeout, func() {
 					_, err := p.buy(t.Context(), 1, ordertest.VoucherA, order.OneUnit, 0)
-					if bought, is := errors.AsType[*order.AlreadyBoughtError](err); !is || bought.OrderID != 66 ||
+					if bought, is := errors.AsType[*gate.AlreadyBoughtError](err); !is || bought.OrderID != 66 ||
 						bought.Status != order.StatusUnknown {
 						t.Errorf("a repeat: %v", err)
 					}
@@ -760,13 +762,13 @@ func TestQuestionsDoNotGrowWithSales(t *testing.T) {
 func TestOwnOrder(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		outcome order.Result
+		outcome gate.Result
 		want    error
 	}{
-		"an order":      {order.Result{Outcome: order.AlreadyBought, OrderID: 5}, nil},
-		"none":          {order.Result{Outcome: order.Barred}, order.ErrBarred},
-		"being rebuilt": {order.Result{Outcome: order.NoSale}, order.ErrPaused},
-		"no answer":     {order.Result{Outcome: order.Unreadable}, order.ErrUnknownOutcome},
+		"an order":      {gate.Result{Outcome: gate.AlreadyBought, OrderID: 5}, nil},
+		"none":          {gate.Result{Outcome: gate.Barred}, gate.ErrBarred},
+		"being rebuilt": {gate.Result{Outcome: gate.NoSale}, gate.ErrPaused},
+		"no answer":     {gate.Result{Outcome: gate.Unreadable}, order.ErrUnknownOutcome},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -774,7 +776,7 @@ func TestOwnOrder(t *testing.T) {
 			p.gate.outcome = c.outcome
 			p.rows.Rows[5] = order.Order{ID: 5, UserID: 1, VoucherID: ordertest.VoucherA, Status: order.Paid}
 			err := p.purchases.OwnOrder(t.Context(), 1, ordertest.VoucherA)
-			if bought, is := errors.AsType[*order.AlreadyBoughtError](err); c.want == nil &&
+			if bought, is := errors.AsType[*gate.AlreadyBoughtError](err); c.want == nil &&
 				(!is || bought.OrderID != 5 || bought.Status != order.Paid) ||
 				!errors.Is(err, c.want) && c.want != nil {
 				t.Errorf("%v, want %v", err, c.want)

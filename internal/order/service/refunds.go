@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 )
 
 const (
@@ -91,27 +92,27 @@ func (b *refundBackOff) longer() *refundBackOff {
 // refund gives one payment's money back, or notes that its provider will never do so. If providers are slow, the
 // payment was listed long ago: refund does nothing if meanwhile another instance has ended the refund, staff have
 // closed it, or the buyer disputes the payment.
-func (p *Payments) refund(ctx context.Context, listed order.Payment) error {
-	payment, err := p.asItIs(ctx, listed)
-	if err == nil && !payment.Due() {
+func (p *Payments) refund(ctx context.Context, listed payment.Payment) error {
+	attempt, err := p.asItIs(ctx, listed)
+	if err == nil && !attempt.Due() {
 		return nil
 	}
 	if err == nil {
-		err = p.sendBack(ctx, payment)
+		err = p.sendBack(ctx, attempt)
 	}
 	p.observer.PaymentRefunded(err)
-	if refused, is := errors.AsType[*order.RefusedError](err); is {
-		err = p.getsStuck(ctx, payment, refused)
+	if refused, is := errors.AsType[*payment.RefusedError](err); is {
+		err = p.getsStuck(ctx, attempt, refused)
 	}
 	if err != nil {
 		p.logFailure(ctx, "giving money back failed; retrying", fmt.Errorf("payment %s of order %d: %w",
-			payment.ID, payment.OrderID, err))
+			attempt.ID, attempt.OrderID, err))
 	}
 	return err
 }
 
 // asItIs returns the payment as the ledger has it now.
-func (p *Payments) asItIs(ctx context.Context, payment order.Payment) (order.Payment, error) {
+func (p *Payments) asItIs(ctx context.Context, payment payment.Payment) (payment.Payment, error) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
 	now, err := p.ledger.Payment(call, payment.ID)
@@ -123,7 +124,7 @@ func (p *Payments) asItIs(ctx context.Context, payment order.Payment) (order.Pay
 
 // sendBack asks the payment's provider to send the money back, and records that. If nothing is left to send, it asks no
 // provider.
-func (p *Payments) sendBack(ctx context.Context, payment order.Payment) error {
+func (p *Payments) sendBack(ctx context.Context, payment payment.Payment) error {
 	if payment.Rest() > 0 {
 		provider, err := p.providers.of(payment)
 		if err != nil {
@@ -153,42 +154,42 @@ func (p *Payments) logFailure(ctx context.Context, what string, err error) {
 }
 
 // getsStuck writes a provider's final no into the ledger. If that fails, the provider is asked again later.
-func (p *Payments) getsStuck(ctx context.Context, payment order.Payment, no *order.RefusedError) error {
+func (p *Payments) getsStuck(ctx context.Context, attempt payment.Payment, no *payment.RefusedError) error {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
-	now, err := p.ledger.Refused(call, payment.ID, no.Reason)
+	now, err := p.ledger.Refused(call, attempt.ID, no.Reason)
 	if err != nil {
 		return fmt.Errorf("%w: %w", no, err)
 	}
-	if now.State == order.PaymentStuck {
-		p.log.WarnContext(ctx, "a refund is stuck: the provider refuses it for good", "payment", payment.ID, "order",
-			payment.OrderID, "reason", now.Refusal)
+	if now.State == payment.Stuck {
+		p.log.WarnContext(ctx, "a refund is stuck: the provider refuses it for good", "payment", attempt.ID, "order",
+			attempt.OrderID, "reason", now.Refusal)
 	}
 	return nil
 }
 
 // RetryRefund lets Run ask the provider once more to send a stuck payment's money back, and returns the payment, which
-// is refunding. Errors: ErrNoPayment, *order.PaymentStateError, *order.NotNowError while the payment is disputed,
+// is refunding. Errors: ErrNoPayment, *payment.StateError, *order.NotNowError while the payment is disputed,
 // ErrUnavailable; for the author's key, *idempotency.RepeatedError, idempotency.ErrReused.
-func (p *Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
-	payment, _, err := p.ledger.RetryRefund(ctx, act)
+func (p *Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error) {
+	attempt, _, err := p.ledger.RetryRefund(ctx, act)
 	if err != nil {
-		return order.Payment{}, order.OrUnavailable(err)
+		return payment.Payment{}, order.OrUnavailable(err)
 	}
 	p.Wake()
-	return payment, nil
+	return attempt, nil
 }
 
 // CloseRefund ends a stuck payment's refund, and returns the payment, which is closed: the provider is not asked again,
 // and keeps the money. An order that was paid with it is refunded. Errors: those of RetryRefund.
-func (p *Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
-	payment, o, err := p.ledger.CloseRefund(ctx, act)
+func (p *Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error) {
+	attempt, o, err := p.ledger.CloseRefund(ctx, act)
 	if err != nil {
-		return order.Payment{}, order.OrUnavailable(err)
+		return payment.Payment{}, order.OrUnavailable(err)
 	}
 	p.parts.Outbox.RequestFlush(o.VoucherID)
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
-	return payment, nil
+	return attempt, nil
 }
 
 // count counts the payments that need staff, for metrics.

@@ -10,6 +10,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -25,7 +26,7 @@ func stuckRefund(t *testing.T, times int) *orderParts {
 	return p
 }
 
-func (p *orderParts) payment(id string) order.Payment {
+func (p *orderParts) payment(id string) payment.Payment {
 	p.ledger.Mu.Lock()
 	defer p.ledger.Mu.Unlock()
 	return p.ledger.payments[id]
@@ -48,10 +49,10 @@ func TestFinalNo(t *testing.T) {
 						p.observer.FailedRefunds, p.observer.NeedStaff, refused)
 				}
 			})
-			if now := p.payment("pay_1"); now.State != order.PaymentStuck || now.Refusal != "the account is closed" {
+			if now := p.payment("pay_1"); now.State != payment.Stuck || now.Refusal != "the account is closed" {
 				t.Errorf("%+v", now)
 			}
-			if now, err := p.payments.RetryRefund(t.Context(), act); err != nil || now.State != order.PaymentRefunding {
+			if now, err := p.payments.RetryRefund(t.Context(), act); err != nil || now.State != payment.Refunding {
 				t.Errorf("retried: %+v, %v", now, err)
 			}
 		}
@@ -59,7 +60,7 @@ func TestFinalNo(t *testing.T) {
 		if !slices.Equal(p.provider.back, []string{"pay_1"}) || p.ledger.rows.Rows[66].Status != order.Refunded {
 			t.Errorf("sent back %v, the order is %s", p.provider.back, p.ledger.rows.Rows[66].Status)
 		}
-		var state *order.PaymentStateError
+		var state *payment.StateError
 		if _, err := p.payments.CloseRefund(t.Context(), act); !errors.As(err, &state) {
 			t.Errorf("closing what is refunded: %v", err)
 		}
@@ -76,7 +77,7 @@ func TestFinalNoIsNotedAfterAFault(t *testing.T) {
 		defer runPayments(t, p)()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if now := p.payment("pay_1"); now.State != order.PaymentStuck || p.observer.RefusedRefunds != 2 {
+		if now := p.payment("pay_1"); now.State != payment.Stuck || p.observer.RefusedRefunds != 2 {
 			t.Errorf("%+v, refused %d times", now, p.observer.RefusedRefunds)
 		}
 	})
@@ -98,7 +99,7 @@ func TestCloseRefund(t *testing.T) {
 		}
 		watch := p.notifier.Subscribe(66)
 		defer watch.Cancel()
-		if now, err := p.payments.CloseRefund(t.Context(), act); err != nil || now.State != order.PaymentClosed {
+		if now, err := p.payments.CloseRefund(t.Context(), act); err != nil || now.State != payment.Closed {
 			t.Errorf("%+v, %v", now, err)
 		}
 		if status, err := watch.Wait(t.Context(), order.Refunding); err != nil || status != order.Refunded {
@@ -130,10 +131,10 @@ func TestRefundsThatHaveWaited(t *testing.T) {
 		defer runPayments(t, p)()
 		time.Sleep(refundEvery)
 		synctest.Wait()
-		for name, change := range map[string]func(*order.Payment){
-			"closed":   func(p *order.Payment) { p.State = order.PaymentClosed },
-			"disputed": func(p *order.Payment) { p.Dispute, p.Disputed = order.DisputeOpen, 500 },
-			"in part":  func(p *order.Payment) { p.Returned = 200 },
+		for name, change := range map[string]func(*payment.Payment){
+			"closed":   func(p *payment.Payment) { p.State = payment.Closed },
+			"disputed": func(p *payment.Payment) { p.Dispute, p.Disputed = payment.DisputeOpen, 500 },
+			"in part":  func(p *payment.Payment) { p.Returned = 200 },
 		} {
 			payment := p.payment(name)
 			change(&payment)

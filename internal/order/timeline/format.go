@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"seckill/internal/kit/histogram"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // A minute is stored as two JSON objects: the totals (answer → requests) and the seconds (answer → second → requests,
@@ -18,7 +18,7 @@ const tookKey = "took"
 
 // Texts returns the minute's counts as they are stored, in JSON: the totals, and the counts of each second.
 func (m Minute) Texts() (totals, seconds string, err error) {
-	all, each := make(map[order.Answer]any), make(map[order.Answer]any)
+	all, each := make(map[gate.Answer]any), make(map[gate.Answer]any)
 	for answer, n := range m.Totals() {
 		all[answer] = n
 	}
@@ -40,7 +40,7 @@ func (m Minute) Texts() (totals, seconds string, err error) {
 	return totals, seconds, err
 }
 
-func text(counts map[order.Answer]any) (string, error) {
+func text(counts map[gate.Answer]any) (string, error) {
 	rendered, err := json.Marshal(counts)
 	if err != nil {
 		return "", fmt.Errorf("rendering a sale's minute: %w", err)
@@ -50,7 +50,7 @@ func text(counts map[order.Answer]any) (string, error) {
 
 // ParseTotals reads the totals and the histogram from their text. A missing part is nil; if the text cannot be read,
 // both are nil.
-func ParseTotals(text string) (order.Counts, histogram.Counts) {
+func ParseTotals(text string) (gate.Counts, histogram.Counts) {
 	counts, took := parse[int64, histogram.Counts](text)
 	if !took.Valid() {
 		return nil, nil
@@ -60,12 +60,12 @@ func ParseTotals(text string) (order.Counts, histogram.Counts) {
 
 // ParseSeconds reads the counts and the histogram of each second from their text. A missing part is nil; if the text
 // cannot be read, both are nil.
-func ParseSeconds(text string) (map[order.Answer]*Seconds, map[int]histogram.Counts) {
+func ParseSeconds(text string) (map[gate.Answer]*Seconds, map[int]histogram.Counts) {
 	kept, took := parse[map[int]int64, map[int]histogram.Counts](text)
 	if kept == nil {
 		return nil, nil
 	}
-	counts := make(map[order.Answer]*Seconds, len(kept))
+	counts := make(map[gate.Answer]*Seconds, len(kept))
 	for answer, seconds := range kept {
 		counts[answer] = new(Seconds)
 		for second, n := range seconds {
@@ -86,13 +86,13 @@ func ParseSeconds(text string) (map[order.Answer]*Seconds, map[int]histogram.Cou
 func isSecond(n int) bool { return n >= 0 && n < len(Seconds{}) }
 
 // parse returns the counts of each answer in a text, and its histograms; nothing if a part of the text cannot be read.
-func parse[C, H any](text string) (counts map[order.Answer]C, took H) {
+func parse[C, H any](text string) (counts map[gate.Answer]C, took H) {
 	var none H
-	var members map[order.Answer]json.RawMessage
+	var members map[gate.Answer]json.RawMessage
 	if json.Unmarshal([]byte(text), &members) != nil || members == nil {
 		return nil, none
 	}
-	counts = make(map[order.Answer]C, len(members))
+	counts = make(map[gate.Answer]C, len(members))
 	for name, member := range members {
 		var err error
 		if name == tookKey {

@@ -8,13 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/kit/histogram"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // A minute's counts come back from their texts, with and without how long answers took.
 func TestTexts(t *testing.T) {
 	t.Parallel()
-	counts := map[order.Answer]*Seconds{"accepted": {0: 3, 59: 1}, "sold_out": {7: 2}}
+	counts := map[gate.Answer]*Seconds{"accepted": {0: 3, 59: 1}, "sold_out": {7: 2}}
 	for _, test := range []struct {
 		took            map[int]histogram.Counts
 		all             histogram.Counts
@@ -47,7 +47,7 @@ func TestTexts(t *testing.T) {
 			t.Errorf("seconds (-want +got):\n%s", diff)
 		}
 	}
-	if slices.Contains(order.Answers(), tookKey) {
+	if slices.Contains(gate.Answers(), tookKey) {
 		t.Error("an answer has the name of the histograms")
 	}
 }
@@ -55,14 +55,14 @@ func TestTexts(t *testing.T) {
 // Even with each second's answers spread over all buckets, a minute fits into its columns.
 func TestTextsFit(t *testing.T) {
 	t.Parallel()
-	m := Minute{Counts: map[order.Answer]*Seconds{}, Took: map[int]histogram.Counts{}}
+	m := Minute{Counts: map[gate.Answer]*Seconds{}, Took: map[int]histogram.Counts{}}
 	for second := range 60 {
 		took := make(histogram.Counts, histogram.Buckets)
 		for i := range took {
 			took[i] = 100_000
 		}
 		m.Took[second] = took
-		for _, answer := range order.Answers() {
+		for _, answer := range gate.Answers() {
 			if m.Counts[answer] == nil {
 				m.Counts[answer] = new(Seconds)
 			}

@@ -12,7 +12,7 @@ import (
 
 	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/periodic"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 const (
@@ -27,7 +27,7 @@ type Minute struct {
 	VoucherID int64
 	Start     time.Time // a whole minute by the process's clock
 	Run       int64     // random; a minute that a process counts a second time has another number and row
-	Counts    map[order.Answer]*Seconds
+	Counts    map[gate.Answer]*Seconds
 	Took      map[int]histogram.Counts // how long answers took, by the second of the minute; nil if unknown
 }
 
@@ -44,8 +44,8 @@ func (m Minute) Asked() int64 {
 }
 
 // Totals returns the counts of the whole minute.
-func (m Minute) Totals() order.Counts {
-	totals := order.Counts{}
+func (m Minute) Totals() gate.Counts {
+	totals := gate.Counts{}
 	for answer, seconds := range m.Counts {
 		for _, n := range seconds {
 			totals[answer] += n
@@ -86,7 +86,7 @@ type minuteKey struct {
 
 type minute struct {
 	run     int64
-	counts  map[order.Answer]*Seconds
+	counts  map[gate.Answer]*Seconds
 	took    map[int]histogram.Counts
 	dirty   bool
 	addedAt time.Time
@@ -98,7 +98,7 @@ func New(ledger Ledger, log *slog.Logger) *Timeline {
 }
 
 // Add is an admission.Timeline. It only changes memory.
-func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts, took histogram.Counts) {
+func (t *Timeline) Add(voucherID int64, at time.Time, since gate.Counts, took histogram.Counts) {
 	second := at.Unix()
 	key := minuteKey{voucherID, second - second%60}
 	t.mu.Lock()
@@ -110,7 +110,7 @@ func (t *Timeline) Add(voucherID int64, at time.Time, since order.Counts, took h
 		}
 		//nolint:gosec // it only tells rows apart
 		m = &minute{
-			run: rand.Int64(), counts: make(map[order.Answer]*Seconds, len(since)),
+			run: rand.Int64(), counts: make(map[gate.Answer]*Seconds, len(since)),
 			took: make(map[int]histogram.Counts),
 		}
 		t.minutes[key] = m
@@ -197,7 +197,7 @@ func (t *Timeline) take(now time.Time) []Minute {
 }
 
 func (t *Timeline) copied(key minuteKey, m *minute) Minute {
-	counts := make(map[order.Answer]*Seconds, len(m.counts))
+	counts := make(map[gate.Answer]*Seconds, len(m.counts))
 	for answer, seconds := range m.counts {
 		copied := *seconds
 		counts[answer] = &copied

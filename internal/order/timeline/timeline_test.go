@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // place distinguishes the minutes of a sale: by start and run.
@@ -97,7 +98,7 @@ func (t *Timeline) remembered() (minutes int, lost int64) {
 // add counts one request in each of the given number of seconds.
 func add(line *Timeline, voucherID int64, seconds int) {
 	for range seconds {
-		line.Add(voucherID, time.Now(), order.Counts{"accepted": 1}, histogram.Counts{0, 1})
+		line.Add(voucherID, time.Now(), gate.Counts{"accepted": 1}, histogram.Counts{0, 1})
 		time.Sleep(time.Second)
 	}
 }
@@ -157,7 +158,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		began := time.Now()
 		for minute := range maxMinutes + 100 {
 			at := began.Add(time.Duration(minute) * time.Minute)
-			line.Add(7, at, order.Counts{"sold_out": 2}, histogram.Counts{0, 2})
+			line.Add(7, at, gate.Counts{"sold_out": 2}, histogram.Counts{0, 2})
 		}
 		if kept, lost := line.remembered(); kept != maxMinutes || lost != 200 {
 			t.Errorf("%d minutes in memory, %d requests lost; want %d and 200", kept, lost, maxMinutes)
@@ -165,7 +166,7 @@ func TestTimelineIsBounded(t *testing.T) {
 		time.Sleep(writeEvery)
 		synctest.Wait()
 		l.fails = nil
-		line.Add(7, began.Add(24*365*time.Hour), order.Counts{"sold_out": 2}, nil) // in place of the oldest
+		line.Add(7, began.Add(24*365*time.Hour), gate.Counts{"sold_out": 2}, nil) // in place of the oldest
 		time.Sleep(writeEvery)
 		synctest.Wait()
 		if got := l.asked(); got != 2*maxMinutes {

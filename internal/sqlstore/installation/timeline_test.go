@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/kit/histogram"
-	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
 )
@@ -20,7 +20,7 @@ func TestPutMinutes(t *testing.T) {
 		minute := func(voucherID, run, n int64, start time.Time) timeline.Minute {
 			return timeline.Minute{
 				VoucherID: voucherID, Run: run, Start: start,
-				Counts: map[order.Answer]*timeline.Seconds{"accepted": {0: n}, "sold_out": {59: 2}},
+				Counts: map[gate.Answer]*timeline.Seconds{"accepted": {0: n}, "sold_out": {59: 2}},
 				Took:   map[int]histogram.Counts{0: {0, n}, 59: {2}},
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
@@ -312,7 +313,7 @@ func (l Ledger) Record(tb testing.TB, cs []order.Claim) {
 }
 
 // DecideAll returns a function that answers every claim with the verb.
-func DecideAll(cs []order.Claim, verb order.Verb, reason order.Reason) func(order.LedgerView) []order.Decision {
+func DecideAll(cs []order.Claim, verb order.Verb, reason reason.Failure) func(order.LedgerView) []order.Decision {
 	return func(order.LedgerView) []order.Decision {
 		ds := make([]order.Decision, len(cs))
 		for i, c := range cs {

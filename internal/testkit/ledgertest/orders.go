@@ -9,6 +9,8 @@ import (
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -113,7 +115,7 @@ func (l Ledger) ReadHistory(tb testing.TB, id int64) string {
 }
 
 // ReadPending returns the pending operations of a sale.
-func (l Ledger) ReadPending(tb testing.TB, voucherID int64) []order.Operation {
+func (l Ledger) ReadPending(tb testing.TB, voucherID int64) []operation.Operation {
 	tb.Helper()
 	ops, _, err := l.Pending(tb.Context(), voucherID, 1000)
 	if err != nil {
@@ -131,10 +133,10 @@ func (l Ledger) ApplyAll(tb testing.TB, voucherID int64) {
 }
 
 // Results returns the results of operations that Redis has decided.
-func Results(ops []order.Operation, taken bool) []order.OperationResult {
-	rs := make([]order.OperationResult, len(ops))
+func Results(ops []operation.Operation, taken bool) []operation.Result {
+	rs := make([]operation.Result, len(ops))
 	for i, op := range ops {
-		rs[i] = order.OperationResult{Number: op.Number, Taken: taken || !op.Takes()}
+		rs[i] = operation.Result{Number: op.Number, Taken: taken || !op.Takes()}
 	}
 	return rs
 }
@@ -150,7 +152,7 @@ func (l Ledger) States(tb testing.TB, voucherID int64) (n [5]int64) {
 }
 
 // Pays opens a payment for the order.
-func (l Ledger) Pays(tb testing.TB, c order.Claim) order.Payment {
+func (l Ledger) Pays(tb testing.TB, c order.Claim) payment.Payment {
 	tb.Helper()
 	p, err := l.OpenPayment(tb.Context(), c.UserID, c.OrderID, fmt.Sprintf("pay_%d", c.OrderID), []string{""})
 	if err != nil {
@@ -160,9 +162,9 @@ func (l Ledger) Pays(tb testing.TB, c order.Claim) order.Payment {
 }
 
 // Receives reports the money of a payment as arrived.
-func (l Ledger) Receives(tb testing.TB, p order.Payment) (order.Payment, order.Order) {
+func (l Ledger) Receives(tb testing.TB, p payment.Payment) (payment.Payment, order.Order) {
 	tb.Helper()
-	got, o, err := l.Receive(tb.Context(), order.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
+	got, o, err := l.Receive(tb.Context(), payment.Notice{PaymentID: p.ID, Amount: p.Amount, Provider: p.Provider})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -180,9 +182,9 @@ func (l Ledger) Paid(tb testing.TB, voucherID int64, n int) []order.Claim {
 }
 
 // ReadPayment reads a payment's state.
-func (l Ledger) ReadPayment(tb testing.TB, id string) order.PaymentState {
+func (l Ledger) ReadPayment(tb testing.TB, id string) payment.State {
 	tb.Helper()
-	var state order.PaymentState
+	var state payment.State
 	if err := l.Raw.QueryRowContext(tb.Context(), "SELECT state FROM tb_payment WHERE id = ?",
 		id).Scan(&state); err != nil {
 		tb.Fatal(err)

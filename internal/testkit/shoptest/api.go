@@ -24,6 +24,7 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -71,7 +72,7 @@ func TestSetup() Setup {
 		ShopConfig: shop.Config{
 			Vouchers: &FakeVouchers{}, VoucherChanges: FakeChanges{}, Purchases: FakePurchases{}, Orders: FakeOrders{},
 			Payments: FakePayments{}, Ledger: FakeLedger{},
-			PaymentsOf:  func(context.Context, int64) ([]order.Payment, error) { return nil, nil },
+			PaymentsOf:  func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
 			FindVoucher: FindSeckill(), DeadLetters: FakeDeadLetters{},
 			Partitions: PartitionsOrError(nil),
 			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ idempotency.Key) (order.Order, error) {
@@ -81,8 +82,8 @@ func TestSetup() Setup {
 				return audit.SaleStats{}, voucher.ErrNotFound
 			},
 			Callbacks: map[string]shop.CallbackReader{
-				"":     Reads(order.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
-				"bank": Reads(order.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),
+				"":     Reads(payment.Notice{PaymentID: "pay_1", Amount: 1000}, nil),
+				"bank": Reads(payment.Notice{PaymentID: "pay_2", Amount: 2000, Provider: "bank"}, nil),
 			},
 		},
 		Config: httpapi.Config{
@@ -155,9 +156,9 @@ func FindSeckill() func(context.Context, int64) (voucher.Voucher, error) {
 }
 
 // Reads returns a reader that takes every callback for n, or fails.
-func Reads(n order.Notice, err error) shop.CallbackReader {
-	return func(http.Header) (func([]byte) (order.Notice, error), error) {
-		return func([]byte) (order.Notice, error) { return n, err }, nil
+func Reads(n payment.Notice, err error) shop.CallbackReader {
+	return func(http.Header) (func([]byte) (payment.Notice, error), error) {
+		return func([]byte) (payment.Notice, error) { return n, err }, nil
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/recorder"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -292,55 +293,55 @@ type FakeLedger struct {
 }
 
 func (f FakeLedger) FindPayments(
-	_ context.Context, filter order.PaymentFilter, _ int64, limit int,
-) ([]order.Payment, error) {
+	_ context.Context, filter payment.Filter, _ int64, limit int,
+) ([]payment.Payment, error) {
 	if filter.ShopID != 0 && filter.ShopID != 2 {
 		return nil, f.Err
 	}
 	return TwoPayments()[:min(limit, 2)], f.Err
 }
 
-func (f FakeLedger) Payment(_ context.Context, id string) (order.Payment, error) {
+func (f FakeLedger) Payment(_ context.Context, id string) (payment.Payment, error) {
 	if f.Err != nil || id != "pay_1" {
-		return order.Payment{}, cmp.Or(f.Err, order.ErrNoPayment)
+		return payment.Payment{}, cmp.Or(f.Err, payment.ErrNotFound)
 	}
 	return TwoPayments()[0], nil
 }
 
 // TwoPayments returns two payments: one is disputed and partly refunded, the other has just begun.
-func TwoPayments() []order.Payment {
-	return []order.Payment{
+func TwoPayments() []payment.Payment {
+	return []payment.Payment{
 		{
 			ID: "pay_1", Number: 8, OrderID: OrderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
-			State: order.PaymentReceived, Provider: "bank", Reference: "r-7", CreatedAt: Noon, ReceivedAt: Noon,
-			Flow: order.Flow{Returned: 300, Dispute: order.DisputeOpen, Disputed: 700, DisputedAt: Noon},
+			State: payment.Received, Provider: "bank", Reference: "r-7", CreatedAt: Noon, ReceivedAt: Noon,
+			Flow: payment.Flow{Returned: 300, Dispute: payment.DisputeOpen, Disputed: 700, DisputedAt: Noon},
 		},
 		{
 			ID: "pay_2", Number: 7, OrderID: OrderID + 1, UserID: 43, VoucherID: 5, ShopID: 2, Amount: 1000,
-			State: order.PaymentOpen, CreatedAt: Noon,
+			State: payment.Open, CreatedAt: Noon,
 		},
 	}
 }
 
 // FakePayments calls its functions; without them there is no order and no payment.
 type FakePayments struct {
-	OnPay     func(userID, orderID int64) (order.Payment, string, error)
-	OnConfirm func(n order.Notice) error
+	OnPay     func(userID, orderID int64) (payment.Payment, string, error)
+	OnConfirm func(n payment.Notice) error
 	OnRefund  func(userID, orderID int64) (order.Order, error)
-	State     order.PaymentState // of the first payment after its refund was retried or closed
-	Err       error              // of retrying and closing
+	State     payment.State // of the first payment after its refund was retried or closed
+	Err       error         // of retrying and closing
 }
 
-func (f FakePayments) Pay(_ context.Context, userID, orderID int64) (order.Payment, string, error) {
+func (f FakePayments) Pay(_ context.Context, userID, orderID int64) (payment.Payment, string, error) {
 	if f.OnPay == nil {
-		return order.Payment{}, "", order.ErrNotFound
+		return payment.Payment{}, "", order.ErrNotFound
 	}
 	return f.OnPay(userID, orderID)
 }
 
-func (f FakePayments) Confirm(_ context.Context, n order.Notice) error {
+func (f FakePayments) Confirm(_ context.Context, n payment.Notice) error {
 	if f.OnConfirm == nil {
-		return order.ErrNoPayment
+		return payment.ErrNotFound
 	}
 	return f.OnConfirm(n)
 }
@@ -358,20 +359,20 @@ func (f FakePayments) Refund(_ context.Context, userID, orderID int64) (order.Or
 }
 
 // RetryRefund answers with the first payment, in the state, or fails.
-func (f FakePayments) RetryRefund(_ context.Context, act order.PaymentAct) (order.Payment, error) {
+func (f FakePayments) RetryRefund(_ context.Context, act order.PaymentAct) (payment.Payment, error) {
 	if f.Err != nil || act.PaymentID != "pay_1" {
-		return order.Payment{}, cmp.Or(f.Err, order.ErrNoPayment)
+		return payment.Payment{}, cmp.Or(f.Err, payment.ErrNotFound)
 	}
 	p := TwoPayments()[0]
-	p.State, p.RefundingAt, p.Flow = f.State, Noon, order.Flow{}
-	if f.State == order.PaymentClosed {
+	p.State, p.RefundingAt, p.Flow = f.State, Noon, payment.Flow{}
+	if f.State == payment.Closed {
 		p.StuckAt, p.Refusal, p.ClosedAt = Noon, "the account is closed", Noon
 	}
 	return p, nil
 }
 
 // CloseRefund is RetryRefund.
-func (f FakePayments) CloseRefund(ctx context.Context, act order.PaymentAct) (order.Payment, error) {
+func (f FakePayments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error) {
 	return f.RetryRefund(ctx, act)
 }
 

@@ -19,7 +19,10 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/gate"
 	"seckill/internal/order/partition"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/order/recorder"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
@@ -50,7 +53,7 @@ func Shows(v voucher.Shown) func(*Setup) {
 func Has(s order.Status) func(*Setup) {
 	o := OrderIn(s)
 	if s == order.Failed {
-		o.Reason, o.FailedAt = order.NoStock, Noon
+		o.Reason, o.FailedAt = reason.NoStock, Noon
 	}
 	if s != order.Queued {
 		o.CreatedAt, o.PayBefore, o.PaidAt, o.CancelledAt, o.RefundingAt, o.RefundedAt = Noon, Noon,
@@ -73,18 +76,18 @@ func Has(s order.Status) func(*Setup) {
 			OnHistory: func(order.Order) ([]order.Event, error) {
 				return []order.Event{
 					{Status: order.Queued, At: Noon, By: order.Owner},
-					{Status: s, At: RedisNoon, By: order.ByRecorder, Why: order.ReservedUntil(Noon)},
+					{Status: s, At: RedisNoon, By: order.ByRecorder, Why: reason.ReservedUntil(Noon)},
 				}, nil
 			},
 		}
 		cfg.Payments = FakePayments{
 			OnRefund: func(int64, int64) (order.Order, error) { return o, nil },
 		}
-		cfg.PaymentsOf = func(context.Context, int64) ([]order.Payment, error) {
-			return append(TwoPayments(), order.Payment{
+		cfg.PaymentsOf = func(context.Context, int64) ([]payment.Payment, error) {
+			return append(TwoPayments(), payment.Payment{
 				ID: "pay_3", OrderID: OrderID, UserID: 42, VoucherID: 5, ShopID: 2, Amount: 1000,
-				State: order.PaymentRefunded, Provider: "bank", CreatedAt: Noon, ReceivedAt: Noon,
-				RefundingAt: Noon, RefundedAt: Noon, Flow: order.Flow{Returned: 1000},
+				State: payment.Refunded, Provider: "bank", CreatedAt: Noon, ReceivedAt: Noon,
+				RefundingAt: Noon, RefundedAt: Noon, Flow: payment.Flow{Returned: 1000},
 			}), nil
 		}
 	}
@@ -315,7 +318,7 @@ func SaleStats() audit.SaleStats {
 				End: Noon.Add(time.Hour),
 			},
 			State:   voucher.StateOnSale,
-			Answers: order.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
+			Answers: gate.Counts{"accepted": 8, "sold_out": 5, "unknown_outcome": 1},
 			Waiting: 2, OldestWaiting: 1500 * time.Microsecond, DeadLetters: 1,
 		},
 		Issued: 10, Recorded: 6, Voucher: GuardedVoucher(),

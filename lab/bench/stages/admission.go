@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 //go:embed admission.lua
@@ -48,9 +49,9 @@ func (a *admission) Buy(ctx context.Context, userID, voucher int64, _ time.Durat
 	case err != nil:
 		return order.Order{}, fmt.Errorf("%w: %w", order.ErrUnknownOutcome, err)
 	case code == 1:
-		return order.Order{}, order.ErrSoldOut
+		return order.Order{}, gate.ErrSoldOut
 	case code == 2:
-		return order.Order{}, &order.AlreadyBoughtError{Status: order.StatusUnknown}
+		return order.Order{}, &gate.AlreadyBoughtError{Status: order.StatusUnknown}
 	}
 	p := purchase{id, userID, voucher}
 	a.queue.push(p)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // database sells without a queue: the buyer waits for the transaction.
@@ -25,7 +26,7 @@ func (d *database) Buy(ctx context.Context, userID, voucher int64, _ time.Durati
 		return order.Order{}, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	}
 	if stock < 1 {
-		return order.Order{}, order.ErrSoldOut
+		return order.Order{}, gate.ErrSoldOut
 	}
 	id, err := d.shop.nextID(ctx)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *shop) takeUnit(ctx context.Context, tx *sql.Tx, p purchase) error {
 		return err
 	}
 	if taken, err := result.RowsAffected(); err != nil || taken == 0 {
-		return order.ErrSoldOut
+		return gate.ErrSoldOut
 	}
 	return s.insert(ctx, tx, p)
 }
@@ -82,7 +83,7 @@ func notBoughtYet(ctx context.Context, tx *sql.Tx, p purchase) error {
 	err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM tb_voucher_order WHERE user_id = ? AND voucher_id = ?", p.user,
 		p.voucher).Scan(&bought)
 	if err == nil && bought > 0 {
-		err = &order.AlreadyBoughtError{Status: order.StatusUnknown}
+		err = &gate.AlreadyBoughtError{Status: order.StatusUnknown}
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 )
 
 // noLock does not lock.
@@ -43,7 +44,7 @@ func (l redisLocks) lock(ctx context.Context, userID int64) (func(), error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
 	case !got:
-		return nil, &order.AlreadyBoughtError{Status: order.StatusUnknown}
+		return nil, &gate.AlreadyBoughtError{Status: order.StatusUnknown}
 	}
 	return func() {
 		// A lock that cannot be released ends with its lease.

@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/test/box"
 )
 
 // paidWith buys a coupon with a price as a user, pays for it, and returns its order and payment.
-func (s *shop) paidWith(voucher, user int64) (orderID, payment string) {
+func (s *shop) paidWith(voucher, user int64) (orderID, p string) {
 	s.tb.Helper()
 	var bought, begun struct{ OrderID, PaymentID string }
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), user, nil, &bought)
 	s.must(http.MethodPost, "/order/"+bought.OrderID+"/pay", user, nil, &begun)
-	s.server.Tells(s.tb, box.Secret, order.Notice{PaymentID: begun.PaymentID, Amount: 1000})
+	s.server.Tells(s.tb, box.Secret, payment.Notice{PaymentID: begun.PaymentID, Amount: 1000})
 	return bought.OrderID, begun.PaymentID
 }
 
@@ -30,10 +30,10 @@ func TestConsolePayments(t *testing.T) {
 	_, part := s.paidWith(voucher, 42)
 	disputed, about := s.paidWith(voucher, 43)
 	_, lost := s.paidWith(voucher, 44)
-	for _, n := range []order.Notice{
-		{Kind: order.NoticeReturned, PaymentID: part, Amount: 250},
-		{Kind: order.NoticeDisputed, PaymentID: about, Amount: 1000},
-		{Kind: order.NoticeDisputeLost, PaymentID: lost, Amount: 400},
+	for _, n := range []payment.Notice{
+		{Kind: payment.NoticeReturned, PaymentID: part, Amount: 250},
+		{Kind: payment.NoticeDisputed, PaymentID: about, Amount: 1000},
+		{Kind: payment.NoticeDisputeLost, PaymentID: lost, Amount: 400},
 	} {
 		s.server.Tells(t, box.Secret, n)
 	}

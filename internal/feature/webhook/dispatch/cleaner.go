@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/kit/retry"
 )
 
 const (
@@ -65,13 +65,13 @@ func (c *Cleaner) Run(ctx context.Context) error {
 		switch {
 		case err != nil:
 			c.warn(ctx, "deleting old webhook events failed; retrying", err)
-			order.Sleep(ctx, cleanRetry)
+			retry.Sleep(ctx, cleanRetry)
 		case done.All: // events that may not be deleted yet are looked at again later
 			from = Place{}
-			order.Sleep(ctx, cleanEvery)
+			retry.Sleep(ctx, cleanEvery)
 		default:
 			from = done.To
-			order.Sleep(ctx, cleanRest)
+			retry.Sleep(ctx, cleanRest)
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (c *Cleaner) count(ctx context.Context) {
 		} else {
 			c.warn(ctx, "counting webhook events that wait failed; retrying", err)
 		}
-		order.Sleep(ctx, countEvery)
+		retry.Sleep(ctx, countEvery)
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"seckill/internal/kit/retry"
 	"seckill/internal/kit/words"
-	"seckill/internal/order"
 )
 
 const (
@@ -73,13 +73,13 @@ func (d *Deliverer) Wake() {
 func (d *Deliverer) Run(ctx context.Context) error {
 	turns := turns{busy: make(map[int64]bool)}
 	defer turns.running.Wait()
-	backOff := order.NewBackOff()
+	backOff := retry.NewBackOff()
 	for ctx.Err() == nil {
 		started, err := d.start(ctx, &turns)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			d.log.WarnContext(ctx, "looking for webhook events to be sent failed; retrying", "error", err)
-			order.Sleep(ctx, backOff.NextBackOff())
+			retry.Sleep(ctx, backOff.NextBackOff())
 		case started:
 			backOff.Reset()
 		default:
@@ -147,7 +147,7 @@ func (d *Deliverer) start(ctx context.Context, t *turns) (started bool, err erro
 		defer t.set(id, false)
 		if err := d.turn(ctx, id); err != nil && ctx.Err() == nil && !errors.Is(err, ErrLeaseLost) {
 			d.log.WarnContext(ctx, "sending webhook events failed; retrying", "endpoint", id, "error", err)
-			order.Sleep(ctx, order.MaxBackOff) // the lease ends by itself, or this process claims it again
+			retry.Sleep(ctx, retry.MaxBackOff) // the lease ends by itself, or this process claims it again
 		}
 	})
 	return true, nil

@@ -9,6 +9,8 @@ import (
 	"seckill/internal/kit/moment"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
+	"seckill/internal/order/reason"
 	"seckill/internal/voucher"
 )
 
@@ -119,7 +121,7 @@ type orderData struct {
 	Status        string       `json:"status"`
 	Reason        string       `json:"reason,omitempty"` // the reason of a failure
 	Why           string       `json:"why,omitempty"`    // in English
-	WhyCode       order.Why    `json:"whyCode,omitempty"`
+	WhyCode       reason.Why   `json:"whyCode,omitempty"`
 	Until         string       `json:"until,omitempty"` // the coupon's date, if it was extended
 	CreateTime    *moment.Time `json:"createTime,omitempty"`
 	PayBefore     *moment.Time `json:"payBefore,omitempty"`
@@ -171,7 +173,7 @@ func ofPayments() []Type {
 }
 
 // typeOfNews returns the type of the event about news of a payment.
-func typeOfNews(n order.PaymentNews) Type { return Type("payment." + string(n)) }
+func typeOfNews(n payment.News) Type { return Type("payment." + string(n)) }
 
 // paymentData is a payment's whole state after the event, with the names that GET /admin/payment uses.
 type paymentData struct {

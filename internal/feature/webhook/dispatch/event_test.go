@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 )
 
 // A change has the type of the state that the order has come to, unless staff have undone something: it is paid then,
@@ -21,7 +22,7 @@ func TestTypeOfChange(t *testing.T) {
 		until := time.Date(2027, 1, 31, 23, 0, 0, 0, time.UTC)
 		e, err := dispatch.EventOf(order.Change{
 			Order: order.Order{ID: 5, Status: action.To(), Revision: action.Revisions()}, Action: action,
-			Why: order.ExtendedUntil(until),
+			Why: reason.ExtendedUntil(until),
 		})
 		if err != nil || e.Type != want || !strings.Contains(string(e.Body), `"type":"`+string(want)+`"`) ||
 			!strings.Contains(string(e.Body), `"until":"2027-01-31T23:00:00.000Z"`) {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/kit/retry"
 )
 
 const (
@@ -110,7 +110,7 @@ func (p *pass) ended(ctx context.Context) bool {
 // send sends the next event of the chain and reports whether it was taken.
 func (p *pass) send(ctx context.Context, c *chain) bool {
 	e, now := c.events[c.sent], p.now()
-	longer, cancelGrace := order.WithGrace(ctx, sendGrace)
+	longer, cancelGrace := retry.WithGrace(ctx, sendGrace)
 	defer cancelGrace()
 	call, cancel := context.WithTimeout(longer, sendTimeout)
 	defer cancel()

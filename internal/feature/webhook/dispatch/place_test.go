@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/voucher"
 )
@@ -104,13 +105,13 @@ func TestBodies(t *testing.T) {
 			func() (Event, error) {
 				return EventOfPayment(order.PaymentChange{
 					Order: order.Order{ID: 9007199254740993, Status: order.Refunded},
-					Payment: order.Payment{
+					Payment: payment.Payment{
 						ID: "pay_6f1c", OrderID: 9007199254740993, UserID: 1, VoucherID: 7, Amount: 1000,
-						State: order.PaymentRefunded, Provider: "bank", Reference: "chg_9",
-						Flow:      order.Flow{Returned: 1000},
+						State: payment.Refunded, Provider: "bank", Reference: "chg_9",
+						Flow:      payment.Flow{Returned: 1000},
 						CreatedAt: at, ReceivedAt: at, RefundingAt: at, RefundedAt: at,
 					},
-					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, News: order.NewsReturned, At: at,
+					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, News: payment.NewsReturned, At: at,
 				})
 			},
 			`order-9007199254740993-1 {"version":1,"type":"payment.returned","timestamp":"1970-01-01T00:00:01.000Z",` +

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"seckill/internal/order"
+	"seckill/internal/kit/retry"
 )
 
 const (
@@ -30,12 +30,12 @@ func NewSequencer(events Numberer, wake func(), log *slog.Logger) *Sequencer {
 
 // Run numbers events until ctx ends. It retries failures, so it returns no error.
 func (s *Sequencer) Run(ctx context.Context) error {
-	backOff := order.NewBackOff()
+	backOff := retry.NewBackOff()
 	for ctx.Err() == nil {
 		n, err := s.batch(ctx)
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "numbering webhook events failed; retrying", "error", err)
-			order.Sleep(ctx, backOff.NextBackOff())
+			retry.Sleep(ctx, backOff.NextBackOff())
 			continue
 		}
 		backOff.Reset()
@@ -43,7 +43,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 			s.wake()
 		}
 		if n < numberBatch {
-			order.Sleep(ctx, s.pause(ctx))
+			retry.Sleep(ctx, s.pause(ctx))
 		}
 	}
 	return nil

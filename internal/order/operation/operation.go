@@ -1,9 +1,13 @@
-package order
+package operation
 
-import "time"
+import (
+	"time"
 
-// MaxOperations is how many operations one call of scripts/apply.lua takes at most.
-const MaxOperations = 250
+	"seckill/internal/order"
+)
+
+// MaxBatch is how many operations one call of scripts/apply.lua takes at most.
+const MaxBatch = 250
 
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,
 // docs/architecture.md). The operations of a sale are numbered from 1 without gaps, under the sale's row lock; Redis
@@ -14,7 +18,7 @@ const MaxOperations = 250
 type Operation struct {
 	VoucherID int64
 	Number    int64
-	Kind      OperationKind
+	Kind      Kind
 	Delta     int64 // units to put on sale; negative: units to take
 
 	// Kept is how many units, besides Delta, it keeps for the waiting list instead of putting them on sale. A negative
@@ -27,8 +31,8 @@ type Operation struct {
 	OrderID int64
 	UserID  int64
 
-	// The mode and window after the operation. SaleMissing leaves both as they are.
-	Mode  SaleMode
+	// The mode and window after the operation. order.SaleMissing leaves both as they are.
+	Mode  order.SaleMode
 	Begin time.Time
 	End   time.Time // exclusive
 }
@@ -49,36 +53,38 @@ func (o Operation) Units() int64 {
 }
 
 // Held returns the order concerned with its units.
-func (o Operation) Held() Held { return Held{OrderID: o.OrderID, Quantity: QuantityOf(o.Units())} }
+func (o Operation) Held() order.Held {
+	return order.Held{OrderID: o.OrderID, Quantity: order.QuantityOf(o.Units())}
+}
 
 // SetsMode reports whether the operation sets the sale's mode and window.
-func (o Operation) SetsMode() bool { return o.Mode != SaleMissing }
+func (o Operation) SetsMode() bool { return o.Mode != order.SaleMissing }
 
-// OperationKind says what kind of change the operation is. Its text is stored in the ledger.
-type OperationKind string
+// Kind says what kind of change the operation is. Its text is stored in the ledger.
+type Kind string
 
 // The kinds of operation.
 const (
-	Cancellation OperationKind = "cancel"  // the owner cancelled: gives the order's units back
-	Expiration   OperationKind = "expire"  // the payment deadline passed: gives the order's units back
-	Refund       OperationKind = "refund"  // the order was refunded: gives its units back
-	Revival      OperationKind = "revive"  // a late payment: takes the order's units
-	Restock      OperationKind = "stock"   // an admin's delta: gives or takes
-	Acceptance   OperationKind = "accept"  // an invited user takes a kept unit
-	Releasing    OperationKind = "release" // nobody waits for kept units: they go on sale
-	Pausing      OperationKind = "pause"   // this and the following kinds change the sale's mode or window, not units
-	Resuming     OperationKind = "resume"
-	Shelving     OperationKind = "shelf"
-	Rescheduling OperationKind = "window"
-	CallingOff   OperationKind = "call_off"
+	Cancellation Kind = "cancel"  // the owner cancelled: gives the order's units back
+	Expiration   Kind = "expire"  // the payment deadline passed: gives the order's units back
+	Refund       Kind = "refund"  // the order was refunded: gives its units back
+	Revival      Kind = "revive"  // a late payment: takes the order's units
+	Restock      Kind = "stock"   // an admin's delta: gives or takes
+	Acceptance   Kind = "accept"  // an invited user takes a kept unit
+	Releasing    Kind = "release" // nobody waits for kept units: they go on sale
+	Pausing      Kind = "pause"   // this and the following kinds change the sale's mode or window, not units
+	Resuming     Kind = "resume"
+	Shelving     Kind = "shelf"
+	Rescheduling Kind = "window"
+	CallingOff   Kind = "call_off"
 )
 
-// OperationResult says how Redis decided one operation.
-type OperationResult struct {
+// Result says how Redis decided one operation.
+type Result struct {
 	Number int64
 	Taken  bool // whether a taking operation got its units; always true for others
 	// Admission is the sale's new mark if a Revival or an Acceptance made a holder; otherwise zero.
-	Admission Mark
+	Admission order.Mark
 }
 
 // ApplyResult is Redis's answer to a call that applies operations.
@@ -86,7 +92,7 @@ type ApplyResult struct {
 	State   ApplyState
 	Epoch   int64 // the sale's epoch in Redis; 0 when Redis does not hold the sale
 	Applied int64 // number of the last operation that Redis has applied to the sale
-	Results []OperationResult
+	Results []Result
 }
 
 // ApplyState says whether Redis could apply operations at all.

@@ -1,4 +1,4 @@
-package order
+package retry
 
 import (
 	"context"
@@ -31,8 +31,7 @@ func WithGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 	}
 }
 
-// NewBackOff returns the exponential back-off of all retries in this package's tree: from 20 ms to MaxBackOff. It never
-// gives up.
+// NewBackOff returns the exponential back-off of the service's retries: from 20 ms to MaxBackOff. It never gives up.
 func NewBackOff() *backoff.ExponentialBackOff {
 	b := backoff.NewExponentialBackOff()
 	b.InitialInterval, b.MaxInterval = minBackOff, MaxBackOff

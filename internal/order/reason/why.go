@@ -1,4 +1,4 @@
-package order
+package reason
 
 import (
 	"maps"
@@ -86,8 +86,8 @@ var whys = map[Why]words.Text{
 	Why(UnknownVoucher):   {"there is no such sale", "活动不存在"},
 }
 
-// Whys returns all codes with their words.
-func Whys() map[Why]words.Text { return maps.Clone(whys) }
+// All returns all codes with their words.
+func All() map[Why]words.Text { return maps.Clone(whys) }
 
 // ReservedUntil says that a till has reserved the coupon until a time.
 func ReservedUntil(t time.Time) Why { return Reserved + Why(" "+moment.Of(t).String()) }

@@ -1,4 +1,4 @@
-package order
+package payment
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ type Payment struct {
 	Amount    int64 // cents, the order's
 	// Title is the voucher's, for the payment page; it is not stored, and empty when it is not needed or not known.
 	Title string
-	State PaymentState
+	State State
 	// Provider moves the money. It is "" if the order costs nothing, and for payments from before there were several.
 	Provider    string
 	Reference   string // the provider's own id of the payment; "" until it is known
@@ -33,11 +33,11 @@ type Payment struct {
 	Flow
 }
 
-// PaymentState is the state of a payment. Its numbers are the ones stored.
-type PaymentState int8
+// State is the state of a payment. Its numbers are the ones stored.
+type State int8
 
-// The states of a payment. In PaymentOpen and PaymentRefunded the buyer has the money; in PaymentStuck and
-// PaymentClosed the provider still has it.
+// The states of a payment. In Open and Refunded the buyer has the money; in Stuck and Closed
+// the provider still has it.
 //
 //	open → received                    the order was unpaid and is paid now
 //	open → late → received             the order was cancelled; a unit was taken again
@@ -49,30 +49,30 @@ type PaymentState int8
 //	stuck → closed                     staff closed it: the provider is not asked again
 //	stuck, closed → refunding          all money went back at the provider after all
 const (
-	PaymentOpen      PaymentState = 1
-	PaymentReceived  PaymentState = 2
-	PaymentLate      PaymentState = 3
-	PaymentRefunding PaymentState = 4
-	PaymentRefunded  PaymentState = 5
-	PaymentStuck     PaymentState = 6
-	PaymentClosed    PaymentState = 7
+	Open      State = 1
+	Received  State = 2
+	Late      State = 3
+	Refunding State = 4
+	Refunded  State = 5
+	Stuck     State = 6
+	Closed    State = 7
 )
 
-var paymentStateNames = [...]string{"open", "received", "late", "refunding", "refunded", "stuck", "closed"}
+var stateNames = [...]string{"open", "received", "late", "refunding", "refunded", "stuck", "closed"}
 
-// PaymentStates returns all states of payments.
-func PaymentStates() []PaymentState {
-	return []PaymentState{
-		PaymentOpen, PaymentReceived, PaymentLate, PaymentRefunding, PaymentRefunded, PaymentStuck, PaymentClosed,
+// States returns all states of payments.
+func States() []State {
+	return []State{
+		Open, Received, Late, Refunding, Refunded, Stuck, Closed,
 	}
 }
 
 // String returns the state's name as shown to people and clients.
-func (s PaymentState) String() string {
-	if s < PaymentOpen || int(s) > len(paymentStateNames) {
+func (s State) String() string {
+	if s < Open || int(s) > len(stateNames) {
 		return "unknown"
 	}
-	return paymentStateNames[s-1]
+	return stateNames[s-1]
 }
 
 // NoticeKind is what a provider's notice is about.
@@ -126,12 +126,12 @@ func visible(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// Errors of payments, besides ErrNotFound and *StateError.
+// Errors of payments, besides those of orders.
 var (
 	// ErrNoProvider: no payment provider is configured.
 	ErrNoProvider = errors.New("no payment provider is configured")
-	// ErrNoPayment: there is no payment with this id.
-	ErrNoPayment = errors.New("payment not found")
+	// ErrNotFound: there is no payment with this id.
+	ErrNotFound = errors.New("payment not found")
 	// ErrWrongAmount: the provider reports a payment of another amount than requested, or a returned or disputed
 	// amount that is not positive or exceeds the payment's. Nothing was changed.
 	ErrWrongAmount = errors.New("amount differs from the payment's")

@@ -1,9 +1,10 @@
-package order
+package gate
 
 import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -11,7 +12,7 @@ import (
 // 0, the user may not enter, and the answer only names the order that they already have.
 type Request struct {
 	UserID, OrderID int64
-	Quantity        Quantity
+	Quantity        order.Quantity
 }
 
 // MaxBatch is how many requests a Batch has at most.
@@ -19,31 +20,31 @@ const MaxBatch = 256
 
 // Batch is one call of the admission script: requests for one sale.
 type Batch struct {
-	Sale       SaleRef
-	Known      Mark  // the highest mark that the caller has seen
-	MaxBacklog int64 // admit nobody while at least this many orders of the partition wait to be recorded
+	Sale       order.SaleRef
+	Known      order.Mark // the highest mark that the caller has seen
+	MaxBacklog int64      // admit nobody while at least this many orders of the partition wait to be recorded
 	Requests   []Request
 }
 
 // BatchResult is the script's answer to a Batch.
 type BatchResult struct {
-	View    SaleView
+	View    order.SaleView
 	Results []Result // one for each request, in order
 }
 
 // Result is the answer to one request.
 type Result struct {
 	Outcome  Outcome
-	OrderID  int64    // for AlreadyBought: the user's existing order
-	Quantity Quantity // of that order
-	Left     int64    // for NotEnough: units that were left
+	OrderID  int64          // for AlreadyBought: the user's existing order
+	Quantity order.Quantity // of that order
+	Left     int64          // for NotEnough: units that were left
 }
 
 // Err returns the error for the caller of the purchase; nil for an accepted request.
 func (r Result) Err() error {
 	switch r.Outcome {
 	case AlreadyBought:
-		return &AlreadyBoughtError{OrderID: r.OrderID, Quantity: r.Quantity, Status: StatusUnknown}
+		return &AlreadyBoughtError{OrderID: r.OrderID, Quantity: r.Quantity, Status: order.StatusUnknown}
 	case NotEnough:
 		return &NotEnoughError{Left: r.Left}
 	default:
@@ -80,8 +81,8 @@ const (
 	Unavailable Outcome = -3 // nothing was taken: the call certainly had no effect, or too many already wait
 )
 
-// The errors of refused requests, besides voucher.ErrOffShelf, voucher.ErrCalledOff, ErrUnavailable and
-// ErrUnknownOutcome.
+// The errors of refused requests, besides voucher.ErrOffShelf, voucher.ErrCalledOff, order.ErrUnavailable and
+// order.ErrUnknownOutcome.
 var (
 	// ErrNotStarted: the sale has not begun, by Redis's clock.
 	ErrNotStarted = errors.New("sale has not started")
@@ -95,14 +96,14 @@ var (
 	// ErrBarred: a guard stopped the request, and its user has no order in the sale.
 	ErrBarred = errors.New("may not enter")
 
-	errBacklogged = fmt.Errorf("%w: too many orders wait to be recorded", ErrUnavailable)
+	errBacklogged = fmt.Errorf("%w: too many orders wait to be recorded", order.ErrUnavailable)
 )
 
 // AlreadyBoughtError says that the user already has a live order for this voucher, and names it.
 type AlreadyBoughtError struct {
 	OrderID  int64
-	Quantity Quantity
-	Status   Status // StatusUnknown when the ledger could not be asked
+	Quantity order.Quantity
+	Status   order.Status // order.StatusUnknown when the ledger could not be asked
 }
 
 func (e *AlreadyBoughtError) Error() string {
@@ -145,9 +146,9 @@ var outcomeRows = [...]outcomeRow{
 	{outcome: Barred, word: "barred", answer: NoAnswer, err: ErrBarred, final: true},
 	{outcome: CalledOff, word: "called_off", answer: "called_off", err: voucher.ErrCalledOff, final: true},
 
-	{outcome: Unavailable, word: "unavailable", answer: "unavailable", err: ErrUnavailable},
-	{outcome: Doubtful, word: "doubtful", answer: "unknown_outcome", err: ErrUnknownOutcome},
-	{outcome: Unreadable, word: "other", answer: "unknown_outcome", err: ErrUnknownOutcome},
+	{outcome: Unavailable, word: "unavailable", answer: "unavailable", err: order.ErrUnavailable},
+	{outcome: Doubtful, word: "doubtful", answer: "unknown_outcome", err: order.ErrUnknownOutcome},
+	{outcome: Unreadable, word: "other", answer: "unknown_outcome", err: order.ErrUnknownOutcome},
 }
 
 // OutcomeKinds is how many outcomes there are.
@@ -168,7 +169,7 @@ func Refused(err error) bool {
 				return true
 			}
 		default:
-			if !errors.Is(ErrUnknownOutcome, want) && errors.Is(err, want) {
+			if !errors.Is(want, order.ErrUnknownOutcome) && errors.Is(err, want) {
 				return true
 			}
 		}

@@ -1,4 +1,4 @@
-package order
+package payment
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"seckill/internal/order/reason"
 )
 
 // Dispute is the state of a buyer's dispute of a payment. Its numbers are the ones stored. It only goes up, since
@@ -67,12 +69,12 @@ func (f Flow) After(n Notice, amount int64) (Flow, error) {
 // that money has gone back.
 var disputeNotices = map[NoticeKind]struct {
 	dispute Dispute
-	why     Why
-	news    PaymentNews
+	why     reason.Why
+	news    News
 }{
-	NoticeDisputed:    {DisputeOpen, DisputeOpened, NewsDisputed},
-	NoticeDisputeWon:  {DisputeWon, DisputeDecided, NewsDisputeWon},
-	NoticeDisputeLost: {DisputeLost, DisputeGone, NewsDisputeLost},
+	NoticeDisputed:    {DisputeOpen, reason.DisputeOpened, NewsDisputed},
+	NoticeDisputeWon:  {DisputeWon, reason.DisputeDecided, NewsDisputeWon},
+	NoticeDisputeLost: {DisputeLost, reason.DisputeGone, NewsDisputeLost},
 }
 
 // Gone returns the cents that have gone back, as refunds and by a lost dispute. It exceeds the payment's amount if the
@@ -91,7 +93,7 @@ func (p Payment) Rest() int64 { return max(0, p.Amount-p.Gone()) }
 func (p Payment) AllGone() bool { return p.Amount > 0 && p.Rest() == 0 }
 
 // Due reports whether the provider is to be asked to send the money back.
-func (p Payment) Due() bool { return p.State == PaymentRefunding && p.Dispute != DisputeOpen }
+func (p Payment) Due() bool { return p.State == Refunding && p.Dispute != DisputeOpen }
 
 // Received returns the cents that the provider has taken for the shop.
 func (p Payment) Received() int64 {
@@ -111,50 +113,41 @@ func (p Payment) Kept() int64 {
 
 // Why returns the reason that an order's history gives for a notice about the payment's flow. all says that no money is
 // left.
-func (n Notice) Why(all bool) Why {
+func (n Notice) Why(all bool) reason.Why {
 	switch told, is := disputeNotices[n.Kind]; {
 	case is:
 		return told.why
 	case all:
-		return MoneyReturned
+		return reason.MoneyReturned
 	default:
-		return PartReturned
+		return reason.PartReturned
 	}
 }
 
-// PaymentNews is what has happened to a payment after its money was received. The word is shown.
-type PaymentNews string
+// News is what has happened to a payment after its money was received. The word is shown.
+type News string
 
 // The news. The first four are a provider's notices.
 const (
-	NewsReturned    PaymentNews = "returned"     // money has gone back
-	NewsDisputed    PaymentNews = "disputed"     // the buyer disputes it
-	NewsDisputeWon  PaymentNews = "dispute_won"  // by the shop
-	NewsDisputeLost PaymentNews = "dispute_lost" // by the shop
-	NewsStuck       PaymentNews = "stuck"        // the provider has finally refused to send the money back
-	NewsRetried     PaymentNews = "retried"      // staff let the provider be asked again
-	NewsClosed      PaymentNews = "closed"       // staff have closed the refund
+	NewsReturned    News = "returned"     // money has gone back
+	NewsDisputed    News = "disputed"     // the buyer disputes it
+	NewsDisputeWon  News = "dispute_won"  // by the shop
+	NewsDisputeLost News = "dispute_lost" // by the shop
+	NewsStuck       News = "stuck"        // the provider has finally refused to send the money back
+	NewsRetried     News = "retried"      // staff let the provider be asked again
+	NewsClosed      News = "closed"       // staff have closed the refund
 )
 
 // News returns the news in a notice about returned money or a dispute.
-func (n Notice) News() PaymentNews { return cmp.Or(disputeNotices[n.Kind].news, NewsReturned) }
+func (n Notice) News() News { return cmp.Or(disputeNotices[n.Kind].news, NewsReturned) }
 
-// PaymentChange is news of a payment.
-type PaymentChange struct {
-	Order   Order // of the payment, with a Revision that counts this change
-	Terms   Terms // of the order's voucher
-	Payment Payment
-	News    PaymentNews
-	At      time.Time
-}
-
-// PaymentFilter chooses payments. A zero field does not restrict.
-type PaymentFilter struct {
+// Filter chooses payments. A zero field does not restrict.
+type Filter struct {
 	Name      string // a payment's id, or the provider's reference of it
 	OrderID   int64
 	VoucherID int64
 	ShopID    int64
-	State     PaymentState
+	State     State
 	Dispute   *Dispute
 	From, To  time.Time // of the payment's CreatedAt; To is exclusive
 }
@@ -182,13 +175,13 @@ func CheckedRefusal(reason string) string {
 	return string(runes[:min(len(runes), MaxRefusal)])
 }
 
-// PaymentStateError says that staff cannot retry or close the refund of a payment in this state: only of a stuck one.
-type PaymentStateError struct {
+// StateError says that staff cannot retry or close the refund of a payment in this state: only of a stuck one.
+type StateError struct {
 	PaymentID string
-	State     PaymentState
+	State     State
 }
 
-func (e *PaymentStateError) Error() string {
+func (e *StateError) Error() string {
 	return fmt.Sprintf("payment %s is %s, not stuck", e.PaymentID, e.State)
 }
 
