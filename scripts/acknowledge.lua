@@ -18,8 +18,8 @@
 -- The exception is a consumer that somebody removed by hand together with its pending entries. Such entries at the
 -- beginning of the stream remain until take_over.lua takes them over. Such entries further back may be trimmed; the
 -- hash of buyers still has their orders, and a rebuild queues them again.
-
-local MAX_ENTRIES = 1000
+--
+-- Needs: limits
 
 local n = #ARGV - 1
 if n < 1 or n > MAX_ENTRIES then

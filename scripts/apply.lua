@@ -37,11 +37,10 @@
 -- the stock, but it waits as well if nothing is for sale: meanwhile the sale shows a reserved unit, so that instances
 -- do not cache it as sold out. Once the wait is over, all acceptances of the call are applied.
 --
--- Needs: clock, number, returned, sale, server
+-- Needs: clock, limits, number, returned, sale, server
 
 local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
 local FIRST, WIDTH = 3, 7 -- where the operations begin in ARGV, and how many elements each has
-local MAX_OPERATIONS = 250
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]

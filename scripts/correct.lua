@@ -21,9 +21,7 @@
 --
 -- A unit is put back only into a sale that exists; a lost sale is rebuilt from the ledger, which has the unit.
 --
--- Needs: clock, number, returned
-
-local MAX_CORRECTIONS = 250
+-- Needs: clock, limits, number, returned
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]

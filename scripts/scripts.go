@@ -1,13 +1,39 @@
 // Package scripts holds the Lua scripts that Redis runs. Each begins with its contract: KEYS, ARGV with units, and
 // every return code. Shared code is in preludes, which only define functions and constants, except format.lua, which
-// also removes its own keys and argument.
+// also removes its own keys and argument. The prelude limits is written here, from the numbers of Go.
 package scripts
 
 import (
 	"embed"
+	"fmt"
 	"slices"
 	"strings"
+
+	"seckill/internal/order/gate"
+	"seckill/internal/order/operation"
+	"seckill/internal/voucher"
 )
+
+// The most that one call of a script takes.
+const (
+	MaxSales       = 64 // of seckill.lua; while Redis runs a call it serves nobody else
+	MaxPacked      = 16 // orders in an entry of the stream; more would save little (ADR 34)
+	MaxCorrections = 250
+	MaxEntries     = 1000 // to acknowledge
+)
+
+// limits returns the prelude "limits": the numbers that Go and Lua both use.
+func limits() string {
+	return fmt.Sprintf(`-- Prelude with limits, written by scripts.go.
+local MAX_REQUESTS = %d
+local MAX_QUANTITY = %d
+local MAX_OPERATIONS = %d
+local MAX_SALES = %d
+local MAX_PACKED = %d
+local MAX_CORRECTIONS = %d
+local MAX_ENTRIES = %d
+`, gate.MaxBatch, voucher.MaxPerUser, operation.MaxBatch, MaxSales, MaxPacked, MaxCorrections, MaxEntries)
+}
 
 //go:embed *.lua
 var files embed.FS
@@ -40,6 +66,9 @@ func parts(name string, names []string) []string {
 }
 
 func read(name string) string {
+	if name == "limits" {
+		return limits()
+	}
 	text, err := files.ReadFile(name + ".lua")
 	if err != nil {
 		panic(err)

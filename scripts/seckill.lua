@@ -22,7 +22,7 @@
 -- Returns the error READONLY if this server is not a master; otherwise an array with one element for each sale, in
 -- order: a flat array as below, or the text of an error that concerns only this sale. It is text because some errors
 -- inside an array make clients stop reading the array.
---   1  mode              "open", "paused", "off" or "rebuild"; "" when there is no sale
+--   1  mode              "open", "paused", "off", "over" (called off) or "rebuild"; "" when there is no sale
 --   2  epoch
 --   3  sequence          after this call
 --   4  stock             units left after this call, including returned and reserved ones that are not yet sellable
@@ -40,7 +40,7 @@
 -- Repeating the call accepts nothing twice: it answers ACCEPTED again for the same orders (rule 3,
 -- docs/architecture.md). A refusal may be a different one by then.
 --
--- Needs: clock, number, returned, sale, server
+-- Needs: clock, limits, number, returned, sale, server
 
 -- The codes, in the order in which they are decided. internal/order/gate/outcome.go has the same numbers and names, and
 -- their consequences.
@@ -63,11 +63,7 @@ local BACKLOGGED = 10 -- too many orders wait in the stream
 local BARRED = 12     -- the user may not buy and holds no order; decided before mode, window and stock
 local CALLED_OFF = 13 -- for good; decided before OFF_SHELF
 
-local MAX_SALES = 64
-local MAX_REQUESTS = 256
-local MAX_PACKED = 16 -- orders in an entry; more would save little (ADR 34)
 local PACK_SHARE, MOST_PACKED = 512, 1000 -- orders are packed while fewer entries wait than max backlog / PACK_SHARE, and MOST_PACKED
-local MAX_QUANTITY = 20
 
 local call, pcall = redis.call, redis.pcall
 local orders_key = KEYS[1]

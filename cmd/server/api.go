@@ -15,7 +15,7 @@ import (
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
-	"seckill/internal/redisstore/inspect"
+	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher/guards"
 	"seckill/web"
 )
@@ -24,12 +24,12 @@ func (p *process) openPages(context.Context) (err error) {
 	if !p.cfg.HTTP.Pages {
 		return nil
 	}
+	noTickets, _ := p.features.Gatekeeper.Lacks(guards.TicketsGuard)
 	p.pages, err = pages.New(web.FS, pages.Site{
 		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 		Currency: p.cfg.Payment.Currency,
-		NoCodes:  p.features.Members.Coupon == nil, Providers: p.features.Providers,
-		NoTickets: p.features.Gatekeeper == nil || p.features.Gatekeeper.Lacks(guards.TicketsGuard) != "",
-		Name:      p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+		NoCodes:  !p.redeems(), NoTickets: noTickets != "", Providers: p.features.Providers,
+		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 	})
 	return err
 }
@@ -64,7 +64,6 @@ func (p *process) openAPI(context.Context) error {
 		UserBurst:      cfg.HTTP.UserBurst,
 		InFlight:       inFlight,
 		Apart:          sells.Apart(),
-		MaxWait:        cfg.HTTP.MaxWait,
 		BodyLimit:      cfg.HTTP.BodyLimit,
 		Streams:        p.streams,
 		Addresses:      p.addresses,
@@ -97,17 +96,11 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Orders:          p.shop.Orders,
 		Payments:        p.shop.Payments,
 		PaymentsOf:      p.shop.Payments.Of,
-		Ledger:          p.stores.Ledger,
+		Ledger:          wiring.ShopLedger(p.stores.Ledger),
 		Callbacks:       p.payments.callbacks,
-		Gatekeeper:      p.features.Gatekeeper,
-		GuardFigures:    p.features.Members.Guards,
-		Coupon:          p.features.Members.Coupon,
-		Accounts:        p.features.Members.Accounts,
-		OrderOfCode:     p.features.Members.OrderOfCode,
 		SaleStats:       p.shop.Monitor.Stats,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
-		Check:           wiring.NewInspector(p.stores, p.shop.Auditor, !noProvider, p.cfg).Facts,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,
 		MaxWait:         p.cfg.HTTP.MaxWait,
@@ -116,16 +109,17 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 }
 
 // listen opens the addresses. A failure ends the start.
-func (p *process) listen(ctx context.Context) (err error) {
-	server := p.api.Server(p.cfg.HTTP.Addr)
-	if p.public, err = p.listenToPublic(ctx, server); err != nil {
+func (p *process) listen(ctx context.Context) error {
+	if p.public == nil {
+		if err := p.openPublic(ctx); err != nil {
+			return err
+		}
+	}
+	routes, err := p.withPages(p.api.Handler())
+	if err != nil {
 		return err
 	}
-	p.closeAtTheEnd(p.public.close)
-	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections, p.addresses.IsProxy))
-	if server.Handler, err = p.withPages(server.Handler); err != nil {
-		return err
-	}
+	p.answers.to(routes)
 	p.operations, err = listen(ctx, "SECKILL_OPS_ADDR", p.cfg.HTTP.OpsAddr,
 		p.api.OperationsServer(p.cfg.HTTP.OpsAddr, p.metrics.Handler()))
 	if err != nil {
@@ -135,16 +129,17 @@ func (p *process) listen(ctx context.Context) (err error) {
 	return nil
 }
 
-// listenToPublic opens the public address, or takes the lobby's socket over.
-func (p *process) listenToPublic(ctx context.Context, server *http.Server) (*listener, error) {
-	if p.lobby == nil {
-		return listen(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr, server)
-	}
-	socket, err := p.lobby.leave(ctx)
+// openPublic opens the public address, for a server with the handler p.answers.
+func (p *process) openPublic(ctx context.Context) (err error) {
+	addr := p.cfg.HTTP.Addr
+	p.public, err = listen(ctx, "SECKILL_HTTP_ADDR", addr,
+		httpapi.NewServer(addr, &p.answers, p.cfg.HTTP.MaxWait, p.streams, p.log))
 	if err != nil {
-		return nil, fmt.Errorf("SECKILL_HTTP_ADDR: %w", err)
+		return err
 	}
-	return &listener{server: server, socket: socket}, nil
+	p.closeAtTheEnd(p.public.close)
+	p.metrics.WatchConnections(p.public.limit(p.cfg.HTTP.MaxConnections, p.addresses.IsProxy))
+	return nil
 }
 
 // withPages serves pages in front of the routes: the service's, and the payment provider's if it has any.
@@ -172,7 +167,7 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
-			if errors.Is(s.RunIDs(ctx), inspect.ErrNoRunID) { // "partitions" reports servers that do not answer
+			if errors.Is(s.RunIDs(ctx), rediskit.ErrNoRunID) { // "partitions" reports servers that do not answer
 				return errors.New("the user of Redis may not run INFO: its restarts go unnoticed")
 			}
 			return nil

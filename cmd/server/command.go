@@ -27,7 +27,6 @@ func commands() []command {
 		{"migrate", "bring the schema of the SQL database up to date", operate.Migrate},
 		{"reconcile", "compare Redis with the SQL database, sale by sale", operate.Reconcile},
 	}, featureCommands(), []command{
-		{"check", "make the checks before a sale: go or no-go", operate.Check},
 		{"deadletter", "list, replay or discard stream entries that could not be decoded", operate.Deadletter},
 		{"partition", "list, close, open or remove the partitions that sales are spread over", operate.Partition},
 		{"locks", "list who has the service's locks, or take one away", operate.Locks},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -14,30 +15,52 @@ import (
 type work struct {
 	recorders, jobs           errgroup.Group
 	stopRecording, stopOthers context.CancelFunc
+	failed                    context.CancelCauseFunc // stops the process
+}
+
+// errJobEnded is why the process stops after a job that ended without an error before it was stopped.
+var errJobEnded = errors.New("a job has ended before it was stopped")
+
+// run starts a job in the group. If it ends before ctx does, the process stops: the jobs retry their failures, so
+// that nothing would ever start this one again.
+func (w *work) run(ctx context.Context, group *errgroup.Group, job func(context.Context) error) {
+	group.Go(func() error {
+		err := job(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		w.failed(cmp.Or(err, errJobEnded))
+		return nil
+	})
 }
 
 // startWork starts the jobs. They outlive ctx and run until they are stopped. The recorders stop first, because they
-// notify waiting callers; the other jobs have nothing to finish.
-func (p *process) startWork(ctx context.Context) *work {
-	w := &work{}
+// notify waiting callers; the other jobs have nothing to finish. failed is called when a job ends before that.
+func (p *process) startWork(ctx context.Context, failed context.CancelCauseFunc) *work {
+	w := &work{failed: failed}
 	others, stopOthers := context.WithCancel(bulkhead.With(context.WithoutCancel(ctx), bulkhead.Background))
 	recording, stopRecording := context.WithCancel(bulkhead.With(others, bulkhead.Recording))
 	w.stopOthers, w.stopRecording = stopOthers, stopRecording
-	w.recorders.Go(func() error { return p.shop.Record(recording) })
-	p.shop.Work(others, &w.jobs, p.features.Jobs)
-	w.jobs.Go(func() error { return watchBacklog(others, p.shop.Partitions, p.stores.Redis, p.metrics) })
+	w.run(recording, &w.recorders, p.shop.Record)
+	jobs := append(p.shop.Jobs(), p.features.Jobs...)
+	jobs = append(jobs, func(ctx context.Context) error {
+		return watchBacklog(ctx, p.shop.Partitions, p.stores.Redis, p.metrics)
+	})
 	if p.stores.Home != nil {
-		w.jobs.Go(func() error { return p.stores.Home.Run(others) })
+		jobs = append(jobs, p.stores.Home.Run)
+	}
+	for _, job := range jobs {
+		w.run(others, &w.jobs, job)
 	}
 	return w
 }
 
-// serve runs jobs and answers requests until ctx ends or a listener fails, and then stops.
+// serve runs jobs and answers requests until ctx ends or a listener or job fails, and then stops.
 func (p *process) serve(ctx context.Context) error {
-	w := p.startWork(ctx)
-	defer w.stopOthers()
 	serving, failed := context.WithCancelCause(ctx)
 	defer failed(nil)
+	w := p.startWork(ctx, failed)
+	defer w.stopOthers()
 	for _, l := range []*listener{p.public, p.operations} {
 		w.jobs.Go(func() error {
 			if err := l.serve(); err != nil {
@@ -59,7 +82,7 @@ func (p *process) serve(ctx context.Context) error {
 	defer impatience.Stop()
 	p.log.InfoContext(ctx, "stopping", "reason", context.Cause(serving))
 	err := p.stop(ctx, w)
-	if ctx.Err() == nil { // a listener has failed
+	if ctx.Err() == nil { // a listener or job has failed
 		err = errors.Join(context.Cause(serving), err)
 	}
 	return err

@@ -7,9 +7,9 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync/atomic"
 	"syscall"
 
-	"seckill/internal/httpapi"
 	"seckill/internal/kit/connlimit"
 )
 
@@ -17,6 +17,18 @@ import (
 type listener struct {
 	server *http.Server
 	socket net.Listener
+	served chan error // the end of a server that serveEarly has started; nil: none
+}
+
+// switched is a handler that may be replaced while it is in use. It must have one before it is used.
+type switched struct{ current atomic.Pointer[http.Handler] }
+
+// to makes h answer from the next request on.
+func (s *switched) to(h http.Handler) { s.current.Store(&h) }
+
+// ServeHTTP implements http.Handler.
+func (s *switched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	(*s.current.Load()).ServeHTTP(w, r)
 }
 
 // listen opens the address in a setting, so that an address in use fails the start. It returns nil for an empty
@@ -25,15 +37,6 @@ func listen(ctx context.Context, setting, addr string, server *http.Server) (*li
 	if addr == "" {
 		return nil, nil //nolint:nilnil // nil: the address is not wanted
 	}
-	socket, err := take(ctx, setting, addr)
-	if err != nil {
-		return nil, err
-	}
-	return &listener{server: server, socket: socket}, nil
-}
-
-// take opens the address in a setting.
-func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	var lc net.ListenConfig
 	socket, err := lc.Listen(ctx, "tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -43,7 +46,7 @@ func take(ctx context.Context, setting, addr string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening on %s: %w", setting, err)
 	}
-	return socket, nil
+	return &listener{server: server, socket: socket}, nil
 }
 
 // limit bounds the listener's connections; it never closes idle connections of proxies. load returns how many
@@ -76,12 +79,26 @@ func (l *listener) addr() string {
 	return l.socket.Addr().String()
 }
 
+// serveEarly starts to answer before serve is called, which then waits for the end.
+func (l *listener) serveEarly() {
+	l.served = make(chan error, 1)
+	go func() { l.served <- l.run() }()
+}
+
 // serve answers until shutdown or close.
 func (l *listener) serve() error {
-	if l == nil {
+	switch {
+	case l == nil:
 		return nil
+	case l.served != nil:
+		return <-l.served
+	default:
+		return l.run()
 	}
-	if err := l.server.Serve(httpapi.Unread(l.socket)); !errors.Is(err, http.ErrServerClosed) {
+}
+
+func (l *listener) run() error {
+	if err := l.server.Serve(l.socket); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.addr(), err)
 	}
 	return nil

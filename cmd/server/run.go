@@ -38,8 +38,8 @@ type process struct {
 	signInCode string       // the code in the link to the console
 	api        *httpapi.API
 
-	lobby              *lobby    // nil: nothing is answered before the start is complete
-	public, operations *listener // nil: the address is not wanted
+	answers            switched  // the public handler
+	public, operations *listener // nil: not opened yet, or not wanted
 
 	opened []func() // functions that close what is open, in the order of opening
 }
@@ -53,7 +53,7 @@ func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.En
 	}
 	defer p.close()
 	for _, step := range []func(context.Context) error{
-		p.openLobby,    // answers health checks while the stores start
+		p.openFront,    // answers health checks at the public address while the stores start
 		p.openStores,   // Redis and the database, with the schema of this version
 		p.openOrderIDs, // ids of orders, on a counter in Redis
 		p.openPayments, // the currency, and the payment provider, if there is one
@@ -81,16 +81,25 @@ func (p *process) close() {
 	}
 }
 
-// openLobby answers health checks while the start waits for its stores.
-func (p *process) openLobby(ctx context.Context) (err error) {
+// openFront prepares the public address. If the start waits for its stores, it answers health checks there meanwhile.
+func (p *process) openFront(ctx context.Context) (err error) {
+	p.streams = httpkit.NewStreams(p.cfg.HTTP.MaxStreams, p.cfg.HTTP.UserStreams)
+	if p.addresses, err = clientip.New(p.cfg.HTTP.TrustedProxies, p.log); err != nil {
+		return err
+	}
 	if !p.cfg.Stores.Wait || p.cfg.Embedded() {
 		return nil
 	}
-	if p.lobby, err = openLobby(ctx, "SECKILL_HTTP_ADDR", p.cfg.HTTP.Addr); err != nil {
+	starting, err := httpapi.Starting()
+	if err != nil {
 		return err
 	}
-	p.closeAtTheEnd(p.lobby.close)
-	p.log.InfoContext(ctx, "waiting for the stores; healthy, not ready", "address", p.lobby.socket.Addr().String())
+	if err := p.openPublic(ctx); err != nil {
+		return err
+	}
+	p.answers.to(starting)
+	p.public.serveEarly()
+	p.log.InfoContext(ctx, "waiting for the stores; healthy, not ready", "address", p.public.addr())
 	return nil
 }
 
@@ -139,15 +148,12 @@ func (p *process) openShop(context.Context) error {
 }
 
 func (p *process) openFeatures(ctx context.Context) (err error) {
-	p.streams = httpkit.NewStreams(p.cfg.HTTP.MaxStreams, p.cfg.HTTP.UserStreams)
-	if p.addresses, err = clientip.New(p.cfg.HTTP.TrustedProxies, p.log); err != nil {
-		return err
-	}
 	p.front = wiring.FrontFor(p.cfg, p.shop, p.streams, p.addresses)
 	core := wiring.Core(p.cfg, p.stores, p.shop, p.front, p.log)
-	if p.features, err = p.stores.Features.Open(core); err != nil {
+	if p.features, err = wiring.OpenFeatures(core, p.stores.Ledger); err != nil {
 		return err
 	}
+	p.front.Members, p.front.Gatekeeper = p.features.Members, p.features.Gatekeeper
 	for _, closeOne := range p.features.Close {
 		p.closeAtTheEnd(closeOne)
 	}
@@ -161,8 +167,8 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if p.features.Gatekeeper == nil {
-		return wiring.WarnOfGuards(ctx, p.stores.Ledger.SalesToKeep, p.log)
+	if p.features.Gatekeeper == (httpkit.NoGuards{}) {
+		return wiring.WarnOfGuards(ctx, p.stores.Ledger.Sales.SalesToKeep, p.log)
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ An admin's token (the buyer's above and it are valid for a day at most; others: 
 }
 
 // redeems reports whether vouchers may be redeemable here.
-func (p *process) redeems() bool { return p.features.Members.Coupon != nil }
+func (p *process) redeems() bool { return p.features.Members.Has("coupon") }
 
 // demoDrafts returns the vouchers of the first start: one on sale, one whose sale begins while people look around, and
 // an ordinary one. The README buys the first; if it is redeemable, the paid order is a coupon for a till.

@@ -38,7 +38,7 @@ func TestRename(t *testing.T) {
 	if !strings.HasPrefix(said.String(), old+" is "+elsewhere+" now") {
 		t.Errorf("it says %q", said.String())
 	}
-	for _, module := range []string{".", "lab", "clients/go", "deploy/kubernetes/check"} {
+	for _, module := range []string{".", "lab", "clients/go", "deploy/kubernetes/check", "test/apart"} {
 		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test", "./...")
 		list.Dir = filepath.Join(copied, module)
 		out, err := list.CombinedOutput()

@@ -18,8 +18,12 @@ type Command struct {
 type Tools struct {
 	// Core opens the core. In the embedded mode it returns ErrEmbedded.
 	Core func(ctx context.Context, env cmdline.Env, do func(Core) error) error
-	// Ledger opens only the database: of Core, it sets DB, Orders, Ledger, Settings, Version, Embedded and Log.
+	// Ledger opens only the database: of Core, it sets DB, Orders, Ledger, Settings, Version and Log.
 	Ledger func(ctx context.Context, env cmdline.Env, do func(Core) error) error
+	// Reachable opens those stores that answer, for a command that says which do not; away says why the database is not
+	// open. Of Core, it sets Partitions, Redis, Settings, Version, Front.Members and Log, and if the database is open,
+	// DB, Orders, Ledger and Sales.Balance. It returns ErrEmbedded as Core does, and an ErrSettings.
+	Reachable func(ctx context.Context, env cmdline.Env, do func(core Core, away error) error) error
 }
 
 // ErrEmbedded means that a command needs Redis, but the embedded mode's Redis is inside the serving process.

@@ -8,8 +8,9 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/config"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
+	"seckill/internal/order/audit"
+	"seckill/internal/order/partition"
 	"seckill/internal/order/payment"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/sqlstore/sqlkit"
@@ -18,57 +19,30 @@ import (
 )
 
 // Core has the parts of the core that features use. In commands that open only the database, it has DB, Orders, Ledger,
-// Settings, Version, Embedded and Log; all else is nil or empty.
+// Settings, Version and Log; all else is nil or empty.
 type Core struct {
 	DB     *sqlkit.DB
 	Orders sqlkit.Orders
 	Ledger Ledger
 	Redis  Redis
-	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
-	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Partitions gives features access to their own keys.
-	Partitions    rediskit.Partitions
-	CreateBeside  BesideCreator
-	ChangeVoucher VoucherChanger
+	Partitions rediskit.Partitions
+	Vouchers   *voucher.Service // creates and changes vouchers
+	Sales      Sales
 	// Units gives access to the units kept for waiting users, IDs makes ids of orders, and Outbox applies operations to
 	// Redis.
 	Units  sqlkit.KeptUnits
 	IDs    order.IDs
 	Outbox Outbox
-	Sales  Sales
-	// UserOrder returns a user's own order, waiting at most wait for it to be no longer queued. Errors:
-	// order.ErrNotFound, order.ErrUnavailable.
-	UserOrder func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
-	// TryLock and TryLockFenced run jobs under the service's locks.
-	TryLock       order.TryLocker
-	TryLockFenced order.FencedLocker
-	Notifier      order.StatusNotifier // sends an order's new state to its watchers
-	// Settings are all settings of the service; Settings.Secret is the key of buyers' tokens, and without an admin
-	// secret the key of all tokens.
-	Settings config.Config
-	Secret   string
-	Version  string // this program's
-	// Embedded reports whether the stores are inside this process, a mode for trying out.
-	Embedded bool
-	// Front is empty in operators' commands, which serve no routes.
-	Front httpkit.Front
-	// Members are the members of the core and of the features earlier in the list. Gate is from there too; nil without
-	// guards.
-	Members Members
-	Gate    httpkit.Gatekeeper
-	Tokens  authtoken.Rules // the rules of the tokens that this service signs
-	Log     *slog.Logger
+	// TryLock runs jobs under the service's locks.
+	TryLock  order.FencedLocker
+	Notifier order.StatusNotifier // sends an order's new state to its watchers
+	Settings config.Config        // all settings of the service
+	Version  string               // this program's
+	Front    httpkit.Front        // in operators' commands, which serve no routes, it has only members
+	Tokens   authtoken.Rules      // the rules of the tokens that this service signs, with their secrets
+	Log      *slog.Logger
 }
-
-// BesideCreator creates a seckill voucher in the partition of another sale, if it can.
-type BesideCreator func(
-	ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
-) (voucher.Shown, error)
-
-// VoucherChanger changes a voucher as voucher.Service.Change does.
-type VoucherChanger func(
-	ctx context.Context, by voucher.Author, id int64, change voucher.Change,
-) (v voucher.Shown, applied bool, err error)
 
 // Ledger reads the core's rows for features, adds entries to the audit trail, and removes what rehearsals leave. Every
 // function may return order.ErrUnavailable.
@@ -100,10 +74,16 @@ type Ledger struct {
 
 // Redis has the queries to Redis that features need.
 type Redis struct {
+	// Backlog returns how many stream entries of all partitions wait for their rows, and how many are dead letters.
+	Backlog func(ctx context.Context) (waiting, dead int64, err error)
+	// OtherData returns why this installation leaves a partition alone, which has other data; nil if it does not.
+	OtherData func(partition int) error
+	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
+	Memory func(ctx context.Context) (used, limit int64, err error)
 	// TimeIn returns the time of the partition's Redis node. That clock decides when a sale begins (rule 12).
 	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Instances returns the instances of the service that have sent a heartbeat lately. Error: order.ErrUnavailable.
-	Instances func(ctx context.Context) ([]preflight.Instance, error)
+	Instances func(ctx context.Context) ([]partition.Instance, error)
 	// Views returns the state of each sale, in the order asked.
 	Views func(ctx context.Context, sales []order.SaleRef) ([]order.SaleView, error)
 	// OrdersOf returns, in one round trip, the order that makes each of the users a holder of the sale, or 0 if there
@@ -123,59 +103,18 @@ type Sales struct {
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *gate.AlreadyBoughtError with the
 	// order, gate.ErrBarred if they have none, or another error if Redis does not answer.
 	OwnOrder func(ctx context.Context, userID, voucherID int64) error
+	// Balance compares all units of a sale, as the auditor does.
+	Balance func(ctx context.Context, voucherID int64) (audit.Balance, error)
+	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
+	// order.ErrUnavailable.
+	Order func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
 }
+
+// Members are what features add to the answers of others.
+type Members = httpkit.Members
 
 // Outbox applies the ledger's operations to Redis, while a caller waits or soon: *outbox.Outbox.
 type Outbox interface {
 	voucher.Outbox
 	order.FlushRequester
-}
-
-// Members are functions by which features add to the answers of others. A nil function adds nothing.
-type Members struct {
-	// Guards returns the figures of a sale's guards, to be written as JSON; nil if there are none. With an error, it
-	// returns the figures that can be shown without the counts.
-	Guards func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Waitlist returns the numbers of a sale's waiting list, to be written as JSON; nil without a list.
-	Waitlist func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Coupon returns the coupon of an order, to be written as JSON, with its code masked or whole; nil if the order has
-	// none. It may write a code that is missing. Error: order.ErrUnavailable.
-	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
-	// Coupons returns the coupons of orders, by order, with their codes masked or whole. It writes nothing.
-	Coupons func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]Coupon, error)
-	// Accounts returns the accounts of those of the users who sign in by an identity provider. Error:
-	// order.ErrUnavailable.
-	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
-	// OrderOfCode returns the order of a coupon's code as people type it; 0 if there is none. Errors: *invalid.Error,
-	// order.ErrUnavailable.
-	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
-}
-
-// with returns the members plus those of another feature.
-func (m Members) with(more Members) Members {
-	if more.Guards != nil {
-		m.Guards = more.Guards
-	}
-	if more.Waitlist != nil {
-		m.Waitlist = more.Waitlist
-	}
-	if more.Coupon != nil {
-		m.Coupon = more.Coupon
-	}
-	if more.Coupons != nil {
-		m.Coupons = more.Coupons
-	}
-	if more.Accounts != nil {
-		m.Accounts = more.Accounts
-	}
-	if more.OrderOfCode != nil {
-		m.OrderOfCode = more.OrderOfCode
-	}
-	return m
-}
-
-// Coupon is the coupon of an order. The zero value means that there is none.
-type Coupon struct {
-	Code       string    // masked or whole
-	ValidUntil time.Time // zero: unlimited
 }

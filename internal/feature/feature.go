@@ -2,54 +2,40 @@
 // file, and a line in the list internal/features. Features know the core's domain and the kits, but never each other;
 // the core knows none of them. The reasons are in docs/adr/0038-core-kits-features-lab.md.
 //
-// A feature is made in three steps. A [Feature] has the parts that need no settings, such as errors and commands. Its
-// Ledger function makes the part that runs in the ledger's transactions. Its Open function makes the [Parts] that need
-// the stores, from the [Core].
+// A [Feature] has the parts that need no settings, such as errors and commands. Every process opens each feature once,
+// with the [Core]: a server with all of it, a command with the stores that it has opened. Of the [Parts] that Open
+// returns, a command uses only the hooks of the ledger.
 package feature
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/pages"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Feature describes a feature before anything is opened. Every field but Name may be empty.
+// Feature describes a feature before anything is opened. Every field but Name and Open may be empty.
 type Feature struct {
 	Name     string         // the name of its folder
 	Rules    []httpkit.Rule // rules for its errors; Early rules are matched before the core's late ones
 	Commands []Command
 	// Lock names its job that one instance at a time does, for the help of server locks: "lapser, which ends coupons".
 	Lock string
-	// Check returns its line in the list before a sale, read from the database.
-	Check func(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line
-	// Settings returns an ErrSettings if the feature cannot be opened with Core.Settings. It reads no other field of
-	// Core. Open returns the same error.
-	Settings func(Core) error
-	// Ledger makes the part that runs in the ledger's transactions. Every process that opens the ledger calls it once,
-	// before it writes anything.
-	Ledger func(db *sqlkit.DB, orders sqlkit.Orders) InLedger
-	// Open connects the feature to the core. It starts nothing. A process calls it once.
-	Open func(Core) (Parts, error)
-}
-
-// InLedger is a feature in a process that has opened the ledger.
-type InLedger struct {
-	Hook sqlkit.Hook
-	// Open replaces Feature.Open if it needs the state of the hook.
+	// Open connects the feature to the core. It starts nothing and asks no store. It returns an ErrSettings for
+	// settings with which no server can start.
 	Open func(Core) (Parts, error)
 }
 
 // Parts are what a feature adds to a process. Every field may be empty.
 type Parts struct {
+	Hooks []sqlkit.Hook // run in the ledger's transactions, in operators' commands, too
 	// Start is called once, before jobs run and requests are answered. If it returns an error, the process does not
 	// start.
 	Start      []func(context.Context) error
@@ -57,10 +43,10 @@ type Parts struct {
 	Jobs       []func(context.Context) error // each runs until its context ends, and may be stopped at any time
 	Metrics    []prometheus.Collector
 	Gatekeeper httpkit.Gatekeeper // at most one feature has it
-	Members    Members
+	Members    httpkit.Members
 	Close      []func() // called after all jobs and requests have ended
 	// Void reports whether a token that was issued to a user at a time is void; the zero time: the token has no such
-	// time. It is called for each token, and answers from memory.
+	// time. It is called for each token, and answers from memory. At most one feature has it.
 	Void func(userID int64, issued time.Time) bool
 	// Providers are the identity providers that the pages offer for signing in.
 	Providers []pages.Provider
@@ -95,83 +81,49 @@ func (l List) Locks() (all []string) {
 	return all
 }
 
-// Check returns the lines of all features in the list before a sale.
-func (l List) Check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) (lines []preflight.Line) {
-	for _, f := range l {
-		if f.Check != nil {
-			lines = append(lines, f.Check(ctx, db, sale))
-		}
-	}
-	return lines
-}
-
-// Settings returns an ErrSettings if a feature cannot be opened with core.Settings, or nil.
-func (l List) Settings(core Core) error {
-	for _, f := range l {
-		if f.Settings == nil {
-			continue
-		}
-		if err := f.Settings(core); err != nil {
-			return fmt.Errorf("%s: %w", f.Name, err)
-		}
-	}
-	return nil
-}
-
-// InLedger returns the features in a process that has opened the ledger, and their hooks.
-func (l List) InLedger(db *sqlkit.DB, orders sqlkit.Orders) (opened List, hooks []sqlkit.Hook) {
-	opened = slices.Clone(l)
-	for i := range opened {
-		f := &opened[i]
-		if f.Ledger == nil {
-			continue
-		}
-		in := f.Ledger(db, orders)
-		in.Hook.Feature = f.Name
-		hooks = append(hooks, in.Hook)
-		if in.Open != nil {
-			f.Open = in.Open
-		}
-	}
-	return opened, hooks
-}
-
-// Open opens all features and returns their combined parts.
+// Open opens all features and returns their combined parts, with a gatekeeper and a Void that refuse nobody if no
+// feature has them. All features are given one map of members, which has those of all once Open returns. With an
+// ErrSettings, the parts are those of the other features.
 func (l List) Open(core Core) (all Parts, err error) {
-	all.Members = core.Members
-	for _, f := range l {
-		if f.Open == nil {
-			continue
-		}
-		core.Members, core.Gate = all.Members, all.Gatekeeper
-		parts, err := f.Open(core)
-		if err != nil {
-			return Parts{}, fmt.Errorf("%s: %w", f.Name, err)
-		}
-		all.Start = append(all.Start, parts.Start...)
-		all.Routes = append(all.Routes, parts.Routes...)
-		all.Jobs = append(all.Jobs, parts.Jobs...)
-		all.Metrics = append(all.Metrics, parts.Metrics...)
-		if parts.Gatekeeper != nil {
-			all.Gatekeeper = parts.Gatekeeper
-		}
-		all.Members = all.Members.with(parts.Members)
-		all.Close = append(all.Close, parts.Close...)
-		all.Void = either(all.Void, parts.Void)
-		all.Providers = append(all.Providers, parts.Providers...)
+	all = Parts{
+		Gatekeeper: httpkit.NoGuards{}, Members: httpkit.Members{}, Void: func(int64, time.Time) bool { return false },
 	}
-	return all, nil
+	core.Front.Members = all.Members
+	var wrong []error
+	for _, f := range l {
+		core.Front.Gatekeeper = all.Gatekeeper
+		parts, err := f.Open(core)
+		switch {
+		case errors.Is(err, ErrSettings):
+			wrong = append(wrong, fmt.Errorf("%s: %w", f.Name, err))
+		case err != nil:
+			return Parts{}, fmt.Errorf("%s: %w", f.Name, err)
+		default:
+			all.add(f.Name, parts)
+		}
+	}
+	return all, errors.Join(wrong...)
 }
 
-// either returns a function that is true where a or b is; each may be nil.
-func either(a, b func(int64, time.Time) bool) func(int64, time.Time) bool {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
+// add adds the parts of a feature.
+func (p *Parts) add(name string, more Parts) {
+	for _, h := range more.Hooks {
+		h.Feature = name
+		p.Hooks = append(p.Hooks, h)
 	}
-	return func(userID int64, issued time.Time) bool { return a(userID, issued) || b(userID, issued) }
+	p.Start = append(p.Start, more.Start...)
+	p.Routes = append(p.Routes, more.Routes...)
+	p.Jobs = append(p.Jobs, more.Jobs...)
+	p.Metrics = append(p.Metrics, more.Metrics...)
+	p.Close = append(p.Close, more.Close...)
+	p.Providers = append(p.Providers, more.Providers...)
+	maps.Copy(p.Members, more.Members)
+	if more.Gatekeeper != nil {
+		p.Gatekeeper = more.Gatekeeper
+	}
+	if more.Void != nil {
+		p.Void = more.Void
+	}
 }
 
 // ErrSettings is the error if a feature cannot be opened with its settings: starting again cannot help.

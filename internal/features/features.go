@@ -4,6 +4,7 @@ package features
 
 import (
 	"seckill/internal/feature"
+	"seckill/internal/feature/checklist"
 	"seckill/internal/feature/guard"
 	"seckill/internal/feature/identity"
 	"seckill/internal/feature/redemption"
@@ -14,8 +15,8 @@ import (
 	"seckill/internal/feature/webhook"
 )
 
-// List returns all features. A feature sees the members of the features before it: the report shows coupons, what
-// guards did, the results of waiting lists, and who of a provider's users made a change.
+// List returns all features. Their hooks run in this order, and waiting lists stand behind the guards, whose gatekeeper
+// they ask.
 func List() feature.List {
 	return feature.List{
 		template.New(),
@@ -26,5 +27,6 @@ func List() feature.List {
 		webhook.New(),
 		identity.New(),
 		report.New(),
+		checklist.New(),
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/voucher/guards"
 )
 
 // API answers HTTP requests. It is safe for concurrent use.
@@ -42,6 +43,12 @@ func New(cfg Config) (*API, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Gatekeeper == nil {
+		cfg.Gatekeeper, cfg.GuardsOf = httpkit.NoGuards{}, func(int64) *guards.Settings { return nil }
+	}
+	if cfg.Void == nil {
+		cfg.Void = func(int64, time.Time) bool { return false }
 	}
 	auth, err := newAuthenticator(cfg.Tokens, cfg.Now, cfg.Void)
 	if err != nil {

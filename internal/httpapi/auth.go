@@ -16,7 +16,7 @@ import (
 type authenticator struct {
 	tokens *authtoken.Verifier
 	now    func() time.Time
-	void   func(userID int64, issued time.Time) bool // nil: none is
+	void   func(userID int64, issued time.Time) bool
 }
 
 func newAuthenticator(
@@ -60,7 +60,7 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	if err != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	if a.void != nil && a.void(who.UserID, who.Issued) {
+	if a.void(who.UserID, who.Issued) {
 		return httpkit.Identity{}, fmt.Errorf("%w: its user has signed out since, or it was revoked", errBadToken)
 	}
 	return httpkit.Identity{

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"errors"
@@ -19,7 +19,7 @@ func TestTokenExpires(t *testing.T) {
 	var ahead atomic.Int64 // nanoseconds that the clock has moved on
 	auth, err := newAuthenticator(authtoken.Rules{Secret: secret}, func() time.Time {
 		return noon.Add(time.Duration(ahead.Load()))
-	}, nil)
+	}, func(int64, time.Time) bool { return false })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestTokenExpires(t *testing.T) {
 		allowed bool
 	}{{0, true}, {time.Hour - time.Nanosecond, true}, {time.Hour, false}, {2 * time.Hour, false}, {time.Minute, true}} {
 		ahead.Store(int64(step.at))
-		who, err := auth.identify(h)
+		who, err := auth.Identify(h)
 		if step.allowed && (err != nil || who.UserID != buyerID || who.Role != authtoken.RoleAdmin ||
 			!who.Expires.Equal(noon.Add(time.Hour))) {
 			t.Errorf("after %s: %+v, %v", step.at, who, err)
@@ -44,7 +44,7 @@ func TestSeveralAuthorizationHeaders(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	good := token(t, buyerID, "")
-	if _, err := a.auth.identify(http.Header{"Authorization": {good, good}}); !errors.Is(err, errBadToken) {
+	if _, err := a.Identify(http.Header{"Authorization": {good, good}}); !errors.Is(err, errBadToken) {
 		t.Errorf("error is %v, want errBadToken", err)
 	}
 }
@@ -60,7 +60,7 @@ func TestUnknownRoleIsABuyer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		who, err := a.auth.identify(http.Header{"Authorization": {s}})
+		who, err := a.Identify(http.Header{"Authorization": {s}})
 		if err != nil || who.Role != "" {
 			t.Errorf("role %q: %+v, %v", role, who, err)
 		}
@@ -83,11 +83,11 @@ func TestNewRefusesBadConfiguration(t *testing.T) {
 		"origin scheme": func(c *setup) { c.AllowedOrigins = []string{"a.example"} },
 	} {
 		cfg := testSetup()
-		if _, err := cfg.open(); err != nil {
+		if _, err := cfg.Open(); err != nil {
 			t.Fatalf("good configuration: %v", err)
 		}
 		change(&cfg)
-		if _, err := cfg.open(); err == nil {
+		if _, err := cfg.Open(); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}

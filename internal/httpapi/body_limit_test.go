@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -48,21 +48,12 @@ func bodyAPI(t *testing.T) (addr string, purchases *atomic.Int64, kept *fakeVouc
 	purchases, kept = &atomic.Int64{}, &fakeVouchers{}
 	a := newAPI(t, func(cfg *setup) {
 		cfg.Vouchers = kept
-		cfg.Purchases = fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+		cfg.Purchases = fakePurchases{OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 			purchases.Add(1)
 			return order.Order{ID: orderID, Status: order.Queued}, nil
 		}}
 	})
 	return start(t, a.Server("")), purchases, kept
-}
-
-// begin sends the head of a request, its last lines given, and what follows it at once.
-func begin(t *testing.T, conn net.Conn, route, authorization, rest string) {
-	t.Helper()
-	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: %s\r\n"+
-		"%s", route, authorization, rest); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // A body of 20 MB is not read, whether or not it declares its length; the server closes that connection in order and
@@ -74,7 +65,7 @@ func TestHugeBody(t *testing.T) {
 		if n := purchases.Load(); n != 1 { // chunked, on the tutorial's route
 			t.Errorf("%d purchases", n)
 		}
-		if created := kept.stored(); len(created) != 0 {
+		if created := kept.Stored(); len(created) != 0 {
 			t.Errorf("created %+v", created)
 		}
 	})
@@ -94,9 +85,9 @@ func TestHugeBody(t *testing.T) {
 				sent := make(chan int, 1)
 				go func() { sent <- pour(conn, huge) }()
 				resp, body := answerOn(t, r)
-				if resp.status != status || !resp.closes ||
+				if resp.Status != status || !resp.Closes ||
 					strings.Contains(body, `"TOO_LARGE"`) != (status == http.StatusRequestEntityTooLarge) {
-					t.Errorf("%d %s, closes %t, want %d", resp.status, body, resp.closes, status)
+					t.Errorf("%d %s, closes %t, want %d", resp.Status, body, resp.Closes, status)
 				}
 				if _, err := r.ReadByte(); err == nil {
 					t.Error("the connection stays open")
@@ -131,8 +122,8 @@ func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 			t.Parallel()
 			conn, r := dial(t, addr)
 			begin(t, conn, route, authorization, rest)
-			if resp, body := answerOn(t, r); resp.status != status || !resp.closes {
-				t.Errorf("%d %s, closes %t, want %d", resp.status, body, resp.closes, status)
+			if resp, body := answerOn(t, r); resp.Status != status || !resp.Closes {
+				t.Errorf("%d %s, closes %t, want %d", resp.Status, body, resp.Closes, status)
 			}
 		})
 	}
@@ -173,11 +164,11 @@ func TestBodyLimit(t *testing.T) {
 		"/voucher/seckill/5": http.StatusAccepted, "/voucher-order/seckill/5": http.StatusOK,
 	} {
 		if w := do(t, a, request{
-			method: http.MethodPost, target: target, body: "{}" + strings.Repeat(" ", testBodyLimit-2),
+			Method: http.MethodPost, Target: target, Body: "{}" + strings.Repeat(" ", testBodyLimit-2),
 		}); w.Code != status || w.Header().Get("Connection") != "" {
 			t.Errorf("%s at the limit: %d %s", target, w.Code, w.Body)
 		}
-		w := do(t, a, request{method: http.MethodPost, target: target, body: pad(testBodyLimit + 1)})
+		w := do(t, a, request{Method: http.MethodPost, Target: target, Body: pad(testBodyLimit + 1)})
 		if w.Code != http.StatusRequestEntityTooLarge || read(t, w).Code != "TOO_LARGE" ||
 			w.Header().Get("Connection") != "close" {
 			t.Errorf("%s beyond the limit: %d %s", target, w.Code, w.Body)

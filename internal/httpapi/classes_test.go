@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -19,7 +19,7 @@ import (
 // Every route that uses a store has a class, and admins' routes have theirs, which nobody else has.
 func TestRoutesHaveClasses(t *testing.T) {
 	t.Parallel()
-	for _, r := range everything(t).routes() {
+	for _, r := range everything(t).AllRoutes() {
 		storeless := r.Path == healthzPath || r.Path == readyzPath // the latter names its class for both listeners
 		if (r.Class == bulkhead.Unnamed) != storeless ||
 			(r.Class == bulkhead.Admin) != (r.Access == httpkit.ForAdmins || r.Access == httpkit.ForMerchants) {
@@ -43,8 +43,8 @@ func TestHandlersWorkInTheirClass(t *testing.T) {
 			return httpkit.Answer{Status: http.StatusOK, Body: []byte("{}")}, nil
 		}}
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		c.Request = newRequest(t, t.Context(), request{method: http.MethodGet, target: "/"})
-		a.serve(r)(c)
+		c.Request = newRequest(t, t.Context(), request{Method: http.MethodGet, Target: "/"})
+		a.Serve(r)(c)
 		if got != class {
 			t.Errorf("a route of class %s works in %s", class, got)
 		}
@@ -59,14 +59,14 @@ func TestReadersLeaveRoom(t *testing.T) {
 		answered := make(chan struct{})
 		a := newAPI(t, func(cfg *setup) {
 			cfg.MaxInFlight = 100
-			cfg.Vouchers = &fakeVouchers{list: func(int64) ([]voucher.Shown, error) { <-answered; return nil, nil }}
+			cfg.Vouchers = &fakeVouchers{OnList: func(int64) ([]voucher.Shown, error) { <-answered; return nil, nil }}
 		})
 		var readers sync.WaitGroup
 		var mu sync.Mutex
 		codes := map[int]int{}
 		for range 1000 {
 			readers.Go(func() {
-				w := do(t, a, request{method: http.MethodGet, target: "/voucher/list/1"})
+				w := do(t, a, request{Method: http.MethodGet, Target: "/voucher/list/1"})
 				mu.Lock()
 				defer mu.Unlock()
 				codes[w.Code]++
@@ -83,13 +83,13 @@ func TestReadersLeaveRoom(t *testing.T) {
 
 				status int
 			}{
-				{request{method: http.MethodPost, target: "/voucher/seckill/5"}, http.StatusAccepted},
-				{request{method: http.MethodGet, target: "/order"}, http.StatusOK},
-				{request{method: http.MethodPost, target: "/voucher/5/pause", header: admin}, http.StatusOK},
-				{request{method: http.MethodPost, target: "/voucher/5/pause"}, http.StatusForbidden},
+				{request{Method: http.MethodPost, Target: "/voucher/seckill/5"}, http.StatusAccepted},
+				{request{Method: http.MethodGet, Target: "/order"}, http.StatusOK},
+				{request{Method: http.MethodPost, Target: "/voucher/5/pause", Header: admin}, http.StatusOK},
+				{request{Method: http.MethodPost, Target: "/voucher/5/pause"}, http.StatusForbidden},
 			} {
 				if w := do(t, a, ask.request); w.Code != ask.status && w.Code != http.StatusTooManyRequests {
-					t.Errorf("%s %s: %d", ask.method, ask.target, w.Code)
+					t.Errorf("%s %s: %d", ask.Method, ask.Target, w.Code)
 				}
 			}
 		}

@@ -58,8 +58,6 @@ type Config struct {
 	Now func() time.Time
 	// BodyLimit is the largest request body in bytes.
 	BodyLimit int64
-	// MaxWait is the longest that ?wait= may ask for. The listener's write timeout follows it.
-	MaxWait time.Duration
 	// InFlight bounds how many requests this instance works on at once; the classes of callers share it. Health checks
 	// and event streams do not count.
 	InFlight *bulkhead.Bulkhead

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"encoding/json"
@@ -24,7 +24,7 @@ func TestDemoBuyer(t *testing.T) {
 	var token string
 	for range 20 {
 		w := do(t, a, request{
-			method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""},
+			Method: http.MethodPost, Target: "/demo/buyer", Header: map[string]string{"Authorization": ""},
 		})
 		var answer struct {
 			Success bool
@@ -40,20 +40,20 @@ func TestDemoBuyer(t *testing.T) {
 			t.Errorf("%+v, want a new user, from %d on, until %s", got, firstDemoUser, noon.Add(time.Hour))
 		}
 		users[got.UserID] = true
-		who, err := a.auth.verify(got.Token)
+		who, err := a.Verify(got.Token)
 		if err != nil || who.UserID != got.UserID || who.Admin() || !who.Expires.Equal(got.ValidUntil.Time) {
 			t.Errorf("their token is of %+v: %v", who, err)
 		}
 		token = got.Token
 	}
 	bearer := map[string]string{"Authorization": token}
-	if w := do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}); w.Code != http.StatusOK {
+	if w := do(t, a, request{Method: http.MethodGet, Target: "/order", Header: bearer}); w.Code != http.StatusOK {
 		t.Errorf("as a buyer: %d %s", w.Code, w.Body)
 	}
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/admin/order", header: bearer}),
+	wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/admin/order", Header: bearer}),
 		http.StatusForbidden, "FORBIDDEN")
 	now = noon.Add(time.Hour)
-	wantProblem(t, do(t, a, request{method: http.MethodGet, target: "/order", header: bearer}),
+	wantProblem(t, do(t, a, request{Method: http.MethodGet, Target: "/order", Header: bearer}),
 		http.StatusUnauthorized, "UNAUTHENTICATED")
 }
 
@@ -66,7 +66,7 @@ func TestManyDemoBuyers(t *testing.T) {
 	})
 	ask := func() *httptest.ResponseRecorder {
 		return do(t, a, request{
-			method: http.MethodPost, target: "/demo/buyer", header: map[string]string{"Authorization": ""},
+			Method: http.MethodPost, Target: "/demo/buyer", Header: map[string]string{"Authorization": ""},
 		})
 	}
 	for i := range demoBuyersAtOnce {
@@ -92,8 +92,8 @@ func TestNoDemo(t *testing.T) {
 	for _, path := range []string{"/demo/buyer", "/demo/admin"} {
 		for _, header := range []string{"", "Bearer 1"} {
 			w := do(t, a, request{
-				method: http.MethodPost, target: path, body: `{"code":""}`,
-				header: map[string]string{"Authorization": header},
+				Method: http.MethodPost, Target: path, Body: `{"code":""}`,
+				Header: map[string]string{"Authorization": header},
 			})
 			wantProblem(t, w, http.StatusNotFound, "NOT_FOUND")
 		}
@@ -132,7 +132,7 @@ func TestDemoBuyerForOwnPages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAPI(t, func(cfg *setup) { cfg.DemoTokens, cfg.AllowedOrigins = time.Hour, c.allowed })
-			w := do(t, a, request{method: http.MethodPost, target: c.target + "/demo/buyer", header: c.header})
+			w := do(t, a, request{Method: http.MethodPost, Target: c.target + "/demo/buyer", Header: c.header})
 			if w.Code != c.status {
 				t.Errorf("%d %s, want %d", w.Code, w.Body, c.status)
 			}
@@ -144,7 +144,7 @@ func TestDemoBuyerForOwnPages(t *testing.T) {
 func signInWith(t *testing.T, a *API, code, from string, header map[string]string) *httptest.ResponseRecorder {
 	t.Helper()
 	return do(t, a, request{
-		method: http.MethodPost, target: "/demo/admin", body: `{"code":"` + code + `"}`, header: header, from: from,
+		Method: http.MethodPost, Target: "/demo/admin", Body: `{"code":"` + code + `"}`, Header: header, From: from,
 	})
 }
 
@@ -186,7 +186,7 @@ func TestSignInLink(t *testing.T) {
 				if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
 					t.Error(err)
 				}
-				if who, err := a.auth.verify(answer.Data.Token); err != nil || !who.Admin() ||
+				if who, err := a.Verify(answer.Data.Token); err != nil || !who.Admin() ||
 					who.UserID != demoAdminID {
 					t.Errorf("their token is of %+v: %v", who, err)
 				}

@@ -1,8 +1,7 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,14 +19,14 @@ func TestStrangersTakeNoPermits(t *testing.T) {
 		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
 	})
 	stranger, buyer := press, press
-	stranger.header = map[string]string{"Authorization": "forged"}
+	stranger.Header = map[string]string{"Authorization": "forged"}
 	elsewhere := stranger
-	elsewhere.from = "198.51.100.7:1"
+	elsewhere.From = "198.51.100.7:1"
 	ask := func(want int, requests ...request) {
 		t.Helper()
 		for _, r := range requests {
 			if w := do(t, a, r); w.Code != want {
-				t.Errorf("%v from %q: %d %s, want %d", r.header, r.from, w.Code, w.Body, want)
+				t.Errorf("%v from %q: %d %s, want %d", r.Header, r.From, w.Code, w.Body, want)
 			}
 		}
 	}
@@ -45,28 +44,7 @@ func TestStrangersTakeNoPermits(t *testing.T) {
 	ahead.Store(int64(time.Minute))
 	ask(http.StatusServiceUnavailable, stranger)
 	full()
-	if loads := a.cfg.InFlight.Loads(); loads[bulkhead.Unnamed].InUse != 0 {
+	if loads := a.Config.InFlight.Loads(); loads[bulkhead.Unnamed].InUse != 0 {
 		t.Errorf("%+v", loads)
-	}
-}
-
-// BenchmarkFailedTokens is what a buyer pays for the budgets of bad tokens: while none is spent, and while some is.
-func BenchmarkFailedTokens(b *testing.B) {
-	of := func(i int64) netip.Addr { return netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}) }
-	for name, strangers := range map[string]int{"none is spent": 0, "some is": 2 * failedTokensAtOnce} {
-		b.Run(name, func(b *testing.B) {
-			f := newFailedTokens(noon)
-			for range strangers {
-				f.add(of(0), noon)
-			}
-			b.ReportAllocs()
-			var i int64
-			for b.Loop() {
-				i++
-				if f.any(noon) && f.spent(of(1+i%1_000_000), noon) {
-					b.Fatal("a buyer's is spent")
-				}
-			}
-		})
 	}
 }

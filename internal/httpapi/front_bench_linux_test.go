@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"bytes"
@@ -47,7 +47,7 @@ func together() fakePurchases {
 		time.Sleep(100 * time.Microsecond)
 		return nil
 	})
-	return fakePurchases{buy: func(ctx context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
+	return fakePurchases{OnBuy: func(ctx context.Context, userID, _ int64, _ time.Duration) (order.Order, error) {
 		_, err := calls.Do(ctx, userID)
 		return order.Order{ID: orderID, UserID: userID, Quantity: 1, Status: order.Queued}, err
 	}}
@@ -73,7 +73,7 @@ func benchmarkFront(b *testing.B, srv *http.Server) {
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = srv.Serve(Unread(listener)) // closed below
+		_ = srv.Serve(listener) // closed below
 	}()
 	defer func() {
 		_ = srv.Close() // every answer has been read

@@ -37,7 +37,7 @@ type Check struct {
 
 // readyReport is the body of /readyz.
 type readyReport struct {
-	Status string        `json:"status"` // ready, degraded, unready or draining; starting is StartingServer's
+	Status string        `json:"status"` // ready, degraded, unready or draining; starting is Starting's
 	Checks []checkResult `json:"checks"`
 }
 

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -12,48 +12,52 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/httpapi"
 )
 
-func check(name string, required bool, err error) Check {
-	return Check{Name: name, Required: required, Run: func(context.Context) error { return err }}
+func check(name string, required bool, err error) httpapi.Check {
+	return httpapi.Check{Name: name, Required: required, Run: func(context.Context) error { return err }}
 }
 
-func withChecks(checks ...Check) func(*setup) { return func(cfg *setup) { cfg.Checks = checks } }
+func withChecks(checks ...httpapi.Check) func(*setup) {
+	return func(cfg *setup) { cfg.Checks = checks }
+}
 
 func TestReadiness(t *testing.T) {
 	t.Parallel()
 	away := errors.New("is away")
 	for _, c := range []struct {
 		name   string
-		checks []Check
+		checks []httpapi.Check
 		status int
 		body   string
 	}{
 		{"no checks", nil, 200, `{"status":"ready","checks":[]}`},
 		{
 			"ready",
-			[]Check{check("redis", true, nil), check("mysql", false, nil)},
+			[]httpapi.Check{check("redis", true, nil), check("mysql", false, nil)},
 			200,
 			`{"status":"ready","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql",` +
 				`"required":false,"ok":true}]}`,
 		},
 		{
 			"degraded",
-			[]Check{check("redis", true, nil), check("mysql", false, away)},
+			[]httpapi.Check{check("redis", true, nil), check("mysql", false, away)},
 			200,
 			`{"status":"degraded","checks":[{"name":"redis","required":true,"ok":true},{"name":"mysql",` +
 				`"required":false,"ok":false,"detail":"is away"}]}`,
 		},
 		{
 			"unready",
-			[]Check{check("redis", true, away), check("mysql", false, away)},
+			[]httpapi.Check{check("redis", true, away), check("mysql", false, away)},
 			503,
 			`{"status":"unready","checks":[{"name":"redis","required":true,"ok":false,"detail":"is away"},` +
 				`{"name":"mysql","required":false,"ok":false,"detail":"is away"}]}`,
 		},
 		{
 			"panic",
-			[]Check{{Name: "bug", Run: func(context.Context) error { panic("oops") }}},
+			[]httpapi.Check{{Name: "bug", Run: func(context.Context) error { panic("oops") }}},
 			200,
 			`{"status":"degraded","checks":[{"name":"bug","required":false,"ok":false,"detail":"the ` +
 				`check panicked: oops"}]}`,
@@ -72,12 +76,12 @@ func TestReadiness(t *testing.T) {
 				}
 			}
 			a.Drain()
-			w := do(t, a, request{method: http.MethodGet, target: "/readyz"})
+			w := do(t, a, request{Method: http.MethodGet, Target: "/readyz"})
 			if want := `{"status":"draining","checks":[]}`; w.Code != http.StatusServiceUnavailable ||
 				w.Body.String() != want {
 				t.Errorf("draining: %d %s", w.Code, w.Body)
 			}
-			if w := do(t, a, request{method: http.MethodGet, target: "/healthz"}); w.Code != http.StatusOK ||
+			if w := do(t, a, request{Method: http.MethodGet, Target: "/healthz"}); w.Code != http.StatusOK ||
 				w.Body.String() != healthzBody {
 				t.Errorf("health while draining: %d %s", w.Code, w.Body)
 			}
@@ -90,12 +94,12 @@ func TestCheckThatHangs(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	t.Cleanup(func() { close(release) })
-	a := newAPI(t, withChecks(check("redis", true, nil), Check{Name: "mysql", Run: func(context.Context) error {
+	a := newAPI(t, withChecks(check("redis", true, nil), httpapi.Check{Name: "mysql", Run: func(context.Context) error {
 		<-release
 		return nil
 	}}))
 	began := time.Now()
-	w := do(t, a, request{method: http.MethodGet, target: "/readyz"})
+	w := do(t, a, request{Method: http.MethodGet, Target: "/readyz"})
 	if took := time.Since(began); took > checkTimeout+30*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -112,7 +116,7 @@ func TestReportIsShared(t *testing.T) {
 	var runs, ahead atomic.Int64
 	a := newAPI(t, func(cfg *setup) {
 		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
-		cfg.Checks = []Check{{Name: "redis", Required: true, Run: func(ctx context.Context) error {
+		cfg.Checks = []httpapi.Check{{Name: "redis", Required: true, Run: func(ctx context.Context) error {
 			runs.Add(1)
 			return ctx.Err()
 		}}}
@@ -122,7 +126,7 @@ func TestReportIsShared(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 50 {
 		callers.Go(func() {
-			if w := doWith(t, gone, a, request{method: http.MethodGet, target: "/readyz"}); w.Code != http.StatusOK {
+			if w := doWith(t, gone, a, request{Method: http.MethodGet, Target: "/readyz"}); w.Code != http.StatusOK {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
 		})
@@ -132,7 +136,7 @@ func TestReportIsShared(t *testing.T) {
 		t.Errorf("the check ran %d times", n)
 	}
 	ahead.Store(int64(reportAge))
-	do(t, a, request{method: http.MethodGet, target: "/readyz"})
+	do(t, a, request{Method: http.MethodGet, Target: "/readyz"})
 	if n := runs.Load(); n != 2 {
 		t.Errorf("after %s the check has run %d times", reportAge, n)
 	}

@@ -1,13 +1,11 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
-	"seckill/internal/kit/words"
 	"seckill/internal/order/gate"
 )
 
@@ -33,8 +31,8 @@ func TestLanguage(t *testing.T) {
 	} {
 		for range 2 { // parsed, and cached
 			r := request{
-				method: http.MethodPost, target: "/voucher/seckill/5",
-				header: map[string]string{"Accept-Language": header},
+				Method: http.MethodPost, Target: "/voucher/seckill/5",
+				Header: map[string]string{"Accept-Language": header},
 			}
 			w := do(t, a, r)
 			if got := read(t, w); got.ErrorMsg != want {
@@ -66,52 +64,9 @@ func TestErrorsHaveALanguage(t *testing.T) {
 		{http.MethodGet, "/order", ""},
 	} {
 		h := do(t, a,
-			request{method: c.method, target: c.target, header: map[string]string{"Accept-Language": "zh"}}).Header()
+			request{Method: c.method, Target: c.target, Header: map[string]string{"Accept-Language": "zh"}}).Header()
 		if got := h.Get("Content-Language"); got != c.want || (h.Get("Vary") == "Accept-Language") != (c.want != "") {
 			t.Errorf("%s %s: %v", c.method, c.target, h)
 		}
-	}
-}
-
-// Several lines of a list header are one list (RFC 9110, section 5.3).
-func TestAcceptLanguageInSeveralLines(t *testing.T) {
-	t.Parallel()
-	l, err := newLanguages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		lines []string
-		want  words.Language
-	}{
-		{[]string{"fr", "zh;q=0.5"}, words.Chinese},
-		{[]string{"en;q=0.1", "zh;q=0.2"}, words.Chinese},
-		{[]string{"zh;q=0.1", "en;q=0.2"}, words.English},
-		{[]string{"", "zh"}, words.Chinese},
-		{[]string{"zh", ""}, words.Chinese},
-		{[]string{"", ""}, words.English},
-		{[]string{"zh", strings.Repeat(" ", maxAcceptLanguage)}, words.English}, // too long together
-	} {
-		for range 2 { // parsed, and cached
-			if got := l.choose(http.Header{"Accept-Language": c.lines}); got != c.want {
-				t.Errorf("%q: %d, want %d", c.lines, got, c.want)
-			}
-		}
-	}
-}
-
-// Invented languages must not fill the memory.
-func TestLanguageCacheIsBounded(t *testing.T) {
-	t.Parallel()
-	l, err := newLanguages()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 5 * languageCache {
-		l.choose(http.Header{"Accept-Language": {"fr;q=0." + strconv.Itoa(i)}})
-	}
-	l.chosen.CleanUp()
-	if n := l.chosen.EstimatedSize(); n > languageCache {
-		t.Errorf("%d headers cached, want at most %d", n, languageCache)
 	}
 }

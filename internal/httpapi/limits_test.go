@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -11,8 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"seckill/internal/authtoken"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
@@ -20,7 +18,7 @@ import (
 
 // slowPurchases sells to every user, and takes a while.
 func slowPurchases(takes time.Duration) fakePurchases {
-	return fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+	return fakePurchases{OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 		time.Sleep(takes)
 		return order.Order{ID: orderID, Status: order.Queued}, nil
 	}}
@@ -50,7 +48,7 @@ func TestOverload(t *testing.T) {
 			for range requests {
 				answered.Go(func() {
 					began := time.Now()
-					w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+					w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 					mu.Lock()
 					defer mu.Unlock()
 					got[outcome{w.Code, w.Header().Get("Retry-After"), time.Since(began)}]++
@@ -69,21 +67,6 @@ func TestOverload(t *testing.T) {
 			}
 		}
 	})
-}
-
-// saturate takes all permits that requests can have in flight, those of admins apart, until release is called.
-func saturate(a *API) (release func()) {
-	var permits []bulkhead.Permit
-	for _, c := range []bulkhead.Class{bulkhead.Purchase, bulkhead.OwnRead, bulkhead.PublicRead} {
-		for s, ok := a.cfg.InFlight.Try(c); ok; s, ok = a.cfg.InFlight.Try(c) {
-			permits = append(permits, s)
-		}
-	}
-	return func() {
-		for _, s := range permits {
-			s.Release()
-		}
-	}
 }
 
 // What is refused in overload, and what is not: admins' requests, and what uses no store.
@@ -117,7 +100,7 @@ func TestRoutesInOverload(t *testing.T) {
 		{http.MethodPut, "/order", nobody, http.StatusMethodNotAllowed, http.StatusMethodNotAllowed},
 	} {
 		ask := func() int {
-			return do(t, a, request{method: c.method, target: c.target, header: c.header}).Code
+			return do(t, a, request{Method: c.method, Target: c.target, Header: c.header}).Code
 		}
 		release := saturate(a)
 		if got := ask(); got != c.full {
@@ -127,7 +110,7 @@ func TestRoutesInOverload(t *testing.T) {
 		if got := ask(); got != c.empty {
 			t.Errorf("%s %s, empty: %d, want %d", c.method, c.target, got, c.empty)
 		}
-		if taken, _ := a.cfg.InFlight.Taken(); taken != 0 {
+		if taken, _ := a.Config.InFlight.Taken(); taken != 0 {
 			t.Fatalf("%s %s does not release its permit", c.method, c.target)
 		}
 	}
@@ -138,13 +121,13 @@ func TestOverloadAnswers(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	saturate(a)
-	w := do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	w := do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 	wantProblem(t, w, http.StatusServiceUnavailable, "UNAVAILABLE")
 	if w.Header().Get("Retry-After") != "2" || w.Header().Get("X-Request-Id") == "" {
 		t.Errorf("headers %v", w.Header())
 	}
 	w = do(t, a, request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5", header: map[string]string{"Accept-Language": "zh"},
+		Method: http.MethodPost, Target: "/voucher-order/seckill/5", Header: map[string]string{"Accept-Language": "zh"},
 	})
 	if want := `{"success":false,"code":"UNAVAILABLE","errorMsg":"系统繁忙，请稍后再试"}`; w.Code !=
 		http.StatusServiceUnavailable || w.Body.String() != want {
@@ -156,10 +139,10 @@ func TestOverloadAnswers(t *testing.T) {
 func TestPanicReleasesItsPermit(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{
-		buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") },
+		OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { panic("a bug") },
 	}))
 	if w := do(t, a,
-		request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
+		request{Method: http.MethodPost, Target: "/voucher/seckill/5"}); w.Code != http.StatusInternalServerError {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	if n := a.Load().InFlight; n != 0 {
@@ -173,11 +156,11 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 	t.Parallel()
 	var waited []time.Duration
 	a := newAPI(t, func(cfg *setup) { cfg.MaxInFlight = 16 }, withPurchases(fakePurchases{
-		buy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		OnBuy: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			waited = append(waited, wait)
 			return order.Order{ID: orderID, Status: order.Queued}, nil
 		},
-		order: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		OnOrder: func(_ context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			waited = append(waited, wait)
 			return orderIn(order.Queued), nil
 		},
@@ -185,7 +168,7 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 	for _, others := range []int{0, 7, 8, 11} {
 		var permits []bulkhead.Permit
 		for range others {
-			s, ok := a.cfg.InFlight.Try(bulkhead.Purchase)
+			s, ok := a.Config.InFlight.Try(bulkhead.Purchase)
 			if !ok {
 				t.Fatalf("%d purchases are too many", others)
 			}
@@ -194,10 +177,10 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 		for method, target := range map[string]string{
 			http.MethodPost: "/voucher/seckill/5", http.MethodGet: "/order/5",
 		} {
-			if w := do(t, a, request{method: method, target: target + "?wait=1s"}); w.Code >= http.StatusBadRequest {
+			if w := do(t, a, request{Method: method, Target: target + "?wait=1s"}); w.Code >= http.StatusBadRequest {
 				t.Errorf("%d %s", w.Code, w.Body)
 			}
-			wantProblem(t, do(t, a, request{method: method, target: target + "?wait=1h"}),
+			wantProblem(t, do(t, a, request{Method: method, Target: target + "?wait=1h"}),
 				http.StatusBadRequest, "INVALID")
 		}
 		for _, s := range permits {
@@ -213,113 +196,15 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 func TestRefusingInOverloadAllocatesLittle(t *testing.T) {
 	a := newAPI(t)
 	saturate(a)
-	r := newRequest(t, t.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5"})
-	w := &discard{header: http.Header{}}
+	r := newRequest(t, t.Context(), request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+	w := &discard{OnHeader: http.Header{}}
 	handler := a.Handler()
 	got := testing.AllocsPerRun(500, func() {
-		clear(w.header)
+		clear(w.OnHeader)
 		handler.ServeHTTP(w, r)
 	})
-	if w.status != http.StatusServiceUnavailable || got > 6+raceAllocs {
-		t.Errorf("status %d, %v allocations, want at most 6", w.status, got)
-	}
-}
-
-// buckets are a model of rateLimit: each user's tokens, counted in the time that adding them takes.
-type buckets struct {
-	token, filled time.Duration
-	has           map[int64]time.Duration
-	at            map[int64]time.Time
-}
-
-func (b *buckets) allow(user int64, now time.Time) bool {
-	has := b.filled
-	if at, known := b.at[user]; known {
-		has = min(b.filled, b.has[user]+now.Sub(at))
-	}
-	allowed := has >= b.token
-	if allowed {
-		has -= b.token
-	}
-	b.has[user], b.at[user] = has, now
-	return allowed
-}
-
-// Whatever users do, each has a bucket, no fuller and no emptier than it should be.
-func TestUserLimitIsABucketForEachUser(t *testing.T) {
-	t.Parallel()
-	var neighbours []int64 // of one shard, so that they age each other's generations
-	for user := int64(1); len(neighbours) < 8; user++ {
-		if shardOfUser(user) == 0 {
-			neighbours = append(neighbours, user)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		rate, burst := rapid.IntRange(1, 50).Draw(t, "rate"), rapid.IntRange(1, 20).Draw(t, "burst")
-		l := newUserLimit(rate, burst, noon)
-		model := buckets{l.token, l.filled, map[int64]time.Duration{}, map[int64]time.Time{}}
-		now := noon
-		for range rapid.IntRange(1, 300).Draw(t, "requests") {
-			now = now.Add(time.Duration(rapid.Int64Range(0, int64(l.filled)/4).Draw(t, "later")))
-			if rapid.IntRange(0, 20).Draw(t, "silence") == 0 {
-				now = now.Add(l.filled * 3 / 2)
-			}
-			user := rapid.SampledFrom(neighbours).Draw(t, "user")
-			got, want := l.allow(user, now), model.allow(user, now)
-			if got != want {
-				t.Fatalf("user %d after %s: %t, want %t", user, now.Sub(noon), got, want)
-			}
-		}
-	})
-}
-
-// With more users than the capacity, no user is refused who keeps to the rate.
-func TestUserLimitAtCapacity(t *testing.T) {
-	t.Parallel()
-	l := newUserLimit(10, 2, noon)
-	for i := range l.shards {
-		l.shards[i].capacity = 2
-	}
-	for tenth := range 100 {
-		for user := range int64(1000) {
-			if !l.allow(user, noon.Add(time.Duration(tenth)*100*time.Millisecond)) {
-				t.Fatalf("user %d is refused in turn %d", user, tenth)
-			}
-		}
-	}
-}
-
-// Users are forgotten when their buckets are full again, and sooner beyond the capacity.
-func TestUserLimitForgets(t *testing.T) {
-	t.Parallel()
-	const capacity, users = 16, 1000
-	l := newUserLimit(10, 30, noon) // full after three seconds
-	known := func(now time.Time) (n int) {
-		for user := range int64(users) {
-			l.allow(user, now)
-		}
-		for i := range l.shards {
-			n += len(l.shards[i].younger) + len(l.shards[i].older)
-		}
-		return n
-	}
-	for i, want := range []int{users, 2 * users, 2 * users} {
-		if n := known(noon.Add(time.Duration(i) * 3 * time.Second)); n != want {
-			t.Errorf("%d users known in turn %d, want %d", n, i, want)
-		}
-	}
-	for i := range l.shards {
-		l.shards[i].capacity = capacity
-	}
-	for range 3 {
-		if n := known(noon.Add(9 * time.Second)); n > 2*capacity*limitShards || n < users {
-			t.Errorf("%d users known", n)
-		}
-	}
-	for i := range l.shards {
-		if n := len(l.shards[i].younger); n > capacity {
-			t.Errorf("shard %d knows %d users", i, n)
-		}
+	if w.Status != http.StatusServiceUnavailable || got > 6+raceAllocs {
+		t.Errorf("status %d, %v allocations, want at most 6", w.Status, got)
 	}
 }
 
@@ -331,11 +216,11 @@ func TestUserRate(t *testing.T) {
 	a := newAPI(t, func(cfg *setup) {
 		cfg.UserRate, cfg.UserBurst = 1, 3
 		cfg.Now = func() time.Time { return noon.Add(time.Duration(ahead.Load())) }
-	}, withPurchases(fakePurchases{buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+	}, withPurchases(fakePurchases{OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
 		bought.Add(1)
 		return order.Order{ID: orderID, Status: order.Queued}, nil
 	}}))
-	buy := request{method: http.MethodPost, target: "/voucher/seckill/5"}
+	buy := request{Method: http.MethodPost, Target: "/voucher/seckill/5"}
 	for i := range 3 {
 		if w := do(t, a, buy); w.Code != http.StatusAccepted {
 			t.Fatalf("purchase %d: %d", i, w.Code)
@@ -347,20 +232,20 @@ func TestUserRate(t *testing.T) {
 		t.Errorf("Retry-After is %q", got)
 	}
 	for _, req := range []request{
-		{method: http.MethodPost, target: "/voucher/seckill/abc"},
-		{method: http.MethodPost, target: "/voucher/buy/5"},
-		{method: http.MethodGet, target: "/order/5"},
-		{method: http.MethodGet, target: "/order"},
-		{method: http.MethodGet, target: eventsPath},
-		{method: http.MethodPost, target: "/order/5/pay"},
-		{method: http.MethodPost, target: "/order/5/cancel"},
-		{method: http.MethodPost, target: "/order/5/refund"},
+		{Method: http.MethodPost, Target: "/voucher/seckill/abc"},
+		{Method: http.MethodPost, Target: "/voucher/buy/5"},
+		{Method: http.MethodGet, Target: "/order/5"},
+		{Method: http.MethodGet, Target: "/order"},
+		{Method: http.MethodGet, Target: eventsPath},
+		{Method: http.MethodPost, Target: "/order/5/pay"},
+		{Method: http.MethodPost, Target: "/order/5/cancel"},
+		{Method: http.MethodPost, Target: "/order/5/refund"},
 	} {
 		wantProblem(t, do(t, a, req), http.StatusTooManyRequests, "RATE_LIMITED")
 	}
 	w = do(t, a, request{
-		method: http.MethodPost, target: "/voucher-order/seckill/5",
-		header: map[string]string{"Accept-Language": "zh-CN"},
+		Method: http.MethodPost, Target: "/voucher-order/seckill/5",
+		Header: map[string]string{"Accept-Language": "zh-CN"},
 	})
 	if want := `{"success":false,"code":"RATE_LIMITED","errorMsg":"操作过于频繁，请稍后再试"}`; w.Code !=
 		http.StatusTooManyRequests || w.Body.String() != want {
@@ -373,19 +258,19 @@ func TestUserRate(t *testing.T) {
 		req    request
 		status int
 	}{
-		"another user": {request{method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{
+		"another user": {request{Method: http.MethodPost, Target: "/voucher/seckill/5", Header: map[string]string{
 			"Authorization": token(t, buyerID+1, ""),
 		}}, http.StatusAccepted},
 		"an admin of that id": {
 			request{
-				method: http.MethodPost, target: "/voucher/seckill/5",
-				header: map[string]string{"Authorization": token(t, buyerID, authtoken.RoleAdmin)},
+				Method: http.MethodPost, Target: "/voucher/seckill/5",
+				Header: map[string]string{"Authorization": token(t, buyerID, authtoken.RoleAdmin)},
 			}, http.StatusAccepted,
 		},
-		"what is open to all":   {request{method: http.MethodGet, target: "/voucher/list/1"}, http.StatusOK},
-		"what is not for users": {request{method: http.MethodPost, target: "/voucher/5/pause"}, http.StatusForbidden},
+		"what is open to all":   {request{Method: http.MethodGet, Target: "/voucher/list/1"}, http.StatusOK},
+		"what is not for users": {request{Method: http.MethodPost, Target: "/voucher/5/pause"}, http.StatusForbidden},
 		"a bad token": {
-			request{method: http.MethodGet, target: "/order", header: map[string]string{"Authorization": "x"}},
+			request{Method: http.MethodGet, Target: "/order", Header: map[string]string{"Authorization": "x"}},
 			http.StatusUnauthorized,
 		},
 	} {
@@ -404,24 +289,10 @@ func TestUserRate(t *testing.T) {
 func TestNoUserRate(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
-	for range 10 * a.cfg.UserBurst {
+	for range 10 * a.Config.UserBurst {
 		if w := do(t, a,
-			request{method: http.MethodPost, target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
+			request{Method: http.MethodPost, Target: "/voucher/seckill/5"}); w.Code != http.StatusAccepted {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
-	}
-}
-
-func BenchmarkUserLimit(b *testing.B) {
-	for name, users := range map[string]int64{"the same user": 1, "another user each time": 1 << 40} {
-		b.Run(name, func(b *testing.B) {
-			l := newUserLimit(10, 30, time.Now())
-			b.ReportAllocs()
-			var i int64
-			for b.Loop() {
-				i++
-				l.allow(1+i%users, time.Now())
-			}
-		})
 	}
 }

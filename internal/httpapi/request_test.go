@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"context"
@@ -25,7 +25,7 @@ func TestRequestID(t *testing.T) {
 	a := newAPI(t)
 	ask := func(id string) string {
 		w := do(t, a, request{
-			method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Request-Id": id},
+			Method: http.MethodGet, Target: "/healthz", Header: map[string]string{"X-Request-Id": id},
 		})
 		return w.Header().Get("X-Request-Id")
 	}
@@ -60,9 +60,9 @@ func TestUnexpectedErrorsAreLogged(t *testing.T) {
 			t.Parallel()
 			var log lines
 			a := newAPI(t, withLog(&log, slog.LevelInfo),
-				func(cfg *setup) { cfg.Vouchers = &fakeVouchers{get: c.get} })
+				func(cfg *setup) { cfg.Vouchers = &fakeVouchers{Get: c.get} })
 			w := do(t, a, request{
-				method: http.MethodGet, target: "/voucher/5", header: map[string]string{"X-Request-Id": "the-id"},
+				Method: http.MethodGet, Target: "/voucher/5", Header: map[string]string{"X-Request-Id": "the-id"},
 			})
 			wantProblem(t, w, http.StatusInternalServerError, "INTERNAL")
 			if strings.Contains(w.Body.String(), "hunter2") {
@@ -96,10 +96,12 @@ func TestLogIsQuietAndBounded(t *testing.T) {
 	} {
 		var log lines
 		a := newAPI(t, withLog(&log, slog.LevelInfo), withPurchases(fakePurchases{
-			buy: func(context.Context, int64, int64, time.Duration) (order.Order, error) { return order.Order{}, err },
+			OnBuy: func(context.Context, int64, int64, time.Duration) (order.Order, error) {
+				return order.Order{}, err
+			},
 		}))
 		for range 500 {
-			do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+			do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 		}
 		if n := strings.Count(log.String(), "\n"); n < least || least == 0 && n > 0 || n > 5*failureLogsPerSecond {
 			t.Errorf("%v: %d lines", err, n)
@@ -107,7 +109,7 @@ func TestLogIsQuietAndBounded(t *testing.T) {
 	}
 	var log lines
 	a := newAPI(t, withLog(&log, slog.LevelDebug))
-	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 	if got := log.String(); !strings.Contains(got, `"user_id":42`) || !strings.Contains(got, `"status":202`) ||
 		strings.Contains(got, token(t, buyerID, "")) {
 		t.Errorf("at debug level: %s", got)
@@ -133,12 +135,12 @@ func TestObserve(t *testing.T) {
 			got = append(got, seen{method, route, status, code, 0})
 		}
 	})
-	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill/5"})
-	do(t, a, request{method: http.MethodPost, target: "/voucher-order/seckill/x"})
-	do(t, a, request{method: http.MethodGet, target: "/order/77"})
-	do(t, a, request{method: http.MethodPost, target: "/voucher/seckill"})
-	do(t, a, request{method: http.MethodGet, target: "/made/up"})
-	do(t, a, request{method: "BREW", target: "/order/77"})
+	do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+	do(t, a, request{Method: http.MethodPost, Target: "/voucher-order/seckill/x"})
+	do(t, a, request{Method: http.MethodGet, Target: "/order/77"})
+	do(t, a, request{Method: http.MethodPost, Target: "/voucher/seckill"})
+	do(t, a, request{Method: http.MethodGet, Target: "/made/up"})
+	do(t, a, request{Method: "BREW", Target: "/order/77"})
 	want := []seen{
 		{"POST", "/voucher/seckill/:id", 202, "", 0},
 		{"POST", "/voucher-order/seckill/:id", 200, "INVALID", 0},
@@ -180,11 +182,11 @@ func TestTrustedProxies(t *testing.T) {
 				cfg.Addresses = behind(t, c.trusted...)
 			})
 			do(t, a, request{
-				method: http.MethodGet, target: "/healthz",
-				header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"},
+				Method: http.MethodGet, Target: "/healthz",
+				Header: map[string]string{"X-Forwarded-For": "198.51.100.7", "X-Real-IP": "203.0.113.9"},
 			})
 			do(t, a, request{
-				method: http.MethodGet, target: "/healthz", header: map[string]string{"X-Real-IP": "203.0.113.9"},
+				Method: http.MethodGet, Target: "/healthz", Header: map[string]string{"X-Real-IP": "203.0.113.9"},
 			})
 			if strings.Contains(log.String(), "203.0.113.9") || !strings.Contains(log.String(),
 				`"client":"`+c.want+`"`) {
@@ -203,7 +205,7 @@ func TestCORS(t *testing.T) {
 			h[header[i]] = header[i+1]
 		}
 		w := do(t, newAPI(t, func(cfg *setup) { cfg.AllowedOrigins = allowed }),
-			request{method: method, target: target, header: h})
+			request{Method: method, Target: target, Header: h})
 		return w.Header(), w.Code
 	}
 	const allow = "Access-Control-Allow-Origin"
@@ -256,7 +258,7 @@ func TestSecurityHeaders(t *testing.T) {
 		"/voucher/seckill/5": http.MethodPost, "/voucher-order/seckill/x": http.MethodPost, "/voucher": http.MethodPost,
 		"/readyz": http.MethodPost,
 	} {
-		if got := do(t, a, request{method: method, target: target}).Header(); got.Get("X-Content-Type-Options") !=
+		if got := do(t, a, request{Method: method, Target: target}).Header(); got.Get("X-Content-Type-Options") !=
 			"nosniff" || got.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s %s: %v", method, target, got)
 		}

@@ -37,11 +37,7 @@ func (a *API) newRouter() (*gin.Engine, error) {
 		return nil, fmt.Errorf("httpapi: trusted proxies: %w", err)
 	}
 	if len(a.cfg.AllowedOrigins) > 0 {
-		var headers []string
-		if a.cfg.Gatekeeper != nil {
-			headers = a.cfg.Gatekeeper.Headers()
-		}
-		e.Use(newCORS(a.cfg.AllowedOrigins, headers).handle)
+		e.Use(newCORS(a.cfg.AllowedOrigins, a.cfg.Gatekeeper.Headers()).handle)
 	}
 	e.NoRoute(a.noPage, a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(httpkit.ErrNoRoute)}))
 	e.NoMethod(a.serve(httpkit.Route{Uncounted: true, Handle: httpkit.Refuse(errMethod)}))

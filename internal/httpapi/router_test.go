@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"net/http"
@@ -10,7 +10,7 @@ func TestNoCallbacks(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(c *setup) { c.Callbacks = nil })
 	for _, target := range []string{"/payment/callback", "/payment/callback/bank"} {
-		got := read(t, asAdmin(t, a, request{method: http.MethodPost, target: target}))
+		got := read(t, asAdmin(t, a, request{Method: http.MethodPost, Target: target}))
 		if got.Code != "NOT_FOUND" || got.Detail != "There is nothing at this path." {
 			t.Errorf("%s: %+v", target, got)
 		}
@@ -39,8 +39,8 @@ func TestNeighbouringPaths(t *testing.T) {
 		{http.MethodPost, "/voucher/seckill/5", http.StatusAccepted},
 	} {
 		w := asAdmin(t, a, request{
-			method: c.method, target: c.target,
-			header: map[string]string{"Origin": "https://a.example", "Idempotency-Key": "k"},
+			Method: c.method, Target: c.target,
+			Header: map[string]string{"Origin": "https://a.example", "Idempotency-Key": "k"},
 		})
 		if w.Code != c.status || w.Header().Get("X-Request-Id") == "" ||
 			w.Header().Get("Access-Control-Allow-Origin") != "*" {
@@ -49,8 +49,8 @@ func TestNeighbouringPaths(t *testing.T) {
 	}
 	for _, target := range []string{"/voucher/5/stock", "/voucher/seckill/5"} {
 		w := do(t, a, request{
-			method: http.MethodOptions, target: target,
-			header: map[string]string{"Origin": "https://a.example", "Access-Control-Request-Method": "POST"},
+			Method: http.MethodOptions, Target: target,
+			Header: map[string]string{"Origin": "https://a.example", "Access-Control-Request-Method": "POST"},
 		})
 		if w.Code != http.StatusNoContent {
 			t.Errorf("preflight of %s: %d", target, w.Code)
@@ -75,7 +75,7 @@ func TestNoPage(t *testing.T) {
 		{http.MethodPost, "/nowhere", browser, http.StatusNotFound},
 		{http.MethodGet, "/voucher/999", browser, http.StatusNotFound},
 	} {
-		w := do(t, a, request{method: c.method, target: c.target, header: map[string]string{"Accept": c.accept}})
+		w := do(t, a, request{Method: c.method, Target: c.target, Header: map[string]string{"Accept": c.accept}})
 		if w.Code != c.status {
 			t.Errorf("%s %s for %s: %d, want %d", c.method, c.target, c.accept, w.Code, c.status)
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"seckill/internal/httpapi/httpkit"
 )
 
 // What a listener allows. Gin's own Run sets none of them.
@@ -24,20 +26,22 @@ const (
 	profileTime = 5 * time.Minute
 )
 
-// Server returns the public listener's server on an address, with every timeout and limit set. It is not started.
-func (a *API) Server(addr string) *http.Server {
-	s := a.server(addr, a.Handler(), readTimeout+a.cfg.MaxWait+answerTime)
-	// Shutdown waits for handlers, and those of streams do not end by themselves.
-	s.RegisterOnShutdown(a.cfg.Streams.End)
+// NewServer returns the server of the public address, with every timeout and limit set. A request may wait for up to
+// maxWait. It is not started; its end ends the streams.
+func NewServer(
+	addr string, h http.Handler, maxWait time.Duration, streams *httpkit.Streams, log *slog.Logger,
+) *http.Server {
+	s := newServer(addr, h, readTimeout+maxWait+answerTime, log)
+	s.RegisterOnShutdown(streams.End) // Shutdown waits for handlers, and those of streams do not end by themselves
 	return s
 }
 
 // OperationsServer returns the operations listener's server on an address. It is not started.
 func (a *API) OperationsServer(addr string, metrics http.Handler) *http.Server {
-	return a.server(addr, a.Operations(metrics), profileTime)
+	return newServer(addr, a.Operations(metrics), profileTime, a.log)
 }
 
-func (a *API) server(addr string, h http.Handler, writeTimeout time.Duration) *http.Server {
+func newServer(addr string, h http.Handler, writeTimeout time.Duration, log *slog.Logger) *http.Server {
 	return &http.Server{
 		Addr:              addr,
 		Handler:           h,
@@ -46,7 +50,7 @@ func (a *API) server(addr string, h http.Handler, writeTimeout time.Duration) *h
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(a.log.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 }
 

@@ -1,89 +1,24 @@
-package httpapi
+package httpapi_test
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"net"
+	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
+	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
+	"seckill/internal/testkit/shoptest"
 	"seckill/internal/voucher"
 )
-
-// start serves the API's own server on a free port until the test ends and returns the address.
-func start(t *testing.T, s *http.Server) string {
-	t.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var conns sync.WaitGroup
-	s.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
-			conns.Add(1)
-		}
-		if state == http.StateClosed {
-			conns.Done()
-		}
-	}
-	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
-	t.Cleanup(func() {
-		_ = s.Close() // cuts what a test has left open
-		if err := <-done; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("Serve: %v", err)
-		}
-		conns.Wait() // a connection that was refused lingers for half a second
-	})
-	return l.Addr().String()
-}
-
-// dial opens a connection that ends with the test and gives up after ten seconds.
-func dial(t *testing.T, addr string) (net.Conn, *bufio.Reader) {
-	t.Helper()
-	var d net.Dialer
-	conn, err := d.DialContext(t.Context(), "tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
-		t.Fatal(err)
-	}
-	return conn, bufio.NewReader(conn)
-}
-
-// answered is the head of an answer.
-type answered struct {
-	status int
-	closes bool // the server closes the connection
-}
-
-// answerOn reads one answer from a connection.
-func answerOn(t *testing.T, r *bufio.Reader) (resp answered, body string) {
-	t.Helper()
-	got, err := http.ReadResponse(r, nil)
-	if err != nil {
-		t.Fatalf("reading the answer: %v", err)
-	}
-	defer got.Body.Close()
-	text, err := io.ReadAll(got.Body)
-	if err != nil {
-		t.Fatalf("reading the answer: %v", err)
-	}
-	return answered{status: got.StatusCode, closes: got.Close}, string(text)
-}
 
 func TestHugeHeaders(t *testing.T) {
 	t.Parallel()
@@ -93,15 +28,15 @@ func TestHugeHeaders(t *testing.T) {
 		// Cut off by the server.
 		_, _ = fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nX-Pad: %s\r\n\r\n", strings.Repeat("x", 1<<20))
 	}()
-	if resp, _ := answerOn(t, r); resp.status != http.StatusRequestHeaderFieldsTooLarge {
-		t.Errorf("status %d", resp.status)
+	if resp, _ := answerOn(t, r); resp.Status != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("status %d", resp.Status)
 	}
 	conn, r = dial(t, addr)
 	if _, err := fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := answerOn(t, r); resp.status != http.StatusOK || body != healthzBody {
-		t.Errorf("afterwards: %d %s", resp.status, body)
+	if resp, body := answerOn(t, r); resp.Status != http.StatusOK || body != healthzBody {
+		t.Errorf("afterwards: %d %s", resp.Status, body)
 	}
 }
 
@@ -110,7 +45,7 @@ func TestHugeHeaders(t *testing.T) {
 func TestServerTimeouts(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, withPurchases(fakePurchases{
-		buy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
+		OnBuy: func(ctx context.Context, _, _ int64, wait time.Duration) (order.Order, error) {
 			select {
 			case <-ctx.Done():
 				return order.Order{}, ctx.Err()
@@ -122,8 +57,8 @@ func TestServerTimeouts(t *testing.T) {
 	for name, s := range map[string]*http.Server{
 		"public": a.Server(":1"), "operations": a.OperationsServer(":1", http.NotFoundHandler()),
 	} {
-		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= a.cfg.MaxWait || s.IdleTimeout <= 0 ||
-			s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
+		if s.ReadHeaderTimeout <= 0 || s.ReadTimeout <= 0 || s.WriteTimeout <= shoptest.MaxWait ||
+			s.IdleTimeout <= 0 || s.MaxHeaderBytes <= 0 || s.ErrorLog == nil {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -136,8 +71,8 @@ func TestServerTimeouts(t *testing.T) {
 		token(t, buyerID, "")); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := answerOn(t, r); resp.status != http.StatusCreated {
-		t.Errorf("%d %s", resp.status, body)
+	if resp, body := answerOn(t, r); resp.Status != http.StatusCreated {
+		t.Errorf("%d %s", resp.Status, body)
 	}
 	// A body that never arrives ends in a refusal.
 	conn, r = dial(t, addr)
@@ -145,8 +80,8 @@ func TestServerTimeouts(t *testing.T) {
 		"application/json\r\nContent-Length: 10\r\n\r\n{", token(t, adminID, authtoken.RoleAdmin)); err != nil {
 		t.Fatal(err)
 	}
-	if resp, body := answerOn(t, r); resp.status != http.StatusBadRequest || !strings.Contains(body, `"body"`) {
-		t.Errorf("%d %s", resp.status, body)
+	if resp, body := answerOn(t, r); resp.Status != http.StatusBadRequest || !strings.Contains(body, `"body"`) {
+		t.Errorf("%d %s", resp.Status, body)
 	}
 	// So does a header that never ends, with the connection.
 	conn, r = dial(t, addr)
@@ -197,7 +132,7 @@ func TestHangUpCancels(t *testing.T) {
 	t.Parallel()
 	waiting, cancelled := make(chan struct{}), make(chan struct{})
 	a := newAPI(t, withPurchases(fakePurchases{
-		buy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
+		OnBuy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
 			close(waiting)
 			<-ctx.Done()
 			close(cancelled)
@@ -224,7 +159,7 @@ func TestHangUpCancels(t *testing.T) {
 func TestConnectionSurvivesRefusals(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t, func(cfg *setup) {
-		cfg.Vouchers = &fakeVouchers{get: func(int64) (voucher.Shown, error) { panic("a bug") }}
+		cfg.Vouchers = &fakeVouchers{Get: func(int64) (voucher.Shown, error) { panic("a bug") }}
 	})
 	conn, r := dial(t, start(t, a.Server("")))
 	for _, c := range []struct {
@@ -240,8 +175,61 @@ func TestConnectionSurvivesRefusals(t *testing.T) {
 		if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\n\r\n", c.request); err != nil {
 			t.Fatal(err)
 		}
-		if resp, body := answerOn(t, r); resp.status != c.status || resp.closes {
-			t.Errorf("%s: %d %s", c.request, resp.status, body)
+		if resp, body := answerOn(t, r); resp.Status != c.status || resp.Closes {
+			t.Errorf("%s: %d %s", c.request, resp.Status, body)
+		}
+	}
+}
+
+// TestUnread checks that what net/http refuses before a handler sees it is answered with the same status as ever.
+func TestUnread(t *testing.T) {
+	t.Parallel()
+	addr := start(t, newAPI(t).Server(""))
+	for name, c := range map[string]struct {
+		request string
+		status  int
+	}{
+		"no Host":        {"GET /healthz HTTP/1.1\r\n\r\n", http.StatusBadRequest},
+		"two Hosts":      {"GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", http.StatusBadRequest},
+		"no HTTP":        {"hello\r\n\r\n", http.StatusBadRequest},
+		"a bad header":   {"GET / HTTP/1.1\r\nHost: x\r\nA B: c\r\n\r\n", http.StatusBadRequest},
+		"a large header": {"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 30<<10) + "\r\n\r\n", 431},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, r := dial(t, addr)
+			if _, err := io.WriteString(conn, c.request); err != nil {
+				t.Fatal(err)
+			}
+			if resp, body := answerOn(t, r); resp.Status != c.status || !resp.Closes {
+				t.Errorf("%d %s", resp.Status, body)
+			}
+		})
+	}
+}
+
+// TestStarting checks the answers of an instance that waits for its stores.
+func TestStarting(t *testing.T) {
+	t.Parallel()
+	h, err := httpapi.Starting()
+	if err != nil {
+		t.Fatal(err)
+	}
+	addr := start(t, httpapi.NewServer("", h, shoptest.MaxWait, httpkit.NewStreams(1, 1), slog.New(slog.DiscardHandler)))
+	for path, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"/healthz":           {http.StatusOK, `"ok"`},
+		"/readyz":            {http.StatusServiceUnavailable, `"starting"`},
+		"/voucher/seckill/5": {http.StatusServiceUnavailable, `"UNAVAILABLE"`},
+	} {
+		conn, r := dial(t, addr)
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
+			t.Fatal(err)
+		}
+		if resp, body := answerOn(t, r); resp.Status != want.status || !strings.Contains(body, want.text) || !resp.Closes {
+			t.Errorf("%s: %d %s, closes: %t", path, resp.Status, body, resp.Closes)
 		}
 	}
 }

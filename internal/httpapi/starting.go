@@ -2,17 +2,13 @@ package httpapi
 
 import (
 	"net/http"
-	"time"
 
 	"seckill/internal/httpapi/httpkit"
 )
 
-// startingTimeout bounds a whole request and its answer while the service starts.
-const startingTimeout = 5 * time.Second
-
-// StartingServer returns the server of the public address for the time when the service waits for its stores: /healthz
-// is alive, /readyz not ready, and all other requests get UNAVAILABLE. It is not started.
-func StartingServer() (*http.Server, error) {
+// Starting returns the public handler for the time when the service waits for its stores: /healthz is alive, /readyz not
+// ready, and all other requests get UNAVAILABLE.
+func Starting() (http.Handler, error) {
 	chosen, err := newLanguages()
 	if err != nil {
 		return nil, err
@@ -28,6 +24,7 @@ func StartingServer() (*http.Server, error) {
 		w.Header().Set("Content-Type", media)
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
+		w.Header().Set("Connection", "close") // proxies then do not keep an instance that is not ready
 		w.WriteHeader(status)
 		_, _ = w.Write(body) //nolint:gosec // one of those below; a caller that has gone reads no answer
 	}
@@ -46,9 +43,5 @@ func StartingServer() (*http.Server, error) {
 		answer(w, r, http.StatusServiceUnavailable, "application/problem+json",
 			refusal.body(httpkit.ProblemDocument, l, nil))
 	})
-	server := &http.Server{
-		Handler: mux, ReadTimeout: startingTimeout, WriteTimeout: startingTimeout, MaxHeaderBytes: maxHeaderBytes,
-	}
-	server.SetKeepAlivesEnabled(false) // the next request may find the service
-	return server, nil
+	return mux, nil
 }

@@ -1,4 +1,4 @@
-package httpapi
+package httpapi_test
 
 import (
 	"fmt"
@@ -39,8 +39,8 @@ func TestPurchaseWithBody(t *testing.T) {
 		{"/voucher-order/seckill/5?qty=3", `no JSON`, 1, ""},
 	} {
 		asked := order.QuantityOf(77)
-		a := newAPI(t, withPurchases(fakePurchases{asked: &asked}))
-		w := do(t, a, request{method: http.MethodPost, target: c.target, body: c.body})
+		a := newAPI(t, withPurchases(fakePurchases{Asked: &asked}))
+		w := do(t, a, request{Method: http.MethodPost, Target: c.target, Body: c.body})
 		switch {
 		case c.units > 0 && (asked.Units() != c.units || w.Code >= http.StatusBadRequest):
 			t.Errorf("%s %s: %d, asked for %s units, want %d", c.target, c.body, w.Code, asked, c.units)
@@ -60,7 +60,7 @@ func TestStrangeNames(t *testing.T) {
 		"/order/5/refund": `{"amount":100,"currency":"CNY"}`, "/order/5/cancel?a=1&b=2": "",
 		"/order/5/pay": `{"a":{"b":1},"c":2}`, "/voucher/buy/5": `{"quantity":3,"key":"k"}`,
 	} {
-		got := wantProblem(t, do(t, newAPI(t), request{method: http.MethodPost, target: target, body: body}),
+		got := wantProblem(t, do(t, newAPI(t), request{Method: http.MethodPost, Target: target, Body: body}),
 			http.StatusBadRequest, "INVALID")
 		if len(got.Errors) != 2 || got.Errors[0].Allowed != "leave it out" {
 			t.Errorf("%s %s: %+v", target, body, got.Errors)
@@ -81,7 +81,7 @@ func TestPurchaseWithoutBodyReadsNone(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	for _, target := range []string{"/voucher/seckill/5", "/voucher-order/seckill/5"} {
-		r := newRequest(t, t.Context(), request{method: http.MethodPost, target: target})
+		r := newRequest(t, t.Context(), request{Method: http.MethodPost, Target: target})
 		r.Body, r.ContentLength = io.NopCloser(unreadable{t}), 0
 		w := httptest.NewRecorder()
 		if a.Handler().ServeHTTP(w, r); w.Code >= http.StatusBadRequest {
@@ -96,7 +96,7 @@ func TestSlowBodiesAreNotInFlight(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	reading, sent := io.Pipe()
-	r := newRequest(t, t.Context(), request{method: http.MethodPost, target: "/voucher/seckill/5"})
+	r := newRequest(t, t.Context(), request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
 	r.Body, r.ContentLength = reading, -1
 	r.Header.Set("Content-Type", "application/json")
 	w, done := httptest.NewRecorder(), make(chan struct{})
@@ -118,7 +118,7 @@ func TestSlowBodiesAreNotInFlight(t *testing.T) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	stranger := newRequest(t, t.Context(), request{
-		method: http.MethodPost, target: "/voucher/seckill/5", header: map[string]string{"Authorization": "forged"},
+		Method: http.MethodPost, Target: "/voucher/seckill/5", Header: map[string]string{"Authorization": "forged"},
 	})
 	stranger.Body, stranger.ContentLength = io.NopCloser(unreadable{t}), -1
 	w = httptest.NewRecorder()

@@ -12,10 +12,8 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/redisstore/rediskit"
+	"seckill/scripts"
 )
-
-// maxKeys is how many entries one call of a script takes.
-const maxKeys = 1000
 
 // Consumer is one process's membership in the group that records a partition's orders. Its name must be unique per run
 // of a process (an instance name and a uuid): two processes with one name would acknowledge each other's entries. Its
@@ -108,7 +106,7 @@ func translateRead(err error) error {
 // entries that the stream no longer has: somebody trimmed it.
 func (c *Consumer) Orphans(ctx context.Context, n int) ([]order.Entry, error) {
 	raw, err := c.store.scripts.takeOver.Run(ctx, c.store.in(c.partition), c.streamAndConsumers(),
-		group, c.name, min(n, maxKeys), c.store.options.OrphanAfter.Milliseconds())
+		group, c.name, min(n, scripts.MaxEntries), c.store.options.OrphanAfter.Milliseconds())
 	if isNoGroup(err) {
 		return nil, c.store.Take(ctx, c.partition)
 	}
@@ -177,7 +175,7 @@ func firstError(errs ...error) error {
 // in this group.
 func (c *Consumer) Acknowledge(ctx context.Context, keys []string) (int, error) {
 	acknowledged := 0
-	for batch := range slices.Chunk(keys, maxKeys) {
+	for batch := range slices.Chunk(keys, scripts.MaxEntries) {
 		args := make([]any, 1, 1+len(batch))
 		args[0] = group
 		for _, key := range batch {

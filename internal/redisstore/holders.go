@@ -12,12 +12,10 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
+	"seckill/scripts"
 )
 
-const (
-	maxCorrections = 250  // in one call of scripts/correct.lua
-	scanDetail     = 1000 // how many fields one HSCAN reads
-)
+const scanDetail = 1000 // how many fields one HSCAN reads
 
 // Correct applies corrections, each only while the order that it names makes the user a holder, so repeating it is
 // harmless. Corrections of one sale share a call. A call that fails does not stop the corrections of other sales. The
@@ -29,7 +27,7 @@ const (
 func (s *Store) Correct(ctx context.Context, corrections []order.Correction) (rebuilding map[int64]int64, err error) {
 	var failed, rejected []error
 	for sale, all := range bySale(corrections) {
-		for batch := range slices.Chunk(all, maxCorrections) {
+		for batch := range slices.Chunk(all, scripts.MaxCorrections) {
 			c, err := s.correctSale(ctx, sale, batch)
 			if c.rebuilding > 0 {
 				if rebuilding == nil {

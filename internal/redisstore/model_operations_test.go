@@ -224,8 +224,9 @@ func (h *history) operation() operation.Operation {
 	case 5:
 		now := h.r.now().Truncate(time.Millisecond)
 		op.Kind, op.Begin, op.End = operation.Resuming, now.Add(-time.Hour), now.Add(time.Hour)
-		op.Mode = rapid.SampledFrom(
-			[]order.SaleMode{order.SaleOpen, order.SaleOpen, order.SalePaused}).Draw(h.t, "mode")
+		op.Mode = rapid.SampledFrom([]order.SaleMode{
+			order.SaleOpen, order.SaleOpen, order.SalePaused, order.SaleCalledOff,
+		}).Draw(h.t, "mode")
 	}
 	return op
 }

@@ -47,6 +47,8 @@ func (m *model) refusal(now time.Time) (gate.Outcome, bool) {
 	switch {
 	case m.mode == modeRebuild:
 		return gate.Rebuilding, true
+	case m.mode == modeOver:
+		return gate.CalledOff, true
 	case m.mode == modeOff:
 		return gate.OffShelf, true
 	case m.mode == modePaused:
@@ -310,7 +312,7 @@ func (h *history) number(field string) int64 {
 
 // state makes a change as an admin or time would.
 func (h *history) state() {
-	modes := []string{modeOpen, modeOpen, modeOpen, modePaused, modeOff, modeRebuild}
+	modes := []string{modeOpen, modeOpen, modeOpen, modePaused, modeOff, modeOver, modeRebuild}
 	h.m.mode = rapid.SampledFrom(modes).Draw(h.t, "mode")
 	now := h.r.now().Truncate(time.Millisecond)
 	h.m.begin, h.m.end = now.Add(-time.Hour), now.Add(time.Hour)

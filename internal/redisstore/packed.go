@@ -7,16 +7,13 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/order"
+	"seckill/scripts"
 )
 
 // A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has
 // the sale, the epoch and the first order's sequence like other entries, and, instead of user and order, the field
 // entryPacked: user and order of each, separated by blanks, as 1001 5001 1002 5002:3. Their sequences are consecutive.
-const (
-	entryPacked = "p"
-	// maxPacked is how many orders one entry has at most; as in scripts/seckill.lua.
-	maxPacked = 16
-)
+const entryPacked = "p"
 
 // appendEntry reads an entry of the stream, and appends one order.Entry for each of its orders, all with its key. If
 // anything in the entry cannot be read, it appends one Malformed order.Entry with all fields.
@@ -41,9 +38,9 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 	if d.err != nil {
 		return entries, d.err
 	}
-	if n := len(words); n%2 != 0 || n < 2 || n > 2*maxPacked {
+	if n := len(words); n%2 != 0 || n < 2 || n > 2*scripts.MaxPacked {
 		return entries, fmt.Errorf("field %q has %d words; it names 1 to %d orders, each by its user and its id",
-			entryPacked, n, maxPacked)
+			entryPacked, n, scripts.MaxPacked)
 	}
 	for i := 0; i < len(words); i += 2 {
 		held := parseHeld(words[i+1])
@@ -68,7 +65,7 @@ func unpack(entries []order.Entry, partition int, m redis.XMessage) ([]order.Ent
 // although its neighbour or its sequence is damaged.
 func packedLetter(fields map[string]string) []string {
 	words := strings.Fields(fields[entryPacked])
-	if n := len(words); n%2 != 0 || n > 2*maxPacked {
+	if n := len(words); n%2 != 0 || n > 2*scripts.MaxPacked {
 		return nil
 	}
 	if identifier(fields[entryVoucher]) == 0 {

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/testkit"
+	"seckill/scripts"
 )
 
 // An entry is read with all its orders or none: if anything cannot be read, all of it becomes one dead letter.
@@ -30,11 +31,11 @@ func TestReadPackedEntries(t *testing.T) {
 	equal(t, []order.Entry{claim(1, 11, 41, 1), claim(2, 12, 42, 3)}, appendEntry(nil, 2, fields()))
 	equal(t, []order.Entry{claim(1, 11, 0, 1), claim(2, 12, 0, 1)},
 		appendEntry(nil, 2, fields("s", "0", "p", "1 11 2 12")))
-	equal(t, maxPacked, len(appendEntry(nil, 2, fields("p", strings.Repeat("1 11 ", maxPacked)))))
+	equal(t, scripts.MaxPacked, len(appendEntry(nil, 2, fields("p", strings.Repeat("1 11 ", scripts.MaxPacked)))))
 	for name, m := range map[string]redis.XMessage{
 		"no orders":           fields("p", ""),
 		"half an order":       fields("p", "1 11 2"),
-		"too many":            fields("p", strings.Repeat("1 11 ", maxPacked+1)),
+		"too many":            fields("p", strings.Repeat("1 11 ", scripts.MaxPacked+1)),
 		"no user":             fields("p", "x 11 2 12"),
 		"user 0":              fields("p", "0 11 2 12"),
 		"no order":            fields("p", "1 11 2 12:x"),
@@ -127,7 +128,7 @@ func (r *rig) fillBacklog() {
 	}
 	n, err := r.commands.XLen(r.ctx(), r.keys.orders(0)).Result()
 	r.must(err)
-	if orders := len(r.stream()); orders < most*97/100 || int64(orders) != n+4*(maxPacked-1) {
+	if orders := len(r.stream()); orders < most*97/100 || int64(orders) != n+4*(scripts.MaxPacked-1) {
 		t.Errorf("%d entries have %d orders", n, orders)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
@@ -75,17 +74,17 @@ func (s *Store) InstancesIn(ctx context.Context, partition int) ([]string, error
 }
 
 // Instances returns the instances that have recently sent a heartbeat, by name.
-func (s *Store) Instances(ctx context.Context) ([]preflight.Instance, error) {
+func (s *Store) Instances(ctx context.Context) ([]partition.Instance, error) {
 	names, err := s.InstancesIn(ctx, 0) // all instances, of any version, work in partition 0
 	if err != nil {
 		return nil, err
 	}
 	slices.Sort(names)
-	instances := make([]preflight.Instance, len(names))
+	instances := make([]partition.Instance, len(names))
 	for i, name := range names {
 		_, version, formats := readHeartbeat(name)
 		reads := func(format string) bool { return slices.Contains(formats, format) }
-		instances[i] = preflight.Instance{
+		instances[i] = partition.Instance{
 			Name: partition.InstanceName(name), Version: version,
 			Old: slices.ContainsFunc(s.options.Formats, func(format string) bool { return !reads(format) }),
 		}

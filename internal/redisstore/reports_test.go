@@ -9,9 +9,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
+	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/testkit"
 )
@@ -286,7 +286,7 @@ func testVersions(t *testing.T, r *rig) {
 	r.reporterHeartbeat("a:1")
 	instances, err := r.Instances(r.ctx())
 	r.must(err)
-	equal(t, []preflight.Instance{{Name: "a", Version: "v1.2.3_dirty"}, {Name: "b"}}, instances)
+	equal(t, []partition.Instance{{Name: "a", Version: "v1.2.3_dirty"}, {Name: "b"}}, instances)
 	r.must(r.Begin(r.ctx(), r.sale, 2))
 	var round recovery.Round
 	testkit.Eventually(t, func() bool { // a heartbeat expires after two seconds, which a busy machine may take
@@ -369,7 +369,7 @@ func testFormats(t *testing.T, r *rig) {
 	} {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-seen), name)).Err())
 	}
-	want := []preflight.Instance{
+	want := []partition.Instance{
 		{Name: "a", Version: "v1_beta"}, {Name: "b", Version: "v0", Old: true}, {Name: "c", Old: true},
 	}
 	instances, err := r.Instances(r.ctx())

@@ -11,15 +11,12 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
+	"seckill/scripts"
 )
 
-const (
-	// maxSends is how many sends are under way at once. Two: while Redis works on one, the answers of the other are
-	// read and the next is gathered.
-	maxSends = 2
-	// maxSales is how many sales scripts/seckill.lua takes in one call. While Redis runs a call it serves nobody else.
-	maxSales = 64
-)
+// maxSends is how many sends are under way at once. Two: while Redis works on one, the answers of the other are read and
+// the next is gathered.
+const maxSends = 2
 
 // sharedCalls calls scripts/seckill.lua for batches of several sales at once. Batches that come while maxSends sends
 // are under way share the next send: usually one call of the script, of gate.MaxBatch requests at most. A rush on one
@@ -61,7 +58,7 @@ func (s *Store) callsIn(partition int) *sharedCalls {
 	}
 	c := &sharedCalls{store: s, partition: partition}
 	c.cluster, _ = s.commands.(*redis.ClusterClient)
-	c.sends = batch.New(batch.Options{Size: maxSales, Calls: maxSends, Inline: true}, c.send)
+	c.sends = batch.New(batch.Options{Size: scripts.MaxSales, Calls: maxSends, Inline: true}, c.send)
 	found, _ := s.calls.LoadOrStore(partition, c)
 	return found.(*sharedCalls)
 }

@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
+	"seckill/scripts"
 )
 
 // block holds up calls of scripts until it is lifted, and then counts the sales of each.
@@ -111,7 +112,7 @@ func (j *busyRig) lift() {
 // read affects no other.
 func TestSalesShareCalls(t *testing.T) {
 	t.Parallel()
-	const sales = maxSales + 10
+	const sales = scripts.MaxSales + 10
 	server := testkit.StartRedis(t)
 	j := newBusyRig(t, newClients(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{server.Addr}}), sales)
 	broken := int64(sales)
@@ -137,7 +138,7 @@ func TestSalesShareCalls(t *testing.T) {
 	sent := 0
 	for sent < sales {
 		n := <-j.together
-		if n > maxSales {
+		if n > scripts.MaxSales {
 			t.Errorf("one call had %d sales", n)
 		}
 		sent += n

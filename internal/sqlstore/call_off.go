@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"gorm.io/gorm"
-
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
 	"seckill/internal/order/payment"
@@ -17,10 +15,10 @@ import (
 )
 
 // CallOff implements voucher.Changes.
-func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (voucher.Voucher, error) {
+func (s Vouchers) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (voucher.Voucher, error) {
 	var v voucher.Voucher
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if err := s.claimKey(tx, by.Key, strconv.FormatInt(id, 10)); err != nil {
+	err := s.write(ctx, func(tx transaction) error {
+		if err := tx.claimKey(by.Key, strconv.FormatInt(id, 10)); err != nil {
 			return err
 		}
 		rows, err := lockVoucher(tx, id)
@@ -37,11 +35,11 @@ func (s *Store) CallOff(ctx context.Context, id int64, by voucher.Author, why st
 		case rows.sale.Retired:
 			return voucher.ErrRetired
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		c := change{store: s, tx: tx, now: now, by: by, voucherRows: rows}
+		c := change{tx: tx, now: now, by: by, voucherRows: rows}
 		v, err = c.callOff(why)
 		return err
 	})
@@ -79,12 +77,15 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	}
 	v := c.voucher()
 	changes := append(voucher.Differences(before, v), voucher.FieldChange{Field: "why", To: why})
-	if err := sqlkit.WriteAudit(c.tx, c.now, c.by,
+	if err := sqlkit.WriteAudit(c.tx.DB, c.now, c.by,
 		sqlkit.AuditRow{VoucherID: v.ID, Action: voucher.CalledOff, Changes: changes}); err != nil {
 		return v, err
 	}
-	return v, c.store.calledOff(c.tx, v)
+	return v, c.tx.each(func(h sqlkit.Hook) error { return tell(c.tx, h.CalledOff, v) })
 }
+
+// Unwinds settles the orders of sales that were called off. It implements service.UnwindLedger.
+type Unwinds struct{ *ledger }
 
 // refundable is the condition that the money of a paid order o can go back: its payment has been received and nobody
 // disputes it. Other orders are left to staff.
@@ -126,7 +127,7 @@ func fateNames(voucherID int64) map[string]any {
 }
 
 // SalesToUnwind implements service.UnwindLedger.
-func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
+func (s Unwinds) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("retired = ? AND called_off IS NOT NULL", false).
 		Order("voucher_id").Pluck("voucher_id", &ids).Error
 	return ids, sqlkit.ReadError("looking for sales that were called off", err)
@@ -134,12 +135,12 @@ func (s *Store) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 
 // Unwind implements service.UnwindLedger. Orders that another transaction has locked are waited for: tills, buyers and
 // notices of payments hold them briefly.
-func (s *Store) Unwind(
+func (s Unwinds) Unwind(
 	ctx context.Context, token, voucherID, above int64, n int,
 ) (unwound []order.Order, last int64, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err = s.write(ctx, func(tx transaction) error {
 		unwound, last = nil, 0
-		if err := sqlkit.RaiseFence(tx, order.UnwinderJob, token); err != nil {
+		if err := sqlkit.RaiseFence(tx.DB, order.UnwinderJob, token); err != nil {
 			return err
 		}
 		names := fateNames(voucherID)
@@ -155,7 +156,7 @@ func (s *Store) Unwind(
 			return nil
 		}
 		last = ids[len(ids)-1]
-		unwound, err = s.unwind(tx, ids)
+		unwound, err = tx.unwind(ids)
 		return err
 	})
 	if err != nil {
@@ -166,12 +167,12 @@ func (s *Store) Unwind(
 
 // unwind locks the orders, cancels those that are unpaid, and begins to refund those that are paid. Cancelling comes
 // last, as it locks the sale.
-func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
+func (tx transaction) unwind(ids []int64) ([]order.Order, error) {
 	locked, err := lockOrders(tx, ids)
 	if err != nil {
 		return nil, err
 	}
-	now, err := s.db.LedgerTime(tx)
+	now, err := tx.now()
 	if err != nil {
 		return nil, err
 	}
@@ -186,19 +187,19 @@ func (s *Store) unwind(tx *gorm.DB, ids []int64) ([]order.Order, error) {
 		}
 	}
 	c := cause{by: order.ByUnwinder, at: now, why: reason.CalledOffSale}
-	if paid, err = s.refundAll(tx, paid, c); err != nil {
+	if paid, err = tx.refundAll(paid, c); err != nil {
 		return nil, err
 	}
-	if err := s.advance(tx, unpaid, order.Cancel, c); err != nil {
+	if err := tx.advance(unpaid, order.Cancel, c); err != nil {
 		return nil, err
 	}
 	return sqlkit.Map(append(paid, unpaid...), (*orderRow).order), nil
 }
 
 // refundAll begins to refund the locked, paid orders that have a payment to send back, and returns those orders.
-func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, error) {
+func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
-	for part := range sqlkit.Chunks(idsOf(paid)) {
+	for part := range sqlkit.Chunks(sqlkit.Map(paid, (*orderRow).id)) {
 		var rows []paymentRow
 		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ? AND dispute <> ?", part,
 			payment.Received, payment.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
@@ -216,7 +217,7 @@ func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, er
 			rows, payments = append(rows, paid[i]), append(payments, id)
 		}
 	}
-	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return nil, err
 	}
 	for part := range sqlkit.Chunks(payments) {
@@ -230,7 +231,7 @@ func (s *Store) refundAll(tx *gorm.DB, paid []orderRow, c cause) ([]orderRow, er
 }
 
 // Unwinding implements shop.Ledger. One statement counts the orders, so that each is counted once.
-func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error) {
+func (s Unwinds) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error) {
 	var sales []saleRow
 	var rows []struct {
 		Fate                 order.Fate
@@ -267,7 +268,7 @@ func (s *Store) Unwinding(ctx context.Context, voucherID int64) (order.Unwinding
 }
 
 // LeftToStaff implements shop.Ledger.
-func (s *Store) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
+func (s Unwinds) LeftToStaff(ctx context.Context, voucherID, before int64, n int) ([]order.LeftOrder, error) {
 	names := fateNames(voucherID)
 	names["before"], names["n"] = before, n
 	type left struct {

@@ -50,7 +50,7 @@ func TestCallOff(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v := l.Seckill(t, 10)
 		told := 0
-		l.Use(sqlkit.Hook{Feature: "told", CalledOff: func(_ *gorm.DB, w voucher.Voucher) error {
+		l.Use(sqlkit.Hook{}, sqlkit.Hook{Feature: "told", CalledOff: func(_ *gorm.DB, w voucher.Voucher) error {
 			told++
 			if w.ID != v || w.Sale.CalledOff.IsZero() || w.Sale.LastOperation != 1 {
 				t.Errorf("told %+v", w.Sale)
@@ -220,4 +220,4 @@ func TestLatePaymentAfterCallingOff(t *testing.T) {
 	})
 }
 
-var _ service.UnwindLedger = ledger{}.Store
+var _ service.UnwindLedger = ledger{}

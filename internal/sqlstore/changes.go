@@ -17,11 +17,11 @@ import (
 
 // ChangeVoucher implements voucher.Changes. It locks the voucher's row first and the sale's last, as the recorder waits
 // for the sale's.
-func (s *Store) ChangeVoucher(
+func (s Vouchers) ChangeVoucher(
 	ctx context.Context, id int64, by voucher.Author, alter func(v *voucher.Voucher) error,
 ) (voucher.Voucher, error) {
 	var v voucher.Voucher
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		rows, err := lockVoucher(tx, id)
 		if err != nil {
 			return err
@@ -30,11 +30,11 @@ func (s *Store) ChangeVoucher(
 		if err := alter(&v); err != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		c := change{store: s, tx: tx, now: now, by: by, voucherRows: rows}
+		c := change{tx: tx, now: now, by: by, voucherRows: rows}
 		v, err = c.write(v)
 		return err
 	})
@@ -44,23 +44,11 @@ func (s *Store) ChangeVoucher(
 	return v, nil
 }
 
-// lockVoucher locks a voucher and its sale.
-func lockVoucher(tx *gorm.DB, id int64) (voucherRows, error) {
-	row, err := sqlkit.Take[voucherRow](sqlkit.Locking(tx).Where("id = ?", id), voucher.ErrNotFound,
-		"locking the voucher")
-	if err != nil || row.Kind != voucher.Seckill {
-		return voucherRows{row: row}, err
-	}
-	sale, err := lockSale(tx, id)
-	return voucherRows{row, &sale}, err
-}
-
 // change is what an admin does to a locked voucher.
 type change struct {
-	store *Store
-	tx    *gorm.DB
-	now   time.Time
-	by    voucher.Author
+	tx  transaction
+	now time.Time
+	by  voucher.Author
 	voucherRows
 }
 
@@ -110,7 +98,7 @@ func (c *change) archivable(v voucher.Voucher) error {
 	waits := v.Sale != nil && v.Sale.Accepted > 0
 	for _, undecided := range []*gorm.DB{
 		// An index that begins with the voucher might make it read all orders of the sale while it holds the sale.
-		c.tx.Table(c.store.usingIndex("tb_voucher_order", "idx_order_due")).
+		c.tx.Table(c.tx.usingIndex("tb_voucher_order", "idx_order_due")).
 			Where("voucher_id = ? AND status = ?", v.ID, order.Unpaid),
 		c.tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", v.ID, operationPending),
 	} {
@@ -132,7 +120,7 @@ func (c *change) audit(before, after voucher.Voucher) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return sqlkit.WriteAudit(c.tx, c.now, c.by,
+	return sqlkit.WriteAudit(c.tx.DB, c.now, c.by,
 		sqlkit.AuditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
 }
 
@@ -179,16 +167,16 @@ func (c *change) writeSale(ops []operationRow) error {
 	if err != nil {
 		return fmt.Errorf("writing the sale: %w", err)
 	}
-	return c.store.appendOperations(c.tx, c.sale, ops, c.now)
+	return c.tx.appendOperations(c.sale, ops, c.now)
 }
 
 // ChangeStock implements voucher.Changes.
-func (s *Store) ChangeStock(
+func (s Vouchers) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (voucher.StockChange, error) {
 	var op operationRow
 	var committing bool // the last attempt got as far as the commit
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		committing = false
 		sale, err := lockSale(tx, id)
 		if err != nil {
@@ -212,18 +200,18 @@ func (s *Store) ChangeStock(
 		if err := by.CheckIssued(sale.Issued, delta); err != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
 		ops := []operationRow{{
 			Kind: operation.Restock, Delta: delta, Actor: order.ByAdmin(by.AdminID), IdempotencyKey: &key,
 		}}
-		if err := s.appendOperations(tx, &sale, ops, now); err != nil {
+		if err := tx.appendOperations(&sale, ops, now); err != nil {
 			return err
 		}
 		op = ops[0]
-		err = sqlkit.WriteAudit(tx, now, by,
+		err = sqlkit.WriteAudit(tx.DB, now, by,
 			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 		committing = err == nil
 		return err
@@ -241,8 +229,8 @@ func (s *Store) ChangeStock(
 
 // unarchived returns voucher.ErrArchived if the voucher is archived. The caller has locked its sale, and so nobody can
 // archive it meanwhile.
-func unarchived(tx *gorm.DB, id int64) error {
-	v, err := findVoucher(tx, id)
+func unarchived(tx transaction, id int64) error {
+	v, err := findVoucher(tx.DB, id)
 	if err == nil && v.IsArchived() {
 		err = voucher.ErrArchived
 	}
@@ -254,7 +242,7 @@ func (r operationRow) requestedDelta() int64 { return r.Delta + r.Kept }
 
 // requested returns the operation that was requested with the key, if there is one, or idempotency.ErrReused if that
 // operation changes the stock by another delta.
-func requested(tx *gorm.DB, voucherID, delta int64, key string) (op operationRow, found bool, err error) {
+func requested(tx transaction, voucherID, delta int64, key string) (op operationRow, found bool, err error) {
 	err = tx.Where("voucher_id = ? AND idempotency_key = ?", voucherID, key).Take(&op).Error
 	switch {
 	case errors.Is(err, gorm.ErrRecordNotFound):
@@ -283,7 +271,9 @@ func (s operationState) ofStock() voucher.StockState {
 
 // Entries returns entries of the audit trail that the filter lets through, with an id below before, newest first, at
 // most limit. Pass math.MaxInt64 as before for the first page.
-func (s *Store) Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+func (s Vouchers) Entries(
+	ctx context.Context, f voucher.AuditFilter, before int64, limit int,
+) ([]voucher.Entry, error) {
 	query := s.db.Read(ctx).Table("tb_audit a").Select("a.*, o.state").
 		Joins("LEFT JOIN tb_voucher_operation o ON o.voucher_id = a.voucher_id AND o.number = a.operation").
 		Where("a.id < ?", before).Order("a.id DESC").Limit(limit)

@@ -18,28 +18,29 @@ import (
 
 // RecordDirectSale implements service.OrderLedger. Repeating it with the same order id is harmless too. It returns
 // order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
-func (s *Store) RecordDirectSale(
+func (s Orders) RecordDirectSale(
 	ctx context.Context, orderID, userID, voucherID int64, key idempotency.Key,
 ) (order.Order, error) {
 	what := fmt.Sprintf("recording order %d of user %d for voucher %d", orderID, userID, voucherID)
 	p := directPurchase{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
 	var row orderRow
 	committing := false
-	record := func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		committing = false
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
 		var fresh bool
 		row, fresh, err = p.record(tx, now)
 		if err == nil && fresh {
-			err = s.directlyRecorded(tx, &row, now)
+			rows := []orderRow{row}
+			err = tx.recorded(rows, cause{by: order.Owner, at: now})
+			row = rows[0]
 		}
 		committing = err == nil
 		return err
-	}
-	err := s.db.WriteRetry(ctx, record)
+	})
 	switch {
 	case err == nil:
 		return row.order(), nil
@@ -52,17 +53,6 @@ func (s *Store) RecordDirectSale(
 	}
 }
 
-// directlyRecorded runs the hooks for a new order, and pays for it if it costs nothing.
-func (s *Store) directlyRecorded(tx *gorm.DB, row *orderRow, now time.Time) error {
-	rows := []orderRow{*row}
-	if err := s.changed(tx, rows, order.Change{Recorded: true, By: order.Owner, At: now}); err != nil {
-		return err
-	}
-	err := s.payForNothing(tx, rows, now)
-	*row = rows[0]
-	return err
-}
-
 // directPurchase is a purchase of an ordinary voucher.
 type directPurchase struct {
 	orderID, userID, voucherID int64
@@ -70,12 +60,12 @@ type directPurchase struct {
 }
 
 // record returns the order, which it records unless it was recorded before. fresh reports whether it was not.
-func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh bool, err error) {
+func (p directPurchase) record(tx transaction, now time.Time) (row orderRow, fresh bool, err error) {
 	row, err = p.own(tx, p.orderID)
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
 		return row, false, err
 	}
-	err = sqlkit.ClaimKey(tx, now, p.key, strconv.FormatInt(p.orderID, 10))
+	err = sqlkit.ClaimKey(tx.DB, now, p.key, strconv.FormatInt(p.orderID, 10))
 	if before, done := errors.AsType[*idempotency.RepeatedError](err); done {
 		row, err = p.madeBefore(tx, before.Made)
 	}
@@ -103,8 +93,8 @@ func (p directPurchase) record(tx *gorm.DB, now time.Time) (row orderRow, fresh 
 }
 
 // offered returns the voucher if it can be bought here at the time now.
-func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, error) {
-	v, err := findVoucher(tx, p.voucherID)
+func (p directPurchase) offered(tx transaction, now time.Time) (voucher.Voucher, error) {
+	v, err := findVoucher(tx.DB, p.voucherID)
 	switch {
 	case err != nil:
 		return v, err
@@ -119,7 +109,7 @@ func (p directPurchase) offered(tx *gorm.DB, now time.Time) (voucher.Voucher, er
 }
 
 // madeBefore returns the order that an earlier request with the same key made, or idempotency.ErrGone.
-func (p directPurchase) madeBefore(tx *gorm.DB, made string) (orderRow, error) {
+func (p directPurchase) madeBefore(tx transaction, made string) (orderRow, error) {
 	id, err := strconv.ParseInt(made, 10, 64)
 	if err != nil {
 		return orderRow{}, fmt.Errorf("the order of an idempotency key: %w", err)
@@ -132,7 +122,7 @@ func (p directPurchase) madeBefore(tx *gorm.DB, made string) (orderRow, error) {
 }
 
 // own returns the user's order of the voucher with an id, or gorm.ErrRecordNotFound.
-func (p directPurchase) own(tx *gorm.DB, id int64) (row orderRow, err error) {
+func (p directPurchase) own(tx transaction, id int64) (row orderRow, err error) {
 	err = tx.Where("id = ? AND user_id = ? AND voucher_id = ?", id, p.userID, p.voucherID).Take(&row).Error
 	if err != nil {
 		return orderRow{}, fmt.Errorf("looking for the order: %w", err)
@@ -155,7 +145,7 @@ func (limitedBuyerRow) TableName() string { return "tb_limited_buyer" }
 // written and not just locked, because the nodes of a Galera cluster share no locks, and only refuse to commit the
 // second transaction that changed a row. It counts the orders themselves, so that no counter has to be kept in step
 // when an order is cancelled or refunded.
-func claimLimited(tx *gorm.DB, v voucher.Voucher, userID int64) error {
+func claimLimited(tx transaction, v voucher.Voucher, userID int64) error {
 	claim := clause.OnConflict{
 		Columns:   []clause.Column{{Name: "voucher_id"}, {Name: "user_id"}},
 		DoUpdates: clause.Assignments(map[string]any{"writes": gorm.Expr("writes + 1")}),

@@ -48,5 +48,7 @@
 // takes the file's one write lock when it begins, which is stronger.
 //
 // It is one package because transactions cross its subjects: an order's row, history and payment and its sale's stock
-// change together. Each file has one subject. Tables that no such transaction writes are in package installation.
+// change together. Its files stand on one another: rows, transaction, hooks and operations, transition, and on these
+// the subjects. So a cancel is read from orders.go down to transition.go, hooks.go and operations.go. Tables that no
+// such transaction writes are in package installation.
 package sqlstore

@@ -17,7 +17,7 @@ func Setting(ctx context.Context, s *Store, expression string) (value string, er
 }
 
 // Order returns one order, or order.ErrNotFound.
-func (s *Store) Order(ctx context.Context, id int64) (order.Order, error) {
+func (s Orders) Order(ctx context.Context, id int64) (order.Order, error) {
 	orders, err := s.OrdersByID(ctx, []int64{id})
 	if err != nil {
 		return order.Order{}, err

@@ -23,7 +23,7 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 		ids := []int64{cs[0].OrderID, cs[1].OrderID, cs[2].OrderID, 4711}
 		advance := func(a order.Action, from, to int) (after []order.Order, err error) {
 			err = l.DB().WriteRetry(t.Context(), func(tx *gorm.DB) error {
-				locked, err := l.Orders().Lock(tx, ids)
+				locked, err := l.Features.Lock(tx, ids)
 				if err != nil || len(locked) != 3 {
 					t.Errorf("%d orders locked, %v", len(locked), err)
 				}
@@ -32,7 +32,7 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 					{Order: locked[ids[1]], By: order.ByService},
 					{Order: locked[ids[2]], By: order.ByService},
 				}[from:to]
-				after, err = l.Orders().Advance(tx, a, ledgertest.RecordedAt, steps)
+				after, err = l.Features.Advance(tx, a, ledgertest.RecordedAt, steps)
 				return err
 			})
 			return after, err
@@ -53,7 +53,7 @@ func TestFeaturesAdvanceOrders(t *testing.T) {
 			ids[0]: {"lapse: lapsed by service NOT_REDEEMED_IN_TIME"}, ids[1]: {"lapse: lapsed by service"},
 		})
 		err = l.DB().WriteRetry(t.Context(), func(tx *gorm.DB) error {
-			return l.Orders().Note(tx, []order.Line{{OrderID: ids[1], Event: order.Event{
+			return l.Features.Note(tx, []order.Line{{OrderID: ids[1], Event: order.Event{
 				Status: order.Lapsed, At: ledgertest.RecordedAt, By: order.ByService, Why: reason.Released,
 			}}})
 		})

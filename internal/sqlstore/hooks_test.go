@@ -29,7 +29,7 @@ type spy struct {
 func (l ledger) spies(t *testing.T) *spy {
 	t.Helper()
 	s := &spy{t: t, seen: map[int64][]string{}}
-	l.Use(sqlkit.Hook{Feature: "spy", Changed: s.changed})
+	l.Use(sqlkit.Hook{Feature: "silent"}, sqlkit.Hook{Feature: "spy", Changed: s.changed})
 	return s
 }
 
@@ -280,7 +280,7 @@ func TestHookSeesCreatedVouchers(t *testing.T) {
 		var seen voucher.Voucher
 		var by voucher.Author
 		refusal := error(nil)
-		l.Use(sqlkit.Hook{Created: func(_ *gorm.DB, v voucher.Voucher, author voucher.Author) error {
+		l.Use(sqlkit.Hook{}, sqlkit.Hook{Created: func(_ *gorm.DB, v voucher.Voucher, author voucher.Author) error {
 			seen, by = v, author
 			return refusal
 		}})

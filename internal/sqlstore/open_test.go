@@ -83,7 +83,7 @@ func TestMySQLSession(t *testing.T) {
 		"@@SESSION.character_set_connection":              "utf8mb4",
 		"@@SESSION.sql_mode LIKE '%STRICT_TRANS_TABLES%'": "1",
 	} {
-		got, err := sqlstore.Setting(t.Context(), store, variable)
+		got, err := sqlstore.Setting(t.Context(), store.Store, variable)
 		if err != nil || got != want {
 			t.Errorf("%s = %q, %v; want %q", variable, got, err, want)
 		}

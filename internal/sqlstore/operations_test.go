@@ -244,7 +244,8 @@ func TestCompleteAfterWaiting(t *testing.T) {
 	holder := l.holding(t, v)
 	done := make(chan error, 1)
 	go func() {
-		done <- running.CompleteOperations(context.WithoutCancel(t.Context()), v, ledgertest.Results(ops, true))
+		ctx := context.WithoutCancel(t.Context())
+		done <- running.Operations.CompleteOperations(ctx, v, ledgertest.Results(ops, true))
 	}()
 	l.AwaitQuery(t, "SELECT * FROM `tb_seckill_voucher` % FOR UPDATE")
 	var released string

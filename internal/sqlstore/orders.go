@@ -5,17 +5,24 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
+	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/sqlstore/unpaid"
+	"seckill/internal/voucher"
 )
 
+// Orders reads orders, records direct sales, and takes the actions that need no payment. It implements order.Reader and
+// service.OrderLedger.
+type Orders struct{ *ledger }
+
 // OrdersByID implements order.Reader.
-func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
+func (s Orders) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Order, error) {
 	orders := make(map[int64]order.Order, len(ids))
 	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
@@ -30,7 +37,7 @@ func (s *Store) OrdersByID(ctx context.Context, ids []int64) (map[int64]order.Or
 }
 
 // LiveOrder implements order.Reader.
-func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
+func (s Orders) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order, error) {
 	query := s.db.Read(ctx).Where("user_id = ? AND voucher_id = ? AND live = 1", key.UserID, key.VoucherID)
 	row, err := sqlkit.Take[orderRow](query, order.ErrNotFound, "reading it")
 	what := fmt.Sprintf("live order of user %d for voucher %d", key.UserID, key.VoucherID)
@@ -38,7 +45,7 @@ func (s *Store) LiveOrder(ctx context.Context, key order.BuyerKey) (order.Order,
 }
 
 // OrdersOf implements order.Reader. Pass math.MaxInt64 as before for the first page.
-func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
+func (s Orders) OrdersOf(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, int64, error) {
 	orders, err := s.Find(ctx, f, before, limit)
 	if err != nil || f.Waiting {
 		return nil, 0, err
@@ -54,7 +61,7 @@ func (s *Store) OrdersOf(ctx context.Context, f order.Filter, before int64, limi
 }
 
 // Find implements service.OrderLedger. Pass math.MaxInt64 as before for the first page.
-func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
+func (s Orders) Find(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error) {
 	if f.Waiting {
 		return nil, nil // an order that has a row is not waiting to be recorded
 	}
@@ -74,7 +81,7 @@ func (s *Store) Find(ctx context.Context, f order.Filter, before int64, limit in
 }
 
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
-func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
+func (s Orders) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
 	query := s.byVoucher(s.db.Read(ctx)).Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit)
 	return sqlkit.List(query, fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
 }
@@ -82,7 +89,7 @@ func (s *Store) OrdersAfter(ctx context.Context, voucherID, after int64, limit i
 // byVoucher makes a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
 // up the voucher there and skip all orders before the page, so that paging through a sale takes quadratic time. SQLite
 // does not.
-func (s *Store) byVoucher(query *gorm.DB) *gorm.DB {
+func (s Orders) byVoucher(query *gorm.DB) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query
 	}
@@ -113,7 +120,7 @@ func filtered(query *gorm.DB, f order.Filter) *gorm.DB {
 }
 
 // Recorded implements order.Reader.
-func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
+func (s Orders) Recorded(ctx context.Context, ids []int64) (map[int64]order.Status, error) {
 	statuses := make(map[int64]order.Status, len(ids))
 	for part := range sqlkit.Chunks(ids) {
 		var rows []orderRow
@@ -130,7 +137,7 @@ func (s *Store) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 // OrderIDs calls yield with every order id in [from, to), ascending. It leaves out substitute ids, which do not come
 // from the day's numbers (order.Claim.RowID). It holds one connection meanwhile. Ids that were yielded before an error
 // are real.
-func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
+func (s Orders) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
 	db, release, err := s.db.Streamed(ctx)
 	if err != nil {
@@ -153,35 +160,88 @@ func (s *Store) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 	return sqlkit.ReadError(what, rows.Err())
 }
 
-type eventRow struct {
-	ID         int64        `gorm:"column:id;primaryKey"`
-	OrderID    int64        `gorm:"column:order_id"`
-	Status     order.Status `gorm:"column:status"`
-	Actor      order.Actor  `gorm:"column:actor"`
-	Why        reason.Why   `gorm:"column:why"`
-	CreateTime time.Time    `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (eventRow) TableName() string { return "tb_order_event" }
-
-// writeHistory writes an event for each order, with the state in which it is now.
-func writeHistory(tx *gorm.DB, rows []orderRow, c cause) error {
-	events := make([]eventRow, len(rows))
-	for i := range rows {
-		events[i] = eventRow{OrderID: rows[i].ID, Status: rows[i].Status, Actor: c.by, Why: c.why, CreateTime: c.at}
-	}
-	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing the history of %d orders: %w", len(rows), err)
-	}
-	return nil
-}
-
 // History implements service.OrderLedger. An order without a row has none.
-func (s *Store) History(ctx context.Context, orderID int64) ([]order.Event, error) {
+func (s Orders) History(ctx context.Context, orderID int64) ([]order.Event, error) {
 	// Events of one order are written under its lock, so that their ids are in the order of what happened.
 	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("id"),
 		fmt.Sprintf("reading the history of order %d", orderID), func(r *eventRow) order.Event {
 			return order.Event{Status: r.Status, At: r.CreateTime, By: r.Actor, Why: r.Why}
 		})
+}
+
+// errTakes: an order of a sale cannot be revived directly, as Redis has to give the unit first (rule 1,
+// docs/architecture.md).
+var errTakes = errors.New("only a completed operation takes a unit")
+
+// Transition implements service.OrderLedger.
+func (s Orders) Transition(
+	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
+) (order.Order, error) {
+	step := func(tx transaction, rows []orderRow) error {
+		row := rows[0]
+		if err := action.Check(row.ID, row.Status); err != nil {
+			return err
+		}
+		if action == order.Revive && row.Kind == liveKind {
+			return errTakes
+		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		c := cause{by: by, at: now}
+		if by == order.Owner {
+			if err := tx.may(row, action, c); err != nil {
+				return err
+			}
+		}
+		return tx.advance(rows, action, c)
+	}
+	return s.withOrder(ctx, action.String(), idempotency.Key{}, orderID, owner, step)
+}
+
+// CancelForStaff implements service.OrderLedger.
+func (s Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, transaction.cancel)
+}
+
+// cancel cancels a locked order.
+func (tx transaction) cancel(rows []orderRow, c cause) error {
+	if err := order.Cancel.Check(rows[0].ID, rows[0].Status); err != nil {
+		return err
+	}
+	if err := tx.may(rows[0], order.Cancel, c); err != nil {
+		return err
+	}
+	return tx.advance(rows, order.Cancel, c)
+}
+
+// ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
+func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
+	err = s.write(ctx, func(tx transaction) error {
+		if err := sqlkit.RaiseFence(tx.DB, order.ExpirerJob, token); err != nil {
+			return err
+		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		var rows []orderRow
+		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
+		err = tx.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
+			Order("pay_deadline, id").Limit(n).Find(&rows).Error
+		if err != nil {
+			return fmt.Errorf("locking unpaid orders: %w", err)
+		}
+		if err := tx.advance(rows, order.Expire,
+			cause{by: order.ByExpirer, at: now, why: reason.NotPaidInTime}); err != nil {
+			return err
+		}
+		expired = sqlkit.Map(rows, (*orderRow).order)
+		return unpaid.Count(tx.DB, tx.db.Dialect(), expired, now)
+	})
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
+	}
+	return expired, nil
 }

@@ -27,8 +27,8 @@ func (r *paymentRow) of(n payment.Notice) error {
 }
 
 // TakeNotice implements service.PaymentLedger.
-func (s *Store) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
-	take := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
+	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
 		}
@@ -37,7 +37,7 @@ func (s *Store) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payme
 		if err != nil || after == before {
 			return err // repeated, or older than what is known
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
@@ -45,8 +45,8 @@ func (s *Store) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payme
 		if after.Dispute != before.Dispute {
 			p.DisputeTime = &now
 		}
-		s.wentBack(p, before.Gone(), now)
-		return s.tookNotice(tx, p, rows, n, now)
+		tx.wentBack(p, before.Gone(), now)
+		return tx.tookNotice(p, rows, n, now)
 	}
 	return s.withPayment(ctx, "taking a notice about", idempotency.Key{}, n.PaymentID, take)
 }
@@ -54,16 +54,16 @@ func (s *Store) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payme
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.
 // If all of the money has gone back, it sets the payment and, if possible, its order to refunding: the job that
 // confirms refunds finds that there is nothing left to send.
-func (s *Store) tookNotice(tx *gorm.DB, p *paymentRow, rows []orderRow, n payment.Notice, now time.Time) error {
+func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n payment.Notice, now time.Time) error {
 	as := p.payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}
-	if err := s.paymentChanged(tx, p, rows, n.News(), now); err != nil {
+	if err := tx.paymentChanged(p, rows, n.News(), now); err != nil {
 		return err
 	}
 	ends := as.AllGone() && slices.Contains(
 		[]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State)
 	if ends && p.AcceptTime != nil && rows[0].Status == order.Paid {
-		if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+		if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 			return err
 		}
 	} else if err := writeHistory(tx, rows, c); err != nil {
@@ -75,36 +75,9 @@ func (s *Store) tookNotice(tx *gorm.DB, p *paymentRow, rows []orderRow, n paymen
 	return p.save(tx)
 }
 
-// paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
-func (s *Store) paymentChanged(
-	tx *gorm.DB, p *paymentRow, rows []orderRow, news payment.News, now time.Time,
-) error {
-	row := &rows[0]
-	row.Revision++
-	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {
-		return fmt.Errorf("counting news of a payment of order %d: %w", row.ID, err)
-	}
-	terms, err := s.terms.of(tx, []int64{row.VoucherID})
-	if err != nil {
-		return err
-	}
-	change := order.PaymentChange{
-		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), News: news, At: now,
-	}
-	for _, h := range s.hooks {
-		if h.PaymentChanged == nil {
-			continue
-		}
-		if err := sqlkit.HookError(h.Feature, h.PaymentChanged(tx, change)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // Receive implements service.PaymentLedger.
-func (s *Store) Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
-	receive := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+func (s Payments) Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
+	receive := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		if err := p.of(n); err != nil {
 			return err
 		}
@@ -114,7 +87,7 @@ func (s *Store) Receive(ctx context.Context, n payment.Notice) (payment.Payment,
 		if p.State != payment.Open {
 			return nil // received before
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
@@ -125,7 +98,7 @@ func (s *Store) Receive(ctx context.Context, n payment.Notice) (payment.Payment,
 		if n.Reference != "" { // the notice names the attempt that was paid, even if the buyer began twice
 			p.Reference = n.Reference
 		}
-		r := receipt{store: s, tx: tx, now: now, payment: p, rows: rows}
+		r := receipt{tx: tx, now: now, payment: p, rows: rows}
 		return r.use()
 	}
 	return s.withPayment(ctx, "receiving", idempotency.Key{}, n.PaymentID, receive)
@@ -133,8 +106,7 @@ func (s *Store) Receive(ctx context.Context, n payment.Notice) (payment.Payment,
 
 // receipt is a payment that has just arrived, and its locked order.
 type receipt struct {
-	store   *Store
-	tx      *gorm.DB
+	tx      transaction
 	now     time.Time
 	payment *paymentRow
 	rows    []orderRow // the order alone
@@ -149,7 +121,7 @@ func (r *receipt) use() error {
 	case order.Unpaid:
 		return r.pays(order.Pay, order.ByProvider, "")
 	case order.Cancelled:
-		other, err := paymentOf(r.tx, row.ID, payment.Late)
+		other, err := paymentOf(r.tx.DB, row.ID, payment.Late)
 		if err != nil {
 			return err
 		}
@@ -183,7 +155,7 @@ func (r *receipt) late() error {
 
 // reviveDirect revives the order of an ordinary voucher, unless that would put the buyer over the voucher's perUser.
 func (r *receipt) reviveDirect() error {
-	v, err := findVoucher(r.tx, r.rows[0].VoucherID)
+	v, err := findVoucher(r.tx.DB, r.rows[0].VoucherID)
 	if err != nil {
 		return err
 	}
@@ -212,7 +184,7 @@ func (r *receipt) revive(sale *saleRow) error {
 	}
 	row := r.rows[0]
 	ops := []operationRow{orderOperation(row, operation.Revival, -row.units().Units(), order.ByPayments)}
-	if err := r.store.appendOperations(r.tx, sale, ops, r.now); err != nil {
+	if err := r.tx.appendOperations(sale, ops, r.now); err != nil {
 		return err
 	}
 	r.payment.State, r.payment.Operation = payment.Late, &ops[0].Number
@@ -221,7 +193,7 @@ func (r *receipt) revive(sale *saleRow) error {
 
 // pays makes the order paid with the payment.
 func (r *receipt) pays(action order.Action, by order.Actor, why reason.Why) error {
-	if err := r.store.advance(r.tx, r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
+	if err := r.tx.advance(r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
 		return err
 	}
 	return r.payment.accept(r.tx, r.now)
@@ -240,9 +212,9 @@ func (r *receipt) refuse(by order.Actor, why reason.Why) error {
 }
 
 // ReviveLate implements service.PaymentLedger.
-func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
+func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 	var vouchers []int64
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		vouchers = nil
 		found, err := undecided(tx.Limit(n))
 		if err != nil || len(found) == 0 {
@@ -262,12 +234,12 @@ func (s *Store) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 		if err != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
 		for _, p := range found {
-			if err := s.reviveOne(tx, p, orders, sales, now); err != nil {
+			if err := tx.reviveOne(p, orders, sales, now); err != nil {
 				return err
 			}
 		}
@@ -294,8 +266,8 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 	return found, nil
 }
 
-func (s *Store) reviveOne(
-	tx *gorm.DB, p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time,
+func (tx transaction) reviveOne(
+	p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time,
 ) error {
 	row, found := orders[p.OrderID]
 	var sale saleRow
@@ -307,7 +279,7 @@ func (s *Store) reviveOne(
 		return fmt.Errorf("payment %s is for order %d of voucher %d, which are not both there",
 			p.ID, p.OrderID, p.VoucherID)
 	}
-	r := receipt{store: s, tx: tx, now: now, payment: &p, rows: []orderRow{*row}}
+	r := receipt{tx: tx, now: now, payment: &p, rows: []orderRow{*row}}
 	if err := r.revive(&sale); err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gorm.io/gorm"
-
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
@@ -22,27 +20,32 @@ var errNotPaid = errors.New("the order was paid without a payment")
 var errNotRefunding = errors.New("the payment's money is not going back")
 
 // AskRefund implements service.PaymentLedger.
-func (s *Store) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
-	ask := func(tx *gorm.DB, rows []orderRow) error {
+func (s Payments) AskRefund(ctx context.Context, owner, orderID int64) (order.Order, error) {
+	ask := func(tx transaction, rows []orderRow) error {
 		if status := rows[0].Status; status == order.Refunding || status == order.Refunded {
 			return nil // asked before
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		return s.refund(tx, rows, cause{by: order.Owner, at: now})
+		return tx.refund(rows, cause{by: order.Owner, at: now})
 	}
 	return s.withOrder(ctx, "asking for a refund of", idempotency.Key{}, orderID, owner, ask)
 }
 
+// RefundForStaff implements service.PaymentLedger.
+func (s Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
+	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, transaction.refund)
+}
+
 // refund begins to send back the money of a locked order. One that cost nothing is refunded at once.
-func (s *Store) refund(tx *gorm.DB, rows []orderRow, c cause) error {
+func (tx transaction) refund(rows []orderRow, c cause) error {
 	row := rows[0]
 	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
 		return err
 	}
-	p, err := paymentOf(tx, row.ID, payment.Received)
+	p, err := paymentOf(tx.DB, row.ID, payment.Received)
 	if err != nil {
 		return err
 	}
@@ -52,28 +55,37 @@ func (s *Store) refund(tx *gorm.DB, rows []orderRow, c cause) error {
 	if p != nil && p.Dispute == payment.DisputeOpen {
 		return &order.NotNowError{Why: payment.ErrDisputed}
 	}
-	if err := s.may(tx, row, order.RequestRefund, c); err != nil {
+	if err := tx.may(row, order.RequestRefund, c); err != nil {
 		return err
 	}
 	if p == nil {
-		return s.refundNothing(tx, rows, c)
+		return tx.refundNothing(rows, c)
 	}
-	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
+	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return err
 	}
 	return p.sendBack(tx, c.at)
 }
 
+// refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
+// for a provider to send back.
+func (tx transaction) refundNothing(rows []orderRow, c cause) error {
+	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
+		return err
+	}
+	return tx.advance(rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPayBack})
+}
+
 // Refunding implements service.PaymentLedger.
-func (s *Store) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
+func (s Payments) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
 	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
 		Order("create_time, number").Limit(n)
 	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
 }
 
 // Refunded implements service.PaymentLedger.
-func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
-	back := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
+	back := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		switch p.State {
 		case payment.Refunded:
 			return nil // refunded before
@@ -81,7 +93,7 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		case payment.Open, payment.Received, payment.Late:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
@@ -89,16 +101,16 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = payment.Refunded, &now, nil, ""
 		before := p.payment().Gone()
 		p.Returned += p.payment().Rest()
-		s.wentBack(p, before, now)
+		tx.wentBack(p, before, now)
 		if err := p.save(tx); err != nil {
 			return err
 		}
 		if closed { // the news was that the provider keeps the money
-			if err := s.paymentChanged(tx, p, rows, payment.NewsReturned, now); err != nil {
+			if err := tx.paymentChanged(p, rows, payment.NewsReturned, now); err != nil {
 				return err
 			}
 		}
-		return s.refundEnds(tx, p, rows, cause{by: order.ByProvider, at: now, why: reason.MoneyBack})
+		return tx.refundEnds(p, rows, cause{by: order.ByProvider, at: now, why: reason.MoneyBack})
 	}
 	_, o, err := s.withPayment(ctx, "refunding", idempotency.Key{}, paymentID, back)
 	return o, err
@@ -106,21 +118,21 @@ func (s *Store) Refunded(ctx context.Context, paymentID string) (order.Order, er
 
 // refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it
 // was paid with the payment.
-func (s *Store) refundEnds(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error {
+func (tx transaction) refundEnds(p *paymentRow, rows []orderRow, c cause) error {
 	if p.AcceptTime == nil || rows[0].Status != order.Refunding {
 		return writeHistory(tx, rows, c)
 	}
-	return s.advance(tx, rows, order.ConfirmRefund, c)
+	return tx.advance(rows, order.ConfirmRefund, c)
 }
 
 // Refused implements service.StuckLedger.
-func (s *Store) Refused(ctx context.Context, paymentID, refusal string) (payment.Payment, error) {
-	refused := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payment.Payment, error) {
+	refused := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		// The provider may have said something else meanwhile, to another instance or by a notice.
 		if p.State != payment.Refunding || p.Dispute == payment.DisputeOpen || p.payment().AllGone() {
 			return nil
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
@@ -128,7 +140,7 @@ func (s *Store) Refused(ctx context.Context, paymentID, refusal string) (payment
 		if err := p.save(tx); err != nil {
 			return err
 		}
-		if err := s.paymentChanged(tx, p, rows, payment.NewsStuck, now); err != nil {
+		if err := tx.paymentChanged(p, rows, payment.NewsStuck, now); err != nil {
 			return err
 		}
 		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: reason.RefundRefused})
@@ -138,7 +150,7 @@ func (s *Store) Refused(ctx context.Context, paymentID, refusal string) (payment
 }
 
 // NeedStaff implements service.StuckLedger.
-func (s *Store) NeedStaff(ctx context.Context) (payment.NeedStaff, error) {
+func (s Payments) NeedStaff(ctx context.Context) (payment.NeedStaff, error) {
 	var n payment.NeedStaff
 	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", payment.Stuck).Count(&n.Stuck).Error
 	if err == nil {
@@ -148,13 +160,13 @@ func (s *Store) NeedStaff(ctx context.Context) (payment.NeedStaff, error) {
 }
 
 // RetryRefund implements service.StuckLedger.
-func (s *Store) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
+func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, payment.Refunding, voucher.RefundRetried,
-		func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error {
+		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
 			if err := p.sendBack(tx, c.at); err != nil {
 				return err
 			}
-			if err := s.paymentChanged(tx, p, rows, payment.NewsRetried, c.at); err != nil {
+			if err := tx.paymentChanged(p, rows, payment.NewsRetried, c.at); err != nil {
 				return err
 			}
 			c.why = reason.RefundRetried
@@ -163,28 +175,28 @@ func (s *Store) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.
 }
 
 // CloseRefund implements service.StuckLedger.
-func (s *Store) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
+func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, payment.Closed, voucher.RefundClosed,
-		func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error {
+		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
 			p.State, p.CloseTime = payment.Closed, &c.at
 			if err := p.save(tx); err != nil {
 				return err
 			}
-			if err := s.paymentChanged(tx, p, rows, payment.NewsClosed, c.at); err != nil {
+			if err := tx.paymentChanged(p, rows, payment.NewsClosed, c.at); err != nil {
 				return err
 			}
 			c.why = reason.RefundClosed
-			return s.refundEnds(tx, p, rows, c)
+			return tx.refundEnds(p, rows, c)
 		})
 }
 
 // actOnStuck moves a payment whose refund is stuck to another state for staff, with what take writes. A payment that is
 // already in that state stays as it is.
-func (s *Store) actOnStuck(
+func (s Payments) actOnStuck(
 	ctx context.Context, act order.PaymentAct, to payment.State, audited voucher.Action,
-	take func(tx *gorm.DB, p *paymentRow, rows []orderRow, c cause) error,
+	take func(tx transaction, p *paymentRow, rows []orderRow, c cause) error,
 ) (payment.Payment, order.Order, error) {
-	step := func(tx *gorm.DB, p *paymentRow, rows []orderRow) error {
+	step := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		row := rows[0]
 		switch before := p.State; {
 		case before == to:
@@ -194,14 +206,14 @@ func (s *Store) actOnStuck(
 		case p.Dispute == payment.DisputeOpen: // the dispute will decide whose money it is
 			return &order.NotNowError{Why: payment.ErrDisputed}
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
 		if err := take(tx, p, rows, cause{by: act.Actor(), at: now}); err != nil {
 			return err
 		}
-		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
+		return sqlkit.WriteAudit(tx.DB, now, act.By, sqlkit.AuditRow{
 			VoucherID: row.VoucherID, Action: audited,
 			Changes: act.Audited(payment.Stuck, p.State, row.order(), rows[0].order()),
 		})

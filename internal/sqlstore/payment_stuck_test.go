@@ -66,7 +66,7 @@ func (l ledger) isAs(t *testing.T, what, id string, payment payment.State, c ord
 // news has every news of payments.
 func (l ledger) news() *[]string {
 	var told []string
-	l.Use(sqlkit.Hook{Feature: "news", PaymentChanged: func(_ *gorm.DB, c order.PaymentChange) error {
+	l.Use(sqlkit.Hook{}, sqlkit.Hook{Feature: "news", PaymentChanged: func(_ *gorm.DB, c order.PaymentChange) error {
 		told = append(told, fmt.Sprintf("%d %s: %s", c.Order.Number(), c.News, c.Payment.State))
 		return nil
 	}})

@@ -15,6 +15,9 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
+// Payments has the attempts to pay for orders, and the refunds. It implements service.PaymentLedger.
+type Payments struct{ *ledger }
+
 type paymentRow struct {
 	ID            string          `gorm:"column:id;primaryKey"`
 	Number        int64           `gorm:"column:number;->"`
@@ -60,7 +63,7 @@ func (r *paymentRow) payment() payment.Payment {
 }
 
 // save writes the columns of a payment that change.
-func (r *paymentRow) save(tx *gorm.DB) error {
+func (r *paymentRow) save(tx transaction) error {
 	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refunding_time", "refund_time",
 		"stuck_time", "refusal", "close_time", "return_time", "gone_before", "returned", "dispute", "disputed",
 		"dispute_time", "reference").Updates(r).Error
@@ -71,13 +74,13 @@ func (r *paymentRow) save(tx *gorm.DB) error {
 }
 
 // accept records that the order is paid with the payment.
-func (r *paymentRow) accept(tx *gorm.DB, now time.Time) error {
+func (r *paymentRow) accept(tx transaction, now time.Time) error {
 	r.State, r.AcceptTime = payment.Received, &now
 	return r.save(tx)
 }
 
 // sendBack records that the money is to go back. refunding_time keeps its first value.
-func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
+func (r *paymentRow) sendBack(tx transaction, now time.Time) error {
 	r.State, r.StuckTime, r.Refusal = payment.Refunding, nil, ""
 	if r.RefundingTime == nil {
 		r.RefundingTime = &now
@@ -86,24 +89,24 @@ func (r *paymentRow) sendBack(tx *gorm.DB, now time.Time) error {
 }
 
 // wentBack notes that money has gone back now, for the sums of the day, if more has gone than before.
-func (s *Store) wentBack(r *paymentRow, before int64, now time.Time) {
+func (tx transaction) wentBack(r *paymentRow, before int64, now time.Time) {
 	if r.payment().Gone() <= before {
 		return
 	}
-	if r.ReturnTime == nil || r.ReturnTime.Before(s.db.Midnight(now)) {
+	if r.ReturnTime == nil || r.ReturnTime.Before(tx.db.Midnight(now)) {
 		r.GoneBefore = before
 	}
 	r.ReturnTime = &now
 }
 
 // findPayment returns a payment, or payment.ErrNotFound.
-func findPayment(tx *gorm.DB, id string) (paymentRow, error) {
-	return sqlkit.Take[paymentRow](tx.Where("id = ?", id), payment.ErrNotFound, "reading the payment")
+func findPayment(db *gorm.DB, id string) (paymentRow, error) {
+	return sqlkit.Take[paymentRow](db.Where("id = ?", id), payment.ErrNotFound, "reading the payment")
 }
 
 // lockPayment locks the payment's order, which is the lock of its payments, and returns both.
-func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
-	p, err := findPayment(tx, id)
+func lockPayment(tx transaction, id string) (paymentRow, orderRow, error) {
+	p, err := findPayment(tx.DB, id)
 	if err != nil {
 		return p, orderRow{}, err
 	}
@@ -111,20 +114,20 @@ func lockPayment(tx *gorm.DB, id string) (paymentRow, orderRow, error) {
 	if err != nil {
 		return p, row, err
 	}
-	p, err = findPayment(tx, id) // once more, now that no other transaction can change it
+	p, err = findPayment(tx.DB, id) // once more, now that no other transaction can change it
 	return p, row, err
 }
 
 // withPayment runs f in a transaction that has claimed the key, if one is given, and locked a payment and its order,
 // and returns both as f leaves them. rows is the order alone.
-func (s *Store) withPayment(
+func (s Payments) withPayment(
 	ctx context.Context, doing string, key idempotency.Key, id string,
-	f func(tx *gorm.DB, p *paymentRow, rows []orderRow) error,
+	f func(tx transaction, p *paymentRow, rows []orderRow) error,
 ) (payment.Payment, order.Order, error) {
 	var p paymentRow
 	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if err := s.claimKey(tx, key, id); err != nil {
+	err := s.write(ctx, func(tx transaction) error {
+		if err := tx.claimKey(key, id); err != nil {
 			return err
 		}
 		locked, row, err := lockPayment(tx, id)
@@ -142,9 +145,9 @@ func (s *Store) withPayment(
 
 // paymentOf returns a locked order's oldest payment that is in one of the states, or nil. tx may carry further
 // conditions (Where).
-func paymentOf(tx *gorm.DB, orderID int64, states ...payment.State) (*paymentRow, error) {
+func paymentOf(query *gorm.DB, orderID int64, states ...payment.State) (*paymentRow, error) {
 	var rows []paymentRow
-	err := tx.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
+	err := query.Where("order_id = ? AND state IN ?", orderID, states).Order("create_time, number").Limit(1).
 		Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("reading the payments of order %d: %w", orderID, err)
@@ -156,8 +159,8 @@ func paymentOf(tx *gorm.DB, orderID int64, states ...payment.State) (*paymentRow
 }
 
 // latePayment returns the late payment of a locked order; one is there as long as its revival is pending.
-func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
-	p, err := paymentOf(tx, orderID, payment.Late)
+func latePayment(tx transaction, orderID int64) (*paymentRow, error) {
+	p, err := paymentOf(tx.DB, orderID, payment.Late)
 	if err == nil && p == nil {
 		err = fmt.Errorf("order %d has no late payment", orderID)
 	}
@@ -165,12 +168,12 @@ func latePayment(tx *gorm.DB, orderID int64) (*paymentRow, error) {
 }
 
 // OpenPayment implements service.PaymentLedger.
-func (s *Store) OpenPayment(
+func (s Payments) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
 ) (payment.Payment, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		row, err := lockOrder(tx, orderID, owner)
 		if err != nil {
 			return err
@@ -185,11 +188,11 @@ func (s *Store) OpenPayment(
 			payment.Open); err != nil || p != nil {
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
-		terms, err := s.terms.of(tx, []int64{row.VoucherID})
+		terms, err := s.terms.of(tx.DB, []int64{row.VoucherID})
 		if err != nil {
 			return err
 		}
@@ -209,8 +212,8 @@ func (s *Store) OpenPayment(
 }
 
 // SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
-func (s *Store) SetReference(ctx context.Context, paymentID, reference string) error {
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+func (s Payments) SetReference(ctx context.Context, paymentID, reference string) error {
+	err := s.write(ctx, func(tx transaction) error {
 		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
 			payment.Open).Update("reference", reference).Error
 	})
@@ -218,20 +221,20 @@ func (s *Store) SetReference(ctx context.Context, paymentID, reference string) e
 }
 
 // PaymentsOf implements service.PaymentLedger.
-func (s *Store) PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error) {
+func (s Payments) PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error) {
 	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number"),
 		fmt.Sprintf("reading the payments of order %d", orderID), (*paymentRow).payment)
 }
 
 // Payment returns one payment, or payment.ErrNotFound.
-func (s *Store) Payment(ctx context.Context, id string) (payment.Payment, error) {
+func (s Payments) Payment(ctx context.Context, id string) (payment.Payment, error) {
 	row, err := findPayment(s.db.Read(ctx), id)
 	return row.payment(), sqlkit.ReadError("reading payment "+id, err)
 }
 
 // FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
 // math.MaxInt64 as before for the first page.
-func (s *Store) FindPayments(
+func (s Payments) FindPayments(
 	ctx context.Context, f payment.Filter, before int64, limit int,
 ) ([]payment.Payment, error) {
 	const what = "listing payments"
@@ -256,7 +259,7 @@ func (s *Store) FindPayments(
 
 // PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
 // zero payment stands before the first.
-func (s *Store) PaymentsAfter(
+func (s Payments) PaymentsAfter(
 	ctx context.Context, f payment.Filter, last payment.Payment, limit int,
 ) ([]payment.Payment, error) {
 	query, some, err := s.selected(ctx, f)
@@ -271,7 +274,7 @@ func (s *Store) PaymentsAfter(
 
 // behind restricts a query to payments on one side of another. Both databases read only the index entries that are
 // there: MySQL for the alternative, and SQLite for the pair.
-func (s *Store) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
+func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query.Where(fmt.Sprintf("(create_time, number) %s (?, ?)", side), p.CreatedAt, p.Number)
 	}
@@ -280,7 +283,7 @@ func (s *Store) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB 
 }
 
 // selected returns a query for the payments that the filter selects, or false if there are none.
-func (s *Store) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
+func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
 	query = s.db.Read(ctx)
 	if index := indexFor(f); index != "" {
 		query = query.Table(s.usingIndex("tb_payment", index))
@@ -335,15 +338,32 @@ func indexFor(f payment.Filter) string {
 
 // ofPaymentsNamed returns a column of the payments that have the id or the reference: of one as a rule, and of no more
 // than 1000.
-func (s *Store) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
+func (l *ledger) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
 	const most = 1000
 	for _, by := range []string{"id", "reference"} {
 		var found []int64
-		err := s.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
+		err := l.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
 		if err != nil {
 			return nil, sqlkit.ReadError("looking for payment "+name, err)
 		}
 		values = append(values, found...)
 	}
 	return values[:min(len(values), most)], nil
+}
+
+// paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
+func (tx transaction) paymentChanged(p *paymentRow, rows []orderRow, news payment.News, now time.Time) error {
+	row := &rows[0]
+	row.Revision++
+	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {
+		return fmt.Errorf("counting news of a payment of order %d: %w", row.ID, err)
+	}
+	terms, err := tx.terms.of(tx.DB, []int64{row.VoucherID})
+	if err != nil {
+		return err
+	}
+	change := order.PaymentChange{
+		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), News: news, At: now,
+	}
+	return tx.each(func(h sqlkit.Hook) error { return tell(tx, h.PaymentChanged, change) })
 }

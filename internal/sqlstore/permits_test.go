@@ -18,13 +18,12 @@ import (
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
-	"seckill/internal/sqlstore"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
 // load returns how a class uses the pool.
-func load(s *sqlstore.Store, c bulkhead.Class) bulkhead.Load {
+func load(s ledgertest.Whole, c bulkhead.Class) bulkhead.Load {
 	for _, l := range s.DB().Bulkhead().Loads() {
 		if l.Class == c {
 			return l
@@ -142,11 +141,11 @@ func TestStreamedRowsHoldAPermit(t *testing.T) {
 		l.Record(t, ledgertest.Claims(v, 1, 3))
 		var held []int
 		ctx := bulkhead.With(t.Context(), bulkhead.Recording)
-		err := l.OrderIDs(ctx, 0, 1<<62, func(int64) { held = append(held, load(l.Store, bulkhead.Recording).InUse) })
+		err := l.OrderIDs(ctx, 0, 1<<62, func(int64) { held = append(held, load(l.Whole, bulkhead.Recording).InUse) })
 		if err != nil || !slices.Equal(held, []int{1, 1, 1}) {
 			t.Errorf("held %v while three rows were read, %v", held, err)
 		}
-		if n := load(l.Store, bulkhead.Recording).InUse; n != 0 {
+		if n := load(l.Whole, bulkhead.Recording).InUse; n != 0 {
 			t.Errorf("%d are in use afterwards", n)
 		}
 	})

@@ -9,16 +9,15 @@ import (
 	"strconv"
 	"time"
 
-	"gorm.io/gorm"
-
 	"seckill/internal/order"
-	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/sqlkit"
-	"seckill/internal/voucher"
 )
 
+// Records is what the recorder writes. It implements recorder.Ledger.
+type Records struct{ *ledger }
+
 // Insert implements recorder.Ledger: it inserts the whole batch or nothing.
-func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
+func (s Records) Insert(ctx context.Context, claims []order.Claim) error {
 	if len(claims) == 0 {
 		return nil
 	}
@@ -40,30 +39,30 @@ func (s *Store) Insert(ctx context.Context, claims []order.Claim) error {
 	// All batches insert in the same order: two that meet then wait for each other instead of deadlocking.
 	sorted := slices.SortedFunc(slices.Values(claims),
 		func(a, b order.Claim) int { return cmp.Compare(a.OrderID, b.OrderID) })
-	return sqlkit.WriteError(what, s.db.Write(ctx, func(tx *gorm.DB) error {
+	return sqlkit.WriteError(what, s.once(ctx, func(tx transaction) error {
 		for part := range sqlkit.Chunks(sorted) {
-			if err := s.insertUnpaid(tx, part, terms); err != nil {
+			if err := tx.insertUnpaid(part, terms); err != nil {
 				return err
 			}
 		}
-		if err := s.recorded(tx, sorted, terms); err != nil {
+		if err := tx.batchRecorded(sorted, terms); err != nil {
 			return err
 		}
 		// The hot rows last: they are locked from here to the commit only.
-		return s.takeAll(tx, takes)
+		return tx.takeAll(takes)
 	}))
 }
 
 // insertUnpaid inserts claims as unpaid orders in one statement. It is written out because recording speed depends on
 // it: it sends seven values per order, where a GORM model would send sixteen. The values are numbers, so they
 // are written into the text itself; as arguments, each would be boxed, copied and searched for.
-func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]order.Terms) error {
+func (tx transaction) insertUnpaid(claims []order.Claim, terms map[int64]order.Terms) error {
 	const head = "INSERT INTO tb_voucher_order (id, user_id, voucher_id, quantity, amount, kind, status, " +
 		"create_time, pay_deadline) VALUES "
 	const longest = 128 // bytes of a row, about
 	statement := append(make([]byte, 0, len(head)+longest*len(claims)), head...)
 	var args []any
-	now := s.db.Clock()
+	now := tx.db.Clock()
 	for i, c := range claims {
 		if i > 0 {
 			statement = append(statement, ',')
@@ -78,7 +77,7 @@ func (s *Store) insertUnpaid(tx *gorm.DB, claims []order.Claim, terms map[int64]
 		statement = strconv.AppendInt(append(statement, ','), c.VoucherID, 10)
 		statement = strconv.AppendInt(append(statement, ','), c.Quantity.Units(), 10)
 		statement = strconv.AppendInt(append(statement, ','), amount, 10)
-		if s.db.Dialect() == sqlkit.SQLite {
+		if tx.db.Dialect() == sqlkit.SQLite {
 			statement = append(statement, ",1,1,?,?)"...)
 			args = append(args, now, t.Deadline(now))
 		} else {
@@ -125,8 +124,8 @@ func takesOf(claims []order.Claim) ([]*take, error) {
 // once, a batch has few orders of each, and one statement per sale would cost more than all orders. So MySQL gets one
 // statement for all. STRAIGHT_JOIN makes it go through the takes in their order, so that concurrent batches lock rows
 // in the same order.
-func (s *Store) takeAll(tx *gorm.DB, takes []*take) error {
-	if s.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
+func (tx transaction) takeAll(takes []*take) error {
+	if tx.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
 		for _, t := range takes {
 			if err := t.fromEpoch(tx); err != nil {
 				return err
@@ -171,7 +170,7 @@ func takeStatement(takes []*take) string {
 
 // fromEpoch lowers the sale's stock if it is enough and the epoch is still the claims' own (rules 6 and 9,
 // docs/architecture.md), and otherwise returns order.ErrConflict.
-func (t take) fromEpoch(tx *gorm.DB) error {
+func (t take) fromEpoch(tx transaction) error {
 	// units is at least 1, so a row that matches is really changed, and MySQL counts it.
 	result := tx.Exec("UPDATE tb_seckill_voucher SET stock = stock - ?, "+
 		"sequence = CASE WHEN sequence < ? THEN ? ELSE sequence END "+
@@ -187,34 +186,33 @@ func (t take) fromEpoch(tx *gorm.DB) error {
 	return nil
 }
 
-// liveKind is the kind of voucher that allows each user one live order at most.
-const liveKind = voucher.Seckill
-
-// paidAtOnce reports whether the transaction that writes the order pays for it, as it costs nothing.
-func (r orderRow) paidAtOnce() bool { return r.Status == order.Unpaid && r.Amount == 0 }
-
-// payForNothing marks the free orders among the rows as paid, in the transaction that writes them: nobody ever sees
-// them unpaid, and they have no payment. It uses advance, as every payment does, so that hooks see them paid.
-func (s *Store) payForNothing(tx *gorm.DB, rows []orderRow, now time.Time) error {
-	var free []orderRow
-	var at []int
-	for i := range rows {
-		if rows[i].paidAtOnce() {
-			free, at = append(free, rows[i]), append(at, i)
+// batchRecorded does what recorded does, for claims that a batch has just inserted. It reads the new rows back, because
+// the database set their times, but only those of vouchers that a hook wants or that are free.
+func (tx transaction) batchRecorded(claims []order.Claim, terms map[int64]order.Terms) error {
+	concerned := make(map[int64]bool) // vouchers
+	for id, t := range terms {
+		if t.Cents == 0 ||
+			slices.ContainsFunc(tx.hooks, func(h sqlkit.Hook) bool { return wantsChange(h, t, order.Unpaid) }) {
+			concerned[id] = true
 		}
 	}
-	err := s.advance(tx, free, order.Pay, cause{by: order.ByPayments, at: now, why: reason.NothingToPay})
-	for i := range free {
-		rows[at[i]] = free[i]
+	if len(concerned) == 0 {
+		return nil
 	}
-	return err
-}
-
-// refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
-// for a provider to send back.
-func (s *Store) refundNothing(tx *gorm.DB, rows []orderRow, c cause) error {
-	if err := s.advance(tx, rows, order.RequestRefund, c); err != nil {
-		return err
+	var ids []int64
+	for _, c := range claims {
+		if concerned[c.VoucherID] {
+			ids = append(ids, c.OrderID)
+		}
 	}
-	return s.advance(tx, rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPayBack})
+	for part := range sqlkit.Chunks(ids) {
+		var rows []orderRow
+		if err := tx.Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
+			return fmt.Errorf("reading %d recorded orders: %w", len(part), err)
+		}
+		if err := tx.recorded(rows, cause{by: order.ByRecorder, at: rows[0].CreateTime}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -1,7 +1,11 @@
 package sqlstore
 
 import (
+	"fmt"
+	"sync"
 	"time"
+
+	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/order/reason"
@@ -135,6 +139,8 @@ type orderRow struct {
 // units returns how many units the order has.
 func (r orderRow) units() order.Quantity { return order.QuantityOf(r.Quantity) }
 
+func (r orderRow) id() int64 { return r.ID }
+
 // TableName implements gorm's schema.Tabler.
 func (orderRow) TableName() string { return "tb_voucher_order" }
 
@@ -158,5 +164,96 @@ func rowOf(o order.Order) orderRow {
 		CancelTime: sqlkit.Stamp(o.CancelledAt), RefundingTime: sqlkit.Stamp(o.RefundingAt),
 		RefundTime: sqlkit.Stamp(o.RefundedAt), FailTime: sqlkit.Stamp(o.FailedAt),
 		LapseTime: sqlkit.Stamp(o.LapsedAt), Revision: o.Revision,
+	}
+}
+
+type eventRow struct {
+	ID         int64        `gorm:"column:id;primaryKey"`
+	OrderID    int64        `gorm:"column:order_id"`
+	Status     order.Status `gorm:"column:status"`
+	Actor      order.Actor  `gorm:"column:actor"`
+	Why        reason.Why   `gorm:"column:why"`
+	CreateTime time.Time    `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (eventRow) TableName() string { return "tb_order_event" }
+
+// liveKind is the kind of voucher that allows each user one live order at most.
+const liveKind = voucher.Seckill
+
+// paidAtOnce reports whether the transaction that writes the order pays for it, as it costs nothing.
+func (r orderRow) paidAtOnce() bool { return r.Status == order.Unpaid && r.Amount == 0 }
+
+func newOrderRow(c order.Claim, terms order.Terms, now time.Time) (orderRow, error) {
+	deadline := terms.Deadline(now)
+	amount, err := c.Quantity.Amount(terms.Cents)
+	return orderRow{
+		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind, Quantity: c.Quantity.Units(),
+		Amount: amount, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
+	}, err
+}
+
+const (
+	termsTTL = time.Minute // the service never changes terms; it notices a correction by hand after this
+	maxTerms = 10_000
+)
+
+// termsCache caches the vouchers' terms for orders, so that recording a batch reads nothing.
+type termsCache struct {
+	now      func() time.Time
+	currency string
+
+	mu      sync.Mutex
+	entries map[int64]termsEntry
+}
+
+type termsEntry struct {
+	order.Terms
+
+	until time.Time
+}
+
+func newTermsCache(now func() time.Time, currency string) *termsCache {
+	return &termsCache{now: now, currency: currency, entries: make(map[int64]termsEntry)}
+}
+
+// of returns the terms of the vouchers that exist. It reads those that are not cached from db.
+func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms, error) {
+	terms := make(map[int64]order.Terms, len(voucherIDs))
+	var missing []int64
+	now := c.now()
+	c.mu.Lock()
+	for _, id := range voucherIDs {
+		if e, ok := c.entries[id]; ok && now.Before(e.until) {
+			terms[id] = e.Terms
+		} else {
+			missing = append(missing, id)
+		}
+	}
+	c.mu.Unlock()
+	for part := range sqlkit.Chunks(missing) {
+		var rows []voucherRow
+		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until",
+			"valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
+			return nil, fmt.Errorf("reading pay terms: %w", err)
+		}
+		for _, row := range rows {
+			terms[row.ID] = row.terms(c.currency)
+		}
+		c.learn(rows)
+	}
+	return terms, nil
+}
+
+func (c *termsCache) learn(rows []voucherRow) {
+	until := c.now().Add(termsTTL)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.entries)+len(rows) > maxTerms {
+		clear(c.entries) // rare, and one query brings back what is in use
+	}
+	for _, row := range rows {
+		c.entries[row.ID] = termsEntry{Terms: row.terms(c.currency), until: until}
 	}
 }

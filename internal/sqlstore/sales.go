@@ -14,15 +14,18 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Sales rebuilds sales, retires them, and empties rehearsals. It implements recovery.SaleLedger.
+type Sales struct{ *ledger }
+
 // SalesToKeep implements recovery.SaleLedger.
-func (s *Store) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
+func (s Sales) SalesToKeep(ctx context.Context) ([]voucher.Voucher, error) {
 	// Selecting by the sale's column lets an index find the few sales that are not retired.
 	vs, err := scanVouchers(joined(s.db.Read(ctx)).Where("s.retired = ?", false).Order("v.id"))
 	return vs, sqlkit.ReadError("reading the sales to keep", err)
 }
 
 // SalesAbove is service.LookupStores.NewSales.
-func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
+func (s Sales) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, err error) {
 	err = s.db.Read(ctx).Model(&saleRow{}).Where("voucher_id > ? AND retired = ?", voucherID,
 		false).Order("voucher_id").Pluck("voucher_id", &ids).Error
 	return ids, sqlkit.ReadError("reading the newest sales", err)
@@ -30,9 +33,9 @@ func (s *Store) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, e
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
-func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
+func (s Sales) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
 	var epoch int64
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.once(ctx, func(tx transaction) error {
 		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id).
 			Updates(map[string]any{
 				"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0,
@@ -59,9 +62,9 @@ func (s *Store) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, e
 // Snapshot implements recovery.SaleLedger. It voids pending operations that take units, because the rebuilt sale gets
 // all units that the ledger has. Changes of the sale's stock wait until it has been read: a second or two for a million
 // orders.
-func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
+func (s Sales) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snapshot, error) {
 	var snap order.Snapshot
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+	err := s.write(ctx, func(tx transaction) error {
 		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
@@ -73,10 +76,10 @@ func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snap
 		if err != nil {
 			return err
 		}
-		if err := s.absorbOperations(tx, id); err != nil {
+		if err := tx.absorbOperations(id); err != nil {
 			return err
 		}
-		v, err := findVoucher(tx, id)
+		v, err := findVoucher(tx.DB, id)
 		if err != nil {
 			return err
 		}
@@ -95,21 +98,10 @@ func (s *Store) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snap
 	return snap, nil
 }
 
-// lockSale locks the sale's row until the transaction ends.
-func lockSale(tx *gorm.DB, id int64) (saleRow, error) {
-	var sale saleRow
-	err := sqlkit.Locking(tx).
-		Where("voucher_id = ?", id).Take(&sale).Error
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		return saleRow{}, noSale(tx, id)
-	}
-	return sale, err
-}
-
 // absorbOperations completes all pending operations. Those that gave units back are included in the stock that Redis is
 // about to get. Those that take units become void and have to be requested again, even if with the same key.
-func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
-	now, err := s.db.LedgerTime(tx)
+func (tx transaction) absorbOperations(id int64) error {
+	now, err := tx.now()
 	if err != nil {
 		return err
 	}
@@ -124,7 +116,7 @@ func (s *Store) absorbOperations(tx *gorm.DB, id int64) error {
 }
 
 // pendingAdmissions counts the pending operations that would make a user a holder.
-func pendingAdmissions(tx *gorm.DB, id int64) (n int64, err error) {
+func pendingAdmissions(tx transaction, id int64) (n int64, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind IN ?", id, operationPending,
 		[]operation.Kind{operation.Revival, operation.Acceptance}).Count(&n).Error
 	if err != nil {
@@ -134,7 +126,7 @@ func pendingAdmissions(tx *gorm.DB, id int64) (n int64, err error) {
 }
 
 // admissions returns the marks of the sale's operations that were admissions.
-func admissions(tx *gorm.DB, id int64) (marks []order.Mark, err error) {
+func admissions(tx transaction, id int64) (marks []order.Mark, err error) {
 	err = tx.Model(&operationRow{}).Where("voucher_id = ? AND sequence > 0", id).
 		Select("epoch", "sequence").Find(&marks).Error
 	if err != nil {
@@ -145,7 +137,7 @@ func admissions(tx *gorm.DB, id int64) (marks []order.Mark, err error) {
 
 // readHolders reads all orders of the sale row by row into the snapshot's maps, without a slice of a million rows in
 // between.
-func readHolders(tx *gorm.DB, id int64, snap *order.Snapshot) (err error) {
+func readHolders(tx transaction, id int64, snap *order.Snapshot) (err error) {
 	rows, err := tx.Raw("SELECT id, user_id, status, quantity FROM tb_voucher_order WHERE voucher_id = ? AND kind = ?",
 		id, liveKind).Rows()
 	if err != nil {
@@ -172,15 +164,15 @@ func readHolders(tx *gorm.DB, id int64, snap *order.Snapshot) (err error) {
 }
 
 // Retire implements recovery.SaleLedger.
-func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (retired bool, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+func (s Sales) Retire(ctx context.Context, id int64, lastOperation int64) (retired bool, err error) {
+	err = s.write(ctx, func(tx transaction) error {
 		retired = false
 		sale, err := lockSale(tx, id)
 		if err != nil || sale.Retired {
 			retired = sale.Retired
 			return err
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
@@ -202,17 +194,9 @@ func (s *Store) Retire(ctx context.Context, id int64, lastOperation int64) (reti
 	return retired, nil
 }
 
-// noSale returns why a voucher has no sale.
-func noSale(tx *gorm.DB, voucherID int64) error {
-	if _, err := findVoucher(tx, voucherID); err != nil {
-		return err
-	}
-	return voucher.ErrNotSeckill
-}
-
 // LedgerTotals is audit.Stores.Totals. It is one statement, so that all sums are from the same moment. It walks the
 // voucher's orders by their index: a million of them take about a second, without locks.
-func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
+func (s Sales) LedgerTotals(ctx context.Context, id int64, applied int64) (audit.LedgerTotals, error) {
 	var rows []struct {
 		Stock, Kept, Issued, Epoch, Sequence, LastOperation, Live, Extra, Pending, Ahead, Open int64
 	}
@@ -248,7 +232,7 @@ func (s *Store) LedgerTotals(ctx context.Context, id int64, applied int64) (audi
 }
 
 // RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.
-func (s *Store) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
+func (s Sales) RetiredRehearsals(ctx context.Context) (ids []int64, err error) {
 	err = s.db.Read(ctx).Table("tb_voucher v").
 		Where("v.shop_id = ? AND v.type = ? AND NOT EXISTS (SELECT 1 FROM tb_seckill_voucher s WHERE s.voucher_id = "+
 			"v.id AND s.retired = ?)",
@@ -262,8 +246,8 @@ var errNoRehearsal = errors.New("not a rehearsal that is over")
 // EmptyRehearsal removes up to n orders of a retired rehearsal, with all that belongs to them. When the rehearsal has
 // no orders left, it removes the voucher itself, and is done. For any other voucher it returns an error and removes
 // nothing: each transaction checks that under the lock of the sale's row. The entries of tb_audit stay.
-func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
-	err = s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+func (s Sales) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (done bool, err error) {
+	err = s.write(ctx, func(tx transaction) error {
 		done = false
 		sale, err := lockSale(tx, voucherID)
 		if errors.Is(err, voucher.ErrNotFound) { // an earlier try removed it, but its reply was lost
@@ -273,7 +257,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 		if err != nil {
 			return err
 		}
-		v, err := findVoucher(tx, voucherID)
+		v, err := findVoucher(tx.DB, voucherID)
 		if err != nil {
 			return err
 		}
@@ -286,7 +270,7 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 			return err
 		}
 		if len(ids) > 0 {
-			return s.removeOrders(tx, ids)
+			return tx.removeOrders(ids)
 		}
 		done = true
 		return removeVoucher(tx, voucherID)
@@ -295,8 +279,8 @@ func (s *Store) EmptyRehearsal(ctx context.Context, voucherID int64, n int) (don
 }
 
 // removeOrders removes orders and the rows that belong to them.
-func (s *Store) removeOrders(tx *gorm.DB, ids []int64) error {
-	if err := s.removed(tx, ids); err != nil {
+func (tx transaction) removeOrders(ids []int64) error {
+	if err := tx.each(func(h sqlkit.Hook) error { return tell(tx, h.Removed, ids) }); err != nil {
 		return err
 	}
 	for _, from := range []string{
@@ -313,13 +297,38 @@ func (s *Store) removeOrders(tx *gorm.DB, ids []int64) error {
 }
 
 // removeVoucher removes a voucher that has no orders, and its sale.
-func removeVoucher(tx *gorm.DB, id int64) error {
+func removeVoucher(tx transaction, id int64) error {
 	for _, from := range []string{
 		"tb_sale_minute WHERE voucher_id = ?", "tb_voucher_operation WHERE voucher_id = ?",
 		"tb_seckill_voucher WHERE voucher_id = ?", "tb_voucher WHERE id = ?",
 	} {
 		if err := tx.Exec("DELETE FROM "+from, id).Error; err != nil {
 			return fmt.Errorf("removing from %s: %w", from, err)
+		}
+	}
+	return nil
+}
+
+// forgetAccepted marks the orders of void acceptances as dead in a rebuild's snapshot. Otherwise the rebuild would take
+// their users, who may be holders in Redis, for buyers whose order is lost. Their order is written once a new operation
+// has asked Redis again.
+func forgetAccepted(tx transaction, voucherID int64, snap *order.Snapshot) error {
+	var undecided []int64
+	err := tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ? AND kind = ?", voucherID, operationVoid,
+		operation.Acceptance).Distinct().Pluck("order_id", &undecided).Error
+	if err != nil {
+		return fmt.Errorf("reading undecided acceptances: %w", err)
+	}
+	if len(undecided) == 0 {
+		return nil
+	}
+	live := make(map[int64]bool, len(snap.Live))
+	for _, held := range snap.Live {
+		live[held.OrderID] = true
+	}
+	for _, id := range undecided {
+		if !live[id] {
+			snap.Dead[id] = true
 		}
 	}
 	return nil

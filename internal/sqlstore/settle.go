@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
-
-	"gorm.io/gorm"
 
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
@@ -20,13 +19,13 @@ const maxDetail = 512
 // the commit: other transactions that take a unit or begin a rebuild wait. A batch that is being inserted at the same
 // time has locked its orders' rows and waits for the sale's. If Settle wants the same orders, the database ends the
 // deadlock.
-func (s *Store) Settle(
+func (s Records) Settle(
 	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
 ) error {
 	if len(claims) == 0 {
 		return nil
 	}
-	err := s.db.Write(ctx, func(tx *gorm.DB) error {
+	err := s.once(ctx, func(tx transaction) error {
 		sales, err := lockSales(tx, sqlkit.Distinct(claims, func(c order.Claim) int64 { return c.VoucherID }))
 		if err != nil {
 			return err
@@ -35,30 +34,13 @@ func (s *Store) Settle(
 		if err != nil {
 			return err
 		}
-		return s.apply(tx, decide(view), sales)
+		return tx.apply(decide(view), sales)
 	})
 	return sqlkit.WriteError(fmt.Sprintf("settling %d orders", len(claims)), err)
 }
 
-// lockSales locks the rows of the sales, in the order in which all transactions do, and returns them.
-func lockSales(tx *gorm.DB, ids []int64) (map[int64]saleRow, error) {
-	sales := make(map[int64]saleRow, len(ids))
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	for part := range sqlkit.Chunks(ids) {
-		var rows []saleRow
-		err := sqlkit.Locking(tx).Where("voucher_id IN ?", part).Order("voucher_id").Find(&rows).Error
-		if err != nil {
-			return nil, fmt.Errorf("locking sales: %w", err)
-		}
-		for _, row := range rows {
-			sales[row.VoucherID] = row
-		}
-	}
-	return sales, nil
-}
-
 // viewOf reads what the ledger holds of the claims.
-func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
+func viewOf(tx transaction, claims []order.Claim, sales map[int64]saleRow) (order.LedgerView, error) {
 	view := order.LedgerView{
 		Sales:   make(map[int64]order.LedgerSale, len(sales)),
 		Rows:    make(map[int64]order.Order),
@@ -93,7 +75,7 @@ func viewOf(tx *gorm.DB, claims []order.Claim, sales map[int64]saleRow) (order.L
 }
 
 // readPending finds the cancelled and refunded orders with a pending operation.
-func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
+func readPending(tx transaction, rows []orderRow, pending map[int64]bool) error {
 	freed := make(map[int64][]int64) // by voucher id
 	for _, row := range rows {
 		if row.Status == order.Cancelled || row.Status == order.Refunded {
@@ -116,7 +98,7 @@ func readPending(tx *gorm.DB, rows []orderRow, pending map[int64]bool) error {
 }
 
 // readLive finds the buyers' live orders, voucher by voucher: MariaDB does not use an index for a list of pairs.
-func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.Held) error {
+func readLive(tx transaction, claims []order.Claim, live map[order.BuyerKey]order.Held) error {
 	users := make(map[int64][]int64)
 	for _, key := range sqlkit.Distinct(claims, order.Claim.Buyer) {
 		users[key.VoucherID] = append(users[key.VoucherID], key.UserID)
@@ -140,12 +122,13 @@ func readLive(tx *gorm.DB, claims []order.Claim, live map[order.BuyerKey]order.H
 }
 
 // apply writes what was decided: orders sorted by id, and last the stock of each sale.
-func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]saleRow) error {
-	terms, err := s.terms.of(tx, sqlkit.Distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID }))
+func (tx transaction) apply(decisions []order.Decision, sales map[int64]saleRow) error {
+	ids := sqlkit.Distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID })
+	terms, err := tx.terms.of(tx.DB, ids)
 	if err != nil {
 		return err
 	}
-	now, err := s.db.LedgerTime(tx)
+	now, err := tx.now()
 	if err != nil {
 		return err
 	}
@@ -166,13 +149,10 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 		}
 	}
 	slices.SortFunc(rows, func(a, b orderRow) int { return cmp.Compare(a.ID, b.ID) })
-	if err := sqlkit.CreateAll(tx, rows); err != nil {
+	if err := sqlkit.CreateAll(tx.DB, rows); err != nil {
 		return fmt.Errorf("inserting %d decided orders: %w", len(rows), err)
 	}
-	if err := s.changed(tx, rows, order.Change{Recorded: true, By: order.ByRecorder, At: now}); err != nil {
-		return err
-	}
-	if err := s.payForNothing(tx, rows, now); err != nil {
+	if err := tx.recorded(rows, cause{by: order.ByRecorder, at: now}); err != nil {
 		return err
 	}
 	for _, t := range takesOfDecisions(decisions, sales) {
@@ -181,15 +161,6 @@ func (s *Store) apply(tx *gorm.DB, decisions []order.Decision, sales map[int64]s
 		}
 	}
 	return nil
-}
-
-func newOrderRow(c order.Claim, terms order.Terms, now time.Time) (orderRow, error) {
-	deadline := terms.Deadline(now)
-	amount, err := c.Quantity.Amount(terms.Cents)
-	return orderRow{
-		ID: c.OrderID, UserID: c.UserID, VoucherID: c.VoucherID, Kind: liveKind, Quantity: c.Quantity.Units(),
-		Amount: amount, Status: order.Unpaid, CreateTime: now, PayDeadline: &deadline,
-	}, err
 }
 
 // failedRow returns a row that can be inserted whatever the claim says: no value is too long, and it refers to nothing
@@ -216,17 +187,12 @@ func takesOfDecisions(decisions []order.Decision, sales map[int64]saleRow) []tak
 		}
 		bySale[t.sale] = t
 	}
-	takes := make([]take, 0, len(bySale))
-	for _, t := range bySale {
-		takes = append(takes, t)
-	}
-	slices.SortFunc(takes, func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
-	return takes
+	return slices.SortedFunc(maps.Values(bySale), func(a, b take) int { return cmp.Compare(a.sale, b.sale) })
 }
 
 // fromLocked lowers the stock of a sale whose row this transaction has locked. It does not check the epoch, which the
 // decision has taken into account. It returns order.ErrConflict when the decision took more than there is.
-func (t take) fromLocked(tx *gorm.DB, sale saleRow) error {
+func (t take) fromLocked(tx transaction, sale saleRow) error {
 	if t.units == 0 && t.sequence <= sale.Sequence {
 		return nil
 	}

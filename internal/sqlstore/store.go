@@ -2,32 +2,37 @@ package sqlstore
 
 import (
 	"context"
-	"log/slog"
-	"time"
 
 	"gorm.io/gorm"
 
-	"seckill/internal/kit/idempotency"
 	"seckill/internal/sqlstore/installation"
 	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Store is the ledger. It is safe for concurrent use.
+// Store is the ledger, by subject. It is safe for concurrent use.
 type Store struct {
 	*installation.Tables
 
-	db    *sqlkit.DB
-	now   func() time.Time
-	log   *slog.Logger
-	terms *termsCache
-	hooks []sqlkit.Hook // of features, in their order
+	Records    Records
+	Operations Operations
+	Orders     Orders
+	Payments   Payments
+	Unwinds    Unwinds
+	Sales      Sales
+	Vouchers   Vouchers
+	Features   Features
+
+	*ledger
 }
 
 // New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
+	l := &ledger{db: db, terms: newTermsCache(db.Now, db.Currency())}
 	return &Store{
-		Tables: installation.New(db), db: db, now: db.Now, log: db.Log(), terms: newTermsCache(db.Now, db.Currency()),
+		Tables: installation.New(db), ledger: l,
+		Records: Records{l}, Operations: Operations{l}, Orders: Orders{l}, Payments: Payments{l},
+		Unwinds: Unwinds{l}, Sales: Sales{l}, Vouchers: Vouchers{l}, Features: Features{l},
 	}
 }
 
@@ -60,22 +65,15 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 // Close closes all connections. Transactions that are still open are rolled back.
 func (s *Store) Close() error { return s.db.Close() }
 
-// claimKey is sqlkit.ClaimKey at the ledger's time. Read the time anew once rows are locked: they may be waited for.
-func (s *Store) claimKey(tx *gorm.DB, k idempotency.Key, made string) error {
-	if !k.Given() {
-		return nil
+// Use makes the ledger's transactions run features' hooks, after the hooks of earlier calls. Call it before anything is
+// written.
+func (s *Store) Use(hooks ...sqlkit.Hook) {
+	for _, h := range hooks {
+		if h.Prepare != nil {
+			s.db.Before(func(ctx context.Context, db *gorm.DB) error {
+				return sqlkit.HookError(h.Feature, h.Prepare(ctx, db))
+			})
+		}
 	}
-	now, err := s.db.LedgerTime(tx)
-	if err != nil {
-		return err
-	}
-	return sqlkit.ClaimKey(tx, now, k, made)
-}
-
-// usingIndex names a table in a query that is to be read by the index.
-func (s *Store) usingIndex(table, index string) string {
-	if s.db.Dialect() == sqlkit.SQLite {
-		return table + " INDEXED BY " + index
-	}
-	return table + " FORCE INDEX (" + index + ")"
+	s.hooks = append(s.hooks, hooks...)
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +9,6 @@ import (
 	"time"
 
 	"gorm.io/gorm"
-	"gorm.io/gorm/clause"
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
@@ -23,24 +21,15 @@ import (
 // paidOnline is tb_voucher_order.pay_type of an order that was paid through the service.
 const paidOnline = 1
 
-// lockOrder locks and returns an order. It returns order.ErrNotFound if the order does not exist or is another user's;
-// owner 0 is any user.
-func lockOrder(tx *gorm.DB, id, owner int64) (orderRow, error) {
-	row, err := sqlkit.Take[orderRow](sqlkit.Locking(tx).Where("id = ?", id), order.ErrNotFound, "locking the order")
-	if err == nil && owner != 0 && row.UserID != owner {
-		return orderRow{}, order.ErrNotFound
-	}
-	return row, err
-}
-
 // withOrder runs f in a transaction that has claimed the key, if one is given, and locked an order, as lockOrder does.
 // It returns the order as f leaves it. rows is the order alone.
-func (s *Store) withOrder(
-	ctx context.Context, doing string, key idempotency.Key, id, owner int64, f func(tx *gorm.DB, rows []orderRow) error,
+func (l *ledger) withOrder(
+	ctx context.Context, doing string, key idempotency.Key, id, owner int64,
+	f func(tx transaction, rows []orderRow) error,
 ) (order.Order, error) {
 	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if err := s.claimKey(tx, key, strconv.FormatInt(id, 10)); err != nil {
+	err := l.write(ctx, func(tx transaction) error {
+		if err := tx.claimKey(key, strconv.FormatInt(id, 10)); err != nil {
 			return err
 		}
 		row, err := lockOrder(tx, id, owner)
@@ -56,39 +45,9 @@ func (s *Store) withOrder(
 	return rows[0].order(), nil
 }
 
-// lockOrders locks orders and returns those that exist, by id.
-func lockOrders(tx *gorm.DB, ids []int64) (map[int64]*orderRow, error) {
-	locked := make(map[int64]*orderRow, len(ids))
-	for part := range sqlkit.Chunks(slices.Sorted(slices.Values(ids))) {
-		var rows []orderRow
-		if err := sqlkit.Locking(tx).Where("id IN ?", part).Order("id").Find(&rows).Error; err != nil {
-			return nil, fmt.Errorf("locking %d orders: %w", len(ids), err)
-		}
-		for i := range rows {
-			locked[rows[i].ID] = &rows[i]
-		}
-	}
-	return locked, nil
-}
-
-func idsOf(rows []orderRow) []int64 {
-	ids := make([]int64, len(rows))
-	for i := range rows {
-		ids[i] = rows[i].ID
-	}
-	return ids
-}
-
-// cause is who does something to orders, when, and why.
-type cause struct {
-	by  order.Actor
-	at  time.Time
-	why reason.Why
-}
-
 // advance takes an action on locked orders, which are in the right state for it. It writes the rows, a line of history
 // for each, what features write and, when units go back on sale, the sales with an operation for each order.
-func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
+func (tx transaction) advance(rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -98,17 +57,17 @@ func (s *Store) advance(tx *gorm.DB, rows []orderRow, action order.Action, c cau
 	if err := writeHistory(tx, rows, c); err != nil {
 		return err
 	}
-	if err := s.changed(tx, rows, order.Change{Action: action, By: c.by, Why: c.why, At: c.at}); err != nil {
+	if err := tx.changed(rows, order.Change{Action: action, By: c.by, Why: c.why, At: c.at}); err != nil {
 		return err
 	}
 	if action.GivesUnit() {
-		return s.giveBackUnits(tx, rows, action, c)
+		return tx.giveBackUnits(rows, action, c)
 	}
 	return nil
 }
 
 // move writes the new state of locked orders, which are in the right state for the action.
-func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) error {
+func move(tx transaction, rows []orderRow, action order.Action, now time.Time) error {
 	at := &now
 	if action == order.Unredeem || action == order.Reinstate {
 		at = nil
@@ -127,7 +86,7 @@ func move(tx *gorm.DB, rows []orderRow, action order.Action, now time.Time) erro
 	if n := action.Revisions(); n > 0 {
 		columns["revision"] = gorm.Expr("revision + ?", n)
 	}
-	for part := range sqlkit.Chunks(idsOf(rows)) {
+	for part := range sqlkit.Chunks(sqlkit.Map(rows, (*orderRow).id)) {
 		if err := tx.Model(&orderRow{}).Where("id IN ?", part).Updates(columns).Error; err != nil {
 			return fmt.Errorf("%s %d orders: %w", action, len(rows), err)
 		}
@@ -156,7 +115,7 @@ func timeOf(r *orderRow, action order.Action) (column string, field **time.Time)
 }
 
 // giveBackUnits gives the units of seckill orders back to their sales.
-func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action, c cause) error {
+func (tx transaction) giveBackUnits(rows []orderRow, action order.Action, c cause) error {
 	ops := make(map[int64][]operationRow)
 	for i := range rows {
 		if rows[i].Kind == liveKind {
@@ -174,7 +133,7 @@ func (s *Store) giveBackUnits(tx *gorm.DB, rows []orderRow, action order.Action,
 		if !ok {
 			return fmt.Errorf("voucher %d has orders and no sale", id)
 		}
-		if err := s.appendOperations(tx, &sale, ops[id], c.at); err != nil {
+		if err := tx.appendOperations(&sale, ops[id], c.at); err != nil {
 			return err
 		}
 	}
@@ -193,88 +152,17 @@ func operationKind(action order.Action) operation.Kind {
 	}
 }
 
-// errTakes: an order of a sale cannot be revived directly, as Redis has to give the unit first (rule 1,
-// docs/architecture.md).
-var errTakes = errors.New("only a completed operation takes a unit")
-
-// Transition implements service.OrderLedger.
-func (s *Store) Transition(
-	ctx context.Context, orderID, owner int64, action order.Action, by order.Actor,
-) (order.Order, error) {
-	step := func(tx *gorm.DB, rows []orderRow) error {
-		row := rows[0]
-		if err := action.Check(row.ID, row.Status); err != nil {
-			return err
-		}
-		if action == order.Revive && row.Kind == liveKind {
-			return errTakes
-		}
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		c := cause{by: by, at: now}
-		if by == order.Owner {
-			if err := s.may(tx, row, action, c); err != nil {
-				return err
-			}
-		}
-		return s.advance(tx, rows, action, c)
-	}
-	return s.withOrder(ctx, action.String(), idempotency.Key{}, orderID, owner, step)
-}
-
-// ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
-func (s *Store) ExpireDue(ctx context.Context, token int64, n int) ([]order.Order, error) {
-	var rows []orderRow
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		if err := sqlkit.RaiseFence(tx, order.ExpirerJob, token); err != nil {
-			return err
-		}
-		now, err := s.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		rows = nil
-		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
-		err = tx.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
-			Order("pay_deadline, id").Limit(n).Find(&rows).Error
-		if err != nil {
-			return fmt.Errorf("locking unpaid orders: %w", err)
-		}
-		if err := s.advance(tx, rows, order.Expire,
-			cause{by: order.ByExpirer, at: now, why: reason.NotPaidInTime}); err != nil {
-			return err
-		}
-		return s.countUnpaid(tx, rows, now)
-	})
-	if err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("expiring %d due orders", n), err)
-	}
-	return sqlkit.Map(rows, (*orderRow).order), nil
-}
-
-// CancelForStaff implements service.OrderLedger.
-func (s *Store) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
-	return s.actForStaff(ctx, act, order.Cancel, voucher.OrderCancelled, s.cancel)
-}
-
-// RefundForStaff implements service.PaymentLedger.
-func (s *Store) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
-	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, s.refund)
-}
-
 // actForStaff takes an action on an order for staff. An order that is already in the resulting state stays as it is.
-func (s *Store) actForStaff(
+func (l *ledger) actForStaff(
 	ctx context.Context, act order.StaffAct, action order.Action, audited voucher.Action,
-	take func(tx *gorm.DB, rows []orderRow, c cause) error,
+	take func(tx transaction, rows []orderRow, c cause) error,
 ) (order.Order, error) {
-	step := func(tx *gorm.DB, rows []orderRow) error {
+	step := func(tx transaction, rows []orderRow) error {
 		row := rows[0]
 		if row.Status == action.To() || action == order.RequestRefund && row.Status == order.Refunded {
 			return nil
 		}
-		now, err := s.db.LedgerTime(tx)
+		now, err := tx.now()
 		if err != nil {
 			return err
 		}
@@ -282,20 +170,49 @@ func (s *Store) actForStaff(
 		if err := take(tx, rows, c); err != nil {
 			return err
 		}
-		return sqlkit.WriteAudit(tx, now, act.By, sqlkit.AuditRow{
+		return sqlkit.WriteAudit(tx.DB, now, act.By, sqlkit.AuditRow{
 			VoucherID: row.VoucherID, Action: audited, Changes: act.Audited(row.Status, rows[0].Status),
 		})
 	}
-	return s.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
+	return l.withOrder(ctx, "for staff: "+action.String(), act.By.Key, act.OrderID, 0, step)
 }
 
-// cancel cancels a locked order.
-func (s *Store) cancel(tx *gorm.DB, rows []orderRow, c cause) error {
-	if err := order.Cancel.Check(rows[0].ID, rows[0].Status); err != nil {
+// writeHistory writes an event for each order, with the state in which it is now.
+func writeHistory(tx transaction, rows []orderRow, c cause) error {
+	return note(tx.DB, sqlkit.Map(rows, func(r *orderRow) order.Line {
+		return order.Line{OrderID: r.ID, Event: order.Event{Status: r.Status, At: c.at, By: c.by, Why: c.why}}
+	}))
+}
+
+// note writes lines of history.
+func note(tx *gorm.DB, lines []order.Line) error {
+	events := sqlkit.Map(lines, func(l *order.Line) eventRow {
+		return eventRow{
+			OrderID: l.OrderID, Status: l.Event.Status, Actor: l.Event.By, Why: l.Event.Why, CreateTime: l.Event.At,
+		}
+	})
+	if err := sqlkit.CreateAll(tx, events); err != nil {
+		return fmt.Errorf("writing %d lines of history: %w", len(lines), err)
+	}
+	return nil
+}
+
+// recorded runs the hooks for orders that this transaction has just inserted, and marks the free ones as paid: nobody
+// ever sees them unpaid, and they have no payment. It uses advance, as every payment does, so that hooks see them paid.
+func (tx transaction) recorded(rows []orderRow, c cause) error {
+	if err := tx.changed(rows, order.Change{Recorded: true, By: c.by, Why: c.why, At: c.at}); err != nil {
 		return err
 	}
-	if err := s.may(tx, rows[0], order.Cancel, c); err != nil {
-		return err
+	var free []orderRow
+	var at []int
+	for i := range rows {
+		if rows[i].paidAtOnce() {
+			free, at = append(free, rows[i]), append(at, i)
+		}
 	}
-	return s.advance(tx, rows, order.Cancel, c)
+	err := tx.advance(free, order.Pay, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPay})
+	for i := range free {
+		rows[at[i]] = free[i]
+	}
+	return err
 }

@@ -19,16 +19,20 @@ import (
 	"seckill/internal/voucher"
 )
 
+// Vouchers has the vouchers, and what admins do to them and to their sales. It implements voucher.Ledger,
+// voucher.Changes and listing.Ledger.
+type Vouchers struct{ *ledger }
+
 // CreateVoucher implements voucher.Ledger. A PayWithin of 0 is voucher.DefaultPayWithin. It returns
 // order.ErrUnavailable when the database is away and certainly nothing was written. When the reply to COMMIT was lost,
 // the voucher may exist, and repeating the call with the author's key returns it. It returns voucher.ErrNoPartition
 // when the sale's partition is no longer open.
-func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
+func (s Vouchers) CreateVoucher(ctx context.Context, v *voucher.Voucher, by voucher.Author) error {
 	var c voucherRows
 	committing := false
-	err := s.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+	err := s.write(ctx, func(tx transaction) (err error) {
 		committing = false
-		c, err = s.createVoucher(tx, v, by)
+		c, err = tx.createVoucher(v, by)
 		committing = err == nil
 		return err
 	})
@@ -44,24 +48,24 @@ func (s *Store) CreateVoucher(ctx context.Context, v *voucher.Voucher, by vouche
 }
 
 // createVoucher writes the rows of a voucher, those of features and the line of the audit trail.
-func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author) (voucherRows, error) {
-	now, err := s.db.LedgerTime(tx)
+func (tx transaction) createVoucher(v *voucher.Voucher, by voucher.Author) (voucherRows, error) {
+	now, err := tx.now()
 	if err != nil {
 		return voucherRows{}, err
 	}
-	if err := sqlkit.ClaimKey(tx, now, by.Key, ""); err != nil {
+	if err := sqlkit.ClaimKey(tx.DB, now, by.Key, ""); err != nil {
 		return voucherRows{}, err
 	}
 	c, err := insertVoucher(tx, now, v)
 	if err != nil {
 		return voucherRows{}, err
 	}
-	if err := sqlkit.MadeByKey(tx, by.Key, strconv.FormatInt(c.row.ID, 10)); err != nil {
+	if err := sqlkit.MadeByKey(tx.DB, by.Key, strconv.FormatInt(c.row.ID, 10)); err != nil {
 		return voucherRows{}, err
 	}
 	created := c.voucher()
 	created.Rehearses = v.Rehearses
-	if err := s.created(tx, created, by); err != nil {
+	if err := tx.created(created, by); err != nil {
 		return voucherRows{}, err
 	}
 	about := sqlkit.AuditRow{
@@ -69,17 +73,27 @@ func (s *Store) createVoucher(tx *gorm.DB, v *voucher.Voucher, by voucher.Author
 		Changes: voucher.Differences(voucher.Voucher{}, created),
 	}
 	if v.Rehearses != 0 { // the audit entry of a rehearsal belongs to the shop whose sale is rehearsed
-		if about.ShopID, err = sqlkit.ShopOf(tx, v.Rehearses); err != nil {
+		if about.ShopID, err = sqlkit.ShopOf(tx.DB, v.Rehearses); err != nil {
 			return voucherRows{}, err
 		}
 	}
-	return c, sqlkit.WriteAudit(tx, now, by, about)
+	return c, sqlkit.WriteAudit(tx.DB, now, by, about)
+}
+
+// created runs the hooks for a voucher that this transaction has created.
+func (tx transaction) created(v voucher.Voucher, by voucher.Author) error {
+	return tx.each(func(h sqlkit.Hook) error {
+		if h.Created == nil {
+			return nil
+		}
+		return h.Created(tx.DB, v, by)
+	})
 }
 
 // insertVoucher writes the row of a voucher and that of its sale, and holds the sale's partition.
-func insertVoucher(tx *gorm.DB, now time.Time, v *voucher.Voucher) (voucherRows, error) {
+func insertVoucher(tx transaction, now time.Time, v *voucher.Voucher) (voucherRows, error) {
 	if v.Sale != nil {
-		if err := installation.LockPartition(tx, v.Sale.Partition); err != nil {
+		if err := installation.LockPartition(tx.DB, v.Sale.Partition); err != nil {
 			return voucherRows{}, err
 		}
 	}
@@ -125,7 +139,7 @@ func newSaleRow(voucherID int64, sale voucher.Sale) saleRow {
 }
 
 // Voucher implements voucher.Ledger.
-func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
+func (s Vouchers) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
 	v, err := findVoucher(s.db.Read(ctx), id)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
@@ -137,7 +151,9 @@ func (s *Store) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) 
 }
 
 // VouchersOfShop implements listing.Ledger. Pass math.MaxInt64 as before for the beginning of the list.
-func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit int) ([]voucher.Voucher, int64, error) {
+func (s Vouchers) VouchersOfShop(
+	ctx context.Context, shopID, before int64, limit int,
+) ([]voucher.Voucher, int64, error) {
 	const where = "v.shop_id = ? AND v.status = ? AND v.archived IS NULL AND " +
 		"(v.visible_from IS NULL OR v.visible_from <= ?)"
 	now := s.db.LedgerClock()
@@ -159,7 +175,7 @@ func (s *Store) VouchersOfShop(ctx context.Context, shopID, before int64, limit 
 }
 
 // VoucherIDs implements listing.Ledger.
-func (s *Store) VoucherIDs(
+func (s Vouchers) VoucherIDs(
 	ctx context.Context, above int64,
 ) (ids, shops []int64, hidden map[int64]time.Time, err error) {
 	const what = "reading the ids of vouchers"
@@ -197,7 +213,7 @@ const vouchersPerSearch = 10_000
 
 // Vouchers implements voucher.Ledger. A search by title, or for only archived or only other vouchers, ends after
 // vouchersPerSearch vouchers, so its page may be short or empty. next is where the following search goes on.
-func (s *Store) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
+func (s Vouchers) Vouchers(ctx context.Context, q voucher.Search) (vs []voucher.Voucher, next int64, err error) {
 	const what = "listing vouchers"
 	// One more shows whether a page follows.
 	query := ofShop(joined(s.db.Read(ctx)), q.ShopID).Where("v.id < ?", q.Before).Order("v.id DESC").Limit(q.Limit + 1)
@@ -235,7 +251,7 @@ func likePart(s string) string {
 }
 
 // lowestOf returns the lowest id that a search compares; 0 when fewer than vouchersPerSearch vouchers are left.
-func (s *Store) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
+func (s Vouchers) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
 	var ids []int64
 	err := ofShop(s.db.Read(ctx).Table("tb_voucher v"), q.ShopID).Where("v.id < ?", q.Before).
 		Order("v.id DESC").Offset(vouchersPerSearch-1).Limit(1).Pluck("v.id", &ids).Error
@@ -253,51 +269,8 @@ func ofShop(query *gorm.DB, shopID int64) *gorm.DB {
 	return query.Where("v.shop_id <> ?", voucher.RehearsalShop)
 }
 
-// joined selects vouchers with their sales in one statement. It names the columns because the two tables may one day
-// have a column of the same name.
-func joined(db *gorm.DB) *gorm.DB {
-	return db.Table("tb_voucher v").
-		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, v.pay_within, " +
-			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, v.archived, " +
-			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
-			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.invite_window, s.kept, s.accepted, " +
-			"s.list_open, s.called_off").
-		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
-}
-
-// scanVouchers returns what a query of joined selects.
-func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
-	type joinedRow struct {
-		Voucher voucherRow `gorm:"embedded"`
-		Sale    saleRow    `gorm:"embedded"` // zero for an ordinary voucher
-	}
-	var rows []joinedRow
-	if err := query.Find(&rows).Error; err != nil {
-		return nil, err
-	}
-	return sqlkit.Map(rows, func(r *joinedRow) voucher.Voucher {
-		both := voucherRows{row: r.Voucher}
-		if r.Sale.VoucherID != 0 {
-			both.sale = &r.Sale
-		}
-		return both.voucher()
-	}), nil
-}
-
-func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
-	vs, err := scanVouchers(joined(db).Where("v.id = ?", id))
-	if err != nil {
-		return voucher.Voucher{}, err
-	}
-	if len(vs) == 0 {
-		return voucher.Voucher{}, voucher.ErrNotFound
-	}
-	return vs[0], nil
-}
-
 // OpenSales is voucher.Parts.OpenSales.
-func (s *Store) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
+func (s Vouchers) OpenSales(ctx context.Context, shopID int64) (n int64, err error) {
 	err = s.db.Read(ctx).Table("tb_seckill_voucher s").Joins("JOIN tb_voucher v ON v.id = s.voucher_id").
 		Where("v.shop_id = ? AND s.end_time > ?", shopID, s.db.LedgerClock()).Count(&n).Error
 	return n, sqlkit.ReadError(fmt.Sprintf("counting the sales of shop %d", shopID), err)

@@ -35,6 +35,7 @@ func used() *Metrics {
 	m.Admitted(nil, time.Millisecond, order.ErrUnavailable)
 	m.Recorded(3, 1, time.Millisecond)
 	m.RecordRetried(errors.New("away"))
+	m.Rejected()
 	m.DeadLettered()
 	m.Rebuilt(time.Millisecond, nil)
 	m.SetBacklog(0, Backlog{7, time.Second, 1})
@@ -92,8 +93,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 61 {
-		t.Errorf("%d families of the service, want 61: is a new one not registered?", own)
+	if own != 62 {
+		t.Errorf("%d families of the service, want 62: is a new one not registered?", own)
 	}
 }
 
@@ -181,6 +182,7 @@ func TestRecorder(t *testing.T) {
 	m.Recorded(498, 2, 20*time.Millisecond)
 	m.Recorded(0, 0, time.Millisecond) // an entry was delivered again: all of it was recorded before
 	m.RecordRetried(errors.New("bad connection"))
+	m.Rejected()
 	m.DeadLettered()
 	m.Rebuilt(time.Second, nil)
 	m.Rebuilt(time.Second, errors.New("away"))
@@ -204,6 +206,9 @@ seckill_recorder_failed_orders_total 2
 # HELP seckill_recorder_orders_total Accepted orders that were recorded as valid orders.
 # TYPE seckill_recorder_orders_total counter
 seckill_recorder_orders_total 498
+# HELP seckill_recorder_rejected_orders_total Accepted orders that the ledger rejected for good; they are recorded as failed if it takes that.
+# TYPE seckill_recorder_rejected_orders_total counter
+seckill_recorder_rejected_orders_total 1
 # HELP seckill_recorder_requeued_orders_total Accepted orders whose entries Redis had lost, and which a rebuild queued again.
 # TYPE seckill_recorder_requeued_orders_total counter
 seckill_recorder_requeued_orders_total 7
@@ -218,7 +223,8 @@ seckill_recorder_unaccounted_orders_total 3
 seckill_stream_backlog_entries 1234
 `, "seckill_rebuilds_total", "seckill_recorder_dead_letters_total", "seckill_recorder_failed_orders_total",
 		"seckill_recorder_orders_total", "seckill_recorder_retries_total",
-		"seckill_recorder_requeued_orders_total", "seckill_recorder_unaccounted_orders_total",
+		"seckill_recorder_rejected_orders_total", "seckill_recorder_requeued_orders_total",
+		"seckill_recorder_unaccounted_orders_total",
 		"seckill_stream_backlog_entries", "seckill_dead_letters_waiting")
 	if n, sum := observed(t, m, "seckill_recorder_batch_size"); n != 2 || sum != 500 {
 		t.Errorf("batch sizes: %d observations of %v in all, want 2 of 500", n, sum)

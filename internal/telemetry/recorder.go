@@ -15,6 +15,7 @@ type recorderMetrics struct {
 	orders      prometheus.Counter
 	failed      prometheus.Counter
 	retries     prometheus.Counter
+	rejected    prometheus.Counter
 	deadLetters prometheus.Counter
 	backlog     prometheus.Gauge
 	oldest      prometheus.Gauge
@@ -42,6 +43,8 @@ func newRecorder(r registry) *recorderMetrics {
 			"Accepted orders that were recorded as failed, with a reason in their row."),
 		retries: r.counter(subsystem, "retries_total",
 			"Recording steps that failed because of the infrastructure and were retried."),
+		rejected: r.counter(subsystem, "rejected_orders_total",
+			"Accepted orders that the ledger rejected for good; they are recorded as failed if it takes that."),
 		deadLetters: r.counter(subsystem, "dead_letters_total",
 			"Stream entries that could not be decoded and were set aside; each needs an operator."),
 		backlog: r.unknownGauge("stream", "backlog_entries",
@@ -75,6 +78,9 @@ func (m *Metrics) Recorded(orders, failed int, took time.Duration) {
 
 // RecordRetried implements [recorder.Observer]. The error is only logged: as a label it would not be bounded.
 func (m *Metrics) RecordRetried(error) { m.recorder.retries.Inc() }
+
+// Rejected implements [recorder.Observer].
+func (m *Metrics) Rejected() { m.recorder.rejected.Inc() }
 
 // DeadLettered implements [recorder.Observer].
 func (m *Metrics) DeadLettered() { m.recorder.deadLetters.Inc() }

@@ -249,7 +249,7 @@ func (w *world) callOffTold(t *rapid.T) (events, number int64) {
 // CallOff implements voucher.Changes.
 func (l ledger) CallOff(ctx context.Context, id int64, by voucher.Author, why string) (v voucher.Voucher, err error) {
 	err = l.faults.call("call off", func() error {
-		v, err = l.Store.CallOff(ctx, id, by, why)
+		v, err = l.Whole.CallOff(ctx, id, by, why)
 		return err
 	})
 	return v, err
@@ -259,7 +259,7 @@ func (l ledger) Unwind(
 	ctx context.Context, token, voucherID, above int64, n int,
 ) (unwound []order.Order, last int64, err error) {
 	err = l.faults.call("unwind", func() error {
-		unwound, last, err = l.Store.Unwind(ctx, token, voucherID, above, n)
+		unwound, last, err = l.Whole.Unwind(ctx, token, voucherID, above, n)
 		return err
 	})
 	return unwound, last, err

@@ -12,7 +12,7 @@ import (
 	"seckill/internal/order/operation"
 	"seckill/internal/order/payment"
 	"seckill/internal/redisstore"
-	"seckill/internal/sqlstore"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -109,30 +109,30 @@ func calls() []string {
 
 // ledger is the ledger as one process reaches it.
 type ledger struct {
-	*sqlstore.Store
+	ledgertest.Whole
 	faults *faults
 	asked  func(orderID, userID int64) // is called with each order of one unit that the ledger is asked for
 }
 
 func (l ledger) Insert(ctx context.Context, claims []order.Claim) error {
-	return l.faults.call("insert", func() error { return l.Store.Insert(ctx, claims) })
+	return l.faults.call("insert", func() error { return l.Whole.Insert(ctx, claims) })
 }
 
 func (l ledger) Settle(
 	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
 ) error {
-	return l.faults.call("settle", func() error { return l.Store.Settle(ctx, claims, decide) })
+	return l.faults.call("settle", func() error { return l.Whole.Settle(ctx, claims, decide) })
 }
 
 func (l ledger) CompleteOperations(ctx context.Context, sale int64, results []operation.Result) error {
-	return l.faults.call("complete operations", func() error { return l.Store.CompleteOperations(ctx, sale, results) })
+	return l.faults.call("complete operations", func() error { return l.Whole.CompleteOperations(ctx, sale, results) })
 }
 
 func (l ledger) Transition(
 	ctx context.Context, orderID, owner int64, a order.Action, by order.Actor,
 ) (o order.Order, err error) {
 	err = l.faults.call("transition", func() error {
-		o, err = l.Store.Transition(ctx, orderID, owner, a, by)
+		o, err = l.Whole.Transition(ctx, orderID, owner, a, by)
 		return err
 	})
 	return o, err
@@ -142,7 +142,7 @@ func (l ledger) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
 ) (p payment.Payment, err error) {
 	err = l.faults.call("open payment", func() error {
-		p, err = l.Store.OpenPayment(ctx, owner, orderID, id, providers)
+		p, err = l.Whole.OpenPayment(ctx, owner, orderID, id, providers)
 		return err
 	})
 	return p, err
@@ -150,7 +150,7 @@ func (l ledger) OpenPayment(
 
 func (l ledger) Receive(ctx context.Context, n payment.Notice) (p payment.Payment, o order.Order, err error) {
 	err = l.faults.call("receive", func() error {
-		p, o, err = l.Store.Receive(ctx, n)
+		p, o, err = l.Whole.Receive(ctx, n)
 		return err
 	})
 	return p, o, err
@@ -158,7 +158,7 @@ func (l ledger) Receive(ctx context.Context, n payment.Notice) (p payment.Paymen
 
 func (l ledger) AskRefund(ctx context.Context, owner, orderID int64) (o order.Order, err error) {
 	err = l.faults.call("ask refund", func() error {
-		o, err = l.Store.AskRefund(ctx, owner, orderID)
+		o, err = l.Whole.AskRefund(ctx, owner, orderID)
 		return err
 	})
 	return o, err
@@ -166,7 +166,7 @@ func (l ledger) AskRefund(ctx context.Context, owner, orderID int64) (o order.Or
 
 func (l ledger) Refunded(ctx context.Context, id string) (o order.Order, err error) {
 	err = l.faults.call("refunded", func() error {
-		o, err = l.Store.Refunded(ctx, id)
+		o, err = l.Whole.Refunded(ctx, id)
 		return err
 	})
 	return o, err
@@ -174,7 +174,7 @@ func (l ledger) Refunded(ctx context.Context, id string) (o order.Order, err err
 
 func (l ledger) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
 	err = l.faults.call("expire due", func() error {
-		expired, err = l.Store.ExpireDue(ctx, token, n)
+		expired, err = l.Whole.ExpireDue(ctx, token, n)
 		return err
 	})
 	return expired, err
@@ -184,7 +184,7 @@ func (l ledger) ChangeVoucher(
 	ctx context.Context, id int64, by voucher.Author, alter func(*voucher.Voucher) error,
 ) (v voucher.Voucher, err error) {
 	err = l.faults.call("change voucher", func() error {
-		v, err = l.Store.ChangeVoucher(ctx, id, by, alter)
+		v, err = l.Whole.ChangeVoucher(ctx, id, by, alter)
 		return err
 	})
 	return v, err
@@ -194,7 +194,7 @@ func (l ledger) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (c voucher.StockChange, err error) {
 	err = l.faults.call("change stock", func() error {
-		c, err = l.Store.ChangeStock(ctx, id, by, delta, key)
+		c, err = l.Whole.ChangeStock(ctx, id, by, delta, key)
 		return err
 	})
 	return c, err
@@ -202,7 +202,7 @@ func (l ledger) ChangeStock(
 
 func (l ledger) Snapshot(ctx context.Context, sale int64, epoch int64) (s order.Snapshot, err error) {
 	err = l.faults.call("snapshot", func() error {
-		s, err = l.Store.Snapshot(ctx, sale, epoch)
+		s, err = l.Whole.Snapshot(ctx, sale, epoch)
 		return err
 	})
 	return s, err

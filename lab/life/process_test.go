@@ -23,8 +23,8 @@ import (
 	"seckill/internal/order/service"
 	"seckill/internal/redisstore"
 	"seckill/internal/redisstore/idcounter"
-	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -69,7 +69,7 @@ func (l localLock) TryDo(ctx context.Context, name string, f func(context.Contex
 // stores are shared by all processes of a world.
 type stores struct {
 	redis    *redisstore.Store
-	sql      *sqlstore.Store
+	sql      ledgertest.Whole
 	coupons  *redemption.Ledger
 	events   *webhook.Ledger
 	count    *idcounter.Counter
@@ -113,7 +113,7 @@ func newProcess(s stores, sent func(gate.Batch)) *process {
 	p.coupons = faultyCoupons{s.coupons, p.faults}
 	p.tills = redemption.NewTills(p.coupons, notifier, redemption.NewMetrics(), uuid.NewString, time.Now)
 	p.staff = redemption.NewStaff(p.coupons, notifier)
-	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.KeptUnits), p.ledger}
+	kept := lists{waitlist.NewLedger(s.sql.DB(), s.sql.Features.KeptUnits), p.ledger}
 	p.turns = waitlist.NewTurns(kept.Turn, p.ids, p.outbox, waitlist.NewMetrics())
 	p.waitlists = waitlist.NewWaitlists(waitlist.Stores{
 		Ledger: kept, Views: redis.Views, Held: redis.OrdersOf, LiveOrder: p.ledger.LiveOrder, IDs: p.ids,

@@ -133,7 +133,7 @@ func (w *world) steps(t *rapid.T) map[int64][]step {
 // CancelForStaff implements service.OrderLedger.
 func (l ledger) CancelForStaff(ctx context.Context, act order.StaffAct) (o order.Order, err error) {
 	err = l.faults.call("staff", func() error {
-		o, err = l.Store.CancelForStaff(ctx, act)
+		o, err = l.Whole.CancelForStaff(ctx, act)
 		return err
 	})
 	return o, err
@@ -142,7 +142,7 @@ func (l ledger) CancelForStaff(ctx context.Context, act order.StaffAct) (o order
 // RefundForStaff implements service.PaymentLedger.
 func (l ledger) RefundForStaff(ctx context.Context, act order.StaffAct) (o order.Order, err error) {
 	err = l.faults.call("staff", func() error {
-		o, err = l.Store.RefundForStaff(ctx, act)
+		o, err = l.Whole.RefundForStaff(ctx, act)
 		return err
 	})
 	return o, err

@@ -165,7 +165,7 @@ func (p *provider) sendBack(id string) {
 // Refused implements service.StuckLedger.
 func (l ledger) Refused(ctx context.Context, id, reason string) (p payment.Payment, err error) {
 	err = l.faults.call("refused", func() error {
-		p, err = l.Store.Refused(ctx, id, reason)
+		p, err = l.Whole.Refused(ctx, id, reason)
 		return err
 	})
 	return p, err
@@ -174,7 +174,7 @@ func (l ledger) Refused(ctx context.Context, id, reason string) (p payment.Payme
 // RetryRefund implements service.StuckLedger.
 func (l ledger) RetryRefund(ctx context.Context, act order.PaymentAct) (p payment.Payment, o order.Order, err error) {
 	err = l.faults.call("stuck", func() error {
-		p, o, err = l.Store.RetryRefund(ctx, act)
+		p, o, err = l.Whole.RetryRefund(ctx, act)
 		return err
 	})
 	return p, o, err
@@ -183,7 +183,7 @@ func (l ledger) RetryRefund(ctx context.Context, act order.PaymentAct) (p paymen
 // CloseRefund implements service.StuckLedger.
 func (l ledger) CloseRefund(ctx context.Context, act order.PaymentAct) (p payment.Payment, o order.Order, err error) {
 	err = l.faults.call("stuck", func() error {
-		p, o, err = l.Store.CloseRefund(ctx, act)
+		p, o, err = l.Whole.CloseRefund(ctx, act)
 		return err
 	})
 	return p, o, err

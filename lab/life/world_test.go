@@ -30,6 +30,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -111,8 +112,8 @@ func newEnv(t *testing.T) *env {
 	t.Cleanup(func() { must(t, ledger.Close()) })
 	_, err = ledger.Schema().Migrate(t.Context())
 	must(t, err)
-	coupons := redemption.NewLedger(ledger.DB(), ledger.Orders())
-	events := webhook.NewLedger(ledger.DB(), ledger.Orders())
+	coupons := redemption.NewLedger(ledger.DB(), ledger.Features)
+	events := webhook.NewLedger(ledger.DB(), ledger.Features)
 	ledger.Use(coupons.Hook(), sqlkit.Hook{Feature: "waitlist", Promised: waitlist.Promised}, events.Hook())
 	_, err = coupons.CouponKeys(t.Context())
 	must(t, err)
@@ -129,7 +130,7 @@ func newEnv(t *testing.T) *env {
 	e := &env{
 		rdb: rdb, prefix: prefix, db: db,
 		stores: stores{
-			redis: store, sql: ledger, coupons: coupons, events: events, count: count, key: key,
+			redis: store, sql: ledgertest.WholeOf(ledger), coupons: coupons, events: events, count: count, key: key,
 			provider: &provider{refunds: map[string]int{}, finalNo: map[string]bool{}}, log: log,
 		},
 	}

@@ -53,7 +53,7 @@ func inArchiving() []mutant.Mutant {
 			}),
 		packageMutant("an archived voucher is listed", ledger, "TestArchivedIsNotListed$", "the public's list",
 			mutant.Change{File: store + "vouchers.go", From: "v.archived IS NULL AND \" +", To: "\" +"}),
-		packageMutant("the public sees an archived voucher by its id", "./internal/httpapi", "TestArchive$",
+		packageMutant("the public sees an archived voucher by its id", "./internal/httpapi/shop", "TestArchive$",
 			"for the public", mutant.Change{
 				File: api + "listings.go", From: "voucher.OnShelf && !v.IsArchived() &&", To: "voucher.OnShelf &&",
 			}),

@@ -12,7 +12,7 @@ func inCallingOff() []mutant.Mutant {
 	)
 	mutants := []mutant.Mutant{
 		packageMutant("a voucher is read without its call-off", ledger, "TestCallOff$", "unset:",
-			mutant.Change{File: store + "vouchers.go", From: "s.list_open, s.called_off", To: "s.list_open"}),
+			mutant.Change{File: store + "transaction.go", From: "s.list_open, s.called_off", To: "s.list_open"}),
 		packageMutant("calling off twice is two", ledger, "TestCallOff$", "told 2 times",
 			mutant.Change{File: callOff, From: `case rows.sale.CalledOff != nil:`, To: `case rows.row.ID == 0:`}),
 		packageMutant("a retired sale is called off", ledger, "TestCallOffRefused$", "retired:",
@@ -79,8 +79,8 @@ func inCallingOff() []mutant.Mutant {
 `, To: ``}),
 		packageMutant("an unwinder that was superseded goes on", ledger, "TestUnwind$", "superseded:",
 			mutant.Change{
-				File: callOff, From: `sqlkit.RaiseFence(tx, order.UnwinderJob, token)`,
-				To: `sqlkit.RaiseFence(tx, order.UnwinderJob, max(token, 1))`,
+				File: callOff, From: `sqlkit.RaiseFence(tx.DB, order.UnwinderJob, token)`,
+				To: `sqlkit.RaiseFence(tx.DB, order.UnwinderJob, max(token, 1))`,
 			}),
 		packageMutant("sales that were not called off are unwound", ledger, "TestUnwind$", "to unwind before",
 			mutant.Change{
@@ -115,7 +115,7 @@ func aroundUnwinding() []mutant.Mutant {
 `,
 			}),
 		packageMutant("the money is not sent at once", service, "TestUnwinder$", "refunds asked for 0 times",
-			mutant.Change{File: unwinder, From: `	u.refunds()
+			mutant.Change{File: unwinder, From: `	u.Refunds()
 `, To: ``}),
 		packageMutant("an invitation is taken to be too late, not called off", lists, "TestCalledOff$",
 			"accepted after that", mutant.Change{

@@ -13,14 +13,14 @@ func inGuards() []mutant.Mutant {
 	return []mutant.Mutant{
 		packageMutant("orders of sales without a cool-down count too", ledger, "TestUnpaidIsCounted$", "counted",
 			mutant.Change{
-				File: "internal/sqlstore/unpaid_counts.go",
+				File: "internal/sqlstore/unpaid/unpaid.go",
 				From: `s != nil && s.CoolDown != nil`, To: `s == nil || s != nil`,
 			},
-			mutant.Change{File: "internal/sqlstore/unpaid_counts.go", From: ` AND guards <> ''`, To: ``},
+			mutant.Change{File: "internal/sqlstore/unpaid/unpaid.go", From: ` AND guards <> ''`, To: ``},
 		),
 		packageMutant("a count never begins anew", ledger, "TestUnpaidIsForgotten$", "want [",
 			mutant.Change{
-				File: "internal/sqlstore/unpaid_counts.go", From: `"CASE WHEN tb_unpaid.last_time < ?`,
+				File: "internal/sqlstore/unpaid/unpaid.go", From: `"CASE WHEN tb_unpaid.last_time < ?`,
 				To: `"CASE WHEN NOT tb_unpaid.last_time < ? AND FALSE`,
 			},
 		),

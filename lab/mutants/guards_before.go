@@ -50,7 +50,8 @@ func beforeGuards() []mutant.Mutant {
 	if !a.IsValid() {`,
 			},
 		),
-		packageMutant("strangers spend the limits of a sale", api, "TestGatekeeper$/a_stranger", "-want",
+		packageMutant("strangers spend the limits of a sale", "./internal/httpapi/shop", "TestGatekeeper$/a_stranger",
+			"-want",
 			mutant.Change{File: "internal/httpapi/route.go", From: `	if !r.Uncounted {
 		permit, ok`, To: `	if err := a.checkLimits(r, c, who); err != nil {
 		return who, httpkit.Answer{}, err

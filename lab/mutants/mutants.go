@@ -111,7 +111,7 @@ func inRecording() []mutant.Mutant {
 		),
 		serverMutant("the same consumer name for all", "F06", "not settled",
 			mutant.Change{
-				File: "cmd/server/wiring/shop.go", From: `redis.Consumer(partition, self)`,
+				File: "cmd/server/wiring/shop.go", From: `redis.Consumer(partition, s.self)`,
 				To: `redis.Consumer(partition, "recorder:"+uuid.Nil.String())`,
 			},
 		),

@@ -50,7 +50,7 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
 			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
-				File: store + "operations.go", From: "if left := p.payment(); !left.AllGone() {",
+				File: store + "outbox.go", From: "if left := p.payment(); !left.AllGone() {",
 				To: "if left := p.payment(); !left.AllGone() || left.AllGone() {",
 			}),
 		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills",
@@ -73,7 +73,7 @@ func inPayments() []mutant.Mutant {
 		}),
 		packageMutant("a page of payments reads the ones before it", "./internal/sqlstore",
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
-				File: store + "store.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
+				File: store + "transaction.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
 			}),
 		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
 			"another shop", mutant.Change{

@@ -57,11 +57,11 @@ func inStuckRefunds() []mutant.Mutant {
 		}),
 		packageMutant("an act on a payment is done once for each answer", ledger, "TestStuckRefund$", "a lost reply",
 			mutant.Change{
-				File: store + "payments.go", From: "s.claimKey(tx, key, id)",
-				To: "s.claimKey(tx, idempotency.Key{}, id)",
+				File: store + "payments.go", From: "tx.claimKey(key, id)",
+				To: "tx.claimKey(idempotency.Key{}, id)",
 			}),
 		packageMutant("closing leaves the order refunding", ledger, "TestStuckRefund$", "closed:", mutant.Change{
-			File: store + "payment_refund.go", From: "return s.refundEnds(tx, p, rows, c)",
+			File: store + "payment_refund.go", From: "return tx.refundEnds(p, rows, c)",
 			To: "return writeHistory(tx, rows, c)",
 		}),
 		packageMutant("closing counts as money that went back", bank, "TestStatement", "at the bank", mutant.Change{
@@ -69,7 +69,7 @@ func inStuckRefunds() []mutant.Mutant {
 			To: "p.State, p.CloseTime, p.Returned = payment.Closed, &c.at, p.Amount",
 		}),
 		packageMutant("closing is not told", ledger, "TestStuckRefund$", "told", mutant.Change{
-			File: store + "payment_refund.go", From: "s.paymentChanged(tx, p, rows, payment.NewsClosed, c.at)",
+			File: store + "payment_refund.go", From: "tx.paymentChanged(p, rows, payment.NewsClosed, c.at)",
 			To: "error(nil)",
 		}),
 		packageMutant("money that goes back late leaves the refund stuck", ledger, "TestLateNewsOfAStuckRefund", "all:",
@@ -122,7 +122,7 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("a part that went back does not count", "./internal/feature/report", "TestTakenInParts",
 			"two parts", mutant.Change{
-				File: store + "payment_notice.go", From: "		s.wentBack(p, before.Gone(), now)\n", To: "",
+				File: store + "payment_notice.go", From: "		tx.wentBack(p, before.Gone(), now)\n", To: "",
 			}),
 		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
 			mutant.Change{

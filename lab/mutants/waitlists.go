@@ -12,25 +12,26 @@ func inWaitlists() []mutant.Mutant {
 		invite = "internal/feature/waitlist/ledger_invite.go"
 		answer = "internal/feature/waitlist/ledger_answer.go"
 		routes = "internal/feature/waitlist/routes.go"
-		kept   = "internal/sqlstore/kept.go"
+		ops    = "internal/sqlstore/operations.go"
+		outbox = "internal/sqlstore/outbox.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("a kept unit is on sale, too", core, "TestUnitsAreKept$/mysql", "!= issued",
 			mutant.Change{
-				File: kept, From: `			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true`,
+				File: ops, From: `			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true`,
 				To: `			ops[i].Kept, kept = ops[i].Delta, true`,
 			},
 		),
 		packageMutant("an acceptance stays undecided for ever", core, "TestAcceptance$/mysql", "ck_seckill_kept",
-			mutant.Change{File: kept, From: `	c.accepted++
+			mutant.Change{File: outbox, From: `	c.accepted++
 `, To: ``},
 		),
 		packageMutant("a unit is kept and of an order", core, "TestAcceptance$/mysql", "!= issued",
-			mutant.Change{File: kept, From: `	c.kept++
+			mutant.Change{File: outbox, From: `	c.kept++
 `, To: ``},
 		),
 		packageMutant("a refused acceptance becomes an order", core, "TestAcceptance$/mysql", "the sale has",
-			mutant.Change{File: kept, From: `	if !taken {
+			mutant.Change{File: outbox, From: `	if !taken {
 		return false, nil, nil
 	}
 	if c.sale.Kept`, To: `	if taken = true; !taken {
@@ -39,13 +40,13 @@ func inWaitlists() []mutant.Mutant {
 	if c.sale.Kept`},
 		),
 		packageMutant("stock that somebody is promised is removed", core, "TestKeptStockIsRemoved", "the sale has",
-			mutant.Change{File: kept, From: `		spare -= promised
+			mutant.Change{File: outbox, From: `		spare -= promised
 `, To: `		spare -= 0 * promised
 `},
 		),
 		packageMutant("a rebuild takes an undecided acceptance for a lost order", core,
 			"TestRebuildWithAcceptances$/mysql", "snapshot",
-			mutant.Change{File: kept, From: `			snap.Dead[id] = true
+			mutant.Change{File: "internal/sqlstore/sales.go", From: `			snap.Dead[id] = true
 `, To: ``},
 		),
 		packageMutant("a rebuild sells kept units", "./internal/order/recovery", "TestPlanOfARebuild$/kept_units",
@@ -176,7 +177,7 @@ func inWaitlists() []mutant.Mutant {
 		),
 		historyMutant("a kept unit is sold, too", "./lab/life", "TestListIsLinearizable", "is not linearizable",
 			mutant.Change{
-				File: kept, From: `			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true`,
+				File: ops, From: `			ops[i].Kept, ops[i].Delta, kept = ops[i].Delta, 0, true`,
 				To: `			ops[i].Kept, kept = ops[i].Delta, true`,
 			},
 		),

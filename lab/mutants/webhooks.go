@@ -83,14 +83,14 @@ func inWebhooks() []mutant.Mutant {
 		),
 		historyMutant("a step of an order is not told", "./lab/life", "TestLife$", "webhooks are told",
 			mutant.Change{
-				File: "internal/sqlstore/transition.go", From: `s.changed(tx, rows, order.Change{`,
-				To: `s.changed(tx, rows[1:], order.Change{`,
+				File: "internal/sqlstore/transition.go", From: `tx.changed(rows, order.Change{Action:`,
+				To: `tx.changed(rows[1:], order.Change{Action:`,
 			},
 		),
 		serverMutant("a cancel writes no event", "F54", "no instance came to",
 			mutant.Change{
-				File: "internal/sqlstore/transition.go", From: `s.changed(tx, rows, order.Change{`,
-				To: `s.changed(tx, rows[:0], order.Change{`,
+				File: "internal/sqlstore/transition.go", From: `tx.changed(rows, order.Change{Action:`,
+				To: `tx.changed(rows[:0], order.Change{Action:`,
 			},
 		),
 		packageMutant("the breaker never opens", rules, "TestBreaker", "after 10 failures",

@@ -81,10 +81,11 @@ func newFixture(b *testing.B) *fixture {
 	b.Cleanup(func() { s.must(s.ledger.Close()) })
 	_, err = s.ledger.Schema().Migrate(b.Context())
 	s.must(err)
-	catalog := catalog.New(s.ledger)
+	catalog := catalog.New(s.ledger.Vouchers)
 	b.Cleanup(catalog.Close)
 	s.reconciler = recovery.New(recovery.Stores{
-		Ledger: s.ledger, Rows: s.ledger, Reader: s.redis, Builder: s.redis, Locker: noLock{}, Outbox: noNotifier{},
+		Ledger: s.ledger.Sales, Rows: s.ledger.Orders, Reader: s.redis, Builder: s.redis, Locker: noLock{},
+		Outbox:  noNotifier{},
 		Reports: s.redis,
 	}, catalog, recovery.NewRepairQueue(), telemetry.NewMetrics(telemetry.Build{}), log)
 	return s
@@ -100,7 +101,7 @@ func (s *fixture) sale(orders int) int64 {
 			Stock: int64(2 * orders), Issued: int64(2 * orders), Begin: now.Add(-time.Hour), End: now.Add(time.Hour),
 		},
 	}
-	s.must(s.ledger.CreateVoucher(ctx, v, voucher.Author{AdminID: 1}))
+	s.must(s.ledger.Vouchers.CreateVoucher(ctx, v, voucher.Author{AdminID: 1}))
 	s.must(s.reconciler.Open(ctx, v.ID))
 	claims := make([]order.Claim, orders)
 	for i := range claims {
@@ -108,7 +109,7 @@ func (s *fixture) sale(orders int) int64 {
 		claims[i] = order.Claim{OrderID: now.Unix()<<16 + n, UserID: n, VoucherID: v.ID, Epoch: 1, Sequence: n}
 	}
 	for part := range slices.Chunk(claims, 500) {
-		s.must(s.ledger.Insert(ctx, part))
+		s.must(s.ledger.Records.Insert(ctx, part))
 	}
 	return v.ID
 }

@@ -48,7 +48,7 @@ func BenchmarkWaiting(b *testing.B) {
 
 // list is a sold-out sale with 20,000 who wait.
 type list struct {
-	*sqlstore.Store
+	ledgertest.Whole
 
 	lists   *waitlist.Ledger
 	turns   *waitlist.Turns
@@ -73,10 +73,11 @@ func (*list) RequestFlush(int64) {}
 
 func open(b *testing.B) *list {
 	b.Helper()
-	store, err := sqlstore.OpenMySQL(b.Context(), ledgertest.MigratedMySQL(b), ledgertest.Limits())
+	opened, err := sqlstore.OpenMySQL(b.Context(), ledgertest.MigratedMySQL(b), ledgertest.Limits())
 	must(b, err)
+	store := ledgertest.WholeOf(opened)
 	b.Cleanup(func() { must(b, store.Close()) })
-	l := &list{Store: store, lists: waitlist.NewLedger(store.DB(), store.KeptUnits)}
+	l := &list{Whole: store, lists: waitlist.NewLedger(store.DB(), store.Features.KeptUnits)}
 	metrics := waitlist.NewMetrics()
 	l.turns = waitlist.NewTurns(l.lists.Turn, l, l, metrics)
 	l.job = waitlist.NewJob(l.turns, l.lists.Due, slog.New(slog.DiscardHandler))

@@ -29,6 +29,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
 
@@ -43,14 +44,14 @@ var rules = authtoken.Rules{Secret: []byte(key)}
 // seller is the service as cmd/server wires it, with the given providers, for ordinary vouchers, which need no Redis.
 type seller struct {
 	t       *testing.T
-	ledger  *sqlstore.Store
+	ledger  ledgertest.Whole
 	voucher int64
 	notices *sandbox.Notices
 	api     http.Handler
 	stop    func()
 }
 
-func openLedger(t *testing.T) *sqlstore.Store {
+func openLedger(t *testing.T) ledgertest.Whole {
 	t.Helper()
 	ledger, err := sqlstore.OpenMySQL(t.Context(), testkit.MySQL(t),
 		sqlkit.Options{Log: slog.New(slog.DiscardHandler), MaxConns: 8, Timeout: 10 * time.Second})
@@ -65,11 +66,11 @@ func openLedger(t *testing.T) *sqlstore.Store {
 	if _, err := ledger.Schema().Migrate(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return ledger
+	return ledgertest.WholeOf(ledger)
 }
 
 // openShop opens the shop on a ledger with the sandbox and, if it is not nil, the bank; first is the default provider.
-func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *seller {
+func openShop(t *testing.T, ledger ledgertest.Whole, b *bank, first string) *seller {
 	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	toSandbox, err := sandbox.NewProvider([]byte(key), "CNY", quiet)
@@ -93,7 +94,7 @@ func openShop(t *testing.T, ledger *sqlstore.Store, b *bank, first string) *sell
 
 // openOn opens the shop on a ledger with the providers; only one that runs sends money back.
 func openOn(
-	t *testing.T, ledger *sqlstore.Store, providers service.Providers, callbacks map[string]shop.CallbackReader,
+	t *testing.T, ledger ledgertest.Whole, providers service.Providers, callbacks map[string]shop.CallbackReader,
 	runs bool,
 ) *seller {
 	t.Helper()
@@ -139,12 +140,12 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 1, nil },
 		}, ledger.Note)...),
 		Rules: shop.Rules(), FindKey: ledger.FindKey, Tokens: rules, Log: quiet,
-		BodyLimit: 1 << 16, MaxWait: time.Second, InFlight: inFlight, UserBurst: 30, Streams: streams,
+		BodyLimit: 1 << 16, InFlight: inFlight, UserBurst: 30, Streams: streams,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.api = api.Server("").Handler
+	s.api = api.Handler()
 	v := voucher.Voucher{
 		ShopID: 1, Title: "tea", PayValue: price, ActualValue: 20_00, PayWithin: time.Hour, Kind: voucher.Ordinary,
 		Status: voucher.OnShelf,

@@ -21,6 +21,7 @@ import (
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 	"seckill/test/webhooks/receiver"
 )
@@ -29,7 +30,7 @@ type webhooks = webhook.Ledger
 
 // rig is a ledger with a shop, and instances that deliver its events.
 type rig struct {
-	*sqlstore.Store
+	ledgertest.Whole
 	*webhooks
 
 	tb      testing.TB
@@ -197,7 +198,7 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 	if err != nil {
 		r.tb.Fatal(err)
 	}
-	r.Store, r.webhooks = store, webhook.NewLedger(store.DB(), store.Orders())
+	r.Whole, r.webhooks = ledgertest.WholeOf(store), webhook.NewLedger(store.DB(), store.Features)
 	store.Use(r.Hook())
 	r.tb.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -214,10 +215,10 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 			Stock: 1_000_000, Issued: 1_000_000, Begin: time.Now().Add(-time.Hour), End: time.Now().Add(time.Hour),
 		},
 	}
-	if err := store.CreateVoucher(r.tb.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
+	if err := r.CreateVoucher(r.tb.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
 		r.tb.Fatal(err)
 	}
-	if _, err := store.RaiseEpoch(r.tb.Context(), v.ID, 0); err != nil {
+	if _, err := r.RaiseEpoch(r.tb.Context(), v.ID, 0); err != nil {
 		r.tb.Fatal(err)
 	}
 	r.voucher = v.ID

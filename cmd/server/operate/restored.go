@@ -60,7 +60,7 @@ func remaining(ctx context.Context, w *wiring.Tool) ([]remains, error) {
 
 // knows reports whether the database has the sale and has not retired it, and sets r.retired.
 func knows(ctx context.Context, w *wiring.Tool, r *remains) (bool, error) {
-	v, err := w.Stores.Ledger.Voucher(ctx, r.sale.VoucherID)
+	v, err := w.Stores.Ledger.Vouchers.Voucher(ctx, r.sale.VoucherID)
 	switch {
 	case errors.Is(err, voucher.ErrNotFound):
 		return false, nil
@@ -92,7 +92,7 @@ func (r remains) print(out io.Writer, named bool) error {
 
 // printUntraced prints the orders that have a trace only in Redis.
 func printUntraced(ctx context.Context, w *wiring.Tool, out io.Writer, id int64) error {
-	v, err := w.Stores.Ledger.Voucher(ctx, id)
+	v, err := w.Stores.Ledger.Vouchers.Voucher(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package wiring
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -15,46 +16,84 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order/catalog"
 	"seckill/internal/sqlstore"
+	"seckill/internal/sqlstore/installation"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 
-// withHooks runs the features' hooks in the transactions of a newly opened ledger, and returns the features.
-func withHooks(ledger *sqlstore.Store) feature.List {
-	opened, hooks := features.List().InLedger(ledger.DB(), ledger.Orders())
-	ledger.Use(hooks...)
-	return opened
+// OpenFeatures opens all features and runs their hooks in the ledger's transactions. Call it before a voucher or an
+// order is written. If the settings of some are wrong, it returns a feature.ErrSettings with the parts of the others.
+func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, error) {
+	parts, err := features.List().Open(core)
+	ledger.Use(parts.Hooks...)
+	return parts, err
+}
+
+// useHooks opens the features for a command, which needs only their hooks, so there is nothing to close. Settings with
+// which no server starts do not stop it: a file that they name may be on the instances' machines only.
+func useHooks(core feature.Core, ledger *sqlstore.Store) error {
+	_, err := OpenFeatures(core, ledger)
+	if errors.Is(err, feature.ErrSettings) {
+		return nil
+	}
+	return err
 }
 
 // Core returns the core as features use it; front is empty for features of a command.
 func Core(
 	cfg config.Config, s *Stores, shop *Shop, front httpkit.Front, log *slog.Logger,
 ) feature.Core {
+	core := ledgerCore(cfg, s.Ledger, s.build, log)
+	core.Redis, core.Partitions = s.forFeatures(), s.Redis
+	core.Vouchers, core.Units = shop.Vouchers, s.Ledger.Features.KeptUnits
+	core.Sales = feature.Sales{
+		Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
+		OwnOrder: shop.Purchases.OwnOrder, Order: shop.Purchases.Order, Balance: shop.Auditor.Balance,
+	}
+	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier
+	core.Front, core.Tokens = front, TokenRules(cfg, s.Secret)
+	return core
+}
+
+// ledgerCore returns the part of the core that needs only the database.
+func ledgerCore(cfg config.Config, l *sqlstore.Store, build telemetry.Build, log *slog.Logger) feature.Core {
 	return feature.Core{
-		DB: s.Ledger.DB(), Orders: s.Ledger.Orders(), Ledger: ledgerOf(s.Ledger),
-		Redis: feature.Redis{
-			TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
+		DB: l.DB(), Orders: l.Features, Ledger: ledgerOf(l), Settings: cfg, Version: build.Version, Log: log,
+	}
+}
+
+// forFeatures returns the queries to Redis for features.
+func (s *Stores) forFeatures() feature.Redis {
+	return feature.Redis{
+		TimeIn: s.Redis.TimeIn, Instances: s.Redis.Instances, Views: s.Redis.Views, OrdersOf: s.Redis.OrdersOf,
+		Memory: s.Servers.Memory, OtherData: s.Redis.OtherData,
+		Backlog: func(ctx context.Context) (waiting, dead int64, err error) {
+			for _, n := range s.partitions.All() {
+				of, failed := s.Redis.Backlog(ctx, n)
+				waiting, dead, err = waiting+of.Waiting, dead+of.Dead, errors.Join(err, failed)
+			}
+			return waiting, dead, err
 		},
-		Partitions: s.Redis, Memory: s.Servers.Memory,
-		CreateBeside: shop.Vouchers.CreateBeside, ChangeVoucher: shop.Vouchers.Change,
-		Sales: feature.Sales{
-			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
-			OwnOrder: shop.Purchases.OwnOrder,
-		},
-		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
-		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier,
-		Settings: cfg, Secret: s.Secret, Version: s.build.Version, Embedded: s.Home != nil, Front: front, Log: log,
-		Tokens: TokenRules(cfg, s.Secret),
 	}
 }
 
 // ledgerOf returns the ledger's functions for features.
 func ledgerOf(l *sqlstore.Store) feature.Ledger {
 	return feature.Ledger{
-		Voucher: l.Voucher, SalesToKeep: l.SalesToKeep, LiveOrder: l.LiveOrder, OrdersAfter: l.OrdersAfter,
-		PaymentsAfter: l.PaymentsAfter, Entries: l.Entries, Note: l.Note, RetiredRehearsals: l.RetiredRehearsals,
-		EmptyRehearsal: l.EmptyRehearsal,
+		Voucher: l.Vouchers.Voucher, SalesToKeep: l.Sales.SalesToKeep, LiveOrder: l.Orders.LiveOrder,
+		OrdersAfter: l.Orders.OrdersAfter, PaymentsAfter: l.Payments.PaymentsAfter, Entries: l.Vouchers.Entries,
+		Note: l.Note, RetiredRehearsals: l.Sales.RetiredRehearsals, EmptyRehearsal: l.Sales.EmptyRehearsal,
 	}
+}
+
+// ShopLedger returns the parts of the ledger that the core's routes read.
+func ShopLedger(l *sqlstore.Store) shop.Ledger {
+	return struct {
+		sqlstore.Payments
+		sqlstore.Unwinds
+		sqlstore.Vouchers
+		*installation.Tables
+	}{l.Payments, l.Unwinds, l.Vouchers, l.Tables}
 }
 
 // FrontFor returns the parts of the core's interface that routes use.
@@ -81,11 +120,11 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 		},
 		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
-				return do(feature.Core{
-					DB: ledger.DB(), Orders: ledger.Orders(), Ledger: ledgerOf(ledger.Store), Settings: cfg,
-					Version: build.Version, Embedded: ledger.home != nil, Log: log,
-				})
+				return do(ledgerCore(cfg, ledger.Store, build, log))
 			})
+		},
+		Reachable: func(ctx context.Context, env cmdline.Env, do func(feature.Core, error) error) error {
+			return withReachable(ctx, Env{env, build}, do)
 		},
 	}
 }

@@ -3,18 +3,21 @@ package wiring
 import (
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/features"
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order/service"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 )
 
 // Features' hooks run in the ledger of a serving process and in that of a command: creating a rehearsal's voucher also
-// writes the rehearsal's row.
+// writes the rehearsal's row. The command runs even if a file for the instances is not on its machine.
 func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
 	t.Parallel()
 	cfg, err := config.Load([]string{"SECKILL_DATA_DIR=" + t.TempDir()})
@@ -26,10 +29,16 @@ func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	shop := OpenShop(cfg, served, nil, service.Providers{}, telemetry.NewMetrics(telemetry.Build{}), log)
+	if _, err := OpenFeatures(Core(cfg, served, shop, httpkit.Front{}, log), served.Ledger); err != nil {
+		t.Fatal(err)
+	}
 	rehearse(t, served.Ledger)
+	shop.Close()
 	served.Close(log)
 
-	tool, err := openLedger(t.Context(), cfg, log)
+	cfg.Session.Issuers, cfg.Guards.Secret = "missing.json", config.Secret(strings.Repeat("0", 32))
+	tool, err := openLedger(t.Context(), cfg, telemetry.Build{}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +63,7 @@ func rehearse(t *testing.T, ledger *sqlstore.Store) {
 		ShopID: voucher.RehearsalShop, Title: "a rehearsal", PayValue: 1, Kind: voucher.Seckill,
 		Status: voucher.OnShelf, Rehearses: 1, Sale: &sale,
 	}
-	if err := ledger.CreateVoucher(t.Context(), &v, voucher.Author{}); err != nil {
+	if err := ledger.Vouchers.CreateVoucher(t.Context(), &v, voucher.Author{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/sqlstore"
+	"seckill/internal/telemetry"
 )
 
 // Ledger is the ledger of a command that needs no other store.
@@ -19,12 +20,15 @@ type Ledger struct {
 	home *embedded.Home // nil outside the embedded mode
 }
 
-func openLedger(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
+func openLedger(ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger) (Ledger, error) {
 	ledger, err := openStore(ctx, cfg, log)
-	if err == nil {
-		withHooks(ledger.Store)
+	if err != nil {
+		return ledger, err
 	}
-	return ledger, err
+	if err := useHooks(ledgerCore(cfg, ledger.Store, build, log), ledger.Store); err != nil {
+		return Ledger{}, errors.Join(err, ledger.close())
+	}
+	return ledger, nil
 }
 
 func openStore(ctx context.Context, cfg config.Config, log *slog.Logger) (Ledger, error) {
@@ -87,7 +91,7 @@ func WithAnyLedger(
 	if err != nil {
 		return err
 	}
-	ledger, err := openLedger(ctx, cfg, log)
+	ledger, err := openLedger(ctx, cfg, env.Build, log)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,10 @@ package wiring
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"seckill/internal/config"
 	"seckill/internal/idworker"
@@ -22,7 +20,6 @@ import (
 	"seckill/internal/order/recovery"
 	"seckill/internal/order/service"
 	"seckill/internal/order/timeline"
-	"seckill/internal/redisstore"
 	"seckill/internal/telemetry"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/listing"
@@ -30,155 +27,170 @@ import (
 
 // Shop is the domain, wired to its stores.
 type Shop struct {
-	Catalog       *catalog.Catalog
-	Repairs       *recovery.RepairQueue
-	StopAdmission func() // returns once waiting requests are answered; may be called more than once
-	Purchases     *service.Purchases
-	Orders        *service.Orders
-	Payments      *service.Payments
-	DirectSales   *service.DirectSales
-	Vouchers      *voucher.Service
-	Listings      *listing.Listings
-	DeadLetters   *recorder.DeadLetters
+	// What it is made of.
+	cfg     config.Config
+	stores  *Stores
+	ids     *idworker.Worker
+	locks   locker
+	self    string // this process's name among the instances
+	metrics *telemetry.Metrics
+	log     *slog.Logger
 
-	ids *idworker.Worker
+	// What answers requests.
+	Catalog     *catalog.Catalog
+	Listings    *listing.Listings
+	Vouchers    *voucher.Service
+	Purchases   *service.Purchases
+	DirectSales *service.DirectSales
+	Orders      *service.Orders
+	Payments    *service.Payments
+	DeadLetters *recorder.DeadLetters
+	Monitor     *audit.Monitor
+	lookup      *service.Lookup
+	admissions  *admission.Admission
 
 	// The background jobs.
 	Notifier     *service.Notifier
 	Reconciler   *recovery.Reconciler
+	Auditor      *audit.Auditor
+	Partitions   *partition.Set
+	Repairs      *recovery.RepairQueue
 	outbox       *outbox.Outbox
 	expirer      *service.Expirer
 	unwinder     *service.Unwinder
 	keyCleaner   *service.KeyCleaner
-	Auditor      *audit.Auditor
-	Partitions   *partition.Set
 	partWatcher  *partition.Watcher
-	recorderOf   func(partition int) *recorder.Recorder
 	statsFlusher *admission.StatsFlusher
 	timeline     *timeline.Timeline
+	recorderOf   func(partition int) *recorder.Recorder
 	reporterOf   func(partition int) *recovery.Reporter // nil in the embedded mode, whose Redis ends with the process
 
-	Monitor *audit.Monitor
-
-	locks locker
+	StopAdmission func() // returns once waiting requests are answered; may be called more than once
 }
 
-// OpenShop wires the domain. It starts no job. Call Close at the end.
+// OpenShop wires the domain, each part to those before it. It starts no job. Call Close at the end.
 func OpenShop(
-	cfg config.Config, s *Stores, ids *idworker.Worker, providers service.Providers,
+	cfg config.Config, stores *Stores, ids *idworker.Worker, providers service.Providers,
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *Shop {
-	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
-	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
-	fenced := locks.TryDoFenced
-	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
-	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
-	notifier := service.NewNotifier(ledger, log)
-	metrics.WatchRepairs(repairs.Load)
-	lookup := service.NewLookup(
-		service.LookupStores{Rows: ledger, Holdings: redis, NewSales: ledger.SalesAbove}, catalog)
+	s := &Shop{
+		cfg: cfg, stores: stores, ids: ids, Partitions: stores.partitions, metrics: metrics, log: log,
+		locks: locker{lock.New(stores.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics},
+		self:  cfg.Server.Instance + ":" + uuid.NewString(),
+	}
+	suspects := audit.NewSuspects()
+	s.openLookups()          // what instances remember, and how they hear of changes
+	s.openOutbox()           // applies to Redis what the ledger decides
+	s.openSelling()          // purchases, in Redis or in the ledger alone
+	s.openRecorders()        // from Redis into the ledger
+	s.openRecovery(suspects) // keeps Redis as the ledger says
+	s.openVouchers()         // creates and changes vouchers
+	s.openAudit(suspects)    // checks that all units are accounted for
+	s.openOrders(providers)  // what becomes of orders: payments, cancels, expiry
+	return s
+}
 
-	outbox := outbox.New(outbox.Stores{Ledger: ledger, Apply: redis.Apply, Changed: listings.Changed}, catalog,
-		repairs, notifier, metrics, log)
-	self := cfg.Server.Instance + ":" + uuid.NewString()
-	admissions := admission.New(admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger}, catalog,
-		repairs, metrics, cfg.Orders.MaxBacklog, log)
-	reconciler, reporterOf := openRecovery(cfg, s, recovery.Stores{
-		Ledger: ledger, Rows: ledger, Reader: redis, Builder: redis, Locker: locks, Outbox: outbox,
+func (s *Shop) openLookups() {
+	ledger, redis := s.stores.Ledger, s.stores.Redis
+	s.Listings = listing.New(ledger.Vouchers, redis, listing.DefaultMemory, s.log)
+	s.Catalog, s.Repairs = catalog.New(s.Listings.Index()), recovery.NewRepairQueue()
+	s.metrics.WatchRepairs(s.Repairs.Load)
+	s.Notifier = service.NewNotifier(ledger.Orders, s.log)
+	s.lookup = service.NewLookup(
+		service.LookupStores{Rows: ledger.Orders, Holdings: redis, NewSales: ledger.Sales.SalesAbove}, s.Catalog)
+	s.partWatcher = partition.NewWatcher(redis.InstancesIn, s.metrics, s.log)
+}
+
+func (s *Shop) openOutbox() {
+	on := outbox.Stores{Ledger: s.stores.Ledger.Operations, Apply: s.stores.Redis.Apply, Changed: s.Listings.Changed}
+	s.outbox = outbox.New(on, s.Catalog, s.Repairs, s.Notifier, s.metrics, s.log)
+}
+
+func (s *Shop) openSelling() {
+	ledger, redis := s.stores.Ledger, s.stores.Redis
+	on := admission.Stores{Gate: redis.Admit, Holders: redis.Holders, Rows: ledger.Orders}
+	s.admissions = admission.New(on, s.Catalog, s.Repairs, s.metrics, s.cfg.Orders.MaxBacklog, s.log)
+	s.StopAdmission = sync.OnceFunc(s.admissions.Close)
+	s.timeline = timeline.New(ledger.PutMinutes, s.log)
+	s.statsFlusher = admission.NewStatsFlusher(s.admissions, redis.Add, s.timeline.Add, s.metrics, s.log)
+	s.Purchases = service.NewPurchases(s.admissions, s.lookup, ledger.Orders, s.ids, s.Notifier,
+		service.PurchaseOptions{WaitForRow: s.cfg.Embedded()})
+	s.DirectSales = service.NewDirectSales(ledger.Orders, s.ids)
+}
+
+func (s *Shop) openRecorders() {
+	ledger, redis := s.stores.Ledger, s.stores.Redis
+	s.recorderOf = func(partition int) *recorder.Recorder {
+		consumer := redis.Consumer(partition, s.self)
+		on := recorder.Stores{
+			Ledger: ledger.Records, Queue: consumer, Heartbeat: consumer.Heartbeat, Leave: consumer.Leave,
+			Correct: redis.Correct, Flush: s.outbox.Flush,
+		}
+		return recorder.New(on, recorder.Options{
+			Partition: partition, Batch: s.cfg.Orders.RecordBatch, Drain: s.cfg.Embedded(),
+		}, s.Repairs, s.Notifier, s.metrics, s.log)
+	}
+	on := recorder.DeadLetterStores{
+		DeadLetters: redis, Holders: redis.OrdersOf, Rows: ledger.Orders, Ledger: ledger.Records, Correct: redis.Correct,
+		Flush: s.outbox.Flush,
+	}
+	s.DeadLetters = recorder.NewDeadLetters(on, s.Partitions.All, s.Repairs, s.Notifier, s.metrics, s.log)
+}
+
+func (s *Shop) openRecovery(suspects *audit.Suspects) {
+	ledger, redis := s.stores.Ledger, s.stores.Redis
+	on := recovery.Stores{
+		Ledger: ledger.Sales, Rows: ledger.Orders, Reader: redis, Builder: redis, Locker: s.locks, Outbox: s.outbox,
 		Suspect: suspects.Suspect,
-	}, self, recoveryParts{admissions, catalog, repairs, metrics}, log)
-	vouchers := voucher.NewService(voucher.Parts{
-		Ledger: ledger, Changes: ledger, Live: redis.Live, Open: reconciler.Open, Outbox: outbox,
-		Changed: listings.Changed, OpenSales: ledger.OpenSales,
+	}
+	if !s.cfg.Embedded() {
+		on.Reports = redis
+		from := recovery.ReporterStores{Reports: redis, Holders: redis.OrdersOf, Rows: ledger.Orders}
+		s.reporterOf = func(partition int) *recovery.Reporter {
+			return recovery.NewReporter(from, partition, s.self, s.admissions, s.Repairs, s.log)
+		}
+	}
+	s.Reconciler = recovery.New(on, s.Catalog, s.Repairs, s.metrics, s.log)
+}
+
+func (s *Shop) openVouchers() {
+	ledger, redis := s.stores.Ledger, s.stores.Redis
+	s.Vouchers = voucher.NewService(voucher.Parts{
+		Ledger: ledger.Vouchers, Changes: ledger.Vouchers, Live: redis.Live, Open: s.Reconciler.Open, Outbox: s.outbox,
+		Changed: s.Listings.Changed, OpenSales: ledger.Vouchers.OpenSales,
 		Place:  partition.NewPlacer(ledger.Partitions, ledger.SalesIn, redis.InstancesIn).Place,
-		Bounds: voucher.Bounds{Sales: cfg.Merchants.Sales, Units: cfg.Merchants.Units}, Now: time.Now,
+		Bounds: voucher.Bounds{Sales: s.cfg.Merchants.Sales, Units: s.cfg.Merchants.Units}, Now: time.Now,
 	})
-	auditor := audit.New(audit.Stores{
-		Sales: ledger, Vouchers: ledger, Totals: ledger.LedgerTotals, Inventory: redis.Inventory, TryLock: locks.TryDo,
+}
+
+func (s *Shop) openAudit(suspects *audit.Suspects) {
+	ledger, redis := s.stores.Ledger, s.stores.Redis
+	s.Auditor = audit.New(audit.Stores{
+		Sales: ledger.Sales, Vouchers: ledger.Vouchers, Totals: ledger.Sales.LedgerTotals, Inventory: redis.Inventory,
+		TryLock: s.locks.TryDo, Suspects: suspects,
 		Pause: func(ctx context.Context, voucherID int64) error {
-			_, _, err := vouchers.Pause(ctx, voucher.Author{Request: "auditor"}, voucherID)
+			_, _, err := s.Vouchers.Pause(ctx, voucher.Author{Request: "auditor"}, voucherID)
 			return err
 		},
-		Suspects: suspects,
-	}, repairs, metrics, log)
-	purchases := service.NewPurchases(admissions, lookup, ledger, ids, notifier,
-		service.PurchaseOptions{WaitForRow: cfg.Embedded()})
-	answers := timeline.New(ledger.PutMinutes, log)
-	payments := service.NewPayments(ledger, providers,
-		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: outbox},
-		func() string { return "pay_" + uuid.NewString() }, metrics, log)
-	return &Shop{
-		ids: ids, Catalog: catalog, Repairs: repairs,
-		StopAdmission: sync.OnceFunc(admissions.Close),
-		Purchases:     purchases,
-		Orders:        service.NewOrders(ledger, lookup, notifier, catalog, outbox, idworker.Time),
-		Payments:      payments,
-		DirectSales:   service.NewDirectSales(ledger, ids),
-		Vouchers:      vouchers,
-		Listings:      listings,
-		DeadLetters:   openDeadLetters(s, outbox, repairs, notifier, metrics, log),
-		Monitor:       audit.NewMonitor(ledger, catalog, redis.LiveStats, auditor.Balance),
-		Notifier:      notifier,
-		statsFlusher:  admission.NewStatsFlusher(admissions, redis.Add, answers.Add, metrics, log),
-		timeline:      answers,
-		locks:         locks,
-		Reconciler:    reconciler,
-		reporterOf:    reporterOf,
-		outbox:        outbox,
-		expirer:       service.NewExpirer(ledger, fenced, outbox, notifier, cfg.Payment.CloseRate, metrics, log),
-		unwinder:      service.NewUnwinder(ledger, fenced, outbox, notifier, payments.Wake, cfg.Payment.CloseRate, log),
-		keyCleaner:    service.NewKeyCleaner(ledger.ForgetKeys, fenced, log),
-		Auditor:       auditor,
-		Partitions:    s.partitions, partWatcher: partition.NewWatcher(redis.InstancesIn, metrics, log),
-		recorderOf: func(partition int) *recorder.Recorder {
-			on := recorder.Stores{Ledger: ledger, Correct: redis.Correct, Flush: outbox.Flush}
-			return newRecorder(cfg, on, redis.Consumer(partition, self), partition, repairs, notifier, metrics, log)
-		},
+	}, s.Repairs, s.metrics, s.log)
+	s.Monitor = audit.NewMonitor(ledger.Vouchers, s.Catalog, redis.LiveStats, s.Auditor.Balance)
+}
+
+func (s *Shop) openOrders(providers service.Providers) {
+	ledger, fenced, rate := s.stores.Ledger, s.locks.TryDoFenced, s.cfg.Payment.CloseRate
+	s.Orders = service.NewOrders(ledger.Orders, s.lookup, s.Notifier, s.Catalog, s.outbox, idworker.Time)
+	s.Payments = service.NewPayments(ledger.Payments, providers,
+		service.PaymentParts{Lookup: s.lookup, Notifier: s.Notifier, Outbox: s.outbox},
+		func() string { return "pay_" + uuid.NewString() }, s.metrics, s.log)
+	s.expirer = &service.Expirer{
+		Ledger: ledger.Orders, Locker: fenced, Outbox: s.outbox, Notifier: s.Notifier, Rate: rate, Observer: s.metrics,
+		Log: s.log,
 	}
-}
-
-// recoveryParts are the parts of the shop that work with recovery.
-type recoveryParts struct {
-	admissions *admission.Admission
-	catalog    *catalog.Catalog
-	repairs    *recovery.RepairQueue
-	metrics    *telemetry.Metrics
-}
-
-// openRecovery returns the reconciler, and a function that returns each partition's reporter under this instance's
-// name; nil in the embedded mode, whose Redis ends with the process.
-func openRecovery(
-	cfg config.Config, s *Stores, on recovery.Stores, self string, p recoveryParts, log *slog.Logger,
-) (*recovery.Reconciler, func(partition int) *recovery.Reporter) {
-	if cfg.Embedded() {
-		return recovery.New(on, p.catalog, p.repairs, p.metrics, log), nil
+	s.unwinder = &service.Unwinder{
+		Ledger: ledger.Unwinds, Locker: fenced, Outbox: s.outbox, Notifier: s.Notifier, Refunds: s.Payments.Wake, Rate: rate,
+		Log: s.log,
 	}
-	on.Reports = s.Redis
-	reports := recovery.ReporterStores{Reports: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger}
-	return recovery.New(on, p.catalog, p.repairs, p.metrics, log), func(partition int) *recovery.Reporter {
-		return recovery.NewReporter(reports, partition, self, p.admissions, p.repairs, log)
-	}
-}
-
-func openDeadLetters(
-	s *Stores, outbox *outbox.Outbox, repairs *recovery.RepairQueue, notifier *service.Notifier,
-	metrics *telemetry.Metrics, log *slog.Logger,
-) *recorder.DeadLetters {
-	return recorder.NewDeadLetters(recorder.DeadLetterStores{
-		DeadLetters: s.Redis, Holders: s.Redis.OrdersOf, Rows: s.Ledger, Ledger: s.Ledger,
-		Correct: s.Redis.Correct, Flush: outbox.Flush,
-	}, s.partitions.All, repairs, notifier, metrics, log)
-}
-
-// newRecorder returns the recorder of one partition. It reads that partition's stream as the consumer.
-func newRecorder(
-	cfg config.Config, on recorder.Stores, consumer *redisstore.Consumer, partition int,
-	repairs *recovery.RepairQueue, notifier *service.Notifier, metrics *telemetry.Metrics, log *slog.Logger,
-) *recorder.Recorder {
-	on.Queue, on.Heartbeat, on.Leave = consumer, consumer.Heartbeat, consumer.Leave
-	return recorder.New(on, recorder.Options{
-		Partition: partition, Batch: cfg.Orders.RecordBatch, Drain: cfg.Embedded(),
-	}, repairs, notifier, metrics, log)
+	s.keyCleaner = service.NewKeyCleaner(ledger.ForgetKeys, fenced, s.log)
 }
 
 // Record records accepted orders of all partitions until ctx ends, and then finishes the batches in progress.
@@ -199,19 +211,16 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 	return s.Partitions.Each(ctx, s.partWatcher.Run)
 }
 
-// Work starts the jobs that may be stopped at any moment: those of features, and all of the shop's except the
-// recorders. They run until ctx ends.
-func (s *Shop) Work(ctx context.Context, jobs *errgroup.Group, ofFeatures []func(context.Context) error) {
-	runs := []func(context.Context) error{
+// Jobs returns the jobs that may be stopped at any moment: all of the shop's except the recorders.
+func (s *Shop) Jobs() []func(context.Context) error {
+	jobs := []func(context.Context) error{
 		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.unwinder.Run, s.keyCleaner.Run,
 		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition
-		runs = append(runs, s.Partitions.Run, s.report, s.watchPartitions)
+		jobs = append(jobs, s.Partitions.Run, s.report, s.watchPartitions)
 	}
-	for _, run := range slices.Concat(runs, ofFeatures) {
-		jobs.Go(func() error { return run(ctx) })
-	}
+	return jobs
 }
 
 // keepStats flushes stats until ctx ends, and then writes what the last flush has added to the timeline.

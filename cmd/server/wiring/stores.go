@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/config"
-	"seckill/internal/feature"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/order"
@@ -29,7 +28,6 @@ import (
 // Stores are the service's ledger and Redis.
 type Stores struct {
 	Ledger     *sqlstore.Store
-	Features   feature.List // the features whose hooks run in the ledger's transactions
 	Redis      *redisstore.Store
 	Servers    *inspect.Servers // the servers of Redis
 	Clients    *rediskit.Clients
@@ -57,7 +55,6 @@ func Open(
 	} else if s.Ledger, err = openMySQL(ctx, cfg, log); err != nil {
 		return nil, err
 	}
-	s.Features = withHooks(s.Ledger)
 	if err := s.prepareSchema(ctx, cfg, log); err != nil {
 		return nil, err
 	}
@@ -120,8 +117,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	if err != nil {
 		return err
 	}
-	s.Servers = inspect.New(s.Clients.Commands, s.Redis,
-		inspect.Options{Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded()}, log)
+	s.Servers = inspect.New(s.Clients.Commands, s.Redis, cfg.Embedded(), log)
 	return nil
 }
 
@@ -135,7 +131,7 @@ func (s *Stores) OrderIDs(ctx context.Context, cfg config.Config, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	return idworker.New(counter, s.Ledger, key, idworker.Options{Logger: log}), nil
+	return idworker.New(counter, s.Ledger.Orders, key, idworker.Options{Logger: log}), nil
 }
 
 // PingRedis returns nil as soon as the Redis of any partition answers: sales there go on.
@@ -165,7 +161,7 @@ func (s *Stores) PingAll(ctx context.Context) error {
 	return nil
 }
 
-// RunIDs returns inspect.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
+// RunIDs returns rediskit.ErrNoRunID, wrapped, if the Redis of a partition shows no run id.
 func (s *Stores) RunIDs(ctx context.Context) error {
 	var failed error
 	answers := s.askPartitions(ctx, s.Servers.RunID)

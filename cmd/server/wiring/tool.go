@@ -6,6 +6,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/feature"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/idworker"
 	"seckill/internal/lock"
 	"seckill/internal/order/service"
@@ -47,6 +48,10 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 		return nil, err
 	}
 	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
+	if err := useHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger); err != nil {
+		w.Close(ctx)
+		return nil, err
+	}
 	return w, nil
 }
 

@@ -10,9 +10,9 @@ import (
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/clientip"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
+	"seckill/internal/order/partition"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -24,7 +24,7 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	routesOn := func(err error) []httpkit.Route {
 		front := httpkit.Front{Now: apitest.Noon, Address: new(clientip.Addresses).Of}
-		instances := func(context.Context) ([]preflight.Instance, error) { return make([]preflight.Instance, 2), err }
+		instances := func(context.Context) ([]partition.Instance, error) { return make([]partition.Instance, 2), err }
 		return append(Routes((&fakeTickets{err: err}).Give, front), ProposalRoute(instances))
 	}
 	apitest.Contract{

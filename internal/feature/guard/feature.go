@@ -47,9 +47,9 @@ func open(core feature.Core) (feature.Parts, error) {
 		},
 		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
 		Metrics: metrics.Collectors(),
-		Members: feature.Members{Guards: ShownFigures(redis.Figures)},
+		Members: feature.Members{"guards": {Sale: ShownFigures(redis.Figures)}},
 	}
-	if !core.Embedded { // the embedded mode has one instance
+	if !core.Settings.Embedded() { // the embedded mode has one instance
 		exchange := budget.NewExchange(limits, redis.ExchangeSpending, uuid.NewString(), core.Sales.AnyGuards,
 			core.Log)
 		parts.Jobs = append(parts.Jobs, exchange.Run)
@@ -74,8 +74,8 @@ func openSigning(
 	core feature.Core, salts func(context.Context) ([]keys.Salt, error), limits *budget.Table,
 ) (signing, error) {
 	secret := core.Settings.Guards.Secret.Reveal()
-	if secret == "" && core.Embedded {
-		secret = core.Secret
+	if secret == "" && core.Settings.Embedded() {
+		secret = string(core.Tokens.Secret)
 	}
 	if secret == "" {
 		return signing{}, nil

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/config"
 	"seckill/internal/feature"
 	"seckill/internal/order/ordertest"
@@ -18,37 +19,40 @@ func TestOpen(t *testing.T) {
 	for name, c := range map[string]struct {
 		secret, tokens string
 		embedded       bool
-		lacks          string
+		lacks          any
 		routes, jobs   int
 	}{
 		"without a secret":           {"", secret, false, "SECKILL_GUARD_SECRET", 1, 4},
-		"with one":                   {secret, secret + "!", false, "", 2, 6},
-		"embedded":                   {"", secret, true, "", 2, 5},
+		"with one":                   {secret, secret + "!", false, nil, 2, 6},
+		"embedded":                   {"", secret, true, nil, 2, 5},
 		"embedded, without a secret": {"", "", true, "SECKILL_GUARD_SECRET", 1, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			core := feature.Core{
-				Secret: c.tokens, Embedded: c.embedded, Log: ordertest.Quiet(),
+				Tokens: authtoken.Rules{Secret: []byte(c.tokens)}, Log: ordertest.Quiet(),
 				Settings: config.Config{Guards: config.Guards{Secret: config.Secret(c.secret)}},
+			}
+			if !c.embedded {
+				core.Settings.MySQL.DSN = "a database"
 			}
 			parts, err := New().Open(core)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, n := range guards.Names() {
-				want := ""
+				var want any
 				if n == guards.TicketsGuard || n == guards.ChallengeGuard {
 					want = c.lacks
 				}
-				if got := parts.Gatekeeper.Lacks(n); got != want {
-					t.Errorf("%s lacks %q, want %q", n, got, want)
+				if _, data := parts.Gatekeeper.Lacks(n); data["setting"] != want {
+					t.Errorf("%s lacks %v, want %v", n, data, want)
 				}
 			}
 			if len(parts.Routes) != c.routes || len(parts.Jobs) != c.jobs || len(parts.Metrics) != 1 ||
-				parts.Members.Guards == nil {
+				!parts.Members.Has("guards") {
 				t.Errorf("%d routes, %d jobs, %d metrics, members %t", len(parts.Routes), len(parts.Jobs),
-					len(parts.Metrics), parts.Members.Guards != nil)
+					len(parts.Metrics), parts.Members.Has("guards"))
 			}
 		})
 	}

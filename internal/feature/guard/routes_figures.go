@@ -46,7 +46,7 @@ func listOf(counts []tally.NetworkCount) []tally.NetworkCount {
 	return append([]tally.NetworkCount{}, counts...)
 }
 
-// ShownFigures returns feature.Members.Guards: a function that returns the figures of the guards of a voucher's sale.
+// ShownFigures returns httpkit.Member.Sale: a function that returns the figures of the guards of a voucher's sale.
 // If the counts cannot be read, the function returns the error and zeros.
 func ShownFigures(
 	read func(ctx context.Context, sale order.SaleRef) (tally.Figures, error),

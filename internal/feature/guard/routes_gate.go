@@ -6,6 +6,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -83,11 +84,11 @@ func saleOf(v voucher.Voucher) Sale {
 func (*Gate) Headers() []string { return []string{TicketHeader, SolutionHeader} }
 
 // Lacks implements httpkit.Gatekeeper.
-func (g *Gate) Lacks(n guards.Name) string {
+func (g *Gate) Lacks(n guards.Name) (why invalid.Reason, data invalid.Data) {
 	if !g.signs && (n == guards.TicketsGuard || n == guards.ChallengeGuard) {
-		return "SECKILL_GUARD_SECRET"
+		return invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_GUARD_SECRET"}
 	}
-	return ""
+	return "", nil
 }
 
 // callerOf converts the request's identity to a guards' caller.

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
-	"seckill/internal/kit/preflight"
+	"seckill/internal/order/partition"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -19,7 +19,7 @@ const maxCrowd = 1_000_000_000
 
 // ProposalRoute returns the route that proposes settings of guards. instances returns how many instances run, or
 // order.ErrUnavailable.
-func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, error)) httpkit.Route {
+func ProposalRoute(instances func(ctx context.Context) ([]partition.Instance, error)) httpkit.Route {
 	propose := func(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 		values, badQuery := param.ParseQuery(c.Request)
 		units, badUnits := values.Number("units", 0, maxCrowd)

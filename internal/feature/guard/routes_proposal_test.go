@@ -8,7 +8,7 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/kit/preflight"
+	"seckill/internal/order/partition"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 )
@@ -16,7 +16,7 @@ import (
 // Each of three instances has a third of a share, and the answer says so.
 func TestProposalKnowsTheInstances(t *testing.T) {
 	t.Parallel()
-	three := func(context.Context) ([]preflight.Instance, error) { return make([]preflight.Instance, 3), nil }
+	three := func(context.Context) ([]partition.Instance, error) { return make([]partition.Instance, 3), nil }
 	api := featuretest.Serve(t, []httpkit.Route{ProposalRoute(three)}, nil, apitest.State{})
 	w := do(t, api, apitest.Request{
 		Method: http.MethodGet, Target: "/admin/guards/proposal?units=500&crowd=5000",

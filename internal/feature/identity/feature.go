@@ -13,10 +13,6 @@ import (
 func New() feature.Feature {
 	return feature.Feature{
 		Name: "identity", Rules: Rules(), Open: open,
-		Settings: func(core feature.Core) error {
-			_, err := readIssuers(core)
-			return err
-		},
 		Commands: []feature.Command{
 			{Name: "session", Summary: "make the tokens of a user or an issuer void (revoke)", Run: session},
 		},
@@ -26,7 +22,7 @@ func New() feature.Feature {
 // open reads the file of issuers. Without one nobody can sign in, but the accounts of earlier sign-ins are still known.
 func open(core feature.Core) (feature.Parts, error) {
 	ledger := NewLedger(core.DB)
-	members := feature.Members{Accounts: ledger.Accounts}
+	members := feature.Members{"account": {Users: ledger.Accounts}}
 	list, err := readIssuers(core)
 	if err != nil || len(list) == 0 {
 		return feature.Parts{Members: members}, err

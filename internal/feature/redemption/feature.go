@@ -13,7 +13,7 @@ import (
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "redemption", Rules: Rules(), Ledger: inLedger,
+		Name: "redemption", Rules: Rules(), Open: open,
 		Lock: lapserJob + ", which ends coupons whose date has passed",
 		Commands: []feature.Command{{
 			Name: "couponkey", Summary: "show or rotate the key for new codes of coupons", Run: couponKey,
@@ -21,29 +21,21 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger adds the hook that makes codes in the transactions that pay for orders.
-func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
-	ledger := NewLedger(db, orders)
-	return feature.InLedger{
-		Hook: ledger.Hook(),
-		Open: func(core feature.Core) (feature.Parts, error) { return open(core, ledger), nil },
-	}
-}
-
-func open(core feature.Core, ledger *Ledger) feature.Parts {
-	m := NewMetrics()
+func open(core feature.Core) (feature.Parts, error) {
+	ledger, m := NewLedger(core.DB, core.Orders), NewMetrics()
 	tills := NewTills(ledger, core.Notifier, m, uuid.NewString, time.Now)
 	return feature.Parts{
+		Hooks: []sqlkit.Hook{ledger.Hook()},
 		Start: []func(context.Context) error{ledger.begin},
-		Routes: append(Routes(tills.Do, tills.CouponOf, Shop{core.Sales.Find, core.UserOrder}, core.Front),
+		Routes: append(Routes(tills.Do, tills.CouponOf, Shop{core.Sales.Find, core.Sales.Order}, core.Front),
 			StaffRoutes(NewStaff(ledger, core.Notifier), core.Front)...),
 		Jobs: []func(context.Context) error{
-			lapser(ledger, core.TryLockFenced, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),
+			lapser(ledger, core.TryLock, core.Notifier, m, core.Log), loadKeys(ledger.CouponKeys, core.Log),
 		},
 		Metrics: m.Collectors(),
-		Members: feature.Members{
-			Coupon: ShownCoupon(tills.CouponOf), Coupons: ShownCoupons(ledger.Coupons),
-			OrderOfCode: FoundOrder(ledger.OrderOfCode),
-		},
-	}
+		Members: feature.Members{"coupon": {
+			Order: ShownCoupon(tills.CouponOf), Orders: ShownCoupons(ledger.Coupons),
+			Find: FoundOrder(ledger.OrderOfCode),
+		}},
+	}, nil
 }

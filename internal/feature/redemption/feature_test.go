@@ -13,9 +13,9 @@ import (
 // it; a ledger that does not answer does.
 func TestStart(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
-		opened, _ := feature.List{redemption.New()}.InLedger(l.DB(), l.Orders())
-		parts, err := opened.Open(feature.Core{Log: slog.New(slog.DiscardHandler)})
-		if err != nil || len(parts.Start) != 1 || parts.Members.Coupon == nil || parts.Members.Coupons == nil {
+		parts, err := redemption.New().Open(
+			feature.Core{DB: l.DB(), Orders: l.Features, Log: slog.New(slog.DiscardHandler)})
+		if err != nil || len(parts.Start) != 1 || !parts.Members.Has("coupon") {
 			t.Fatalf("%+v, %v", parts, err)
 		}
 		start := parts.Start[0]

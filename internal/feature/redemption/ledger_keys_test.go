@@ -41,7 +41,7 @@ func TestNobodyWaitsForTheKeys(t *testing.T) {
 func TestCodesBeforeTheKeysAreRead(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		sales := l.salesWithCodes(t)
-		l.Store = sqlstore.New(l.DB()) // as another instance begins
+		l.Whole = ledgertest.WholeOf(sqlstore.New(l.DB())) // as another instance begins
 		l = withCodes(l.Ledger)
 		have := l.goesOnWithoutCodes(t, sales)
 		keys, err := l.CouponKeys(t.Context())

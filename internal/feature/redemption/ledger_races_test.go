@@ -175,7 +175,7 @@ func TestLostCommitReplyOfTills(t *testing.T) {
 	dsn := ledgertest.MigratedMySQL(t)
 	l := openMySQL(t, dsn)
 	core, proxy := ledgertest.Proxied(t, ledgertest.Stopped(t, dsn, ledgertest.StartTime), ledgertest.Options(l.Clock))
-	store := redemption.NewLedger(core.DB(), core.Orders())
+	store := redemption.NewLedger(core.DB(), core.Features)
 	v := l.redeemable(t, 9, voucher.Redemption{})
 	cs := l.Paid(t, v, 3)
 	held := l.coupon(t, cs[2])

@@ -25,7 +25,7 @@ type ledger struct {
 type coupons = redemption.Ledger
 
 func withCodes(l ledgertest.Ledger) ledger {
-	kept := redemption.NewLedger(l.DB(), l.Orders())
+	kept := redemption.NewLedger(l.DB(), l.Features)
 	l.Use(kept.Hook())
 	return ledger{l, kept}
 }

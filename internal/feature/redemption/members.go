@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 
-	"seckill/internal/feature"
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 )
 
-// ShownCoupon returns feature.Members.Coupon, which uses Tills.CouponOf.
+// ShownCoupon returns httpkit.Member.Order, which uses Tills.CouponOf.
 func ShownCoupon(
 	couponOf func(ctx context.Context, o order.Order) (Coupon, error),
 ) func(ctx context.Context, o order.Order, whole bool) (any, error) {
@@ -27,16 +27,20 @@ func ShownCoupon(
 	}
 }
 
-// ShownCoupons returns feature.Members.Coupons, which uses the given function to read the coupon of an order.
+// ShownCoupons returns httpkit.Member.Orders, with the cells "code" and "validUntil". It uses the given function to
+// read the coupons of orders.
 func ShownCoupons(
 	read func(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error),
-) func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
-	return func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]feature.Coupon, error) {
+) func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]map[string]string, error) {
+	return func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]map[string]string, error) {
 		found, err := read(ctx, orderIDs)
 		show := shownCode(whole)
-		shown := make(map[int64]feature.Coupon, len(found))
+		shown := make(map[int64]map[string]string, len(found))
 		for id, c := range found {
-			shown[id] = feature.Coupon{Code: show(c.Code), ValidUntil: c.ValidUntil}
+			shown[id] = map[string]string{"code": show(c.Code)}
+			if !c.ValidUntil.IsZero() {
+				shown[id]["validUntil"] = moment.Of(c.ValidUntil).String()
+			}
 		}
 		return shown, err
 	}
@@ -50,7 +54,7 @@ func shownCode(whole bool) func(Code) string {
 	return Code.Masked
 }
 
-// FoundOrder returns feature.Members.OrderOfCode, which uses the given function to find the order of a code.
+// FoundOrder returns httpkit.Member.Find, which uses the given function to find the order of a code.
 func FoundOrder(
 	find func(ctx context.Context, code Code) (orderID int64, err error),
 ) func(ctx context.Context, text string) (orderID int64, err error) {

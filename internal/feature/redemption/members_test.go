@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
-	"seckill/internal/feature"
 	"seckill/internal/feature/redemption"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
@@ -57,7 +57,9 @@ func TestWhoReadsCodes(t *testing.T) {
 		api := featuretest.WithShop(t, cfg, shop.Config{
 			Purchases: purchases{order: o}, Orders: orders{order: o},
 			PaymentsOf: func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
-			Coupon:     redemption.ShownCoupon(fakeTills{coupon: coupon(s)}.CouponOf),
+			Front: httpkit.Front{Members: httpkit.Members{
+				"coupon": {Order: redemption.ShownCoupon(fakeTills{coupon: coupon(s)}.CouponOf)},
+			}},
 		})
 		by := map[bool]string{true: `,"redeemedBy":"till 70"`}[s == order.Redeemed]
 		for target, tc := range map[string]struct{ token, code string }{
@@ -104,7 +106,7 @@ func TestShownCoupons(t *testing.T) {
 		return map[int64]redemption.Coupon{5: {Code: "ABCDEFGHJKMNPQRS", ValidUntil: until}}, away
 	})
 	for whole, code := range map[bool]string{false: "····-····-····-PQRS", true: "ABCD-EFGH-JKMN-PQRS"} {
-		want := map[int64]feature.Coupon{5: {Code: code, ValidUntil: until}}
+		want := map[int64]map[string]string{5: {"code": code, "validUntil": "2026-01-02T00:00:00.000Z"}}
 		got, err := shown(t.Context(), []int64{5}, whole)
 		if diff := cmp.Diff(want, got); diff != "" || !errors.Is(err, away) {
 			t.Errorf("whole %t: %v (-want +got):\n%s", whole, err, diff)

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/check"
 	"seckill/internal/kit/words"
 )
 
@@ -16,24 +16,23 @@ func TestLastRehearsalInTheList(t *testing.T) {
 	good := Figures{Stock: 40, Buyers: 200, Arrived: 200, Requests: 200, SoldOut: time.Second}
 	bad := good
 	bad.Findings = 1
-	stock := func(at time.Time) []preflight.Change { return []preflight.Change{{At: at, Action: "stock"}} }
 	for name, tc := range map[string]struct {
 		last    *Run
-		changes []preflight.Change
-		level   preflight.Level
+		changed time.Time
+		level   check.Level
 		says    string
 	}{
-		"none":           {nil, stock(begin), preflight.Warning, "was not rehearsed"},
-		"go":             {&Run{Begin: begin, Figures: good}, nil, preflight.OK, "go, at 2 Jan 2026, 20:00:00 UTC"},
-		"changed before": {&Run{Begin: begin, Figures: good}, stock(begin.Add(-time.Hour)), preflight.OK, "go, at"},
+		"none":           {nil, begin, check.Warning, "was not rehearsed"},
+		"go":             {&Run{Begin: begin, Figures: good}, time.Time{}, check.OK, "go, at 2 Jan 2026, 20:00:00 UTC"},
+		"changed before": {&Run{Begin: begin, Figures: good}, begin.Add(-time.Hour), check.OK, "go, at"},
 		"changed since": {
-			&Run{Begin: begin, Figures: good}, stock(begin.Add(time.Hour)), preflight.Warning, "changed since",
+			&Run{Begin: begin, Figures: good}, begin.Add(time.Hour), check.Warning, "changed since",
 		},
-		"no-go": {&Run{Begin: begin, Figures: bad}, nil, preflight.No, "was a no-go"},
+		"no-go": {&Run{Begin: begin, Figures: bad}, time.Time{}, check.No, "was a no-go"},
 	} {
-		l := lineOf(tc.last, tc.changes)
+		l := lineOf(tc.last, tc.changed)
 		if l.Level != tc.level || !strings.Contains(l.What(words.English), tc.says) || l.What(words.Chinese) == "" ||
-			(l.Do(words.English) == "") != (tc.level == preflight.OK) {
+			(l.Do(words.English) == "") != (tc.level == check.OK) {
 			t.Errorf("%s: %s: %s → %s; want %s: %s", name, l.Level, l.What(words.English),
 				l.Do(words.English), tc.level, tc.says)
 		}

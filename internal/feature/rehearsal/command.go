@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"seckill/internal/feature"
+	"seckill/internal/kit/check"
 	"seckill/internal/kit/cmdline"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -60,7 +60,7 @@ func rehearse(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	if err := c.check(); err != nil {
 		return cmdline.Misuse(set, err.Error())
 	}
-	var forecast []preflight.Line
+	var forecast []check.Line
 	err := open.Core(ctx, env, func(core feature.Core) (err error) {
 		forecast, err = c.run(ctx, openRehearsals(core), env)
 		return err
@@ -74,10 +74,10 @@ func rehearse(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 	if _, err := fmt.Fprintf(env.Out, "\nForecast for the sale of voucher %d\n", c.voucher); err != nil {
 		return err
 	}
-	if err := preflight.Write(env.Out, forecast, words.English); err != nil {
+	if err := check.Write(env.Out, forecast, words.English); err != nil {
 		return err
 	}
-	if !preflight.Go(forecast) {
+	if !check.Go(forecast) {
 		return cmdline.ErrFound
 	}
 	return nil
@@ -119,7 +119,7 @@ func (c *command) check() (err error) {
 }
 
 // run plays the rehearsal and returns its forecast. It removes the rehearsal afterwards, also after Ctrl-C.
-func (c *command) run(ctx context.Context, rehearsals *Rehearsals, env cmdline.Env) ([]preflight.Line, error) {
+func (c *command) run(ctx context.Context, rehearsals *Rehearsals, env cmdline.Env) ([]check.Line, error) {
 	if err := c.crowd.reach(ctx); err != nil {
 		return nil, fmt.Errorf("no rehearsal: %w", err)
 	}

@@ -2,16 +2,17 @@ package rehearsal
 
 import (
 	"context"
+	"time"
 
 	"seckill/internal/feature"
-	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/check"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "rehearsal", Rules: Rules(), Check: check, Ledger: inLedger, Open: open,
+		Name: "rehearsal", Rules: Rules(), Open: open,
 		Lock: emptierJob + ", which removes what is left of rehearsals",
 		Commands: []feature.Command{
 			{Name: "rehearse", Summary: "play a sale before its day, with a crowd, and forecast it", Run: rehearse},
@@ -19,16 +20,14 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger adds the row of a rehearsal to the transaction that creates its voucher, so that no rehearsal runs without
-// a row.
-func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
-	return feature.InLedger{Hook: sqlkit.Hook{Created: create}}
-}
-
+// open connects rehearsals to the core. The hook writes the row of a rehearsal in the transaction that creates its
+// voucher, so that no rehearsal runs without a row.
 func open(core feature.Core) (feature.Parts, error) {
 	return feature.Parts{
-		Routes: Routes(openRehearsals(core), core.Front),
-		Jobs:   []func(context.Context) error{emptier(core.Ledger, core.TryLockFenced, core.Log)},
+		Hooks:   []sqlkit.Hook{{Created: create}},
+		Routes:  Routes(openRehearsals(core), core.Front),
+		Jobs:    []func(context.Context) error{emptier(core.Ledger, core.TryLock, core.Log)},
+		Members: feature.Members{checkName: {Check: checkOf(core.DB)}},
 	}, nil
 }
 
@@ -36,16 +35,18 @@ func open(core feature.Core) (feature.Parts, error) {
 func openRehearsals(core feature.Core) *Rehearsals {
 	return NewRehearsals(Parts{
 		SalesToKeep: core.Ledger.SalesToKeep, TimeIn: core.Redis.TimeIn, Find: core.Ledger.Voucher,
-		CreateBeside: core.CreateBeside, ChangeVoucher: core.ChangeVoucher, TryLock: core.TryLock,
-		Runs: NewLedger(core.DB), Memory: core.Memory, Alone: core.Embedded,
+		CreateBeside: core.Vouchers.CreateBeside, ChangeVoucher: core.Vouchers.Change, TryLock: core.TryLock,
+		Runs: NewLedger(core.DB), Memory: core.Redis.Memory, Alone: core.Settings.Embedded(),
 	})
 }
 
-// check returns the line about a sale's last rehearsal with a result, for the list before the sale.
-func check(ctx context.Context, db *sqlkit.DB, sale *preflight.Sale) preflight.Line {
-	last, err := Last(ctx, db, sale.VoucherID)
-	if err != nil {
-		return preflight.Unknown(checkName, preflight.Warning, err)
+// checkOf returns a function that returns the line about a sale's last rehearsal with a result.
+func checkOf(db *sqlkit.DB) func(ctx context.Context, voucherID int64, changed time.Time) check.Line {
+	return func(ctx context.Context, voucherID int64, changed time.Time) check.Line {
+		last, err := Last(ctx, db, voucherID)
+		if err != nil {
+			return check.Unknown(checkName, check.Warning, err)
+		}
+		return lineOf(last, changed)
 	}
-	return lineOf(last, sale.Changes)
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"seckill/internal/kit/preflight"
+	"seckill/internal/kit/check"
 	"seckill/internal/kit/words"
 )
 
@@ -61,12 +61,12 @@ func TestForecast(t *testing.T) {
 			all := ""
 			for _, l := range lines {
 				all += l.What(words.English) + " → " + l.Do(words.English) + "\n"
-				if (l.Level == preflight.No) != (l.Name == tc.line) ||
+				if (l.Level == check.No) != (l.Name == tc.line) ||
 					strings.Contains(l.What(words.English)+l.What(words.Chinese)+l.Do(words.Chinese), "%!") {
 					t.Errorf("%s is %s: %s", l.Name, l.Level, l.What(words.English))
 				}
 			}
-			if preflight.Go(lines) != (tc.line == "") || !strings.Contains(all, tc.says) {
+			if check.Go(lines) != (tc.line == "") || !strings.Contains(all, tc.says) {
 				t.Errorf("no %q in\n%s", tc.says, all)
 			}
 		})
@@ -92,7 +92,7 @@ func TestForecastOfNothing(t *testing.T) {
 	} {
 		var got []string
 		for _, l := range Forecast(tc.figures) {
-			if l.Level == preflight.Unmeasured {
+			if l.Level == check.Unmeasured {
 				got = append(got, l.Name)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"seckill/internal/feature"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -29,7 +30,11 @@ func rehearses(t *testing.T, l ledgertest.Ledger, of int64) voucher.Voucher {
 // other.
 func TestRehearsalRuns(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
-		l.Use(rehearsal.New().Ledger(l.DB(), l.Orders()).Hook)
+		parts, err := rehearsal.New().Open(feature.Core{DB: l.DB()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.Use(parts.Hooks...)
 		kept := rehearsal.NewLedger(l.DB())
 		first, other, last := rehearses(t, l, 3), rehearses(t, l, 4), rehearses(t, l, 3)
 		run := rehearsal.Run{

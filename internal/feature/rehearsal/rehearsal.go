@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -61,11 +60,16 @@ type Parts struct {
 	// TimeIn returns the time of the Redis node that has the partition, which decides when a sale begins (rule 12).
 	TimeIn func(ctx context.Context, partition int) (time.Time, error)
 	// Find returns a voucher as it is now, or voucher.ErrNotFound.
-	Find          func(ctx context.Context, id int64) (voucher.Voucher, error)
-	CreateBeside  feature.BesideCreator
-	ChangeVoucher feature.VoucherChanger
-	TryLock       order.TryLocker
-	Runs          Runs
+	Find func(ctx context.Context, id int64) (voucher.Voucher, error)
+	// CreateBeside and ChangeVoucher are those of voucher.Service.
+	CreateBeside func(
+		ctx context.Context, by voucher.Author, v voucher.Voucher, other *voucher.Sale,
+	) (voucher.Shown, error)
+	ChangeVoucher func(
+		ctx context.Context, by voucher.Author, id int64, change voucher.Change,
+	) (v voucher.Shown, applied bool, err error)
+	TryLock order.FencedLocker
+	Runs    Runs
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.
 	Memory func(ctx context.Context) (used, limit int64, err error)
 	// Alone reports whether this process runs in the embedded mode, with its stores inside. That mode is for trying
@@ -85,7 +89,7 @@ func NewRehearsals(parts Parts) *Rehearsals { return &Rehearsals{parts} }
 func (r *Rehearsals) Start(ctx context.Context, by voucher.Author, voucherID int64) (shown voucher.Shown, err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	err = r.parts.TryLock(ctx, lockName, func(ctx context.Context) error {
+	err = r.parts.TryLock(ctx, lockName, func(ctx context.Context, _ int64) error {
 		sales, err := r.parts.SalesToKeep(ctx)
 		if err != nil {
 			return err

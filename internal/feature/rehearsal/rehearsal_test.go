@@ -102,11 +102,11 @@ func (f *fakeStores) Change(
 	return voucher.Shown{}, true, f.fails
 }
 
-func (f *fakeStores) TryDo(ctx context.Context, _ string, do func(context.Context) error) error {
+func (f *fakeStores) TryDo(ctx context.Context, _ string, do func(context.Context, int64) error) error {
 	if f.locked != nil {
 		return f.locked
 	}
-	return do(ctx)
+	return do(ctx, 1)
 }
 
 func sale(id int64, begin, end time.Duration) voucher.Voucher {

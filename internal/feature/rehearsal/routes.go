@@ -10,8 +10,8 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/kit/check"
 	"seckill/internal/kit/idempotency"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
@@ -149,7 +149,7 @@ func view(r Run, now time.Time, in words.Language) runJSON {
 	}
 	if r.Done {
 		lines := Forecast(f)
-		goes := preflight.Go(lines)
+		goes := check.Go(lines)
 		shown.Go, shown.Lines = &goes, httpkit.CheckLines(lines, in)
 	}
 	return shown

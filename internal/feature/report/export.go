@@ -7,7 +7,6 @@ import (
 	"math"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/payment"
@@ -18,7 +17,7 @@ import (
 // ExportRow is one order of an export.
 type ExportRow struct {
 	Order  order.Order
-	Coupon feature.Coupon
+	Coupon map[string]string // its cells by name
 }
 
 // Expired reports whether the order was cancelled at its payment deadline or later. Then the reason is that it was not
@@ -91,15 +90,13 @@ func (r *Reports) entries(ctx context.Context, f voucher.AuditFilter, before int
 	if err != nil {
 		return nil, err
 	}
-	var accounts map[int64]voucher.Account
-	if r.members.Accounts != nil {
-		ids := make([]int64, len(entries))
-		for i, e := range entries {
-			ids[i] = e.By.AdminID
-		}
-		if accounts, err = r.members.Accounts(ctx, ids); err != nil {
-			return nil, err
-		}
+	ids := make([]int64, len(entries))
+	for i, e := range entries {
+		ids[i] = e.By.AdminID
+	}
+	accounts, err := r.members.Of("account").Users(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
 	rows := make([]AuditRow, len(entries))
 	for i, e := range entries {

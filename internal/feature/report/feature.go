@@ -11,6 +11,6 @@ func open(core feature.Core) (feature.Parts, error) {
 	reports := NewReports(core.DB, Core{
 		Find: core.Ledger.Voucher, Orders: core.Ledger.OrdersAfter, Payments: core.Ledger.PaymentsAfter,
 		Entries: core.Ledger.Entries,
-	}, core.Members)
+	}, core.Front.Members)
 	return feature.Parts{Routes: Routes(reports, core.Front, core.Ledger.Note)}, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"seckill/internal/feature"
 	"seckill/internal/voucher"
 )
 
@@ -19,29 +18,24 @@ type Guards struct {
 
 // waitlist returns the numbers of a sale's waiting list, to be written as JSON; nil if the sale has no waiting list.
 func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) {
-	if r.members.Waitlist == nil {
-		return nil, nil
-	}
-	return r.members.Waitlist(ctx, v)
+	return r.members.Of("waitlist").Sale(ctx, v)
 }
 
 // guards returns the figures of a sale's guards, without those that cannot be read in time.
 func (r *Reports) guards(ctx context.Context, v voucher.Voucher) Guards {
-	if r.members.Guards == nil || v.Sale == nil {
+	if v.Sale == nil {
 		return Guards{}
 	}
 	ctx, cancel := context.WithTimeout(ctx, guardsTimeout)
 	defer cancel()
-	shown, err := r.members.Guards(ctx, v)
+	shown, err := r.members.Of("guards").Sale(ctx, v)
 	return Guards{shown, err != nil}
 }
 
-// coupons returns the orders' coupons; none if no feature issues coupons.
-func (r *Reports) coupons(
-	ctx context.Context, orderIDs []int64, whole bool,
-) (map[int64]feature.Coupon, error) {
-	if r.members.Coupons == nil || len(orderIDs) == 0 {
-		return nil, nil
+// coupons returns the cells of the orders' coupons.
+func (r *Reports) coupons(ctx context.Context, orderIDs []int64, whole bool) (map[int64]map[string]string, error) {
+	if len(orderIDs) == 0 {
+		return nil, nil //nolint:nilnil // no orders have no coupons
 	}
-	return r.members.Coupons(ctx, orderIDs, whole)
+	return r.members.Of("coupon").Orders(ctx, orderIDs, whole)
 }

@@ -22,8 +22,8 @@ func orderColumns(currency string) []column[ExportRow] {
 		{"refundTime", func(r ExportRow) string { return csvTime(r.Order.RefundedAt) }},
 		{"failTime", func(r ExportRow) string { return csvTime(r.Order.FailedAt) }},
 		{"lapseTime", func(r ExportRow) string { return csvTime(r.Order.LapsedAt) }},
-		{"coupon.code", func(r ExportRow) string { return cell(r.Coupon.Code) }},
-		{"coupon.validUntil", func(r ExportRow) string { return csvTime(r.Coupon.ValidUntil) }},
+		{"coupon.code", func(r ExportRow) string { return cell(r.Coupon["code"]) }},
+		{"coupon.validUntil", func(r ExportRow) string { return r.Coupon["validUntil"] }},
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -16,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/authtoken"
-	"seckill/internal/feature"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
@@ -48,7 +48,8 @@ func (f fakeReports) Orders(_ context.Context, _ int64, whole bool, yield func([
 		return f.err
 	}
 	page := slices.Clone(f.orders)
-	page[0].Coupon.Code = map[bool]string{true: "whole", false: "masked"}[whole]
+	page[0].Coupon = maps.Clone(page[0].Coupon)
+	page[0].Coupon["code"] = map[bool]string{true: "whole", false: "masked"}[whole]
 	if err := yield(page); err != nil || f.cut != nil {
 		return errors.Join(err, f.cut)
 	}
@@ -151,7 +152,7 @@ func fullReports() fakeReports {
 		orders: []ExportRow{
 			{
 				Order:  order.Order{ID: 8, UserID: 42, Amount: 1000, Status: order.Paid, CreatedAt: noon, PaidAt: noon},
-				Coupon: feature.Coupon{ValidUntil: noon.Add(time.Hour)},
+				Coupon: map[string]string{"validUntil": "2026-01-02T13:00:00.000Z"},
 			},
 			{Order: order.Order{
 				ID: 9, UserID: 43, Amount: 1000, Status: order.Cancelled, CreatedAt: noon, PayBefore: noon,
@@ -337,7 +338,7 @@ func TestColumnsOfOrders(t *testing.T) {
 			Amount: 3000, Reason: "no stock", CreatedAt: at(1), PayBefore: at(2), PaidAt: at(3), RedeemedAt: at(4),
 			CancelledAt: at(5), RefundingAt: at(6), RefundedAt: at(7), FailedAt: at(8), LapsedAt: at(9),
 		},
-		Coupon: feature.Coupon{Code: "ABCD", ValidUntil: at(10)},
+		Coupon: map[string]string{"code": "ABCD", "validUntil": "2026-01-02T12:10:00.000Z"},
 	}
 	got := map[string]string{}
 	for _, c := range orderColumns("EUR") {

@@ -9,40 +9,23 @@ import (
 
 // New returns the feature.
 func New() feature.Feature {
-	return feature.Feature{Name: "waitlist", Rules: Rules(), Ledger: inLedger}
+	return feature.Feature{Name: "waitlist", Rules: Rules(), Open: open}
 }
 
-// inLedger returns the hook: it counts promised units, and wakes the job after commits that keep units.
-func inLedger(*sqlkit.DB, sqlkit.Orders) feature.InLedger {
-	waker := new(waker)
-	return feature.InLedger{
-		Hook: sqlkit.Hook{Kept: waker.wake, Promised: Promised},
-		Open: func(core feature.Core) (feature.Parts, error) { return open(core, waker), nil },
-	}
-}
-
-// waker wakes the job. It does nothing in commands; a server sets the job before the first request.
-type waker struct{ job *Job }
-
-func (w *waker) wake(voucherID int64) {
-	if w.job != nil {
-		w.job.Wake(voucherID)
-	}
-}
-
-// open connects the lists to the core. The job may be stopped at any moment: the next run finds what is due.
-func open(core feature.Core, waker *waker) feature.Parts {
+// open connects the lists to the core. The hook counts promised units, and wakes the job after commits that keep units.
+// The job may be stopped at any moment: the next run finds what is due.
+func open(core feature.Core) (feature.Parts, error) {
 	ledger, metrics := NewLedger(core.DB, core.Units), NewMetrics()
 	turns := NewTurns(ledger.Turn, core.IDs, core.Outbox, metrics)
 	job := NewJob(turns, ledger.Due, core.Log)
-	waker.job = job
 	lists := NewWaitlists(Stores{
 		Ledger: ledger, Views: core.Redis.Views, Held: core.Redis.OrdersOf, LiveOrder: core.Ledger.LiveOrder,
 		IDs: core.IDs, Outbox: core.Outbox, Turns: turns, Wake: job.Wake,
 	}, metrics)
 	return feature.Parts{
-		Routes: Routes(lists, Doors{Find: core.Sales.Find, Gate: core.Gate, Now: core.Front.Now}),
+		Hooks:  []sqlkit.Hook{{Kept: job.Wake, Promised: Promised}},
+		Routes: Routes(lists, Doors{Find: core.Sales.Find, Gate: core.Front.Gatekeeper, Now: core.Front.Now}),
 		Jobs:   []func(context.Context) error{job.Run}, Metrics: metrics.Collectors(),
-		Members: feature.Members{Waitlist: ledger.Figures}, Close: []func(){lists.Close},
-	}
+		Members: feature.Members{"waitlist": {Sale: ledger.Figures}}, Close: []func(){lists.Close},
+	}, nil
 }

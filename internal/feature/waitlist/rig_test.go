@@ -35,7 +35,7 @@ type rig struct {
 
 func newRig(tb testing.TB, l ledgertest.Ledger, units int64) *rig {
 	tb.Helper()
-	r := &rig{Ledger: l, tb: tb, lists: waitlist.NewLedger(l.DB(), l.KeptUnits)}
+	r := &rig{Ledger: l, tb: tb, lists: waitlist.NewLedger(l.DB(), l.Features.KeptUnits)}
 	r.turns = waitlist.NewTurns(r.lists.Turn, r, r, waitlist.NewMetrics())
 	r.sell(units)
 	return r

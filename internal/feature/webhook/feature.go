@@ -19,7 +19,7 @@ const lanes = 16
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "webhook", Rules: Rules(), Ledger: inLedger,
+		Name: "webhook", Rules: Rules(), Open: open,
 		Commands: []feature.Command{{
 			Name: "webhook", Summary: "list, add, change and test webhook endpoints; list and replay their events",
 			Run: command,
@@ -27,24 +27,17 @@ func New() feature.Feature {
 	}
 }
 
-// inLedger adds the hook that writes events in the transactions that change orders and waiting lists.
-func inLedger(db *sqlkit.DB, orders sqlkit.Orders) feature.InLedger {
-	ledger := NewLedger(db, orders)
-	return feature.InLedger{
-		Hook: ledger.Hook(),
-		Open: func(core feature.Core) (feature.Parts, error) { return open(core, ledger), nil },
-	}
-}
-
-// open connects webhooks to the ledger. Its jobs may be stopped at any moment: the result of an event that is being
-// sent is stored, or another instance sends the event again.
-func open(core feature.Core, ledger *Ledger) feature.Parts {
+// open connects webhooks to the ledger, whose transactions write the events of orders and waiting lists. Its jobs
+// may be stopped at any moment: the result of an event that is being sent is stored, or another instance sends the
+// event again.
+func open(core feature.Core) (feature.Parts, error) {
+	ledger := NewLedger(core.DB, core.Orders).Bound(core.Settings.Merchants.Webhooks)
 	out, m := newSender(core), newMetrics()
 	deliverer := dispatch.NewDeliverer(ledger, out.Send,
 		dispatch.DelivererOptions{Owner: uuid.NewString(), Lanes: lanes, Now: time.Now}, m, core.Log)
-	admin := dispatch.NewAdmin(
-		ledger.Bound(core.Settings.Merchants.Webhooks), ledger, out.Send, out.Never, time.Now)
+	admin := dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
 	return feature.Parts{
+		Hooks:  []sqlkit.Hook{ledger.Hook()},
 		Routes: Routes(admin, core.Front),
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
@@ -52,7 +45,7 @@ func open(core feature.Core, ledger *Ledger) feature.Parts {
 		},
 		Metrics: m.collectors(),
 		Close:   []func(){out.Close},
-	}
+	}, nil
 }
 
 func newSender(core feature.Core) *sender.Sender {

@@ -25,7 +25,7 @@ type ledger struct {
 type webhooks = webhook.Ledger
 
 func withEvents(l ledgertest.Ledger) ledger {
-	kept := webhook.NewLedger(l.DB(), l.Orders())
+	kept := webhook.NewLedger(l.DB(), l.Features)
 	l.Use(kept.Hook())
 	return ledger{l, kept}
 }
@@ -57,11 +57,11 @@ func (l ledger) sale(tb testing.TB, stock, cents int64) int64 {
 func (l ledger) ends(tb testing.TB, orderID int64, action order.Action) {
 	tb.Helper()
 	err := l.DB().WriteRetry(tb.Context(), func(tx *gorm.DB) error {
-		locked, err := l.Orders().Lock(tx, []int64{orderID})
+		locked, err := l.Features.Lock(tx, []int64{orderID})
 		if err != nil {
 			return err
 		}
-		_, err = l.Orders().Advance(tx, action, ledgertest.RecordedAt, []order.Step{{Order: locked[orderID]}})
+		_, err = l.Features.Advance(tx, action, ledgertest.RecordedAt, []order.Step{{Order: locked[orderID]}})
 		return err
 	})
 	if err != nil {

@@ -62,7 +62,7 @@ func TestTurnsAreEvents(t *testing.T) {
 			return s.Turned([]order.Turn{turn(v, 2, 2, order.TurnAccepted), turn(v, 0, 7, order.TurnReleased)})
 		})
 		err := l.DB().Write(t.Context(), func(tx *gorm.DB) error {
-			s, err := l.KeptUnits(tx, v)
+			s, err := l.Features.KeptUnits(tx, v)
 			if err == nil {
 				err = s.Turned([]order.Turn{turn(v, 3, 1, order.TurnInvited)})
 			}

@@ -25,4 +25,8 @@ type Front struct {
 	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below
 	// before, newest first, at most n. Error: order.ErrUnavailable.
 	Orders func(ctx context.Context, f order.Filter, before int64, n int) (Envelope, error)
+	// Members are those of all features, once all are opened. Gatekeeper runs the guards of sales; a feature's Front
+	// has it if it is opened after the guards.
+	Members    Members
+	Gatekeeper Gatekeeper
 }

@@ -3,6 +3,7 @@ package httpkit
 import (
 	"github.com/gin-gonic/gin"
 
+	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
@@ -32,6 +33,26 @@ type Gatekeeper interface {
 	Reserve(c *gin.Context, who Identity, v voucher.Voucher, units int64) (finish func(Outcome), err error)
 	// Headers are the headers of requests that it reads. Pages of other origins may send them.
 	Headers() []string
-	// Lacks returns the setting without which there is no such guard here; "" if there is.
-	Lacks(n guards.Name) (setting string)
+	// Lacks returns why there is no such guard here, as a reason with its data; "" if there is one.
+	Lacks(n guards.Name) (why invalid.Reason, data invalid.Data)
 }
+
+// NoGuards is the Gatekeeper of a server that was built without guards. It refuses nobody.
+type NoGuards struct{}
+
+// Limits implements Gatekeeper.
+func (NoGuards) Limits(*gin.Context, Identity, int64, *guards.Settings) error { return nil }
+
+// Enter implements Gatekeeper.
+func (NoGuards) Enter(*gin.Context, Identity, voucher.Voucher) error { return nil }
+
+// Reserve implements Gatekeeper.
+func (NoGuards) Reserve(*gin.Context, Identity, voucher.Voucher, int64) (func(Outcome), error) {
+	return func(Outcome) {}, nil
+}
+
+// Headers implements Gatekeeper.
+func (NoGuards) Headers() []string { return nil }
+
+// Lacks implements Gatekeeper.
+func (NoGuards) Lacks(guards.Name) (invalid.Reason, invalid.Data) { return invalid.NeedsGuards, nil }

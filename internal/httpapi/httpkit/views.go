@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"time"
 
+	"seckill/internal/kit/check"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/kit/moment"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/kit/words"
 )
 
@@ -35,14 +35,14 @@ func P99(counts histogram.Counts) float64 {
 
 // CheckLine is a line of the list before a sale, or of a forecast.
 type CheckLine struct {
-	Name  string          `json:"name"`
-	Level preflight.Level `json:"level"`
-	What  string          `json:"what"`
-	Do    string          `json:"do,omitempty"`
+	Name  string      `json:"name"`
+	Level check.Level `json:"level"`
+	What  string      `json:"what"`
+	Do    string      `json:"do,omitempty"`
 }
 
 // CheckLines returns the lines in a language.
-func CheckLines(lines []preflight.Line, in words.Language) []CheckLine {
+func CheckLines(lines []check.Line, in words.Language) []CheckLine {
 	shown := make([]CheckLine, len(lines))
 	for i, l := range lines {
 		shown[i] = CheckLine{Name: l.Name, Level: l.Level, What: l.What(in), Do: l.Do(in)}

@@ -46,14 +46,11 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 
 // authors returns the accounts of the entries' authors, by user id.
 func (a *API) authors(ctx context.Context, entries []voucher.Entry) (map[int64]voucher.Account, error) {
-	if a.cfg.Accounts == nil {
-		return nil, nil //nolint:nilnil // no user has an account
-	}
 	ids := make([]int64, len(entries))
 	for i, e := range entries {
 		ids[i] = e.By.AdminID
 	}
-	return a.cfg.Accounts(ctx, ids)
+	return a.cfg.Members.Of("account").Users(ctx, ids)
 }
 
 // entryJSON is an entry of the audit trail as admins read it.

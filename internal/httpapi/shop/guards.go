@@ -7,7 +7,6 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -20,7 +19,7 @@ import (
 func (a *API) enter(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
 ) (finish func(error), err error) {
-	if v.Sale == nil || v.Sale.Guards == nil || a.cfg.Gatekeeper == nil {
+	if v.Sale == nil || v.Sale.Guards == nil {
 		return func(error) {}, nil
 	}
 	if err := a.cfg.Gatekeeper.Enter(c, who, v); err != nil {
@@ -94,11 +93,8 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 // ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. In either
 // case "guards: null" turns all guards off.
 func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
-	if a.cfg.Gatekeeper == nil {
-		return jsonbody.Forbidden(string(n), invalid.NeedsGuards, nil)
-	}
-	if setting := a.cfg.Gatekeeper.Lacks(n); setting != "" {
-		return jsonbody.Forbidden(string(n), invalid.NeedsSetting, invalid.Data{"setting": setting})
+	if why, data := a.cfg.Gatekeeper.Lacks(n); why != "" {
+		return jsonbody.Forbidden(string(n), why, data)
 	}
 	return f
 }

@@ -190,9 +190,7 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	if code != "" {
-		if a.cfg.OrderOfCode != nil {
-			f.OrderID, err = a.cfg.OrderOfCode(c.Request.Context(), code)
-		}
+		f.OrderID, err = a.cfg.Members.Of("coupon").Find(c.Request.Context(), code)
 		if err != nil {
 			return httpkit.Answer{}, err
 		}
@@ -346,14 +344,13 @@ func shownStatus(s order.Status) string {
 // history, if they can be read soon.
 func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
-	v, stale := orderView(o, a.cfg.Currency), false
-	if a.cfg.Coupon != nil {
-		coupon, err := a.cfg.Coupon(ctx, o, forOwner)
-		if err != nil && !errors.Is(err, order.ErrUnavailable) {
-			return httpkit.Answer{}, err
-		}
-		v.Coupon, stale = coupon, err != nil
+	v := orderView(o, a.cfg.Currency)
+	coupon, err := a.cfg.Members.Of("coupon").Order(ctx, o, forOwner)
+	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+		return httpkit.Answer{}, err
 	}
+	v.Coupon = coupon
+	stale := err != nil
 	events, err := a.cfg.Orders.History(ctx, o)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err

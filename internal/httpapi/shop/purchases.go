@@ -69,11 +69,13 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	if err != nil {
 		return order.Order{}, err
 	}
+	outcome := order.ErrUnknownOutcome // stays so if Buy panics
+	defer func() { finish(outcome) }()
 	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
 	if err == nil && o.Status == order.Failed {
 		o, err = order.Order{}, &OrderFailedError{o}
 	}
-	finish(err)
+	outcome = err
 	return o, err
 }
 

@@ -65,7 +65,6 @@ func (a *API) forStaff() []httpkit.Route {
 		httpkit.Staff("GET /admin/voucher/:id/call-off", a.unwinding, own, httpkit.Query("limit", "before")),
 		httpkit.Staff("GET /admin/voucher/:id/live", httpkit.ByVoucher(a.saleEvents), own,
 			httpkit.Uncounted),
-		httpkit.Staff("GET /admin/check", a.check, a.ownCheck, httpkit.Query("voucherId")),
 
 		httpkit.Staff("GET /admin/order", a.findOrders, httpkit.ByHandler,
 			httpkit.Query("userId", "voucherId", "shopId", "payment", "from", "to", "status", "limit", "before")),

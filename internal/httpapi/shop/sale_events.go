@@ -130,9 +130,7 @@ func (a *API) stats(ctx context.Context, id int64) (saleStatsJSON, error) {
 		return saleStatsJSON{}, err
 	}
 	view := saleStatsView(stats)
-	if a.cfg.GuardFigures != nil {
-		view.Guards, err = a.cfg.GuardFigures(ctx, stats.Voucher)
-	}
+	view.Guards, err = a.cfg.Members.Of("guards").Sale(ctx, stats.Voucher)
 	return view, err
 }
 

@@ -10,7 +10,6 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
-	"seckill/internal/kit/preflight"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/partition"
@@ -19,7 +18,7 @@ import (
 )
 
 // Ledger keeps the payments, the progress of unwinding sales that were called off, and the audit trail:
-// *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
+// parts of *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
 type Ledger interface {
 	// FindPayments returns payments that the filter selects, at most limit. It begins after the payment with the number
 	// before; math.MaxInt64 begins with the newest.
@@ -61,27 +60,9 @@ type Config struct {
 	// FindVoucher returns a voucher, usually from memory, without its live state. Errors: voucher.ErrNotFound,
 	// order.ErrUnavailable.
 	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
-	// Gatekeeper runs the guards of sales. If it is nil, no sale can have guards.
-	Gatekeeper httpkit.Gatekeeper
-	// GuardFigures returns what a sale's guards did, as JSON, or nil if they did nothing. If GuardFigures itself is
-	// nil, no such figures are shown. Error: order.ErrUnavailable.
-	GuardFigures func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Coupon returns the coupon of an order as JSON, with its code masked or whole, or nil for none. It may write a
-	// code that is missing. Error: order.ErrUnavailable. If it is nil, no order has a coupon, and no voucher may be
-	// redeemable.
-	Coupon func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
-	// Accounts returns the accounts of those of the users who sign in through an identity provider. If Accounts is nil,
-	// no user has an account. Error: order.ErrUnavailable.
-	Accounts func(ctx context.Context, userIDs []int64) (map[int64]voucher.Account, error)
-	// OrderOfCode returns the order of a coupon's code as people type it, 0 if there is none. Errors: *invalid.Error,
-	// order.ErrUnavailable. If it is nil, there are no codes.
-	OrderOfCode func(ctx context.Context, text string) (orderID int64, err error)
 	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound,
 	// voucher.ErrNotSeckill, order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
-	// Check collects the facts for the checklist before a voucher's sale, or with 0, before any sale. It takes seconds
-	// at most, even while stores hang. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill.
-	Check func(ctx context.Context, voucherID int64) (preflight.Facts, error)
 	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
 	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader
@@ -116,6 +97,7 @@ func New(cfg Config) (*API, error) {
 			"shop: Vouchers, Purchases, Zone, Streams, Now, ShopOf, InFlight and MaxWait are required")
 	}
 	cfg.CallbackTime = cmp.Or(cfg.CallbackTime, callbackTime)
+	cfg.Gatekeeper = cmp.Or[httpkit.Gatekeeper](cfg.Gatekeeper, httpkit.NoGuards{})
 	return &API{
 		cfg: cfg, callbacks: bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
 		headers: fixedHeaders{

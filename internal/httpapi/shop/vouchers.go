@@ -96,7 +96,7 @@ func (a *API) createSeckill(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 // newDraft returns a draft with the defaults. Its orders have codes if this service can redeem them: a paid coupon
 // should be redeemable unless the shop says that it delivers in another way.
 func (a *API) newDraft() voucher.Draft {
-	return voucher.Draft{Redemption: voucher.Redemption{ByCode: a.cfg.Coupon != nil}}
+	return voucher.Draft{Redemption: voucher.Redemption{ByCode: a.cfg.Members.Has("coupon")}}
 }
 
 // draftFields are the fields of both kinds of voucher. The route says the kind; if the body names it too, they must
@@ -169,7 +169,7 @@ func (a *API) checkDraft(d voucher.Draft, who httpkit.Identity) error {
 		wrong.Bad("payValue", invalid.Unpayable, invalid.ZeroOrProvider,
 			invalid.Data{"setting": "SECKILL_REQUIRE_PROVIDER", "provider": "SECKILL_PAYMENT_PROVIDER"})
 	}
-	if a.cfg.Coupon == nil && d.Redemption.ByCode {
+	if !a.cfg.Members.Has("coupon") && d.Redemption.ByCode {
 		wrong.Bad("redeemable", invalid.NeedsRedemption, invalid.Omit, nil)
 	}
 	return wrong.Err()

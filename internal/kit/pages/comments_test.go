@@ -22,8 +22,8 @@ func TestWithoutComments(t *testing.T) {
 	}
 }
 
-// TestScriptsWithoutComments checks that each script is still valid without its comments. The tests of test/browser
-// run the stripped scripts.
+// TestScriptsWithoutComments checks that each script is still valid without its comments. The tests of
+// test/apart/browser run the stripped scripts.
 func TestScriptsWithoutComments(t *testing.T) {
 	t.Parallel()
 	node, err := server.NodeProgram(t.Context())

@@ -15,7 +15,7 @@ type Request struct {
 	Quantity        order.Quantity
 }
 
-// MaxBatch is how many requests a Batch has at most; scripts/seckill.lua has the same number.
+// MaxBatch is how many requests a Batch has at most.
 const MaxBatch = 256
 
 // Batch is one call of the admission script: requests for one sale.

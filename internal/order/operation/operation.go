@@ -6,7 +6,7 @@ import (
 	"seckill/internal/order"
 )
 
-// MaxBatch is how many operations one call of scripts/apply.lua takes at most. The script has the same number.
+// MaxBatch is how many operations one call of scripts/apply.lua takes at most.
 const MaxBatch = 250
 
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,

@@ -18,6 +18,8 @@ func (NopObserver) Recorded(int, int, time.Duration) {}
 
 func (NopObserver) RecordRetried(error) {}
 
+func (NopObserver) Rejected() {}
+
 func (NopObserver) DeadLettered() {}
 
 func (NopObserver) Recovered(int, int64) {}

@@ -118,7 +118,7 @@ func (s *Set) Each(ctx context.Context, job func(ctx context.Context, partition 
 			working, stop := context.WithCancel(ctx)
 			stops[n] = stop
 			jobs.Go(func() {
-				if err := job(working, n); err != nil {
+				if err := job(working, n); err != nil || working.Err() == nil {
 					s.log.ErrorContext(ctx, "a job of a partition has ended", "partition", n, "error", err)
 				}
 			})

@@ -108,6 +108,13 @@ func missing(alive, here []string) (names []string) {
 	return names
 }
 
+// Instance is a living instance.
+type Instance struct {
+	Name    string
+	Version string // "": unknown
+	Old     bool   // it may not be able to read all formats that this version writes
+}
+
 // InstanceName returns the name that SECKILL_INSTANCE gave to an instance, from its heartbeats' name as name:run
 // formats it.
 func InstanceName(heartbeat string) string {

@@ -50,27 +50,28 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 		claims[i] = e.Claim
 	}
 	var decisions []order.Decision
-	var rejected error
+	var rejected, last error
 	conflicts := 0
 	start := time.Now()
 	committed := c.retrier.retry(ctx, func(ctx context.Context) error {
-		var err error
-		decisions, err = c.commit(ctx, claims, rejected)
-		if answers(err) {
+		decisions, last = c.commit(ctx, claims, rejected)
+		if rejected == nil && len(claims) == 1 && errors.Is(last, order.ErrRejected) {
+			rejected = last
+			c.reject(ctx, claims[0], rejected)
+			decisions, last = c.commit(ctx, claims, rejected)
+		}
+		if answers(last) {
 			c.busy.begin()
 		}
 		switch {
-		case errors.Is(err, order.ErrConflict): // with another batch, which is over by now; or within this one
+		case errors.Is(last, order.ErrConflict): // with another batch, which is over by now; or within this one
 			if conflicts++; conflicts == maxConflicts && len(claims) > 1 {
-				return backoff.Permanent(err)
+				return backoff.Permanent(last)
 			}
-		case errors.Is(err, order.ErrRejected):
-			if len(claims) > 1 || rejected != nil {
-				return backoff.Permanent(err)
-			}
-			rejected = err // the order is alone: it becomes a failed row that says why
+		case errors.Is(last, order.ErrRejected):
+			return backoff.Permanent(last)
 		}
-		return err
+		return last
 	})
 	switch {
 	case committed:
@@ -82,8 +83,17 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 	case ctx.Err() == nil:
 		c.log.ErrorContext(ctx,
 			"an accepted order can be neither recorded nor failed; it stays pending and is retried",
-			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", rejected)
+			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", last)
 	}
+}
+
+// reject counts and logs an order that the ledger rejects for good. It is committed again, as a failed row that says
+// why.
+func (c *committer) reject(ctx context.Context, claim order.Claim, why error) {
+	c.busy.begin()
+	c.observer.Rejected()
+	c.log.ErrorContext(ctx, "the ledger rejects an accepted order for good", "order", claim.OrderID,
+		"user", claim.UserID, "voucher", claim.VoucherID, "error", why)
 }
 
 // answers reports whether an error that kept a batch from being committed shows that the ledger answers this recorder:

@@ -61,15 +61,11 @@ func parseLetterName(name string) (partition int, id string, err error) {
 // letter has the name after; ErrUnavailable if one of the partitions cannot be read, since an incomplete list would be
 // taken for a complete one.
 func (d *DeadLetters) List(ctx context.Context, after string, n int) (letters []DeadLetter, total int64, err error) {
-	from, id, err := parseLetterName(after)
+	from, id, err := d.locate(after)
 	if err != nil {
 		return nil, 0, err
 	}
-	partitions := d.partitions()
-	if !slices.Contains(partitions, from) {
-		return nil, 0, fmt.Errorf("%w: %q", order.ErrNoDeadLetter, after)
-	}
-	for _, p := range partitions {
+	for _, p := range d.partitions() {
 		behind := ""
 		if p == from {
 			behind = id
@@ -126,11 +122,17 @@ func (d *DeadLetters) Discard(ctx context.Context, name, by, why string) (DeadLe
 
 // find returns the dead letters of the partition in the name, and the id in the name.
 func (d *DeadLetters) find(name string) (*partitionLetters, string, error) {
-	p, id, err := parseLetterName(name)
-	if err == nil && !slices.Contains(d.partitions(), p) {
+	p, id, err := d.locate(name)
+	return d.in(p), id, err
+}
+
+// locate returns the partition and the id in a name, or ErrNoDeadLetter if there is no such partition.
+func (d *DeadLetters) locate(name string) (partition int, id string, err error) {
+	partition, id, err = parseLetterName(name)
+	if err == nil && !slices.Contains(d.partitions(), partition) {
 		err = fmt.Errorf("%w: %q", order.ErrNoDeadLetter, name)
 	}
-	return d.in(p), id, err
+	return partition, id, err
 }
 
 // in returns the dead letters of one partition.

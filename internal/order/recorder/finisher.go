@@ -72,19 +72,7 @@ func (f *finisher) finish(ctx context.Context, b *batch) {
 
 // free corrects Redis about cancelled and refunded orders, and returns those for which it failed.
 func (f *finisher) free(ctx context.Context, freed []order.Claim) (left map[int64]bool) {
-	sales := make(map[int64][]order.Claim)
-	for _, c := range freed {
-		sales[c.VoucherID] = append(sales[c.VoucherID], c)
-	}
-	left = make(map[int64]bool)
-	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale int64) error {
-		return f.freeSale(ctx, sales[sale])
-	}) {
-		for _, c := range sales[sale] {
-			left[c.OrderID] = true
-		}
-	}
-	return left
+	return bySale(ctx, f, freed, func(c order.Claim) (sale, id int64) { return c.VoucherID, c.OrderID }, f.freeSale)
 }
 
 // freeSale flushes the operations that gave back the units of one sale's cancelled and refunded orders, and then
@@ -114,16 +102,25 @@ func (f *finisher) freeSale(ctx context.Context, freed []order.Claim) error {
 
 // correct corrects Redis where the ledger decided otherwise, and returns the orders for which it failed.
 func (f *finisher) correct(ctx context.Context, corrections []order.Correction) (left map[int64]bool) {
-	sales := make(map[int64][]order.Correction)
-	for _, c := range corrections {
-		sales[c.Sale.VoucherID] = append(sales[c.Sale.VoucherID], c)
+	return bySale(ctx, f, corrections,
+		func(c order.Correction) (sale, id int64) { return c.Sale.VoucherID, c.OrderID }, f.correctOnce)
+}
+
+// bySale runs the step once for all items of a sale, and returns the orders of the sales for which it failed.
+func bySale[T any](
+	ctx context.Context, f *finisher, items []T, of func(T) (sale, id int64), step func(context.Context, []T) error,
+) (left map[int64]bool) {
+	sales, orders := make(map[int64][]T), make(map[int64][]int64)
+	for _, it := range items {
+		sale, id := of(it)
+		sales[sale], orders[sale] = append(sales[sale], it), append(orders[sale], id)
 	}
 	left = make(map[int64]bool)
 	for _, sale := range f.each(ctx, slices.Collect(maps.Keys(sales)), func(ctx context.Context, sale int64) error {
-		return f.correctOnce(ctx, sales[sale])
+		return step(ctx, sales[sale])
 	}) {
-		for _, c := range sales[sale] {
-			left[c.OrderID] = true
+		for _, id := range orders[sale] {
+			left[id] = true
 		}
 	}
 	return left

@@ -63,6 +63,8 @@ type Observer interface {
 	Recorded(orders, failed int, took time.Duration)
 	// RecordRetried counts a batch that failed through a fault of the infrastructure and is retried.
 	RecordRetried(err error)
+	// Rejected counts an order that the ledger rejects for good, before it becomes a failed row.
+	Rejected()
 	// DeadLettered counts an entry that cannot be decoded and became a dead letter.
 	DeadLettered()
 }

@@ -17,42 +17,32 @@ const (
 // Expirer expires orders that were not paid for in time, the longest overdue first, whatever their voucher. One
 // instance at a time does so (package job).
 type Expirer struct {
-	ledger   OrderLedger
-	locker   order.FencedLocker
-	outbox   order.FlushRequester
-	notifier order.StatusNotifier
-	rate     int
-	observer Observer
-	log      *slog.Logger
-}
-
-// NewExpirer returns an expirer of at most rate orders per second, on average over a batch; Run starts it.
-func NewExpirer(
-	ledger OrderLedger, locker order.FencedLocker, outbox order.FlushRequester, notifier order.StatusNotifier, rate int,
-	observer Observer, log *slog.Logger,
-) *Expirer {
-	return &Expirer{
-		ledger: ledger, locker: locker, outbox: outbox, notifier: notifier, rate: rate, observer: observer, log: log,
-	}
+	Ledger   OrderLedger
+	Locker   order.FencedLocker
+	Outbox   order.FlushRequester
+	Notifier order.StatusNotifier
+	Rate     int // the most orders per second, on average over a batch
+	Observer Observer
+	Log      *slog.Logger
 }
 
 // Run expires orders, or waits for its turn, until ctx ends, and then returns nil.
 func (e *Expirer) Run(ctx context.Context) error {
 	return job.Job{
-		Name: order.ExpirerJob, Does: "expiring overdue orders", Every: expireEvery, Size: expireBatch, Rate: e.rate,
+		Name: order.ExpirerJob, Does: "expiring overdue orders", Every: expireEvery, Size: expireBatch, Rate: e.Rate,
 		Batch: e.batch,
-	}.Run(ctx, e.locker, e.log)
+	}.Run(ctx, e.Locker, e.Log)
 }
 
 // batch expires up to a batch of due orders, and returns how many.
 func (e *Expirer) batch(ctx context.Context, token int64) (int, error) {
 	start := time.Now()
-	orders, err := e.ledger.ExpireDue(ctx, token, expireBatch)
+	orders, err := e.Ledger.ExpireDue(ctx, token, expireBatch)
 	if err != nil || len(orders) == 0 {
 		return 0, err
 	}
-	e.observer.OrdersExpired(len(orders), time.Since(start))
-	ended(orders, e.outbox, e.notifier)
+	e.Observer.OrdersExpired(len(orders), time.Since(start))
+	ended(orders, e.Outbox, e.Notifier)
 	return len(orders), nil
 }
 

@@ -47,7 +47,10 @@ func runLoggingExpirer(
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
-		done <- NewExpirer(p.ledger, fence, p.outbox, p.notifier, rate, p.observer, log).Run(ctx)
+		done <- (&Expirer{
+			Ledger: p.ledger, Locker: fence, Outbox: p.outbox, Notifier: p.notifier, Rate: rate, Observer: p.observer,
+			Log: log,
+		}).Run(ctx)
 	}()
 	return func() {
 		cancel()

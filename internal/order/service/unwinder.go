@@ -32,13 +32,13 @@ type UnwindLedger interface {
 // accepted orders may be recorded later, and acts of staff may make orders paid again. It runs on one instance at a
 // time (package job).
 type Unwinder struct {
-	ledger   UnwindLedger
-	locker   order.FencedLocker
-	outbox   order.FlushRequester
-	notifier order.StatusNotifier
-	refunds  func() // makes Payments give money back soon
-	rate     int
-	log      *slog.Logger
+	Ledger   UnwindLedger
+	Locker   order.FencedLocker
+	Outbox   order.FlushRequester
+	Notifier order.StatusNotifier
+	Refunds  func() // makes Payments give money back soon; it must not block
+	Rate     int    // the most orders per second, on average over a batch
+	Log      *slog.Logger
 
 	passes map[int64]pass // by voucher; only Run's goroutine uses it
 }
@@ -49,29 +49,18 @@ type pass struct {
 	rests time.Time // the sale is left alone until then
 }
 
-// NewUnwinder returns an unwinder of at most rate orders per second, on average over a batch; Run starts it. refunds is
-// called when there is money to give back, and must not block.
-func NewUnwinder(
-	ledger UnwindLedger, locker order.FencedLocker, outbox order.FlushRequester, notifier order.StatusNotifier,
-	refunds func(), rate int, log *slog.Logger,
-) *Unwinder {
-	return &Unwinder{
-		ledger: ledger, locker: locker, outbox: outbox, notifier: notifier, refunds: refunds, rate: rate, log: log,
-		passes: map[int64]pass{},
-	}
-}
-
 // Run unwinds orders, or waits for its turn, until ctx ends, and then returns nil.
 func (u *Unwinder) Run(ctx context.Context) error {
+	u.passes = map[int64]pass{}
 	return job.Job{
 		Name: order.UnwinderJob, Does: "unwinding the orders of sales that were called off", Every: unwindEvery,
-		Size: unwindBatch, Rate: u.rate, Batch: u.batch,
-	}.Run(ctx, u.locker, u.log)
+		Size: unwindBatch, Rate: u.Rate, Batch: u.batch,
+	}.Run(ctx, u.Locker, u.Log)
 }
 
 // batch unwinds orders of the sales that are due, until it has a full batch, and returns how many they were.
 func (u *Unwinder) batch(ctx context.Context, token int64) (int, error) {
-	sales, err := u.ledger.SalesToUnwind(ctx)
+	sales, err := u.Ledger.SalesToUnwind(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -100,7 +89,7 @@ func (u *Unwinder) batch(ctx context.Context, token int64) (int, error) {
 // unwind unwinds up to a batch of orders of one sale, and returns how many.
 func (u *Unwinder) unwind(ctx context.Context, token, id int64) (int, error) {
 	start, above := time.Now(), u.passes[id].above
-	orders, last, err := u.ledger.Unwind(ctx, token, id, above, unwindBatch)
+	orders, last, err := u.Ledger.Unwind(ctx, token, id, above, unwindBatch)
 	if err != nil {
 		return 0, err
 	}
@@ -112,8 +101,8 @@ func (u *Unwinder) unwind(ctx context.Context, token, id int64) (int, error) {
 	if len(orders) == 0 {
 		return 0, nil
 	}
-	ended(orders, u.outbox, u.notifier)
-	u.refunds()
-	u.log.InfoContext(ctx, "orders of a sale that was called off are unwound", "voucher", id, "orders", len(orders))
+	ended(orders, u.Outbox, u.Notifier)
+	u.Refunds()
+	u.Log.InfoContext(ctx, "orders of a sale that was called off are unwound", "voucher", id, "orders", len(orders))
 	return len(orders), nil
 }

@@ -56,8 +56,10 @@ func TestUnwinder(t *testing.T) {
 		for id := int64(1000); id < 1000+5*unwindBatch/2; id++ {
 			f.left = append(f.left, id)
 		}
-		u := NewUnwinder(
-			f, new(fakeFence).TryDoFenced, p.outbox, p.notifier, func() { refunds++ }, 0, ordertest.Quiet())
+		u := &Unwinder{
+			Ledger: f, Locker: new(fakeFence).TryDoFenced, Outbox: p.outbox, Notifier: p.notifier,
+			Refunds: func() { refunds++ }, Log: ordertest.Quiet(),
+		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- u.Run(ctx) }()

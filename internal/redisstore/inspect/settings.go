@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/redisstore/rediskit"
 )
@@ -18,7 +15,7 @@ func (s *Servers) CheckConfig(ctx context.Context) error {
 	if err := s.client.Ping(ctx).Err(); err != nil {
 		return fmt.Errorf("redis does not answer: %w", rediskit.Translate(err))
 	}
-	if err := showsRunID(ctx, s.client); errors.Is(err, ErrNoRunID) {
+	if err := rediskit.ShowsRunID(ctx, s.client); errors.Is(err, rediskit.ErrNoRunID) {
 		s.log.WarnContext(ctx, "a restart or a failover of Redis would not be noticed, and buyers be let in over "+
 			"orders that it lost: let its user run INFO (ACL SETUSER <name> +info)", "error", err)
 	}
@@ -59,33 +56,15 @@ func (s *Servers) checkConfig(ctx context.Context, setting string, problem func(
 	}
 }
 
-// ErrNoRunID says that Redis does not show its run id, by which the scripts of a sale notice a restart or a failover.
-var ErrNoRunID = errors.New("redis shows no run id")
-
-// RunID returns ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user without the
-// right to INFO.
+// RunID returns rediskit.ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user
+// without the right to INFO.
 func (s *Servers) RunID(ctx context.Context, partition int) error {
-	if s.options.Alone {
+	if s.alone {
 		return nil // its Redis ends with this process
 	}
 	node, err := s.node(ctx, partition)
 	if err != nil {
 		return err
 	}
-	return showsRunID(ctx, node)
-}
-
-// showsRunID is RunID for a server.
-func showsRunID(ctx context.Context, node redis.Cmdable) error {
-	text, err := node.Info(ctx, "server").Result()
-	var reply redis.Error
-	switch {
-	case errors.As(err, &reply) && !rediskit.HadNoEffect(err):
-		return fmt.Errorf("%w: %w", ErrNoRunID, err)
-	case err != nil:
-		return rediskit.Translate(err)
-	case !strings.Contains(text, "run_id:"):
-		return ErrNoRunID
-	}
-	return nil
+	return rediskit.ShowsRunID(ctx, node)
 }

@@ -1,12 +1,16 @@
 package inspect_test
 
 import (
+	"cmp"
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 
+	"seckill/internal/redisstore"
+	"seckill/internal/redisstore/inspect"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/testkit"
 )
@@ -54,7 +58,7 @@ func TestCheckConfig(t *testing.T) {
 	t.Run("away", func(t *testing.T) {
 		t.Parallel()
 		mini := miniredis.RunT(t)
-		servers, _ := serversOf(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{mini.Addr()}},
+		servers := serversOf(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{mini.Addr()}},
 			slog.New(slog.DiscardHandler))
 		mini.Close()
 		if err := servers.CheckConfig(t.Context()); err == nil {
@@ -67,10 +71,30 @@ func TestCheckConfig(t *testing.T) {
 func configLog(t *testing.T, addr string) string {
 	t.Helper()
 	var log strings.Builder
-	servers, _ := serversOf(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{addr}},
+	servers := serversOf(t, rediskit.Config{Topology: rediskit.Single, Addrs: []string{addr}},
 		slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	if err := servers.CheckConfig(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return log.String()
+}
+
+// serversOf returns the servers that clients with this configuration know.
+func serversOf(t *testing.T, c rediskit.Config, log *slog.Logger) *inspect.Servers {
+	t.Helper()
+	c.PoolSize, c.Readers, c.Timeout = 64, 16, cmp.Or(c.Timeout, 10*time.Second)
+	clients, err := rediskit.NewClients(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := clients.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	store, err := redisstore.New(clients, redisstore.Options{Word: "1/ledger"}, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inspect.New(clients.Commands, store, false, log)
 }

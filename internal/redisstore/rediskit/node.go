@@ -2,6 +2,7 @@ package rediskit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -42,4 +43,23 @@ func Info(ctx context.Context, node redis.Cmdable, section string) map[string]st
 		}
 	}
 	return values
+}
+
+// ErrNoRunID says that Redis does not show its run id, by which the scripts of a sale notice a restart or a failover.
+var ErrNoRunID = errors.New("redis shows no run id")
+
+// ShowsRunID returns ErrNoRunID, wrapped, if the server does not show its run id, as to a user without the right to
+// INFO.
+func ShowsRunID(ctx context.Context, node redis.Cmdable) error {
+	text, err := node.Info(ctx, "server").Result()
+	var reply redis.Error
+	switch {
+	case errors.As(err, &reply) && !HadNoEffect(err):
+		return fmt.Errorf("%w: %w", ErrNoRunID, err)
+	case err != nil:
+		return Translate(err)
+	case !strings.Contains(text, "run_id:"):
+		return ErrNoRunID
+	}
+	return nil
 }

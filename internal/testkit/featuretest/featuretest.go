@@ -34,7 +34,7 @@ func Config(routes []httpkit.Route, rules []httpkit.Rule, s apitest.State) httpa
 	cfg := httpapi.Config{
 		FindKey: apitest.FindKey(s.Made), Routes: routes, Rules: slices.Concat(shop.Rules(), rules),
 		Log: slog.New(slog.DiscardHandler), Tokens: authtoken.Rules{Secret: []byte(apitest.Secret)}, Now: apitest.Noon,
-		BodyLimit: apitest.BodyLimit, MaxWait: 30 * time.Second, UserBurst: 30,
+		BodyLimit: apitest.BodyLimit, UserBurst: 30,
 		InFlight: bulkhead.New(20_000, 0, bulkhead.Requests()...),
 		Streams:  Streams(),
 	}
@@ -51,10 +51,11 @@ func WithShop(tb testing.TB, cfg httpapi.Config, parts shop.Config) http.Handler
 		parts.Vouchers = struct{ shop.Vouchers }{}
 	}
 	parts.Front = httpkit.Front{
+		Members: parts.Members, Gatekeeper: cfg.Gatekeeper,
 		Bodies: httpkit.Bodies{Limit: cfg.BodyLimit}, Streams: cfg.Streams, Now: cfg.Now, Zone: time.UTC,
 		Currency: "CNY", ShopOf: ShopOf,
 	}
-	parts.Gatekeeper, parts.MaxWait, parts.InFlight = cfg.Gatekeeper, cfg.MaxWait, cfg.InFlight
+	parts.MaxWait, parts.InFlight = 30*time.Second, cfg.InFlight
 	sells, err := shop.New(parts)
 	if err != nil {
 		tb.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // Through opens a second store on the ledger's schema, after change has altered its connection, for example to put a
 // fault between.
-func Through(tb testing.TB, dsn string, change func(*mysql.Config), o sqlkit.Options) *sqlstore.Store {
+func Through(tb testing.TB, dsn string, change func(*mysql.Config), o sqlkit.Options) Whole {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {
@@ -30,11 +30,11 @@ func Through(tb testing.TB, dsn string, change func(*mysql.Config), o sqlkit.Opt
 			tb.Errorf("close: %v", err)
 		}
 	})
-	return store
+	return WholeOf(store)
 }
 
 // Proxied opens a second store on the schema whose connections go through the proxy.
-func Proxied(tb testing.TB, dsn string, o sqlkit.Options) (*sqlstore.Store, *testkit.Proxy) {
+func Proxied(tb testing.TB, dsn string, o sqlkit.Options) (Whole, *testkit.Proxy) {
 	tb.Helper()
 	cfg, err := mysql.ParseDSN(dsn)
 	if err != nil {

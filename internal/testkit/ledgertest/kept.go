@@ -13,7 +13,7 @@ import (
 func (l Ledger) KeptSale(tb testing.TB, voucherID int64, change func(s sqlkit.KeptSale) error) {
 	tb.Helper()
 	err := l.DB().WriteRetry(tb.Context(), func(tx *gorm.DB) error {
-		s, err := l.KeptUnits(tx, voucherID)
+		s, err := l.Features.KeptUnits(tx, voucherID)
 		if err != nil {
 			return err
 		}

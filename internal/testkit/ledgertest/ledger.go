@@ -35,9 +35,34 @@ var (
 	PayBefore  = RecordedAt.Add(voucher.DefaultPayWithin)
 )
 
+// Whole is a ledger with the methods of all its subjects, for tests that use most of them.
+type Whole struct {
+	*sqlstore.Store
+	sqlstore.Records
+	sqlstore.Operations
+	sqlstore.Orders
+	sqlstore.Payments
+	sqlstore.Unwinds
+	sqlstore.Sales
+	vouchers
+}
+
+type vouchers = sqlstore.Vouchers // has a method Vouchers, so the field needs another name
+
+// Vouchers is the method of sqlstore.Vouchers, and not the store's field.
+func (w Whole) Vouchers(ctx context.Context, q voucher.Search) ([]voucher.Voucher, int64, error) {
+	return w.vouchers.Vouchers(ctx, q)
+}
+
+// WholeOf returns the store with the methods of all its subjects.
+func WholeOf(s *sqlstore.Store) Whole {
+	return Whole{s, s.Records, s.Operations, s.Orders, s.Payments, s.Unwinds, s.Sales, s.Vouchers}
+}
+
 // Ledger is a store with its own schema, and direct access to its database.
 type Ledger struct {
-	*sqlstore.Store
+	Whole
+
 	Raw     *sql.DB       // for changes that the store itself never makes
 	Clock   *atomic.Int64 // nanoseconds since StartTime; the store's clock
 	Dialect string        // mysql or sqlite
@@ -134,7 +159,7 @@ func OpenMySQL(tb testing.TB, dsn string) Ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l.Store, l.Raw = store, RawPool(tb, "mysql", dsn)
+	l.Whole, l.Raw = WholeOf(store), RawPool(tb, "mysql", dsn)
 	return l.migrated(tb)
 }
 
@@ -160,7 +185,7 @@ func OpenSQLite(tb testing.TB, path string) Ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	l.Store, l.Raw = store, RawPool(tb, "sqlite", RawSQLite(path))
+	l.Whole, l.Raw = WholeOf(store), RawPool(tb, "sqlite", RawSQLite(path))
 	return l.migrated(tb)
 }
 

@@ -47,19 +47,20 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 	if err != nil {
 		return err
 	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	api, err := httpapi.New(httpapi.Config{
 		Routes:    sells.Routes(), //nolint:contextcheck // handlers get their context with each request
 		Rules:     shop.Rules(),
 		FindKey:   func(context.Context, idempotency.Key) error { return nil },
-		Log:       slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Log:       log,
 		Tokens:    authtoken.Rules{Secret: secret},
-		BodyLimit: defaults.HTTP.BodyLimit, MaxWait: defaults.HTTP.MaxWait,
-		InFlight: inFlight, UserBurst: defaults.HTTP.UserBurst, Streams: streams,
+		BodyLimit: defaults.HTTP.BodyLimit,
+		InFlight:  inFlight, UserBurst: defaults.HTTP.UserBurst, Streams: streams,
 	})
 	if err != nil {
 		return err
 	}
-	srv := api.Server(addr)
+	srv := httpapi.NewServer(addr, api.Handler(), defaults.HTTP.MaxWait, streams, log)
 	ended := make(chan error, 1)
 	go func() { ended <- srv.ListenAndServe() }()
 	select {

@@ -71,6 +71,7 @@ func (v *Verifier) Run(ctx context.Context) error {
 			_ = periodic.Every(ctx, keysLook, p.keys.refresh) // it always returns nil
 		})
 	}
+	<-ctx.Done() // also without providers
 	all.Wait()
 	return nil
 }

@@ -1,0 +1,124 @@
+package checklist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"seckill/internal/redisstore/rediskit"
+)
+
+// inspectTTL is how long the key exists that an inspection writes.
+const inspectTTL = 10 * time.Second
+
+// servers is the Redis servers that have the partitions.
+type servers struct {
+	partitions rediskit.Partitions
+	prefix     string // of every key
+	alone      bool   // the embedded mode's, inside this process
+}
+
+// keyIn is written by an inspection of the partition's server, to measure how long a write takes (string). It expires.
+// On a cluster it is in the partition.
+func (s servers) keyIn(partition int) string {
+	if _, cluster := s.partitions.In(partition).(*redis.ClusterClient); cluster {
+		return s.partitions.Key(partition, "inspected")
+	}
+	return s.prefix + "inspected"
+}
+
+// node returns the partition's server.
+func (s servers) node(ctx context.Context, partition int) (redis.UniversalClient, error) {
+	return rediskit.Node(ctx, s.partitions.In(partition), s.partitions.Key(partition, "inspected"))
+}
+
+// inspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays
+// no other.
+func (s servers) inspectAll(ctx context.Context, partitions []int) []Redis {
+	servers := s.serversOf(ctx, partitions)
+	var asking sync.WaitGroup
+	for i, found := range servers {
+		if found.Err != nil {
+			continue
+		}
+		asking.Go(func() {
+			r, err := s.inspect(ctx, found.Partitions[0])
+			r.Node, r.Partitions, r.Err = found.Node, found.Partitions, err
+			servers[i] = r
+		})
+	}
+	asking.Wait()
+	return servers
+}
+
+// serversOf returns the servers that have the partitions, in the partitions' order, each once.
+func (s servers) serversOf(ctx context.Context, partitions []int) (servers []Redis) {
+	for _, number := range partitions {
+		name := fmt.Sprintf("{p%d}", number)
+		node, err := s.node(ctx, number)
+		if err == nil {
+			name = rediskit.AddressOf(s.partitions.In(number), node)
+		}
+		known := slices.IndexFunc(servers, func(r Redis) bool { return r.Node == name })
+		if known < 0 {
+			servers = append(servers, Redis{Node: name, Partitions: []int{number}, Err: err})
+		} else if !slices.Contains(servers[known].Partitions, number) {
+			servers[known].Partitions = append(servers[known].Partitions, number)
+		}
+	}
+	return servers
+}
+
+// inspect reads from the partition's server the facts on which its sales depend. Facts that the server hides (managed
+// ones do) stay empty; for the embedded server it only measures the speed.
+func (s servers) inspect(ctx context.Context, number int) (r Redis, err error) {
+	node, err := s.node(ctx, number)
+	if err != nil {
+		return r, err
+	}
+	key := s.keyIn(number)
+	if r.Answer, err = median(func() error { return node.Ping(ctx).Err() }); err != nil {
+		return r, fmt.Errorf("asking Redis: %w", rediskit.Translate(err))
+	}
+	if r.Write, err = median(func() error { return node.Set(ctx, key, "1", inspectTTL).Err() }); err != nil {
+		return r, fmt.Errorf("writing to Redis: %w", rediskit.Translate(err))
+	}
+	if s.alone {
+		return r, nil
+	}
+	asked := time.Now()
+	now, err := node.Time(ctx).Result()
+	if err != nil {
+		return r, fmt.Errorf("asking Redis for the time: %w", rediskit.Translate(err))
+	}
+	r.Ahead = now.Sub(asked.Add(time.Since(asked) / 2))
+	if err := rediskit.ShowsRunID(ctx, node); errors.Is(err, rediskit.ErrNoRunID) {
+		r.NoInfo = true
+	} else if err != nil {
+		return r, err
+	}
+	if !r.NoInfo {
+		if r.Used, r.Limit, err = rediskit.MemoryOf(ctx, node); err != nil {
+			return r, err
+		}
+	}
+	inspectSettings(ctx, node, &r)
+	return r, nil
+}
+
+// inspectSettings adds the settings and the state that a server shows.
+func inspectSettings(ctx context.Context, node redis.Cmdable, r *Redis) {
+	setting := func(name string) string {
+		values, _ := node.ConfigGet(ctx, name).Result() // empty if the server hides it
+		return values[name]
+	}
+	r.AppendOnly, r.AppendFsync, r.Eviction = setting("appendonly"), setting("appendfsync"), setting("maxmemory-policy")
+	r.FailedWrites = rediskit.Info(ctx, node, "persistence")["aof_last_write_status"] == "err"
+	r.Replicas, _ = strconv.Atoi(rediskit.Info(ctx, node, "replication")["connected_slaves"])
+}

@@ -1,0 +1,78 @@
+package httpkit
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"seckill/internal/kit/check"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+// Members are functions by which features add to the answers of others, by the member's name in the answer. A map
+// without a name has nothing to add under it. What cannot be read in time is an order.ErrUnavailable.
+type Members map[string]Member
+
+// Member is what a feature adds under one name. A nil function adds nothing.
+type Member struct {
+	// Sale returns the member of a voucher's sale, to be written as JSON; nil if there is none. With an error, it
+	// returns what can be shown all the same.
+	Sale func(ctx context.Context, v voucher.Voucher) (shown any, err error)
+	// Order returns the member of an order, to be written as JSON, whole or masked; nil if there is none. It may write
+	// what is missing.
+	Order func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
+	// Orders returns the cells of orders in a file, whole or masked, by order and the cell's name. It writes nothing.
+	Orders func(ctx context.Context, ids []int64, whole bool) (map[int64]map[string]string, error)
+	// Users returns the accounts of those of the users who have one.
+	Users func(ctx context.Context, ids []int64) (map[int64]voucher.Account, error)
+	// Find returns the order that a text of this member names, as people type it; 0 if there is none. Error:
+	// *invalid.Error.
+	Find func(ctx context.Context, text string) (orderID int64, err error)
+	// Check returns the line of the list before a sale, whose last change by staff was at changed; zero: never.
+	Check func(ctx context.Context, voucherID int64, changed time.Time) check.Line
+}
+
+// Of returns the member with the name. Its functions can all be called: those that no feature has return nothing.
+func (m Members) Of(name string) Member {
+	type (
+		cells    = map[int64]map[string]string
+		accounts = map[int64]voucher.Account
+	)
+	of := m[name]
+	if of.Sale == nil {
+		of.Sale = func(context.Context, voucher.Voucher) (any, error) { return nothing[any]() }
+	}
+	if of.Order == nil {
+		of.Order = func(context.Context, order.Order, bool) (any, error) { return nothing[any]() }
+	}
+	if of.Orders == nil {
+		of.Orders = func(context.Context, []int64, bool) (cells, error) { return nothing[cells]() }
+	}
+	if of.Users == nil {
+		of.Users = func(context.Context, []int64) (accounts, error) { return nothing[accounts]() }
+	}
+	if of.Find == nil {
+		of.Find = func(context.Context, string) (int64, error) { return 0, nil }
+	}
+	return of
+}
+
+func nothing[T any]() (none T, err error) { return none, nil }
+
+// Checks returns the lines of all members in the list before a sale, by their names.
+func (m Members) Checks(ctx context.Context, voucherID int64, changed time.Time) (lines []check.Line) {
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if of := m[name]; of.Check != nil {
+			lines = append(lines, of.Check(ctx, voucherID, changed))
+		}
+	}
+	return lines
+}
+
+// Has reports whether a feature has the member.
+func (m Members) Has(name string) bool {
+	_, has := m[name]
+	return has
+}

@@ -1,0 +1,73 @@
+package shop_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
+)
+
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	entries := []voucher.Entry{
+		{
+			ID: 9, At: noon, By: voucher.Author{AdminID: 7, Request: "r-9"}, Action: voucher.Restocked, VoucherID: 5,
+			Changes: []voucher.FieldChange{}, Delta: -3, Outcome: voucher.StockRefused,
+		},
+		{
+			ID: 8, At: noon, By: voucher.Author{}, Action: voucher.Created, VoucherID: 5,
+			Changes: []voucher.FieldChange{{Field: "title", To: "券"}},
+		},
+	}
+	const (
+		ninth = `{"id":"9","at":"2026-01-02T12:00:00.000Z","adminId":7,"account":{"issuer":"https://login.example",` +
+			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"changes":[],"delta":-3,` +
+			`"outcome":"refused"}`
+		eighth = `{"id":"8","at":"2026-01-02T12:00:00.000Z","adminId":0,"requestId":"","action":"create",` +
+			`"voucherId":5,` +
+			`"changes":[{"field":"title","from":"","to":"券"}]}`
+	)
+	var got voucher.AuditFilter
+	a := newAPI(t, func(cfg *setup) {
+		entriesOf := func(f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error) {
+			if got = f; before == 1 {
+				return nil, order.ErrUnavailable
+			}
+			return entries[:min(limit, 2)], nil
+		}
+		cfg.Ledger = fakeLedger{OnEntries: entriesOf}
+		cfg.Members["account"] = httpkit.Member{
+			Users: func(_ context.Context, ids []int64) (map[int64]voucher.Account, error) {
+				if ids[0] != 7 {
+					t.Errorf("asked of %v", ids)
+				}
+				return map[int64]voucher.Account{7: {Issuer: "https://login.example", Subject: "ann"}}, nil
+			},
+		}
+	})
+	for query, want := range map[string]struct {
+		filter voucher.AuditFilter
+		body   string
+	}{
+		"": {
+			voucher.AuditFilter{}, `{"success":true,"data":[` + ninth + `,` + eighth + `]}`,
+		},
+		"?voucherId=5&adminId=7&limit=1": {
+			voucher.AuditFilter{VoucherID: 5, AdminID: 7}, `{"success":true,"data":[` + ninth + `],"next":"9"}`,
+		},
+	} {
+		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit" + query})
+		if diff := cmp.Diff(want.body, w.Body.String()); diff != "" || w.Code != http.StatusOK || got != want.filter {
+			t.Errorf("%q: %d, filter %+v\n%s", query, w.Code, got, diff)
+		}
+	}
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit?before=1"}),
+		http.StatusServiceUnavailable, "UNAVAILABLE")
+	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit?adminId=x"}),
+		http.StatusBadRequest, "INVALID")
+}

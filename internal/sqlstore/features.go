@@ -1,0 +1,181 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/order/operation"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// Features is for features that change orders, or take kept units, in transactions of their own. It implements
+// sqlkit.Orders.
+type Features struct{ *ledger }
+
+// KeptUnits is a sqlkit.KeptUnits.
+func (s Features) KeptUnits(in *gorm.DB, voucherID int64) (sqlkit.KeptSale, error) {
+	tx := transaction{in, s.ledger}
+	row, err := lockSale(tx, voucherID)
+	if err != nil {
+		return nil, err
+	}
+	return &keptSale{tx: tx, row: row}, nil
+}
+
+// keptSale is sqlkit.KeptSale.
+type keptSale struct {
+	tx  transaction
+	row saleRow
+}
+
+// Sale implements sqlkit.KeptSale.
+func (k *keptSale) Sale() voucher.Sale { return *k.row.sale(voucherRow{}) }
+
+// SetOpen implements sqlkit.KeptSale.
+func (k *keptSale) SetOpen(open bool) error {
+	if k.row.ListOpen == open {
+		return nil
+	}
+	k.row.ListOpen = open
+	if err := k.tx.Model(&k.row).Update("list_open", open).Error; err != nil {
+		return fmt.Errorf("opening or closing the list of voucher %d: %w", k.row.VoucherID, err)
+	}
+	return nil
+}
+
+// Ask implements sqlkit.KeptSale.
+func (k *keptSale) Ask(acceptances []sqlkit.Acceptance, at time.Time) ([]int64, error) {
+	if len(acceptances) == 0 {
+		return nil, nil
+	}
+	ops := make([]operationRow, len(acceptances))
+	undecided := int64(0)
+	for i := range acceptances {
+		a := &acceptances[i]
+		ops[i] = operationRow{
+			Kind: operation.Acceptance, Kept: -1, OrderID: &a.OrderID, UserID: &a.UserID, Actor: order.Owner,
+		}
+		if !a.Again {
+			undecided++
+		}
+	}
+	if err := k.tx.appendOperations(&k.row, ops, at); err != nil {
+		return nil, err
+	}
+	k.row.Accepted += undecided
+	err := k.tx.Model(&k.row).Update("accepted", gorm.Expr("accepted + ?", undecided)).Error
+	if err != nil {
+		return nil, fmt.Errorf("counting %d acceptances of voucher %d: %w", undecided, k.row.VoucherID, err)
+	}
+	return sqlkit.Map(ops, func(op *operationRow) int64 { return op.Number }), nil
+}
+
+// Outcomes implements sqlkit.KeptSale.
+func (k *keptSale) Outcomes(numbers []int64) (map[int64]sqlkit.Outcome, error) {
+	outcomes := make(map[int64]sqlkit.Outcome, len(numbers))
+	for part := range sqlkit.Chunks(numbers) {
+		var rows []operationRow
+		err := k.tx.Select("number", "state").Where("voucher_id = ? AND number IN ?", k.row.VoucherID, part).
+			Find(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading what became of %d acceptances: %w", len(numbers), err)
+		}
+		for _, row := range rows {
+			outcomes[row.Number] = row.State.ofAcceptance()
+		}
+	}
+	return outcomes, nil
+}
+
+// ofAcceptance converts the state of an operation to the outcome of an acceptance.
+func (s operationState) ofAcceptance() sqlkit.Outcome {
+	switch s {
+	case operationPending:
+		return sqlkit.Undecided
+	case operationApplied:
+		return sqlkit.Taken
+	case operationVoid:
+		return sqlkit.Voided
+	default:
+		return sqlkit.Refused
+	}
+}
+
+// Release implements sqlkit.KeptSale.
+func (k *keptSale) Release(units int64, at time.Time) error {
+	if units <= 0 {
+		return nil
+	}
+	return k.tx.appendOperations(&k.row,
+		[]operationRow{{Kind: operation.Releasing, Delta: units, Kept: -units, Actor: order.ByWaitlist}}, at)
+}
+
+// Turned implements sqlkit.KeptSale.
+func (k *keptSale) Turned(turns []order.Turn) error {
+	if len(turns) == 0 {
+		return nil
+	}
+	return k.tx.each(func(h sqlkit.Hook) error { return tell(k.tx, h.Turned, turns) })
+}
+
+// Lock implements sqlkit.Orders.
+func (s Features) Lock(tx *gorm.DB, ids []int64) (map[int64]order.Order, error) {
+	rows, err := lockOrders(transaction{tx, s.ledger}, ids)
+	if err != nil {
+		return nil, err
+	}
+	orders := make(map[int64]order.Order, len(rows))
+	for id, row := range rows {
+		orders[id] = row.order()
+	}
+	return orders, nil
+}
+
+// errMovesUnits: a feature asked for an action that moves units, but only the core changes a sale's row.
+var errMovesUnits = errors.New("only the core moves units")
+
+// Advance implements sqlkit.Orders.
+func (s Features) Advance(
+	in *gorm.DB, action order.Action, at time.Time, steps []order.Step,
+) ([]order.Order, error) {
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	if action.GivesUnit() || action == order.Revive {
+		return nil, fmt.Errorf("%w: %s", errMovesUnits, action)
+	}
+	rows := make([]orderRow, len(steps))
+	lines := make([]order.Line, len(steps))
+	for i, step := range steps {
+		if err := action.Check(step.Order.ID, step.Order.Status); err != nil {
+			return nil, err
+		}
+		rows[i] = rowOf(step.Order)
+		lines[i] = order.Line{
+			OrderID: step.Order.ID, Event: order.Event{Status: action.To(), At: at, By: step.By, Why: step.Why},
+		}
+	}
+	tx := transaction{in, s.ledger}
+	if err := move(tx, rows, action, at); err != nil {
+		return nil, err
+	}
+	if err := note(in, lines); err != nil {
+		return nil, err
+	}
+	return sqlkit.Map(rows, (*orderRow).order), tx.changedEach(rows, func(i int) order.Change {
+		return order.Change{Action: action, By: steps[i].By, Why: steps[i].Why, At: at}
+	})
+}
+
+// Note implements sqlkit.Orders.
+func (Features) Note(tx *gorm.DB, lines []order.Line) error { return note(tx, lines) }
+
+// Terms implements sqlkit.Orders.
+func (s Features) Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error) {
+	return s.terms.of(db, vouchers)
+}
