@@ -35,6 +35,7 @@ func TestGaleraDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		states   [3]string // "": no data
 		recovers [3]string // what InnoDB has after a crash
+		away     bool      // the third node does not start
 		founder  int       // 0: nobody
 	}{
 		"at first":                        {founder: 1},
@@ -51,6 +52,7 @@ func TestGaleraDecides(t *testing.T) {
 		},
 		"the founder has lost its disk":    {states: [3]string{"", state(cluster, 7), state(cluster, 8)}, founder: 3},
 		"a joiner that never received any": {states: [3]string{state(cluster, 7), state(nobody, -1), ""}, founder: 1},
+		"a node is away":                   {states: [3]string{state(cluster, 7), state(cluster, 9), state(cluster, 8)}, away: true},
 		"data of two clusters":             {states: [3]string{state(cluster, 7), state(another, 9), state(cluster, 8)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,6 +66,9 @@ func TestGaleraDecides(t *testing.T) {
 			}
 			said := make(chan decided, 3)
 			for i := range c.states {
+				if c.away && i == 2 {
+					continue
+				}
 				go func() {
 					said <- decided{i + 1, runGalera(ctx, t, positions, i+1, c.states[i], c.recovers[i])}
 				}()
