@@ -218,7 +218,7 @@ env: ## write .env for docker compose, with fresh secrets; keeps one that is the
 
 .PHONY: docker
 docker: ## build the container image seckill:VERSION
-	@docker build --build-arg VERSION='$(VERSION)' -t 'seckill:$(VERSION)' .
+	@docker build --build-arg VERSION='$(VERSION)' --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null)" -t 'seckill:$(VERSION)' .
 
 .PHONY: up
 up: compose env ## start the whole stack with docker compose; entry at http://localhost:8080

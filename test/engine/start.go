@@ -17,6 +17,8 @@ func startGroup() group {
 		{"without .env", 0, withoutEnv},
 		{"a checkout under umask 077", 0, strictUmask},
 		{"no password in any log", 0, noPassword},
+		{"docker run with nothing set", 0, nothingSet},
+		{"the image read-only, as any uid", 0, anyUser},
 		{"another .env on old volumes", 0, otherPassword},
 		{"a port that is taken", 0, takenPort},
 		{"no IPv6", 0, noIPv6},
@@ -129,4 +131,29 @@ func noIPv6(ctx context.Context, s *stack) error {
 	}
 	_, back := s.sh(ctx, "sysctl -qw net.ipv6.conf.all.disable_ipv6=0")
 	return errors.Join(err, back)
+}
+
+// nothingSet starts the image with nothing set: it ends with code 2 and says in two lines what to set.
+func nothingSet(ctx context.Context, s *stack) error {
+	const script = `code=0; said=$(docker run --rm --network none seckill:stack 2>&1) || code=$?
+echo "$said"; [ $code = 2 ] && [ "$(echo "$said" | wc -l)" = 2 ]
+for name in SECKILL_REDIS_ADDRS SECKILL_MYSQL_DSN SECKILL_JWT_SECRET; do echo "$said" | grep -q $name; done
+docker inspect --format '{{json .Config.Labels}}' seckill:stack | grep -q '"org.opencontainers.image.title":"seckill"'`
+	_, err := s.sh(ctx, script)
+	return err
+}
+
+// anyUser starts the image as that message says, confined, as a user that it does not know.
+func anyUser(ctx context.Context, s *stack) error {
+	const script = `docker run --detach --name any --read-only --user 12345:12345 --cap-drop ALL --security-opt no-new-privileges \
+	--publish 127.0.0.1:18080:8080 --tmpfs /data --env SECKILL_DATA_DIR=/data --env SECKILL_EMBEDDED=auto seckill:stack
+for _ in $(seq 60); do if docker exec any /server health -ready; then break; fi; sleep 1; done
+curl -fsS http://127.0.0.1:18080/readyz
+docker rm --force any
+docker image inspect --format 'the image has {{.Size}} bytes' seckill:stack`
+	out, err := s.sh(ctx, script)
+	if err == nil {
+		s.say("%s", out[strings.LastIndex(strings.TrimSpace(out), "\n")+1:])
+	}
+	return err
 }
