@@ -95,7 +95,10 @@ func standIns() []standIn {
 		},
 		{
 			name: "mariadb", root: stores, script: "mysql.sh", note: "Debian's MariaDB 10.11 and Galera; a start script of ours",
-			build: append([]string{"RUN mkdir -p /run/mysqld"}, database...),
+			build: append([]string{
+				"RUN rm -rf /var/run && ln -s /run /var/run && mkdir -p /etc/mysql /run/mysqld && rm -f /etc/mysql/my.cnf" +
+					" && echo '!includedir /etc/mysql/conf.d/' > /etc/mysql/my.cnf",
+			}, database...),
 		},
 		{
 			name: "redis", root: stores, script: "redis.sh", note: "Debian's Redis 7.0",

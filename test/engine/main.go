@@ -132,8 +132,10 @@ func prepare(ctx context.Context, o options, out io.Writer) (*engine, error) {
 	}
 	const script = `ip link set lo up
 echo 1 > /proc/sys/net/ipv4/ip_forward
-if ! grep -q ' /sys/fs/cgroup' /proc/self/mounts; then mount -t cgroup2 none /sys/fs/cgroup; fi`
-	if said, err := exec.CommandContext(ctx, "bash", "-euc", script).CombinedOutput(); err != nil {
+if ! grep -q ' /sys/fs/cgroup' /proc/self/mounts; then mount -t cgroup2 none /sys/fs/cgroup; fi
+# Containers of a run that was killed do not start with the engine: what they mount is gone, and sweep removes them.
+sed -i 's/"Name":"unless-stopped"/"Name":"no"/' "$1"/containers/*/hostconfig.json 2>/dev/null || true`
+	if said, err := exec.CommandContext(ctx, "bash", "-euc", script, "prepare", e.data).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("network and control groups: %w: %s", err, said)
 	}
 	if err := e.start(ctx); err != nil {

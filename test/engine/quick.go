@@ -11,7 +11,8 @@ import (
 
 // quick tries what every change must keep: the single stack starts, a coupon is sold and paid, and it stops. The binary is
 // built with this machine's Go and packed by the end of the Dockerfile; compiling in a container takes minutes.
-func (e *engine) quick(ctx context.Context) error {
+func (e *engine) quick(ctx context.Context) (err error) {
+	defer func() { err = errors.Join(err, e.sweep(context.WithoutCancel(ctx))) }()
 	dir, err := e.clone(ctx, "quick", 0o022)
 	if err != nil {
 		return err
