@@ -7,11 +7,12 @@ RUN --mount=type=cache,target=/go/pkg/mod go mod download
 
 COPY . .
 ARG VERSION=dev
+ARG REVISION=
 ARG TARGETOS
 ARG TARGETARCH
 RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o /out/server ./cmd/server
+    go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION -X main.revision=$REVISION" -o /out/server ./cmd/server
 
 # What a static binary still looks for: certificate authorities (Redis or MySQL over TLS) and a name for its user.
 RUN mkdir -p /out/etc/ssl/certs \
@@ -21,10 +22,13 @@ RUN mkdir -p /out/etc/ssl/certs \
 
 FROM scratch
 ARG VERSION=dev
+ARG REVISION=
 LABEL org.opencontainers.image.title="seckill" \
       org.opencontainers.image.description="Flash-sale coupon service" \
       org.opencontainers.image.licenses="Apache-2.0" \
-      org.opencontainers.image.version="$VERSION"
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.base.name="scratch"
 COPY --from=build /out/ /
 
 # A container that forgot its settings must refuse to start, not sell from memory.

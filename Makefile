@@ -129,6 +129,16 @@ test-browser: ## the pages as people use them, in Chromium; PICTURES=1 takes pic
 		new="bin/pictures/$${old##*/}"; if [ -e "$$new" ]; then cp "$$new" "$$old"; else echo "not taken: $$old" >&2; fi; \
 	done
 
+# As root on Debian: it installs Docker's engine, Compose and buildx where they are missing, and images of Debian's packages
+# stand in for those that registries have. IPv6, ports and containers of this machine are not touched.
+.PHONY: test-compose
+test-compose: ## the compose stacks on an engine of their own, with servers killed and everything stopped and started: RUN=galera for some
+	@go run ./test/engine $(if $(RUN),-run '$(RUN)')
+
+.PHONY: test-compose-quick
+test-compose-quick: ## of them only this: the single stack up, one coupon sold and paid, down
+	@go run ./test/engine -quick
+
 .PHONY: fixture
 fixture: ## write what this version leaves in its stores, for later versions to read, into test/testdata: RELEASE=1.1
 	@[ -n '$(RELEASE)' ] || { echo 'Which version? make fixture RELEASE=1.1' >&2; exit 2; }
@@ -213,8 +223,10 @@ docs: ## write what is generated into the documents; CHECK=1 compares it instead
 
 ##@ Containers
 
+# The containers' users are others than the one who checked out, under whatever umask.
 .PHONY: env
 env: ## write .env for docker compose, with fresh secrets; keeps one that is there
+	@[ ! -d deploy ] || chmod -R go+rX deploy
 	@if [ -e .env ]; then echo ".env is there already; it is left as it is"; exit 0; fi; \
 	umask 077; trap 'rm -f .env.part' EXIT; \
 	secret() { head -c 32 /dev/urandom | od -An -vtx1 | tr -d ' \n'; }; \
@@ -226,11 +238,17 @@ env: ## write .env for docker compose, with fresh secrets; keeps one that is the
 
 .PHONY: docker
 docker: ## build the container image seckill:VERSION
-	@docker build --build-arg VERSION='$(VERSION)' -t 'seckill:$(VERSION)' .
+	@docker build --build-arg VERSION='$(VERSION)' --build-arg REVISION="$$(git rev-parse HEAD 2>/dev/null)" -t 'seckill:$(VERSION)' .
 
 .PHONY: up
 up: compose env ## start the whole stack with docker compose; entry at http://localhost:8080
-	@VERSION='$(VERSION)' docker compose up --build --detach --wait
+	@VERSION='$(VERSION)' deploy/up.sh
+
+# One after the other, so that one always sells.
+.PHONY: replace
+replace: compose ## replace the stack's instances by those of the work tree and of .env, while it sells
+	@VERSION='$(VERSION)' docker compose build server-1
+	@for instance in server-1 server-2; do docker compose up --detach --wait --no-deps --no-build --force-recreate "$$instance"; done
 
 # Docker alone says "unknown flag: --build".
 .PHONY: compose

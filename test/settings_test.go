@@ -75,6 +75,22 @@ func TestWrongSettings(t *testing.T) {
 	}
 }
 
+// A container that is started with nothing set says in two lines what to set.
+func TestNothingSet(t *testing.T) {
+	t.Parallel()
+	got := box.Command(t, map[string]string{"SECKILL_EMBEDDED": "never"}, "serve")
+	if lines := strings.Split(strings.TrimSpace(got.Stderr), "\n"); got.Code != 2 || len(lines) != 2 {
+		t.Errorf("exit code %d, want 2; %d lines, want two:\n%s", got.Code, len(lines), got.Stderr)
+	}
+	for _, name := range []string{
+		"SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN", "SECKILL_JWT_SECRET", "SECKILL_EMBEDDED=auto",
+	} {
+		if !strings.Contains(got.Stderr, name) {
+			t.Errorf("the message does not name %s:\n%s", name, got.Stderr)
+		}
+	}
+}
+
 // TestUnreachableStores checks that unreachable stores do not count as wrong settings: the server retries for a while,
 // logs what it cannot reach (without the password), and can be terminated meanwhile.
 func TestUnreachableStores(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // SECKILL_TIMEZONE works in an image without a zone database
 
@@ -44,6 +46,23 @@ func main() {
 	os.Exit(code)
 }
 
+// unset is what a container says that was started with nothing set.
+const unset = `Set SECKILL_REDIS_ADDRS=host:port, SECKILL_MYSQL_DSN='user:password@tcp(host:3306)/database' and ` +
+	`SECKILL_JWT_SECRET=$(openssl rand -hex 32); all settings: server serve --help
+Or try it without stores, and forget everything at the end: docker run --publish 127.0.0.1:8080:8080 --tmpfs /data ` +
+	`--env SECKILL_DATA_DIR=/data --env SECKILL_EMBEDDED=auto IMAGE`
+
+// explain returns what to say of wrong settings.
+func explain(invalid *config.InvalidError) string {
+	missing := []string{"SECKILL_REDIS_ADDRS", "SECKILL_MYSQL_DSN", "SECKILL_JWT_SECRET"}
+	if slices.EqualFunc(invalid.Problems, missing, func(p config.Problem, name string) bool {
+		return p.Variable == name && strings.HasPrefix(p.Wrong, "is missing")
+	}) {
+		return unset
+	}
+	return invalid.Error() + "\nAll settings: server serve --help"
+}
+
 // realMain runs the command that the arguments name, and returns the exit code.
 func realMain(ctx context.Context, env wiring.Env) int {
 	cmd, env, err := choose(env)
@@ -55,7 +74,7 @@ func realMain(ctx context.Context, env wiring.Env) int {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case errors.As(err, &invalid):
-		_, _ = fmt.Fprintf(env.Err, "%v\nAll settings: server serve --help\n", invalid)
+		_, _ = fmt.Fprintln(env.Err, explain(invalid))
 		return exitUsage
 	case errors.Is(err, cmdline.ErrUsage):
 		return exitUsage

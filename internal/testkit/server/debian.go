@@ -10,17 +10,24 @@ import (
 	"slices"
 )
 
-// sidSources is the package source Debian unstable, for software that no release has yet.
-const sidSources = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian " +
-	"sid main\n"
+// source is a package source of Debian, by its suite.
+const source = "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] http://deb.debian.org/debian %s main\n"
 
-// unpackUnstable unpacks packages of Debian unstable with all their dependencies into the directory's folder root. It
-// does not change the system.
+// unpackUnstable unpacks packages of Debian unstable, for software that no release has yet.
 func unpackUnstable(ctx context.Context, apt, dir string, packages []string) error {
+	return unpackSuite(ctx, apt, dir, "sid", packages, unpack)
+}
+
+// unpackSuite unpacks packages of a suite of Debian with all their dependencies into the directory's folder root. It
+// does not change the system.
+func unpackSuite(
+	ctx context.Context, apt, dir, suite string, packages []string,
+	unpack func(ctx context.Context, archives, root string) error,
+) error {
 	sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
 	err := errors.Join(os.MkdirAll(filepath.Join(dir, "lists", "partial"), 0o755),
 		os.MkdirAll(filepath.Join(dir, "archives", "partial"), 0o755),
-		os.WriteFile(sources, []byte(sidSources), 0o644), os.WriteFile(status, nil, 0o644)) // nothing is installed
+		os.WriteFile(sources, fmt.Appendf(nil, source, suite), 0o644), os.WriteFile(status, nil, 0o644)) // nothing is installed
 	if err != nil {
 		return err
 	}

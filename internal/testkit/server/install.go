@@ -155,7 +155,9 @@ func ensure(ctx context.Context, found func() bool, packageSets ...[]string) err
 
 // aptGet runs apt-get without questions. Its error includes the end of the output.
 func aptGet(ctx context.Context, apt string, args ...string) error {
-	cmd := exec.CommandContext(ctx, apt, args...)
+	// Mirrors may fail for a moment, and the lists of a mirror that lags count as expired.
+	cmd := exec.CommandContext(ctx, apt,
+		append([]string{"-o", "Acquire::Retries=5", "-o", "Acquire::Check-Valid-Until=false"}, args...)...)
 	cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("apt-get %s: %w: %s", strings.Join(args, " "), err, tail(out, 600))

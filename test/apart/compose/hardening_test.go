@@ -120,7 +120,9 @@ func TestContainersComeBackAndSayHowTheyAre(t *testing.T) {
 			t.Error("its log can fill the disk")
 		}
 		for name, dependency := range s.DependsOn {
-			if dependency.Condition != types.ServiceConditionHealthy && name != "redis-cluster" {
+			// Instances serve while their Galera node is away; they are only stopped before it.
+			if dependency.Condition != types.ServiceConditionHealthy && name != "redis-cluster" &&
+				!strings.HasPrefix(name, "galera-") {
 				t.Errorf("starts when %s is %s, want healthy", name, dependency.Condition)
 			}
 		}
