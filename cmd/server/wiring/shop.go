@@ -13,7 +13,6 @@ import (
 	"seckill/internal/idworker"
 	"seckill/internal/kit/config"
 	"seckill/internal/kit/telemetry"
-	"seckill/internal/lock"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
@@ -69,7 +68,7 @@ func OpenShop(
 	metrics *telemetry.Metrics, log *slog.Logger,
 ) *Shop {
 	ledger, redis, suspects := s.Ledger, s.Redis, audit.NewSuspects()
-	locks := locker{lock.New(s.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics}
+	locks := locker{s.locks, metrics}
 	fenced := locks.TryDoFenced
 	listings := listing.New(ledger, redis, listing.DefaultMemory, log)
 	catalog, repairs := catalog.New(listings.Index()), recovery.NewRepairQueue()
