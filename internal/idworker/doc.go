@@ -29,6 +29,11 @@
 //	                                         and nothing was recorded               start at a random number
 //	a reply is lost, or a process dies       not noticed                            its numbers are never used
 //
+// A leap is 1/256 of the day's remaining numbers or 1,048,576, whichever is more, and up to as much again: at the
+// beginning of a day 16.7 million. Living processes tell the counter what they have seen, so for them no loss is too
+// large. If all of them are new, a counter that comes back with an old snapshot may repeat numbers once it has lost
+// more than the leap. An id is repeated only if its second comes back as well, as when the clock is set back.
+//
 // The recorded ids are in [History], the ledger; it is read only if the counter is gone. An unrecorded id of a living
 // process is below the leap, or collides with the random start with a probability of about one in ten thousand. For
 // that case ids are also primary keys: the ledger detects a collision.

@@ -20,6 +20,7 @@ type memory struct {
 	answers  []answer
 	asked    int           // calls of OrderIDs
 	fails    error         // error of Reserve
+	failures int           // how often it fails; 0: always
 	ledger   error         // error of OrderIDs
 	held     chan struct{} // if not nil, Reserve waits until it is closed
 	arrived  chan struct{} // receives a value from every Reserve; buffered
@@ -52,8 +53,11 @@ func (m *memory) Reserve(ctx context.Context, r Reservation) (int64, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fails != nil {
-		return 0, m.fails
+	if err := m.fails; err != nil {
+		if m.failures--; m.failures == 0 {
+			m.fails = nil
+		}
+		return 0, err
 	}
 	n, ok := m.numbers[r.Day]
 	switch {

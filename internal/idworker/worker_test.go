@@ -298,6 +298,103 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// A closed worker gives none of the numbers that it has, and reserves no others.
+func TestCloseDropsNumbers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.numbers[testDay] = 0
+		w := newWorker(t, m, newClock(testTime), 10)
+		take(t, w, 9) // the next block is reserved, too
+		synctest.Wait()
+		b := w.current.Load()
+		if err := w.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		asked := len(m.reservations())
+		if id, err := w.Next(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Next after Close = %d, %v; want ErrClosed", id, err)
+		}
+		w.prefetch(t.Context(), b) // a call that had taken its number before
+		synctest.Wait()
+		if n := len(m.reservations()); n != asked {
+			t.Errorf("%d reservations after Close", n-asked)
+		}
+	})
+}
+
+// There is one reservation at a time, and none for a day that has a spare block.
+func TestOneReservationAtATime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := newMemory()
+		m.numbers[testDay] = 0
+		w := newWorker(t, m, newClock(testTime), 10)
+		take(t, w, 1)
+		b, release := w.current.Load(), m.hold()
+		asked := len(m.reservations())
+		for range 3 {
+			w.prefetch(t.Context(), b)
+			synctest.Wait()
+		}
+		if n := len(m.reservations()) - asked; n != 1 {
+			t.Errorf("%d reservations at a time, want 1", n)
+		}
+		release()
+		synctest.Wait()
+		w.prefetch(t.Context(), b)
+		synctest.Wait()
+		if n := len(m.reservations()) - asked; n != 1 {
+			t.Errorf("%d reservations with a spare block, want 1", n)
+		}
+	})
+}
+
+// Midnight passes while a reservation of the old day hangs, which then fails: its waiters get numbers of the new day.
+func TestFailedReservationOfAnotherDay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m, c := newMemory(), newClock(testTime)
+		m.numbers[testDay] = 0
+		w := newWorker(t, m, c, 10)
+		take(t, w, 7)
+		release := m.hold()
+		take(t, w, 1) // asks for the next block
+		synctest.Wait()
+		c.add(4 * time.Hour)
+		m.do(func() { m.numbers["2026:11:12"] = 0 })
+		var err error
+		var waiting sync.WaitGroup
+		waiting.Go(func() { _, err = w.Next(t.Context()) })
+		synctest.Wait()
+		m.do(func() { m.fails, m.failures = errors.New("away"), 1 })
+		release()
+		waiting.Wait()
+		if err != nil {
+			t.Errorf("Next after a failed reservation of the day before: %v", err)
+		}
+	})
+}
+
+// A counter that lost data is noticed on any day, also after the worker has served more days than it remembers.
+func TestLostDataAfterDays(t *testing.T) {
+	t.Parallel()
+	m, c := newMemory(), newClock(testTime)
+	w := newWorker(t, m, c, 10)
+	var ids []int64
+	for range 6 {
+		ids = append(ids, take(t, w, 25)...)
+		m.do(func() {
+			for day := range m.numbers {
+				m.numbers[day] -= 20
+			}
+		})
+		ids = append(ids, take(t, w, 25)...)
+		c.add(24 * time.Hour)
+	}
+	allDistinct(t, ids)
+}
+
 func TestManyGoroutines(t *testing.T) {
 	t.Parallel()
 	const goroutines, each = 32, 2000

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -43,7 +44,10 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 		}
 		return c, nil
 	}
-	if c.owner != "" {
+	if c.owner != "" { // of a combined lock
+		if uuid.Validate(string(c.owner)) != nil {
+			return claim{}, fmt.Errorf("lock %q: %w: %q is no UUID", l.name, ErrInvalidOwner, c.owner)
+		}
 		c.request = string(c.owner)
 	}
 	c.owner = Owner(c.request)
@@ -52,6 +56,17 @@ func (l *Lock) newClaim(ctx context.Context) (claim, error) {
 		return claim{}, l.refused(ErrReentry)
 	}
 	return c, nil
+}
+
+// insist is attempt for a caller that waits: an answer that took longer than the lease says nothing about the next one.
+// The same claim may ask again, whatever has become of the lock that it got.
+func (l *Lock) insist(ctx context.Context, c *claim) (h *Hold, a answer, err error) {
+	for {
+		h, a, err = l.attempt(ctx, c)
+		if !errors.Is(err, errTooLate) || ctx.Err() != nil {
+			return h, a, err
+		}
+	}
 }
 
 // attempt asks Redis for the lock, and asks again if the first answer was lost. With ErrNotObtained, the answer says
@@ -97,10 +112,10 @@ func (l *Lock) abandon(ctx context.Context, c claim) {
 	_, _ = leavable(ctx, l, func() (bool, error) { return l.release(ctx, c, ending{}) })
 }
 
-// accept turns an obtained lock into a hold, unless its lease may have ended since the request was sent.
+// accept turns an obtained lock into a hold, unless its lease may have ended since the request was sent: errTooLate.
 func (l *Lock) accept(c claim, token int64, sent time.Time) (*Hold, error) {
 	if time.Since(sent) >= l.settings.validity() {
-		return nil, fmt.Errorf("lock %q: %w: the answer took longer than the lease", l.name, ErrLost)
+		return nil, fmt.Errorf("lock %q: %w", l.name, errTooLate)
 	}
 	return newHold(l, c, token, sent), nil
 }
@@ -205,4 +220,25 @@ func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *
 		return err
 	})
 	return held, o, unanswered(nil, err)
+}
+
+// finish releases the lock, handing it to the next waiter of this process if there is one. It reports whether the claim
+// held it.
+func (l *Lock) finish(ctx context.Context, c claim, e ending) (held bool, err error) {
+	t, next := l.locker.pubsub.successor(l.key)
+	if next == nil {
+		if l.locker.pubsub.waiting(l.key) {
+			e.publish = othersTurn
+		}
+		return l.release(ctx, c, e)
+	}
+	e.next = &next.claim
+	held, o, err := l.releaseTo(ctx, c, e)
+	if o == nil {
+		signal(t.events) // the waiter may have the lock, or it is free: the waiter has to ask Redis
+		return held, err
+	}
+	l.locker.sawToken(o.token)
+	next.offers <- *o
+	return held, err
 }

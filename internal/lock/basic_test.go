@@ -213,7 +213,7 @@ func cancelledWhileAsking(t *testing.T, s stage) {
 		}
 		return nil
 	}}
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	first := s.lockAsync(ctx, t, s.kind.open(locker, "m", lock.NewOwner()))
 	watched.quietSince(t, 0)
 	second := make(chan locked, 1)
@@ -243,7 +243,7 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 		return nil
 	}
 	watched := &spy{Client: s.client, failScript: pass, failPipeline: pass}
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	open := func() aLock { return s.kind.open(locker, "m", lock.NewOwner()) }
 	h := mustLock(t, open())
 	before := watched.answers.Load()
@@ -278,7 +278,7 @@ func cancelledWhilePassed(t *testing.T, s stage, elsewhere bool) {
 // handedOn waits in another process while the lock is handed on within the first one, without a message.
 func handedOn(t *testing.T, s stage) {
 	watched, other := &spy{Client: s.client}, &spy{Client: s.client}
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	open := func() aLock { return s.kind.open(locker, "m", lock.NewOwner()) }
 	h := mustLock(t, open())
 	before := watched.answers.Load()
@@ -477,7 +477,7 @@ func anyNameWorks(t *testing.T, s stage) {
 		"a:reentrant", "a}:reentrant",
 	}
 	for _, braces := range []string{"", "{}", "{p}:"} {
-		locker := lock.New(s.client, s.prefix+braces)
+		locker := newLocker(s.client, s.prefix+braces)
 		holds := make([]aHold, len(names)) // all at once: names that shared a key would wait for each other
 		for i, name := range names {
 			h, err := s.kind.open(locker, name, lock.NewOwner()).TryLock(t.Context())
@@ -521,7 +521,7 @@ func holdersNeverOverlap(t *testing.T, s stage) {
 	var wg sync.WaitGroup
 	for range clients {
 		own := ownClient(t, testkit.RedisAddr(t))
-		locker := lock.New(own, s.prefix)
+		locker := newLocker(own, s.prefix)
 		for range goroutines {
 			wg.Go(func() {
 				for range rounds {

@@ -65,7 +65,7 @@ func doTask(text string, in io.Reader, out io.Writer) error {
 	if task.Lease > 0 {
 		lease = lock.WithLease(task.Lease)
 	}
-	l := kindOf(task.Kind).open(lock.New(client, task.Prefix), "m", lock.NewOwner(), lease)
+	l := kindOf(task.Kind).open(newLocker(client, task.Prefix), "m", lock.NewOwner(), lease)
 	if task.Do == "wait" {
 		for range task.Waiters {
 			go func() { _, _ = l.Lock(ctx) }() // to be killed

@@ -2,7 +2,6 @@ package lock_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/kit/batch"
 	"seckill/internal/lock"
 	"seckill/internal/testkit"
 )
@@ -22,7 +20,7 @@ func threeMasters(t *testing.T) (*testkit.RedisCluster, *lock.Locker) {
 	cluster := testkit.StartRedisClusterOf(t, 3, 1, time.Minute, "--tcp-backlog", "4096") // connects while silent
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { _ = client.Close() }) // no call is under way
-	return cluster, lock.New(client, "")
+	return cluster, newLocker(client, "")
 }
 
 // silenceFirst stops the first master until the test ends.
@@ -129,7 +127,7 @@ func TestSilentMasterKeepsItsOwnCallsOnly(t *testing.T) {
 				}
 				cancel()
 				impatient, cancel = context.WithTimeout(ctx, 50*time.Millisecond)
-				if _, err := l.State(impatient); errors.Is(err, batch.ErrNotSent) {
+				if _, err := l.State(impatient); lock.TooMany(err) {
 					refused.Store(true)
 				}
 				cancel()

@@ -48,28 +48,28 @@ var kinds = []kind{
 		open: func(l *lock.Locker, name string, _ lock.Owner, opts ...lock.Option) aLock {
 			return one(l.Mutex(name, opts...))
 		},
-		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60), span(62, 66)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(46, 51), span(53, 58), span(60, 60), span(62, 73)),
 	},
 	{
 		name: "Reentrant", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
 			return one(l.Reentrant(name, o, opts...))
 		},
-		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 66)),
+		claims: slices.Concat(span(1, 19), span(21, 31), span(46, 58), span(60, 73)),
 	},
 	{
 		name: "Fair", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
 			return one(l.Fair(name, o, opts...))
 		},
-		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 66)),
+		claims: slices.Concat(span(1, 19), span(21, 37), span(46, 58), span(60, 73)),
 	},
 	{
 		name: "Write", owned: true,
 		open: func(l *lock.Locker, name string, o lock.Owner, opts ...lock.Option) aLock {
 			return one(l.Write(name, o, opts...))
 		},
-		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 66)),
+		claims: slices.Concat(span(1, 19), span(21, 42), span(46, 58), span(60, 73)),
 	},
 	{
 		name: "Read", owned: true,
@@ -77,7 +77,7 @@ var kinds = []kind{
 			return one(l.Read(name, o, opts...))
 		},
 		claims: slices.Concat(
-			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 66),
+			span(1, 10), span(12, 19), span(21, 30), span(38, 42), span(46, 58), span(60, 73),
 		),
 		rival: "Write",
 	},
@@ -87,7 +87,7 @@ var kinds = []kind{
 			return several(group.Multi(l.Mutex(name, opts...), l.Mutex(name+"/other", opts...)))
 		},
 		parts:  2,
-		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60), span(62, 66)),
+		claims: slices.Concat(span(1, 17), span(20, 31), span(43, 44), span(46, 58), span(60, 60), span(62, 73)),
 	},
 	{
 		name: "Redlock",
@@ -97,7 +97,7 @@ var kinds = []kind{
 		},
 		parts: 3,
 		claims: slices.Concat(
-			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60), span(62, 66),
+			span(1, 13), span(16, 17), span(20, 29), span(31, 31), span(45, 60), span(62, 73),
 		),
 	},
 }
@@ -118,7 +118,7 @@ func span(first, last int) []int {
 func rows() []row {
 	return slices.Concat(
 		basicRows, faultRows, reentrantRows, watchdogRows, waitingRows, fairRows, readWriteRows, multiRows, redlockRows,
-		fencedRows, edgeRows, useRows, thirdRows,
+		fencedRows, edgeRows, useRows, thirdRows, lateRows, fourthRows,
 	)
 }
 

@@ -1,7 +1,8 @@
 // Package lock keeps two processes from doing the same work at the same time, through Redis.
 //
-//	locker := lock.New(client, "myapp:")
-//	err := locker.Mutex("report").Do(ctx, func(ctx context.Context, h *lock.Hold) error {
+//	locker, err := lock.New(client, "myapp:")
+//	…
+//	err = locker.Mutex("report").Do(ctx, func(ctx context.Context, h *lock.Hold) error {
 //		return report(ctx, h.Token()) // ctx ends when the lock is lost; the token makes stale writes harmless
 //	})
 //

@@ -167,9 +167,9 @@ func connectionIsReplaced(t *testing.T, s stage) {
 func redisAddr(c redis.UniversalClient) string { return c.(*redis.Client).Options().Addr }
 
 func ambiguousIsRefused(t *testing.T, s stage) {
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	m := func() *lock.Lock { return locker.Mutex("m") }
-	alias := lock.New(s.client, s.prefix)
+	alias := newLocker(s.client, s.prefix)
 	type ambiguous struct {
 		lock aLock
 		want error
@@ -187,12 +187,12 @@ func ambiguousIsRefused(t *testing.T, s stage) {
 	case "Redlock":
 		own, server := s.onOwnServer(t)
 		short := lock.WithLease(100 * time.Millisecond)
-		direct := lock.New(own.client, "").Mutex("m", short)
+		direct := newLocker(own.client, "").Mutex("m", short)
 		named := strings.Replace(server.Addr, "127.0.0.1", "localhost", 1)
-		byName := lock.New(ownClient(t, named), "").Mutex("m", short)
+		byName := newLocker(ownClient(t, named), "").Mutex("m", short)
 		eventually(t, "old enough", func() bool { return uptime(t, own.client) >= 2 })
 		// Without the third server, neither answer of the first decides before the other has come.
-		gone := lock.New(&spy{Client: s.client, failScript: func() error { return io.ErrUnexpectedEOF }}, "")
+		gone := newLocker(&spy{Client: s.client, failScript: func() error { return io.ErrUnexpectedEOF }}, "")
 		cases = map[string]ambiguous{
 			"one three times":  {several(group.Redlock(m(), m(), m())), group.ErrDuplicate},
 			"one server twice": {several(group.Redlock(direct, byName, gone.Mutex("m", short))), group.ErrDuplicate},
@@ -238,7 +238,7 @@ func releaseWhenFull(t *testing.T, s stage) {
 		}
 	}
 	for _, repeats := range []bool{false, true} {
-		locker := lock.New(&spy{Client: s.client, repeats: repeats}, s.prefix)
+		locker := newLocker(&spy{Client: s.client, repeats: repeats}, s.prefix)
 		h := mustLock(t, s.kind.open(locker, "m", lock.NewOwner()))
 		memory("1")
 		if _, err := s.rivals().lock().TryLock(t.Context()); err == nil {
@@ -321,7 +321,7 @@ func cancelWhileSilent(t *testing.T, s stage) {
 			if ready {
 				client = &spy{Client: through, repeats: true} // hides the client's timeouts from the Locker
 			}
-			locker := lock.New(client, own.prefix)
+			locker := newLocker(client, own.prefix)
 			ctx, cancel := context.WithCancel(t.Context())
 			done := make(chan error, 1)
 			watched := make(chan struct{})
@@ -410,7 +410,7 @@ func cancelledAreBounded(t *testing.T, s stage) {
 		<-gone // without a limit: a timeout could end a call that a busy machine starts late
 		return errors.New("gone")
 	}}
-	locker := lock.New(silent, s.prefix+"many:")
+	locker := newLocker(silent, s.prefix+"many:")
 	left := make(chan error, atOnce)
 	ask := func(ctx context.Context) {
 		_, err := s.kind.open(locker, "m", lock.NewOwner()).State(ctx)
@@ -450,7 +450,7 @@ func cancelledWaitersGiveUp(t *testing.T, s stage) {
 	p, through := s.viaProxy(t)
 	s.prefix += "waiters:"
 	h := mustLock(t, s.rivals().lock())
-	locker := lock.New(through, s.prefix)
+	locker := newLocker(through, s.prefix)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	left := make(chan error, waiters)

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/kit/batch"
+	"seckill/internal/lock/internal/member"
 )
 
 // Errors of taking, keeping and releasing a lock, besides those of Redis and of contexts. They come wrapped: use
@@ -17,8 +18,8 @@ var (
 	// ErrNotObtained: somebody else has the lock, according to Redis's last answer. Lock returns it together with the
 	// context's error.
 	ErrNotObtained = errors.New("lock not obtained")
-	// ErrNoAnswer: Redis did not answer in time, so it is unknown who has the lock. If the caller's context has ended,
-	// its error comes along.
+	// ErrNoAnswer: Redis did not answer in time, or only once the lease was over, so it is unknown who has the lock. If
+	// the caller's context has ended, its error comes along.
 	ErrNoAnswer = errors.New("no answer from Redis in time")
 	// ErrReentry: the caller already holds the lock, which is not reentrant. It comes with ErrNotObtained.
 	ErrReentry = errors.New("lock held by the caller already")
@@ -32,13 +33,18 @@ var (
 	ErrLost = errors.New("lock lost")
 	// ErrInvalidLease: the lease is shorter than MinLease.
 	ErrInvalidLease = errors.New("lock lease too short")
-	// ErrInvalidOption: an option has a negative value.
+	// ErrInvalidClient: New cannot serve the client.
+	ErrInvalidClient = errors.New("client unfit for locks")
+	// ErrInvalidOption: an option has a negative value or contradicts another one.
 	ErrInvalidOption = errors.New("invalid option of a lock")
 	// ErrNoOwner: the owner is the zero Owner, which would be shared by everybody.
 	ErrNoOwner = errors.New("lock without an owner")
 	// ErrInvalidOwner: the owner has control characters.
 	ErrInvalidOwner = errors.New("invalid owner of a lock")
 )
+
+// errTooLate is the error of a try that Redis answered when the lease may have been over already.
+var errTooLate = fmt.Errorf("%w: %w", ErrNoAnswer, member.ErrLate)
 
 // uncertain reports whether Redis may have run a script although the call failed with err.
 func uncertain(err error) bool {
@@ -52,23 +58,23 @@ func uncertain(err error) bool {
 	return !network || op.Op != "dial" // without a connection nothing was sent
 }
 
-// timedOut reports whether err is a timeout of any kind: a socket's, this package's or the caller's.
+// timedOut reports whether err is a timeout of any kind: a socket's, the client's, this package's or the caller's.
 func timedOut(err error) bool {
 	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return ok && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) ||
+		errors.Is(err, redis.ErrPoolTimeout)
 }
 
-// unanswered turns a timeout into ErrNoAnswer. It keeps the context's error only if the caller's own context has ended.
+// unanswered turns a timeout into ErrNoAnswer, and so a request that was not sent because the one before it had no
+// answer. It keeps the context's error only if the caller's own context has ended.
 func unanswered(ended, err error) error {
-	switch {
-	case err == nil || ended == nil && !timedOut(err):
+	switch notSent := errors.Is(err, batch.ErrNotSent); {
+	case err == nil || ended == nil && !notSent && !timedOut(err):
 		return err
-	case ended != nil && errors.Is(err, batch.ErrNotSent):
-		return fmt.Errorf("%w: %w: %w", batch.ErrNotSent, ErrNoAnswer, ended)
 	case ended != nil:
-		return fmt.Errorf("%w: %w: %s", ErrNoAnswer, ended, err.Error())
-	case errors.Is(err, batch.ErrNotSent):
-		return fmt.Errorf("%w: %w", batch.ErrNotSent, ErrNoAnswer)
+		return fmt.Errorf("%w: %w", ErrNoAnswer, ended)
+	case notSent:
+		return fmt.Errorf("%w: the request was not sent", ErrNoAnswer)
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return ErrNoAnswer // that context is not the caller's
 	default:

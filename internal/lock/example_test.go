@@ -19,7 +19,10 @@ func exampleLocker() (locker *lock.Locker, done func()) {
 		panic(err)
 	}
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ContextTimeoutEnabled: true})
-	return lock.New(client, "example:"), func() { _ = client.Close(); server.Close() }
+	if locker, err = lock.New(client, "example:"); err != nil {
+		panic(err)
+	}
+	return locker, func() { _ = client.Close(); server.Close() }
 }
 
 // One process at a time writes the report; the others do something else.

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,9 @@ import (
 
 // Left returns how many abandoned calls of a Locker are running, and their limit.
 func Left(l *Locker) (n, most int) { return int(l.left.Load()), mostLeft }
+
+// TooMany reports whether a call was refused because too many abandoned ones are running.
+func TooMany(err error) bool { return errors.Is(err, errLeft) }
 
 // Unsent returns how many calls of the locker wait to share the next request.
 func Unsent(l *Locker) int { return l.prompt.Waiting() }

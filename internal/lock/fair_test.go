@@ -84,7 +84,7 @@ func firstComeFirstServed(t *testing.T, s stage) {
 	first := mustLock(t, s.lock())
 	var from []*lock.Locker
 	for range lockers {
-		from = append(from, lock.New(s.client, s.prefix))
+		from = append(from, newLocker(s.client, s.prefix))
 	}
 	turns := make(chan int, waiters)
 	var served sync.WaitGroup
@@ -175,7 +175,7 @@ func placesAreKept(t *testing.T, s stage) {
 	const early = 20
 	h := mustLock(t, s.lock())
 	watched := &spy{Client: s.client}
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	var waiting []<-chan locked
 	for range early {
 		waiting = append(waiting, s.lineUp(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner())))

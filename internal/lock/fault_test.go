@@ -134,7 +134,7 @@ func sharedReplyLost(t *testing.T, s stage) {
 		own := s
 		own.prefix += fmt.Sprint("shared", releases, ":")
 		watched := &spy{Client: s.client, losePipelines: 1, unhurried: true}
-		locker := lock.New(watched, own.prefix)
+		locker := newLocker(watched, own.prefix)
 		open := func(i int) aLock { return s.kind.open(locker, strconv.Itoa(i), lock.NewOwner()) }
 		take := func(i int) (err error) {
 			holds[i], err = open(i).TryLock(t.Context())
@@ -178,7 +178,7 @@ func sharedReplyLost(t *testing.T, s stage) {
 			t.Errorf("%d calls shared one request, want %d", n, locks-2)
 		}
 		for i, h := range holds {
-			state, err := s.kind.open(lock.New(s.client, own.prefix), strconv.Itoa(i), "").State(t.Context())
+			state, err := s.kind.open(newLocker(s.client, own.prefix), strconv.Itoa(i), "").State(t.Context())
 			if want := map[bool]int{false: 1, true: 0}[releases]; err != nil || state.HoldCount(h.Owner()) != want {
 				t.Errorf("lock %d, releases %v: %+v (%v), want %d holds", i, releases, state, err, want)
 			}
@@ -268,7 +268,7 @@ func (s *stuckHandOff) EvalSha(ctx context.Context, sha string, keys []string, a
 // handOffArrivesLate delivers the first copy of a repeated hand-off after the next holder has released as well.
 func handOffArrivesLate(t *testing.T, s stage) {
 	network := &stuckHandOff{Client: s.client}
-	locker := lock.New(network, s.prefix)
+	locker := newLocker(network, s.prefix)
 	h := mustLock(t, one(locker.Mutex("m")))
 	waiting := s.lockAsync(t.Context(), t, one(locker.Mutex("m")))
 	eventually(t, "handed on", func() bool { // the waiter may not have queued yet
@@ -350,7 +350,7 @@ func releaseBehindOthers(t *testing.T, s stage) {
 	s.prefix += "behind:"
 	network := &unheard{Client: s.client}
 	quickly(t, "a release behind two calls", func() {
-		locker := lock.New(network, s.prefix)
+		locker := newLocker(network, s.prefix)
 		h := mustLock(t, locker.Mutex("m"))
 		network.next.Store(2)
 		var others errgroup.Group
@@ -401,7 +401,7 @@ func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.
 }
 
 func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	l := s.kind.open(locker, "m", lock.NewOwner())
 
 	h := mustLock(t, l)

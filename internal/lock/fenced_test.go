@@ -99,7 +99,7 @@ func lostCounter(t *testing.T, s stage) {
 	k.last = time.Now().Add(time.Hour).UnixMicro()
 	forget()
 	set(fmt.Sprint(k.last))
-	survivor := lock.New(s.client, s.prefix)
+	survivor := newLocker(s.client, s.prefix)
 	open := func() aLock { return s.kind.open(survivor, "m", lock.NewOwner()) }
 	mustRelease(t, k.next(t, open(), "ahead of the clock, first"))
 	k.next(t, s.lock(lock.WithLease(short)), "before its lease ends, clock set back")
@@ -181,7 +181,7 @@ func stoppedHolder(t *testing.T, s stage) {
 func nothingIsLeft(t *testing.T, s stage) {
 	s, server := s.onOwnServer(t)
 	own := redis.NewClient(&redis.Options{Addr: server.Addr, MaxRetries: -1, ContextTimeoutEnabled: true})
-	locker := lock.New(own, s.prefix)
+	locker := newLocker(own, s.prefix)
 	before := connections(t, s.client)
 	got := make(chan locked, 50)
 	for range cap(got) {

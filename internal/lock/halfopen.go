@@ -34,13 +34,9 @@ func (l *Locker) dropHalfOpen(keys []string) {
 	if time.Since(s.probed) < probedFor {
 		return
 	}
-	client := l.client
-	if nodes, ok := client.(masters); ok {
-		node, err := nodes.MasterForKey(limit(context.Background(), promptTime), keys[0])
-		if err != nil {
-			return // the key's server is unknown
-		}
-		client = node
+	client, err := serverOf(limit(context.Background(), promptTime), l.client, keys[0])
+	if err != nil {
+		return // the key's server is unknown
 	}
 	if p, ok := client.(prober); ok {
 		probe(p)
@@ -74,7 +70,7 @@ func probe(p prober) {
 			})
 		})
 	}
-	tooLate := time.NewTimer(promptTime + leaveTime/2)
+	tooLate := time.NewTimer(promptTime + promptTime/5)
 	defer tooLate.Stop()
 	for range n {
 		select {

@@ -52,7 +52,20 @@ func (s stage) lock(opts ...lock.Option) aLock { return s.through(s.client, opts
 
 // through is lock with the given client.
 func (s stage) through(c lock.Client, opts ...lock.Option) aLock {
-	return s.kind.open(lock.New(c, s.prefix), "m", lock.NewOwner(), opts...)
+	return s.kind.open(newLocker(c, s.prefix), "m", lock.NewOwner(), opts...)
+}
+
+// newLocker is lock.New for a client that is fit for locks.
+func newLocker(c lock.Client, prefix string) *lock.Locker {
+	if w, ok := c.(*spy); ok { // New opens a subscription, and closes it unused
+		w.unused.Store(true)
+		defer w.unused.Store(false)
+	}
+	l, err := lock.New(c, prefix)
+	if err != nil {
+		panic(err)
+	}
+	return l
 }
 
 // state asks who has the lock.
@@ -368,6 +381,7 @@ type spy struct {
 	renewals        atomic.Int64 // scripts in pipelines, shared requests included
 	leases          atomic.Int64 // renewals of holds among them
 	subscriptions   atomic.Int64 // connections
+	unused          atomic.Bool  // the next one is not used
 	repeats         bool         // the client looks like one that repeats commands
 	beforeSubscribe func()
 	failScript      func() error // nil: the script is sent; else its error is returned
@@ -375,6 +389,7 @@ type spy struct {
 	losePipelines   int64        // how many pipelines, from the first, are done but lose their answers
 	lost            atomic.Int64 // answers lost in these
 	afterScript     func()
+	afterPipeline   func()
 	unhurried       bool // no deadlines, so that no call is repeated on a busy machine
 }
 
@@ -444,6 +459,9 @@ func (s *spy) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]r
 		ctx = over // so nothing is sent, but the caller cannot know that
 	}
 	cmds, err := s.Client.Pipelined(ctx, f)
+	if s.afterPipeline != nil {
+		s.afterPipeline()
+	}
 	s.renewals.Add(int64(len(cmds)))
 	for _, cmd := range cmds {
 		if lock.IsRenewal(cmd) {
@@ -464,9 +482,11 @@ func (s *spy) Pipelined(ctx context.Context, f func(redis.Pipeliner) error) ([]r
 }
 
 func (s *spy) Subscribe(ctx context.Context, channels ...string) *redis.PubSub {
-	s.subscriptions.Add(1)
-	if s.beforeSubscribe != nil {
-		s.beforeSubscribe()
+	if !s.unused.Load() {
+		s.subscriptions.Add(1)
+		if s.beforeSubscribe != nil {
+			s.beforeSubscribe()
+		}
 	}
 	return s.Client.Subscribe(ctx, channels...)
 }

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -21,6 +20,7 @@ type Hold struct {
 	releasing sync.Mutex // one Release at a time
 	asked     bool       // Release was called before; guarded by releasing
 	answered  bool       // Redis has answered a release; guarded by releasing
+	freed     bool       // that release ended the hold; guarded by releasing
 
 	mu         sync.Mutex
 	renewErr   error         // why the last renewal failed, nil if it did not
@@ -121,7 +121,7 @@ func (h *Hold) Refresh(ctx context.Context) error {
 // Context returns a copy of parent that also ends when the lock is lost or released; its cause is then Err. Its own Err
 // method checks the clock, as the hold's does. Call cancel when it is no longer needed.
 func (h *Hold) Context(parent context.Context) (ctx context.Context, cancel context.CancelFunc) {
-	ctx, cancelCause := context.WithCancelCause(h.Mark(parent))
+	ctx, cancelCause := context.WithCancelCause(h.mark(parent))
 	d := &dependent{cancelCause}
 	if !h.depend(d) {
 		return ctx, func() {}
@@ -162,9 +162,8 @@ func (h *Hold) depend(d *dependent) bool {
 	return true
 }
 
-// Mark returns a copy of parent that carries the hold, so that a call that would wait for its own hold gets ErrReentry.
-// Contexts from Context carry it already.
-func (h *Hold) Mark(parent context.Context) context.Context {
+// mark returns a copy of parent that carries the hold, so that a call that would wait for its own hold gets ErrReentry.
+func (h *Hold) mark(parent context.Context) context.Context {
 	return context.WithValue(parent, heldUnder{h.lock.locker, h.lock.key}, h)
 }
 
@@ -182,22 +181,26 @@ func (h *Hold) Release(ctx context.Context) error {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, ErrNotHeld)
 	}
 	h.end(releasedError{h.lock.name}, false)
-	answered, err := h.giveBack(ctx)
-	h.answered = answered
+	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
+	h.asked, h.answered, h.freed = true, err == nil, held
+	if err == nil && !held {
+		err = ErrNotHeld
+	}
 	if err != nil {
 		return fmt.Errorf("lock %q: release: %w", h.lock.name, err)
 	}
 	return nil
 }
 
-// giveBack sends the release to Redis, and reports whether Redis answered. The caller has locked releasing.
-func (h *Hold) giveBack(ctx context.Context) (answered bool, err error) {
-	held, err := h.lock.finish(ctx, h.claim, ending{token: h.token, again: h.asked})
-	h.asked = true
-	if err == nil && !held {
-		return true, ErrNotHeld
+// settle is Release for a hold that may be released already.
+func (h *Hold) settle(ctx context.Context) error {
+	h.releasing.Lock()
+	freed := h.freed
+	h.releasing.Unlock()
+	if freed {
+		return nil
 	}
-	return err == nil, err
+	return h.Release(ctx)
 }
 
 // releasedError is the error of a released hold. It is formatted only when read, because every hold ends with one.
@@ -209,14 +212,6 @@ func (e releasedError) Error() string {
 
 // Unwrap returns ErrNotHeld.
 func (e releasedError) Unwrap() error { return ErrNotHeld }
-
-// do runs f under the hold and releases it, also when f panics.
-func (h *Hold) do(ctx context.Context, f func(context.Context, *Hold) error) (err error) {
-	held, cancel := h.Context(ctx)
-	defer cancel()
-	defer func() { err = errors.Join(err, h.Release(ctx)) }()
-	return f(held, h)
-}
 
 // end ends the hold, unless it has ended.
 func (h *Hold) end(err error, lost bool) {
@@ -237,30 +232,6 @@ func (h *Hold) endLocked(err error, lost bool) {
 		d.cancel(err)
 	}
 	h.dependents = nil
-}
-
-// GiveUp ends the hold in this process as lost. It is no longer renewed; Release, or the end of its lease, ends it in
-// Redis.
-func (h *Hold) GiveUp(err error) { h.end(err, true) }
-
-// RaiseToken raises the hold's token, for a holder that has the lock on several servers and needs one token for all. If
-// the outcome is unknown, the hold is given up. Do not call Token meanwhile.
-func (h *Hold) RaiseToken(ctx context.Context, token int64) error {
-	if h.token >= token {
-		return nil
-	}
-	held, err := h.lock.ask(ctx, h.lock.callRaise(h.claim, token)).Int()
-	if err == nil && held == 1 {
-		h.token = token
-		h.lock.locker.sawToken(token)
-		return nil
-	}
-	if err == nil {
-		err = ErrLost
-	}
-	h.end(err, true)
-	go h.lock.abandon(ctx, h.claim)
-	return h.lock.wrap("raise token", err)
 }
 
 // note stores why the last renewal failed, or nil. If the hold is lost later, its error includes the reason.

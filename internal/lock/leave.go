@@ -5,31 +5,27 @@ import (
 	"fmt"
 	"time"
 
-	"seckill/internal/kit/batch"
+	"seckill/internal/lock/internal/member"
 )
 
-const (
-	// leaveTime is how long a call goes on at most after its context has ended. If Redis answers, this is long enough
-	// to clean up; otherwise the call finishes in the background.
-	leaveTime = 20 * time.Millisecond
-	// mostLeft is how many abandoned calls of a Locker may run in the background. Beyond it, new calls that can be
-	// cancelled are refused if their own slot has mostLeftOfSlot such calls; a slot with fewer may be on a server that
-	// answers. Each abandoned call ends by its own time limits.
-	mostLeft, mostLeftOfSlot = 256, 4
-)
+// mostLeft is how many abandoned calls of a Locker may run in the background. Beyond it, new calls that can be
+// cancelled are refused if their own slot has mostLeftOfSlot such calls; a slot with fewer may be on a server that
+// answers. Each abandoned call ends by its own time limits.
+const mostLeft, mostLeftOfSlot = 256, 4
 
 // errLeft refuses a call because too many abandoned ones are running.
-var errLeft = fmt.Errorf("%w: %w: too many calls wait for one", batch.ErrNotSent, ErrNoAnswer)
+var errLeft = fmt.Errorf("%w: too many calls wait for one", ErrNoAnswer)
 
 // mayLeave returns an error if a call with the context should not begin.
 func (l *Lock) mayLeave(ctx context.Context) error {
-	if ctx.Done() == nil || l.locker.left.Load() < mostLeft {
-		return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	if l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
+	crowded := ctx.Done() != nil && l.locker.left.Load() >= mostLeft
+	if crowded && l.locker.slot(l.keys.all).left.Load() >= mostLeftOfSlot {
 		return errLeft
 	}
-	return ctx.Err()
+	return nil
 }
 
 // leavable returns do's result, or, soon after ctx ends, ctx's error while do goes on. The client cannot stop waiting
@@ -45,17 +41,8 @@ func leavable[T any](ctx context.Context, l *Lock, do func() (T, error)) (result
 		defer close(done)
 		got, failed = do()
 	}()
-	select {
-	case <-done:
+	if member.Await(ctx, done) {
 		return got, failed
-	case <-ctx.Done():
-	}
-	patience := time.NewTimer(leaveTime)
-	defer patience.Stop()
-	select {
-	case <-done:
-		return got, failed
-	case <-patience.C:
 	}
 	all, ofSlot := &l.locker.left, &l.locker.slot(l.keys.all).left
 	all.Add(1)

@@ -120,7 +120,7 @@ func TestHistoriesAreThoseOfALock(t *testing.T) {
 				for id := range clients {
 					c := &client{t: t, owner: lock.NewOwner()}
 					for _, k := range sidesOf {
-						l := k.open(lock.New(patient, s.prefix), fmt.Sprint(n), c.owner, lock.WithLease(time.Minute))
+						l := k.open(newLocker(patient, s.prefix), fmt.Sprint(n), c.owner, lock.WithLease(time.Minute))
 						c.sides = append(c.sides, l)
 					}
 					wg.Go(func() {

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/google/uuid"
+
+	"seckill/internal/lock/internal/member"
 )
 
 // Lock describes one lock: its name, its kind, and how it is held. The Locker's methods make Locks, one method for each
@@ -68,12 +69,17 @@ func (l *Lock) TryLock(ctx context.Context) (*Hold, error) {
 
 // Lock waits for the lock until ctx ends. Then it returns ctx's error together with ErrNotObtained, or with ErrNoAnswer
 // if Redis never refused it or has been silent since. Other errors are those of TryLock: if Redis cannot be reached,
-// Lock does not wait for it to come back. Unless the kind says otherwise, waiters of one Locker are served in the order
-// in which they came, and those of different Lockers in no order.
+// Lock does not wait for it to come back. It does ask again when Redis answered later than the lease. Unless the kind
+// says otherwise, waiters of one Locker are served in the order in which they came, and those of different Lockers in
+// no order.
 func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 	h, err := l.lockUntil(ctx)
-	if ended := ctx.Err(); ended != nil && waits(err) && !errors.Is(err, ended) {
+	switch ended := ctx.Err(); {
+	case ended == nil || errors.Is(err, ended):
+	case waits(err):
 		return nil, l.refused(ended) // refused, and ctx ended before it could wait
+	case errors.Is(err, errTooLate):
+		return nil, fmt.Errorf("%w: %w", err, ended)
 	}
 	return h, err
 }
@@ -89,22 +95,14 @@ func (l *Lock) lockUntil(ctx context.Context) (*Hold, error) {
 
 // Do waits for the lock and runs f under it, with a context that ends when ctx ends or the lock is lost. It returns
 // Lock's error, or those of f and of the release together. If they include ErrNotHeld, the lock was lost before f
-// ended.
+// ended. f may release the hold itself.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
-	h, err := l.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	return h.do(ctx, f)
+	return member.Do(ctx, l.Lock, (*Hold).settle, f)
 }
 
 // TryDo is Do without waiting: it returns ErrNotObtained when somebody else has the lock.
 func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
-	h, err := l.TryLock(ctx)
-	if err != nil {
-		return err
-	}
-	return h.do(ctx, f)
+	return member.Do(ctx, l.TryLock, (*Hold).settle, f)
 }
 
 // ForceUnlock frees the lock, no matter who has it, wakes its waiters, and reports whether anybody had it. It is for
@@ -125,34 +123,6 @@ func waits(err error) bool {
 
 // Name returns the lock's name.
 func (l *Lock) Name() string { return l.name }
-
-// Key returns the lock's key in Redis. It has the hash tag of all the lock's keys. Both sides of a read-write lock have
-// the same.
-func (l *Lock) Key() string { return l.key }
-
-// Client returns the client of the lock's Redis.
-func (l *Lock) Client() Client { return l.locker.client }
-
-// Lease returns how long the lock stays taken after its holder dies.
-func (l *Lock) Lease() time.Duration { return l.settings.lease }
-
-// Matches reports whether both have the same name, kind, owner and options, so that they can be one lock on different
-// servers.
-func (l *Lock) Matches(other *Lock) bool {
-	return l.name == other.name && l.kind.name == other.kind.name &&
-		l.settings == other.settings && l.owner == other.owner
-}
-
-// As returns a Mutex for one call in the name of the owner o, so that one owner can hold several mutexes. o must be
-// new. Locks of other kinds have an owner already and are returned unchanged.
-func (l *Lock) As(o Owner) *Lock {
-	if l.kind.owned {
-		return l
-	}
-	as := *l
-	as.owner = o
-	return &as
-}
 
 // wrap adds the lock's name and what was being done to an error.
 func (l *Lock) wrap(doing string, err error) error {

@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Client is what the package needs of Redis; every redis.UniversalClient has it. Set ContextTimeoutEnabled: otherwise a
-// cancelled call goes on for as long as the client's own timeouts. Keep DialTimeout times DialerRetries short: a call
-// without a deadline waits that long for a silent server. Set MaxRetries to -1: then a release need not guard against
-// requests that the client repeated, and costs Redis less.
+// Client is what the package needs of Redis: a *redis.Client or a *redis.ClusterClient, or one like them. Set
+// ContextTimeoutEnabled: otherwise a cancelled call goes on for as long as the client's own timeouts. Keep DialTimeout
+// times DialerRetries short: a call without a deadline waits that long for a silent server. Set MaxRetries to -1: then
+// a release need not guard against requests that the client repeated, and costs Redis less.
 type Client interface {
 	redis.Scripter
 	Subscribe(ctx context.Context, channels ...string) *redis.PubSub
@@ -43,8 +43,12 @@ type Locker struct {
 }
 
 // New returns a Locker whose keys start with the prefix. Braces in the prefix are escaped. State labels its holds with
-// the host's name and the process's number.
-func New(client Client, prefix string) *Locker {
+// the host's name and the process's number. New makes no call. It refuses with ErrInvalidClient what cannot serve all
+// keys of a lock through one subscription: nil, a redis.Ring, and whatever else panics when it is to subscribe.
+func New(client Client, prefix string) (*Locker, error) {
+	if err := subscribes(client); err != nil {
+		return nil, err
+	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
@@ -61,7 +65,18 @@ func New(client Client, prefix string) *Locker {
 	l.watchdog.client = client
 	l.pubsub.client = client
 	l.prompt = l.newSends(promptTime, promptSends, true)
-	return l
+	return l, nil
+}
+
+// subscribes returns an error if the client panics when it is to open a subscription without channels, which does not
+// connect yet. A waiter would open it in a goroutine where nobody recovers.
+func subscribes(client Client) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%w: %T: %v", ErrInvalidClient, client, r)
+		}
+	}()
+	return client.Subscribe(context.Background()).Close()
 }
 
 // sawToken remembers the highest token. The next one will be higher even if Redis loses the high water and its clock

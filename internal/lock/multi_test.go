@@ -34,7 +34,7 @@ func startServers(t *testing.T, n int) servers {
 	for range n {
 		r := testkit.StartRedis(t)
 		s.redis = append(s.redis, r)
-		s.lockers = append(s.lockers, lock.New(r.Client(), ""))
+		s.lockers = append(s.lockers, newLocker(r.Client(), ""))
 	}
 	return s
 }
@@ -75,7 +75,7 @@ func held(t *testing.T, locks []*lock.Lock) int {
 }
 
 func allOrNothing(t *testing.T, s stage) {
-	s1, s2 := lock.New(s.client, s.prefix+"1:"), lock.New(s.client, s.prefix+"2:")
+	s1, s2 := newLocker(s.client, s.prefix+"1:"), newLocker(s.client, s.prefix+"2:")
 	open := func() []*lock.Lock { // for a new owner
 		return []*lock.Lock{s1.Mutex("a"), s1.Reentrant("b", lock.NewOwner()), s2.Mutex("a")}
 	}
@@ -149,7 +149,7 @@ func oneWinner(t *testing.T, open func() []*lock.Lock) {
 // lossOfOne removes one member's key: the whole hold is lost, and the other members are no longer renewed.
 func lossOfOne(t *testing.T, s stage) {
 	const lease = 600 * time.Millisecond
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	members := []*lock.Lock{
 		locker.Mutex("x", lock.WithRenewedLease(lease)), locker.Mutex("y", lock.WithRenewedLease(lease)),
 	}
@@ -189,7 +189,7 @@ func everyReleaseIsTried(t *testing.T) {
 
 	// Repeating a release that did not get through releases the rest.
 	p, through := proxied(t, s.redis[0].Addr)
-	members[0] = lock.New(through, "").Mutex("m", lock.WithLease(time.Minute))
+	members[0] = newLocker(through, "").Mutex("m", lock.WithLease(time.Minute))
 	h = mustLock(t, multi(members))
 	p.Cut()
 	if err := h.Release(t.Context()); err == nil || errors.Is(err, lock.ErrNotHeld) {
@@ -206,7 +206,7 @@ func oppositeOrders(t *testing.T, s stage) {
 	const callers, rounds = 8, 25
 	var lockers []*lock.Locker
 	for range 2 { // two processes
-		lockers = append(lockers, lock.New(ownClient(t, testkit.RedisAddr(t)), s.prefix))
+		lockers = append(lockers, newLocker(ownClient(t, testkit.RedisAddr(t)), s.prefix))
 	}
 	var mu sync.Mutex
 	stays := map[string][]stay{}

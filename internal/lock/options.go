@@ -35,7 +35,7 @@ func WithRenewedLease(d time.Duration) Option {
 }
 
 // WithMaxHold stops the renewal after d, so that a hanging holder does not keep the lock for ever. The lock is then
-// lost, at most one lease later.
+// lost, at most one lease later. It is refused beside WithLease, which sets an end already.
 func WithMaxHold(d time.Duration) Option {
 	return func(s *settings) { s.maxHold = d }
 }
@@ -55,6 +55,9 @@ func (s settings) check() error {
 	}
 	if s.maxHold < 0 {
 		return fmt.Errorf("%w: held for %v at most", ErrInvalidOption, s.maxHold)
+	}
+	if s.maxHold > 0 && !s.renewed {
+		return fmt.Errorf("%w: held for %v at most, although it is not renewed", ErrInvalidOption, s.maxHold)
 	}
 	return nil
 }

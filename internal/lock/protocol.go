@@ -208,6 +208,15 @@ type masters interface {
 	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
 }
 
+// serverOf returns a client of the server that has the key; a cluster's client would send a command without a key to
+// any server.
+func serverOf(ctx context.Context, client Client, key string) (Client, error) {
+	if nodes, several := client.(masters); several {
+		return nodes.MasterForKey(ctx, key)
+	}
+	return client, nil
+}
+
 // mostTogether is how many calls share a request at most: a thousand calls need few requests, but no request keeps
 // Redis busy for long.
 const mostTogether = 256

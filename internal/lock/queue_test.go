@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"seckill/internal/lock"
 	"seckill/internal/testkit"
 )
 
@@ -15,7 +14,7 @@ import (
 func TestOthersHaveTheirTurn(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "Mutex")
-	rival := lock.New(ownClient(t, testkit.RedisAddr(t)), s.prefix)
+	rival := newLocker(ownClient(t, testkit.RedisAddr(t)), s.prefix)
 	ctx, cancel := context.WithCancel(t.Context())
 	var had atomic.Int64
 	var wg sync.WaitGroup

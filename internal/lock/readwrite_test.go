@@ -45,7 +45,7 @@ type sides struct {
 }
 
 func (s stage) sides(opts ...lock.Option) sides {
-	l, owner := lock.New(s.client, s.prefix), lock.NewOwner()
+	l, owner := newLocker(s.client, s.prefix), lock.NewOwner()
 	return sides{owner, one(l.Read("m", owner, opts...)), one(l.Write("m", owner, opts...))}
 }
 
@@ -105,7 +105,7 @@ func writersAreAlone(t *testing.T, s stage) {
 	var visits []visit
 	var wg sync.WaitGroup
 	for range clients {
-		locker := lock.New(ownClient(t, testkit.RedisAddr(t)), s.prefix)
+		locker := newLocker(ownClient(t, testkit.RedisAddr(t)), s.prefix)
 		for range goroutines {
 			wg.Go(func() {
 				for range rounds {
@@ -157,6 +157,7 @@ func checkVisits(t *testing.T, visits []visit) {
 }
 
 func downgrade(t *testing.T, s stage) {
+	refusedAlone(t, s)
 	writer := s.sides()
 	const inTime = 500 * time.Millisecond // without a message they would ask after a second
 	var took time.Duration
@@ -168,7 +169,7 @@ func downgrade(t *testing.T, s stage) {
 		}
 		mustRefuse(t, "by a reader while the writer also reads", s.sides().read)
 		watched := &spy{Client: s.client}
-		reader := func() aLock { return kindOf("Read").open(lock.New(watched, s.prefix), "m", lock.NewOwner()) }
+		reader := func() aLock { return kindOf("Read").open(newLocker(watched, s.prefix), "m", lock.NewOwner()) }
 		waiting := []<-chan locked{s.lineUp(t.Context(), t, reader()), s.lineUp(t.Context(), t, reader())}
 		eventually(t, "listening", func() bool { return len(s.channels(t)) >= len(waiting) })
 		eventually(t, "quiet", watched.quiet) // each asks once more after subscribing
@@ -188,6 +189,22 @@ func downgrade(t *testing.T, s stage) {
 		}
 	}
 	t.Errorf("waiting readers joined %v after the downgrade", took)
+}
+
+// refusedAlone asks for the write lock as a reader, while another owner of the process waits for it: only the reader is
+// refused.
+func refusedAlone(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "alone:"
+	l, reader := newLocker(s.client, s.prefix), lock.NewOwner()
+	reading := mustTry(t, one(l.Read("m", reader)))
+	waiting := s.lineUp(t.Context(), t, one(l.Write("m", lock.NewOwner())))
+	ctx, cancel := context.WithTimeout(t.Context(), soon)
+	defer cancel()
+	_, err := l.Write("m", reader).Lock(ctx)
+	wantErr(t, "Lock", err, lock.ErrUpgrade)
+	mustRelease(t, reading)
+	mustRelease(t, mustReceive(t, waiting).hold)
 }
 
 // noUpgrade asks for the write lock as a reader.
@@ -304,7 +321,7 @@ func nobodyStarves(t *testing.T, s stage) {
 		var had atomic.Int64
 		var wg sync.WaitGroup
 		for range 6 {
-			locker := lock.New(s.client, s.prefix)
+			locker := newLocker(s.client, s.prefix)
 			wg.Go(func() {
 				for ctx.Err() == nil {
 					if h, err := open(locker).Lock(ctx); err == nil {

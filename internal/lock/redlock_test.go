@@ -186,7 +186,7 @@ func answerUnknown(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.DropRepliesTo("evalsha", 2) // the repetition is lost, too
-		locks[n] = lock.New(through, "").Mutex("m")
+		locks[n] = newLocker(through, "").Mutex("m")
 	}
 	h, err := red(locks).TryLock(t.Context())
 	if err != nil {
@@ -213,18 +213,18 @@ func validity(t *testing.T) {
 		})
 		return err
 	}
-	locks[1] = lock.New(slow, "").Mutex("m", lock.WithLease(lease))
-	third := mustLock(t, lock.New(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
+	locks[1] = newLocker(slow, "").Mutex("m", lock.WithLease(lease))
+	third := mustLock(t, newLocker(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
 	// The first server gets the highest token. Otherwise raising its token would ask it again, and it would answer that
 	// its lease is over.
-	h := mustLock(t, lock.New(s.redis[0].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
+	h := mustLock(t, newLocker(s.redis[0].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
 	mustRelease(t, h)
 	setAhead(t, s.redis[0], h.Token())
 	_, err := red(locks).TryLock(t.Context())
 	if err == nil {
 		t.Fatal("obtained although the first lease has ended")
 	}
-	wantErr(t, "TryLock", err, lock.ErrLost)
+	wantErr(t, "TryLock", err, lock.ErrNoAnswer)
 	eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
 	mustRelease(t, third)
 }
@@ -271,7 +271,7 @@ func clocksDiffer(t *testing.T) {
 		s.kill(0)
 		// Then other processes take it, which have seen no token, after the lease of the dead holder.
 		for i, r := range s.redis {
-			s.lockers[i] = lock.New(r.Client(), "")
+			s.lockers[i] = newLocker(r.Client(), "")
 		}
 		mustRelease(t, k.next(t, red(open(s)), kind+" without it"))
 	}
@@ -283,7 +283,7 @@ func redlockHoldersNeverOverlap(t *testing.T) {
 	s := startServers(t, 3)
 	other := servers{redis: s.redis}
 	for _, r := range s.redis {
-		other.lockers = append(other.lockers, lock.New(r.Client(), ""))
+		other.lockers = append(other.lockers, newLocker(r.Client(), ""))
 	}
 	var mu sync.Mutex
 	var stays []stay

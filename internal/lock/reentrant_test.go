@@ -27,7 +27,7 @@ var reentrantRows = []row{
 
 func countedHolds(t *testing.T, s stage) {
 	const k = 5
-	locker, owner := lock.New(s.client, s.prefix), lock.NewOwner()
+	locker, owner := newLocker(s.client, s.prefix), lock.NewOwner()
 	l := s.kind.open(locker, "m", owner)
 	var holds []aHold
 	for i := range k {
@@ -64,7 +64,7 @@ func countedHolds(t *testing.T, s stage) {
 }
 
 func partialRelease(t *testing.T, s stage) {
-	locker, owner := lock.New(s.client, s.prefix), lock.NewOwner()
+	locker, owner := newLocker(s.client, s.prefix), lock.NewOwner()
 	open := func(d time.Duration) aLock { return s.kind.open(locker, "m", owner, lock.WithLease(d)) }
 	for _, tc := range []struct{ outer, inner time.Duration }{
 		{10 * time.Second, 40 * time.Second}, {40 * time.Second, 10 * time.Second},
@@ -111,12 +111,22 @@ func reentryIsAnError(t *testing.T, s stage) {
 	if err != nil {
 		t.Error(err)
 	}
+	// A context of a hold that is over is like any other.
+	h := mustLock(t, l)
+	under, cancel := h.Context(t.Context())
+	defer cancel()
+	mustRelease(t, h)
+	again, err := l.TryLock(context.WithoutCancel(under))
+	if err != nil {
+		t.Fatalf("TryLock under a context of a released hold: %v", err)
+	}
+	mustRelease(t, again)
 }
 
 func TestReentrantHoldsAreLostAlone(t *testing.T) {
 	t.Parallel()
 	s := newStage(t, "Reentrant")
-	locker, owner := lock.New(s.client, s.prefix), lock.NewOwner()
+	locker, owner := newLocker(s.client, s.prefix), lock.NewOwner()
 	outer := mustLock(t, locker.Reentrant("m", owner, lock.WithRenewedLease(5*time.Second)))
 	inner := mustLock(t, locker.Reentrant("m", owner, lock.WithLease(2*time.Second)))
 	receive(t, "loss of the inner hold", inner.Lost())

@@ -112,7 +112,7 @@ func tooFew(t *testing.T, s stage, replicas int) {
 // for fewer replicas.
 func waiterWithTooFew(t *testing.T, s stage, replicas int) {
 	h := mustLock(t, s.rivals().lock())
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	strict := s.lockAsync(t.Context(), t, onReplicas(s.kind.open(locker, "m", lock.NewOwner()), replicas))
 	easy := make(chan locked, 1)
 	go func() {

@@ -68,7 +68,7 @@ func newWaiters(t *testing.T, s stage) *waiters {
 	for range 2 {
 		watched := &spy{Client: ownClient(t, testkit.RedisAddr(t))}
 		w.watched = append(w.watched, watched)
-		w.processes = append(w.processes, lock.New(watched, s.prefix))
+		w.processes = append(w.processes, newLocker(watched, s.prefix))
 	}
 	return w
 }
@@ -163,7 +163,7 @@ func tokensAreCovered(t *testing.T, s stage) {
 		}
 		mustRelease(t, h)
 	}
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	for range 3 { // new names, and names used a moment ago
 		for range 60 {
 			now = now.Add(400 * time.Microsecond)
@@ -281,7 +281,7 @@ func halfOpenCommands(t *testing.T, s stage) {
 					own.prefix += fmt.Sprint(tc.name, idle, slow, ":")
 					var d deafness
 					client := d.client(t, redisAddr(s.client))
-					locker := lock.New(client, own.prefix)
+					locker := newLocker(client, own.prefix)
 					l := own.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(4*time.Second))
 					mustRelease(t, mustLock(t, l)) // loads the scripts
 					if slow {
@@ -385,14 +385,17 @@ func ask(parent context.Context, l aLock, method string) error {
 
 // misuseIsRefused takes locks that are described wrongly.
 func misuseIsRefused(t *testing.T, s stage) {
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	cases := map[string]struct {
 		lock aLock
 		want error
 	}{
-		"a negative lease":              {s.lock(lock.WithLease(-time.Second)), lock.ErrInvalidLease},
-		"a negative renewed lease":      {s.lock(lock.WithRenewedLease(-time.Second)), lock.ErrInvalidLease},
-		"a negative limit":              {s.lock(lock.WithMaxHold(-time.Second)), lock.ErrInvalidOption},
+		"a negative lease":         {s.lock(lock.WithLease(-time.Second)), lock.ErrInvalidLease},
+		"a negative renewed lease": {s.lock(lock.WithRenewedLease(-time.Second)), lock.ErrInvalidLease},
+		"a negative limit":         {s.lock(lock.WithMaxHold(-time.Second)), lock.ErrInvalidOption},
+		"a limit without renewal": {
+			s.lock(lock.WithLease(time.Minute), lock.WithMaxHold(time.Hour)), lock.ErrInvalidOption,
+		},
 		"a negative number of replicas": {onReplicas(s.lock(), -1), lock.ErrInvalidOption},
 	}
 	if s.kind.owned {
@@ -405,7 +408,7 @@ func misuseIsRefused(t *testing.T, s stage) {
 	}
 	if s.kind.name == "Redlock" {
 		first := locker.Reentrant("m", "a")
-		other := lock.New(s.client, s.prefix+"other:")
+		other := newLocker(s.client, s.prefix+"other:")
 		for name, second := range map[string]*lock.Lock{
 			"names":   other.Reentrant("n", "a"),
 			"kinds":   other.Fair("m", "a"),
@@ -469,7 +472,7 @@ func (s stage) clockStage(t *testing.T) (stage, *miniredis.Miniredis) {
 func tokensHeedTheClient(t *testing.T, s stage) {
 	s, server := s.clockStage(t)
 	now := time.Date(2026, 11, 26, 12, 0, 0, 1000, time.UTC)
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	take := func(l *lock.Locker) int64 {
 		now = now.Add(100 * time.Microsecond)
 		server.SetTime(now)
@@ -521,8 +524,8 @@ func (s stage) slotsOf(t *testing.T, name string) (slots []string) {
 func leavingLengthensNothing(t *testing.T, s stage) {
 	s.prefix += "leaving:"
 	const lease = time.Minute // time enough for three waiters on a busy machine
-	begin := time.Now()
 	mustLock(t, s.rivals().lock(lock.WithLease(lease)))
+	begin := time.Now()
 	held := s.remains(t)
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -6,6 +6,19 @@ import (
 	"time"
 )
 
+// handOffLimit is how many times in a row a process may hand a lock to its own waiters before it frees the lock for
+// other processes.
+const handOffLimit = 16
+
+// othersTurn is the message of a process that has reached handOffLimit and frees the lock for the others.
+const othersTurn = "turn"
+
+// offer is a lock that was handed to a waiter, by a request sent at the given time.
+type offer struct {
+	token int64
+	sent  time.Time
+}
+
 // topic is one channel and the waiters of this process on it, in order of arrival. Without a queue in Redis, the first
 // waiter asks Redis and the others wait until they are first, so that a release makes one waiter ask instead of all.
 // With a queue in Redis, each waiter asks when Redis says that it is its turn. In both cases, waiters whose owner

@@ -23,7 +23,7 @@ type entry struct {
 func torment(ctx context.Context, task childTask, out io.Writer) error {
 	var d deafness
 	client := d.dialer(task.Addr)
-	locker := lock.New(client, task.Prefix)
+	locker := newLocker(client, task.Prefix)
 	if task.Deaf {
 		go func() {
 			for {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"seckill/internal/kit/batch"
 	"seckill/internal/lock"
 	"seckill/internal/lock/group"
 	"seckill/internal/testkit"
@@ -114,7 +113,7 @@ func scriptsOfError(t *testing.T, s stage, waiters int) int64 {
 	}
 	watched := &spy{Client: s.client, failScript: refuse, failPipeline: refuse}
 	h := mustLock(t, s.rivals().lock(lock.WithLease(30*time.Second)))
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	got := make(chan locked, waiters)
 	for range waiters {
 		go func() {
@@ -129,7 +128,7 @@ func scriptsOfError(t *testing.T, s stage, waiters int) int64 {
 	mustRelease(t, h)
 	for range waiters {
 		err := receive(t, "answer", got).err
-		if errors.Is(err, batch.ErrNotSent) { // twice, on a busy machine: its request waited for one that failed
+		if errors.Is(err, lock.ErrNoAnswer) { // twice, on a busy machine: its request waited for one that failed
 			continue
 		}
 		wantErr(t, "Lock", err, broken)
@@ -238,7 +237,7 @@ func nothingStays(t *testing.T, s stage) {
 	t.Helper()
 	const names, soonGone = 300, 10 * time.Minute
 	s.prefix += "once:"
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	for i := range names {
 		h, err := s.kind.open(locker, "name"+strconv.Itoa(i), lock.NewOwner()).TryLock(t.Context())
 		if err != nil {
@@ -277,7 +276,7 @@ func oneLooksForAll(t *testing.T, s stage) {
 	s.prefix += "idle:"
 	h := mustLock(t, s.rivals().lock())
 	watched := &spy{Client: s.client}
-	locker := lock.New(watched, s.prefix)
+	locker := newLocker(watched, s.prefix)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var all sync.WaitGroup
@@ -331,7 +330,7 @@ func oneAfterTheOther(t *testing.T, s stage) {
 		s.prefix += "turns:"
 		h := mustLock(t, s.rivals().lock())
 		watched := late{&spy{Client: s.client, unhurried: true}}
-		locker := lock.New(watched, s.prefix)
+		locker := newLocker(watched, s.prefix)
 		var all sync.WaitGroup
 		for i := range waiters { // one by one, so that the order here is Redis's
 			all.Go(func() {
@@ -363,7 +362,7 @@ func manyReaders(t *testing.T, s stage) {
 	const readers = 1200
 	s.prefix += "many:"
 	h := mustLock(t, s.rivals().lock())
-	locker := lock.New(s.client, s.prefix)
+	locker := newLocker(s.client, s.prefix)
 	got := make(chan locked, readers)
 	for range readers {
 		go func() {
@@ -394,7 +393,7 @@ func fewAreTouched(t *testing.T, s stage) {
 	t.Helper()
 	const holds, most, lease = 1200, 500, 2 * time.Second
 	s.prefix += "over:"
-	locker, owner := lock.New(&spy{Client: s.client, unhurried: true}, s.prefix), lock.NewOwner()
+	locker, owner := newLocker(&spy{Client: s.client, unhurried: true}, s.prefix), lock.NewOwner()
 	long := mustLock(t, s.kind.open(locker, "m", owner, lock.WithLease(time.Minute)))
 	var all sync.WaitGroup
 	for part := range 10 {
@@ -465,6 +464,19 @@ func validityIsShown(t *testing.T, s stage) {
 	}
 	mustRelease(t, h)
 	wantErr(t, "Refresh after the release", h.Refresh(t.Context()), lock.ErrNotHeld)
+	for what, do := range map[string]func(context.Context, func(context.Context, aHold) error) error{
+		"Do": s.lock().Do, "TryDo": s.lock().TryDo,
+	} {
+		err := do(t.Context(), func(ctx context.Context, h aHold) error { return h.Release(ctx) })
+		if err != nil {
+			t.Errorf("%s of a function that releases the lock: %v", what, err)
+		}
+		err = do(t.Context(), func(ctx context.Context, _ aHold) error {
+			_, err := s.lock().ForceUnlock(ctx)
+			return err
+		})
+		wantErr(t, what+" of a function that loses the lock", err, lock.ErrNotHeld)
+	}
 
 	h = mustLock(t, s.lock(lock.WithLease(lease)))
 	if _, err := s.lock().ForceUnlock(t.Context()); err != nil {

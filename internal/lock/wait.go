@@ -32,7 +32,7 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 	var pause time.Duration // until the holder's lease is over, as far as is known
 	// With a queue in Redis, messages for the request may arrive as soon as it has a place there.
 	if !queued && (l.kind.owned || !pubsub.waiting(channel)) || queued && !pubsub.known(channel) {
-		h, a, err := l.attempt(ctx, &c)
+		h, a, err := l.insist(ctx, &c)
 		if !waits(err) || ctx.Err() != nil {
 			if err != nil && c.unsure {
 				l.abandon(ctx, c)
@@ -55,7 +55,7 @@ func (l *Lock) wait(ctx context.Context, c claim) (*Hold, error) {
 
 // ownFailure reports whether err says nothing about Redis, only about one waiter.
 func ownFailure(err error) bool {
-	return errors.Is(err, ErrNotObtained) || errors.Is(err, ErrLost) || errors.Is(err, errLeft)
+	return errors.Is(err, ErrNotObtained) || errors.Is(err, errLeft)
 }
 
 // await waits until the waiter is signalled, or until it is the first and a release is published. Then it tries to take
@@ -73,7 +73,10 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		case err := <-w.failed:
 			return nil, err
 		case o := <-w.offers: // handed on within this process
-			return l.accept(*c, o.token, o.sent)
+			if h, err := l.accept(*c, o.token, o.sent); err == nil {
+				return h, nil
+			}
+			c.unsure = true // it has the lock, or had it: it asks
 		case <-first:
 			first, events, turns = nil, t.events, t.turns
 			leaseOver.Reset(min(time.Until(w.next), lookAgain))
@@ -91,8 +94,9 @@ func (l *Lock) await(ctx context.Context, c *claim, t *topic, w *waiter) (*Hold,
 		case <-leaseOver.C: // the holder may have died
 		}
 		asked := time.Now()
-		h, a, err := l.attempt(ctx, c)
-		if ended := ctx.Err(); ended != nil && (errors.Is(err, ErrNoAnswer) || errors.Is(err, ended)) &&
+		h, a, err := l.insist(ctx, c)
+		noAnswer := errors.Is(err, ErrNoAnswer) && !errors.Is(err, errTooLate)
+		if ended := ctx.Err(); ended != nil && (noAnswer || errors.Is(err, ended)) &&
 			time.Since(asked) < silentTime { // the last refusal is recent enough
 			return nil, l.leftWaiting(ended)
 		}

@@ -41,7 +41,7 @@ func sharedSubscription(t *testing.T, s stage) {
 	const waiters = 1000
 	s, _ = s.onOwnServer(t)
 	watched := &spy{Client: s.client}
-	holder, waiter := lock.New(s.client, s.prefix), lock.New(watched, s.prefix)
+	holder, waiter := newLocker(s.client, s.prefix), newLocker(watched, s.prefix)
 	held := make([]aHold, waiters)
 	atOnce(t, waiters, func(i int) (err error) {
 		held[i], err = s.rivals().kind.open(holder, fmt.Sprint(i), lock.NewOwner()).TryLock(t.Context())
@@ -121,7 +121,7 @@ func oneIsWoken(t *testing.T, s stage) {
 	for range processes {
 		watched := &spy{Client: ownClient(t, testkit.RedisAddr(t))}
 		spies = append(spies, watched)
-		locker := lock.New(watched, s.prefix)
+		locker := newLocker(watched, s.prefix)
 		for range waiters / processes {
 			go func() {
 				h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())

@@ -138,7 +138,11 @@ func (d *due) holderOf(name string) int {
 	d.Helper()
 	client := redis.NewClient(&redis.Options{Addr: d.redis.Addr})
 	defer func() { _ = client.Close() }() // nothing is under way
-	mutex := lock.New(client, locksPrefix).Mutex(name)
+	locker, err := lock.New(client, locksPrefix)
+	if err != nil {
+		d.Fatal(err)
+	}
+	mutex := locker.Mutex(name)
 	found := -1
 	box.Eventually(d, "a holder of the lock "+name, func() error {
 		state, err := mutex.State(d.Context())

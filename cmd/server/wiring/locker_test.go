@@ -32,8 +32,12 @@ func TestSilentRedisIsAFailure(t *testing.T) {
 		busy, failed string
 	}{{"held by another", false, "1", "0"}, {"silent", true, "0", "2"}} {
 		metrics := telemetry.NewMetrics(telemetry.Build{})
-		l := locker{locks: lock.New(client, prefix), metrics: metrics}
-		h, err := lock.New(client, prefix).Mutex("m").TryLock(t.Context())
+		locks, err := lock.New(client, prefix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := locker{locks: locks, metrics: metrics}
+		h, err := locks.Mutex("m").TryLock(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/idworker"
-	"seckill/internal/lock"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
@@ -75,7 +74,7 @@ func OpenShop(
 ) *Shop {
 	s := &Shop{
 		cfg: cfg, stores: stores, ids: ids, Partitions: stores.partitions, metrics: metrics, log: log,
-		locks: locker{lock.New(stores.Clients.Commands, cfg.Redis.Prefix+locksPrefix), metrics},
+		locks: locker{stores.locks, metrics},
 		self:  cfg.Server.Instance + ":" + uuid.NewString(),
 	}
 	suspects := audit.NewSuspects()

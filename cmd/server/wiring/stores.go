@@ -13,6 +13,7 @@ import (
 	"seckill/internal/config"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/embedded"
+	"seckill/internal/lock"
 	"seckill/internal/order"
 	"seckill/internal/order/partition"
 	"seckill/internal/redisstore"
@@ -31,6 +32,7 @@ type Stores struct {
 	Redis      *redisstore.Store
 	Servers    *inspect.Servers // the servers of Redis
 	Clients    *rediskit.Clients
+	locks      *lock.Locker
 	partitions *partition.Set
 	Home       *embedded.Home  // nil outside the embedded mode
 	Secret     string          // key of the tokens' signatures
@@ -115,6 +117,9 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
 	if err != nil {
+		return err
+	}
+	if s.locks, err = lock.New(s.Clients.Commands, cfg.Redis.Prefix+locksPrefix); err != nil {
 		return err
 	}
 	s.Servers = inspect.New(s.Clients.Commands, s.Redis, cfg.Embedded(), log)

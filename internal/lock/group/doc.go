@@ -1,4 +1,5 @@
-// Package group combines several locks into one. It uses only the public interface of package lock.
+// Package group combines several locks into one. It uses the public interface of package lock,
+// and the door of package member.
 //
 //	Multi    all of them, or none
 //	Redlock  the same lock on independent servers: a majority of them

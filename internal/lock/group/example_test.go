@@ -19,7 +19,10 @@ func exampleLocker() (locker *lock.Locker, done func()) {
 		panic(err)
 	}
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1})
-	return lock.New(client, "myapp:"), func() { _ = client.Close(); server.Close() }
+	if locker, err = lock.New(client, "myapp:"); err != nil {
+		panic(err)
+	}
+	return locker, func() { _ = client.Close(); server.Close() }
 }
 
 // Multi takes all locks or none: nobody else can move money of these two accounts meanwhile.

@@ -76,7 +76,7 @@ func (h *Hold) Token() int64 { return h.token }
 // reports false if l is no member or was not obtained.
 func (h *Hold) TokenOf(l *lock.Lock) (token int64, ok bool) {
 	for _, p := range h.list() {
-		if m := h.lock.members[p.member]; m == l || m.Client() == l.Client() && m.Key() == l.Key() {
+		if m := h.lock.members[p.member]; m.Lock == l || m.place() == open(l).place() {
 			return p.Token(), true
 		}
 	}
@@ -123,7 +123,7 @@ func (h *Hold) over(err error, lost bool) {
 	h.end(err)
 	if lost {
 		for _, p := range h.parts {
-			p.GiveUp(err)
+			p.door.GiveUp(p.Hold, err)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func (h *Hold) Refresh(ctx context.Context) error {
 func (h *Hold) Context(parent context.Context) (context.Context, context.CancelFunc) {
 	own, cancel := context.WithCancelCause(h.ended)
 	for _, p := range h.list() {
-		parent = p.Mark(parent) //nolint:fatcontext // one value for each
+		parent = p.door.Mark(parent, p.Hold) //nolint:fatcontext // one value for each
 	}
 	stop := context.AfterFunc(parent, func() { cancel(context.Cause(parent)) })
 	return heldContext{own, parent, h}, func() {
@@ -232,10 +232,13 @@ func released(parts []*part) (n int) {
 	return n
 }
 
-// do runs f under the hold and releases it, also when f panics.
-func (h *Hold) do(ctx context.Context, f func(context.Context, *Hold) error) (err error) {
-	held, cancel := h.Context(ctx)
-	defer cancel()
-	defer func() { err = errors.Join(err, h.Release(ctx)) }()
-	return f(held, h)
+// settle is Release for a hold that may be released already.
+func (h *Hold) settle(ctx context.Context) error {
+	h.releasing.Lock()
+	freed := released(h.list()) >= h.lock.need
+	h.releasing.Unlock()
+	if freed {
+		return nil
+	}
+	return h.Release(ctx)
 }

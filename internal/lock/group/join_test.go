@@ -17,7 +17,10 @@ func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: miniredis.RunT(t).Addr()})
 	t.Cleanup(func() { _ = client.Close() }) // no call is under way
-	locker := lock.New(client, "")
+	locker, err := lock.New(client, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	whole := Redlock(locker.Mutex("1"), locker.Mutex("2"), locker.Mutex("3"))
 	for range 1000 {
 		var held []*part
@@ -26,13 +29,18 @@ func TestWhoJoinsALostHoldIsNotRenewed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			held = append(held, &part{Hold: h, member: i})
+			held = append(held, &part{Hold: h, door: m.door, member: i})
 		}
 		h := newHold(whole, held[:2:2])
 		var joins bool
 		var both sync.WaitGroup
 		both.Go(func() { joins = h.adopt(held[2]) })
-		both.Go(func() { held[0].GiveUp(lock.ErrLost); held[1].GiveUp(lock.ErrLost); _ = h.Err() })
+		both.Go(func() {
+			for _, p := range held[:2] {
+				p.door.GiveUp(p.Hold, lock.ErrLost)
+			}
+			_ = h.Err()
+		})
 		both.Wait()
 		for end := time.Now().Add(time.Second); joins && held[2].Err() == nil; time.Sleep(time.Millisecond) {
 			if h.Err() == nil || time.Now().After(end) {

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/internal/member"
 )
 
 // Lock is several locks combined into one. Its methods work like those of lock.Lock.
 type Lock struct {
 	name     string // the names of its members
-	members  []*lock.Lock
+	members  []one
 	need     int   // how many members must be obtained
 	replicas int   // how many replicas must confirm each member
 	asks     bool  // ask each server for its run id
@@ -41,8 +42,9 @@ type Lock struct {
 func Multi(first *lock.Lock, more ...*lock.Lock) *Lock {
 	members := append([]*lock.Lock{first}, more...)
 	// In a fixed order, callers that want the same members compete for the first one and rarely clash at the others.
-	slices.SortStableFunc(members, func(a, b *lock.Lock) int { return cmp.Compare(a.Key(), b.Key()) })
-	return newLock(members, len(members))
+	l := newLock(members, len(members))
+	slices.SortStableFunc(l.members, func(a, b one) int { return cmp.Compare(a.place().key, b.place().key) })
+	return l
 }
 
 // Redlock returns a lock whose holder holds the majority of the given locks: the same lock on Redis servers
@@ -67,27 +69,45 @@ func Multi(first *lock.Lock, more ...*lock.Lock) *Lock {
 func Redlock(first *lock.Lock, more ...*lock.Lock) *Lock {
 	l := newLock(append([]*lock.Lock{first}, more...), (len(more)+1)/2+1)
 	l.asks = true
-	if slices.ContainsFunc(more, func(m *lock.Lock) bool { return !m.Matches(first) }) {
+	if slices.ContainsFunc(more, func(m *lock.Lock) bool { return !open(first).door.Matches(m) }) {
 		l.wrong = ErrMismatch
 	}
 	return l
 }
 
+// one is one member, with the door to what only this package sees of it.
+type one struct {
+	*lock.Lock
+
+	door member.Lock[*lock.Lock, *lock.Hold, lock.Client]
+}
+
+func open(l *lock.Lock) one { return one{l, l.Member(member.Pass{})} }
+
+// place is where a lock is; the client is the lock itself if clients cannot be compared.
+type place struct {
+	client any
+	key    string
+}
+
+func (o one) place() place {
+	client, key := o.door.Place()
+	if !reflect.TypeOf(client).Comparable() {
+		return place{o.Lock, key}
+	}
+	return place{client, key}
+}
+
 // newLock returns a lock named after its members.
 func newLock(members []*lock.Lock, need int) *Lock {
-	l := &Lock{members: members, need: need}
+	l := &Lock{need: need}
 	var names []string
-	type place struct {
-		at  any // the client, or the lock where clients cannot be compared
-		key string
-	}
 	seen := map[place]bool{}
 	for _, m := range members {
 		names = append(names, m.Name())
-		p := place{m.Client(), m.Key()}
-		if !reflect.TypeOf(p.at).Comparable() {
-			p.at = m
-		}
+		o := open(m)
+		l.members = append(l.members, o)
+		p := o.place()
 		if seen[p] {
 			l.wrong = ErrDuplicate
 		}
@@ -171,25 +191,17 @@ func (l *Lock) Lock(ctx context.Context) (*Hold, error) {
 
 // Do waits for the lock and runs f under it, as lock.Lock.Do does.
 func (l *Lock) Do(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
-	h, err := l.Lock(ctx)
-	if err != nil {
-		return err
-	}
-	return h.do(ctx, f)
+	return member.Do(ctx, l.Lock, (*Hold).settle, f)
 }
 
 // TryDo is Do without waiting.
 func (l *Lock) TryDo(ctx context.Context, f func(ctx context.Context, h *Hold) error) error {
-	h, err := l.TryLock(ctx)
-	if err != nil {
-		return err
-	}
-	return h.do(ctx, f)
+	return member.Do(ctx, l.TryLock, (*Hold).settle, f)
 }
 
 // ForceUnlock frees all members, the first one last, and reports whether anybody held one.
 func (l *Lock) ForceUnlock(ctx context.Context) (wasHeld bool, err error) {
-	held, err := askAll(l, func(m *lock.Lock) (bool, error) { return m.ForceUnlock(ctx) })
+	held, err := askAll(l, func(m one) (bool, error) { return m.ForceUnlock(ctx) })
 	return slices.Contains(held, true), err
 }
 
@@ -199,8 +211,10 @@ func (l *Lock) all() bool { return l.need == len(l.members) }
 // wrap adds the lock's name to an error.
 func (l *Lock) wrap(err error) error { return fmt.Errorf("lock %q: %w", l.name, err) }
 
-// waits reports whether a call that failed with err should wait, because others have the lock.
-func waits(err error) bool { return errors.Is(err, lock.ErrNotObtained) && !inOwnWay(err) }
+// waits reports whether a call that failed with err should go on, because others have the lock or Redis answered late.
+func waits(err error) bool {
+	return (errors.Is(err, lock.ErrNotObtained) || errors.Is(err, member.ErrLate)) && !inOwnWay(err)
+}
 
 // inOwnWay reports whether the caller blocks itself: it holds this lock already, or wants the write lock while it holds
 // the read lock.
@@ -226,9 +240,9 @@ func pauseAfterClash(ctx context.Context, clashes int) {
 }
 
 // askAll asks every member. If fewer answer than are needed, it returns the errors of the others.
-func askAll[T any](l *Lock, ask func(m *lock.Lock) (T, error)) ([]T, error) {
+func askAll[T any](l *Lock, ask func(m one) (T, error)) ([]T, error) {
 	answers := make([]T, len(l.members))
-	errs := firstLast(l.members, func(i int, m *lock.Lock) (err error) {
+	errs := firstLast(l.members, func(i int, m one) (err error) {
 		answers[i], err = ask(m)
 		return err
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/lock"
+	"seckill/internal/lock/internal/member"
 )
 
 const (
@@ -17,9 +18,10 @@ const (
 	// grace is the least time that a decided round still waits for its remaining members. Healthy members all answer
 	// within it, so that no call is left running when the round returns.
 	grace = 5 * time.Millisecond
-	// leaveTime is how long a call goes on at most after its context has ended.
-	leaveTime = 20 * time.Millisecond
 )
+
+// errLate is the error of a round whose members were granted, but too late.
+var errLate = fmt.Errorf("%w: %w", lock.ErrNoAnswer, member.ErrLate)
 
 // errSilent is the error of a member that did not answer before the round was over.
 var errSilent = fmt.Errorf("%w: others have decided", lock.ErrNoAnswer)
@@ -27,6 +29,8 @@ var errSilent = fmt.Errorf("%w: others have decided", lock.ErrNoAnswer)
 // part is a hold of one member.
 type part struct {
 	*lock.Hold
+
+	door     member.Lock[*lock.Lock, *lock.Hold, lock.Client]
 	member   int
 	server   string // the server's run id, for a Redlock that asks; "" if unknown
 	released bool   // Redis confirmed its release; guarded by the whole's Hold.releasing
@@ -46,7 +50,8 @@ type round struct {
 	open    int // members that have not answered yet
 	got     []*part
 	refused int     // how many members somebody else holds
-	lowest  int     // the first refused member
+	late    int     // how many members were granted too late
+	lowest  int     // the first member that was refused or late
 	errs    []error // the errors of members that failed
 	own     error   // why the caller blocks itself (inOwnWay), or nil
 	twice   bool    // one server answered for two members
@@ -73,9 +78,9 @@ func (l *Lock) round(ctx context.Context, owner lock.Owner, lead *part) (h *Hold
 	r.gather()
 	h, err = r.conclude(ctx)
 	if r.open > 0 {
-		go r.late(ctx, h)
+		go r.rest(ctx, h)
 	}
-	return h, r.lowest, err
+	return h, min(r.lowest, len(l.members)-1), err
 }
 
 // gather collects the replies: of all members if all are needed. Otherwise it stops when the outcome has been certain
@@ -111,17 +116,27 @@ func (r *round) decided() bool {
 
 func (r *round) hear(a reply) {
 	r.open--
+	if a.err != nil {
+		r.fail(a.member, a.err)
+		return
+	}
+	r.twice = r.twice || r.answered(a.part.server)
+	r.got = append(r.got, a.part)
+}
+
+// fail counts a member that was not obtained.
+func (r *round) fail(number int, err error) {
 	switch {
-	case a.err == nil:
-		r.twice = r.twice || r.answered(a.part.server)
-		r.got = append(r.got, a.part)
-	case inOwnWay(a.err):
-		r.own = a.err
-	case errors.Is(a.err, lock.ErrNotObtained):
+	case inOwnWay(err):
+		r.own = err
+	case errors.Is(err, lock.ErrNotObtained):
 		r.refused++
-		r.lowest = min(r.lowest, a.member)
+		r.lowest = min(r.lowest, number)
+	case errors.Is(err, member.ErrLate):
+		r.late++
+		r.lowest = min(r.lowest, number)
 	default:
-		r.errs = append(r.errs, a.err)
+		r.errs = append(r.errs, err)
 	}
 }
 
@@ -143,6 +158,7 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	obtained := len(r.got)
 	l.giveBack(ctx, r.got)
 	err := errors.Join(r.errs...)
+	enough := len(r.errs) <= len(l.members)-l.need // members that work
 	switch ended := ctx.Err(); {
 	case r.twice:
 		err = ErrDuplicate
@@ -153,9 +169,11 @@ func (r *round) conclude(ctx context.Context) (*Hold, error) {
 	case ended != nil:
 		err = fmt.Errorf("%w: %w", lock.ErrNoAnswer, ended)
 	case obtained >= l.need:
-		err = fmt.Errorf("%w: the answers took longer than the lease", lock.ErrLost)
-	case r.refused > 0 && len(r.errs) <= len(l.members)-l.need: // enough members work; others hold them
+		err = errLate
+	case r.refused > 0 && enough: // others hold them
 		err = errors.Join(append([]error{lock.ErrNotObtained}, r.errs...)...)
+	case r.late > 0 && enough:
+		err = errors.Join(append([]error{errLate}, r.errs...)...)
 	}
 	return nil, l.wrap(err)
 }
@@ -168,20 +186,20 @@ func (r *round) raise(parent context.Context) {
 	ctx, cancel := context.WithTimeout(parent, patience)
 	defer cancel()
 	highest := slices.Max(tokens(r.got))
-	errs := each(r.got, func(_ int, p *part) error { return p.RaiseToken(ctx, highest) })
+	errs := each(r.got, func(_ int, p *part) error { return p.door.RaiseToken(ctx, p.Hold, highest) })
 	for i, err := range slices.Backward(errs) {
 		if err != nil {
 			if ctx.Err() != nil && parent.Err() == nil {
 				err = errSilent // patience ended, not the caller's context
 			}
-			r.errs = append(r.errs, err)
+			r.fail(r.got[i].member, err)
 			r.got = slices.Delete(r.got, i, i+1)
 		}
 	}
 }
 
-// late handles the replies that come after the round is over: the hold adopts each part, or the part is released.
-func (r *round) late(ctx context.Context, whole *Hold) {
+// rest handles the replies that come after the round is over: the hold adopts each part, or the part is released.
+func (r *round) rest(ctx context.Context, whole *Hold) {
 	for ; r.open > 0; r.open-- {
 		a := <-r.replies
 		if a.err == nil && (whole == nil || !whole.adopt(a.part)) { //nolint:contextcheck // a hold ends by itself
@@ -219,15 +237,5 @@ func (l *Lock) giveBack(ctx context.Context, parts []*part) {
 		defer close(done)
 		firstLast(parts, func(_ int, p *part) error { return p.Release(ctx) }) // if that fails the lease ends it
 	}()
-	select {
-	case <-done:
-		return
-	case <-ctx.Done():
-	}
-	leave := time.NewTimer(leaveTime)
-	defer leave.Stop()
-	select {
-	case <-done:
-	case <-leave.C:
-	}
+	_ = member.Await(ctx, done)
 }

@@ -34,11 +34,11 @@ func (l *Lock) observed(
 	ctx context.Context, number int, owner lock.Owner, take func(*lock.Lock, context.Context) (*lock.Hold, error),
 ) (*part, error) {
 	m := l.members[number]
-	h, err := take(m.As(owner), ctx)
+	h, err := take(m.door.As(string(owner)), ctx)
 	if err != nil {
 		return nil, err
 	}
-	p := &part{Hold: h, member: number}
+	p := &part{Hold: h, door: m.door, member: number}
 	if l.replicas > 0 {
 		err = ask(ctx, func(ctx context.Context) error { return l.copied(ctx, m) })
 	}
@@ -84,33 +84,20 @@ func ask(ctx context.Context, do func(ctx context.Context) error) error {
 	}
 }
 
-// masters finds the server of a key; a cluster's client has it.
-type masters interface {
-	MasterForKey(ctx context.Context, key string) (*redis.Client, error)
-}
-
-// serverClient returns a client of the server that has the lock. A cluster's client would send a command without a key
-// to any server.
-func serverClient(ctx context.Context, m *lock.Lock) (lock.Client, error) {
-	if nodes, several := m.Client().(masters); several {
-		return nodes.MasterForKey(ctx, m.Key())
-	}
-	return m.Client(), nil
-}
-
 // copied returns an error if fewer than l.replicas replicas have the lock. WAIT counts the replicas that have
 // everything up to the connection's last write, so copied writes something first.
-func (l *Lock) copied(ctx context.Context, m *lock.Lock) error {
-	client, err := serverClient(ctx, m)
+func (l *Lock) copied(ctx context.Context, m one) error {
+	client, err := m.door.Server(ctx)
 	if err != nil {
 		return err
 	}
+	_, key := m.door.Place()
 	var copies *redis.Cmd
 	_, err = client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		// The pipeline reports their errors; the key is deleted again.
-		_ = p.Set(ctx, m.Key()+":copied", "", time.Second)
-		_ = p.Del(ctx, m.Key()+":copied")
-		copies = p.Do(ctx, "WAIT", l.replicas, min(replicaTime, m.Lease()/2).Milliseconds())
+		_ = p.Set(ctx, key+":copied", "", time.Second)
+		_ = p.Del(ctx, key+":copied")
+		copies = p.Do(ctx, "WAIT", l.replicas, min(replicaTime, m.door.Lease()/2).Milliseconds())
 		return nil
 	})
 	if err != nil {
@@ -124,8 +111,8 @@ func (l *Lock) copied(ctx context.Context, m *lock.Lock) error {
 
 // serverID returns the run id of the server that has the lock, or an error if the server started so recently that it
 // may have forgotten other holders. A server that may not run INFO passes, with the id "".
-func (l *Lock) serverID(ctx context.Context, m *lock.Lock) (id string, err error) {
-	client, err := serverClient(ctx, m)
+func (l *Lock) serverID(ctx context.Context, m one) (id string, err error) {
+	client, err := m.door.Server(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -143,7 +130,7 @@ func (l *Lock) serverID(ctx context.Context, m *lock.Lock) (id string, err error
 		return "", fmt.Errorf("ask which server it is: %w", err)
 	}
 	s := parseServer(text)
-	if s.id != "" && s.uptime < m.Lease()+time.Second { // INFO gives whole seconds
+	if s.id != "" && s.uptime < m.door.Lease()+time.Second { // INFO gives whole seconds
 		return "", fmt.Errorf("%w: %v", ErrRestarted, s.uptime)
 	}
 	return s.id, nil

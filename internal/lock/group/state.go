@@ -11,7 +11,7 @@ import (
 // State asks the servers of all members for the owners of each, and lists the owners who hold enough members. An
 // owner's number of holds and TTL are those that enough members have at least.
 func (l *Lock) State(ctx context.Context) (lock.State, error) {
-	members, err := askAll(l, func(m *lock.Lock) (lock.State, error) { return m.State(ctx) })
+	members, err := askAll(l, func(m one) (lock.State, error) { return m.State(ctx) })
 	if err != nil {
 		return lock.State{}, err
 	}

@@ -30,10 +30,10 @@ if found[2] then
   return {-1, 0}
 end
 if state and string.byte(state) ~= 45 then -- not "-"
-  local size = #ARGV[1]
-  if string.sub(state, 1, size) == ARGV[1] then
+  local size = #ARGV[1] + 1
+  if string.sub(state, 1, size) == ARGV[1] .. ' ' then
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    return string.match(state, '^ (%d+)', size + 1)
+    return string.match(state, '^%d+', size + 1)
   end
   local left = redis.call('PTTL', KEYS[1])
   -- Redis's clock was set back since. A living holder gets a whole lease in which to renew; a dead one expires with it.

@@ -26,8 +26,8 @@
 --          0      the lock was not, or no longer, this owner's; only the latch was changed, and nothing was published
 
 local state, latched = redis.call('GET', KEYS[1]), ARGV[5] == 'latched'
-if state and string.sub(state, 1, #ARGV[4]) == ARGV[4] then
-  local last, since = string.match(state, '^ (%d+) (%d+)', #ARGV[4] + 1)
+if state and string.sub(state, 1, #ARGV[4] + 1) == ARGV[4] .. ' ' then
+  local last, since = string.match(state, '^(%d+) (%d+)', #ARGV[4] + 2)
   local mark = string.sub(state, -2) == ' w' and ' w' or ''
   local token
   if ARGV[6] and redis.call('EXISTS', KEYS[4]) == 0 then
@@ -57,7 +57,7 @@ if latched and redis.call('GET', KEYS[3]) ~= '1' then
 elseif not latched and not released(state, ARGV[5]) then
   return 0
 end
-if ARGV[6] and state and string.sub(state, 1, #ARGV[6]) == ARGV[6] then
-  return string.match(state, '^ (%d+)', #ARGV[6] + 1)
+if ARGV[6] and state and string.sub(state, 1, #ARGV[6] + 1) == ARGV[6] .. ' ' then
+  return string.match(state, '^%d+', #ARGV[6] + 2)
 end
 return 1

@@ -11,10 +11,10 @@
 --          0  it does not; nothing was changed
 
 local state = redis.call('GET', KEYS[1])
-if not state or string.sub(state, 1, #ARGV[2]) ~= ARGV[2] then
+if not state or string.sub(state, 1, #ARGV[2] + 1) ~= ARGV[2] .. ' ' then
   return 0
 end
-local token, rest = string.match(state, '^ (%d+)(.*)$', #ARGV[2] + 1)
+local token, rest = string.match(state, '^(%d+)(.*)$', #ARGV[2] + 2)
 if ARGV[3] and tonumber(token) < tonumber(ARGV[3]) then
   cover(KEYS[2], redis.call('GET', KEYS[2]), tonumber(ARGV[3]))
   redis.call('SET', KEYS[1], ARGV[2] .. ' ' .. ARGV[3] .. rest, 'KEEPTTL')

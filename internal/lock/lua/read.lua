@@ -4,6 +4,7 @@
 -- before it. Otherwise it gives the owner a place and returns the answer that it must wait.
 local function turn(now)
   prune(now)
+  recount()
   local owner = owner_of(KEYS[7])
   if owner ~= ARGV[1] and (owner or ahead(KEYS[4]) and not reads(ARGV[1], now)) then
     return line_up(KEYS[6], now, owner and redis.call('PTTL', KEYS[7]) or tonumber(ARGV[5]))

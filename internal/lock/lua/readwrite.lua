@@ -23,6 +23,19 @@ due = function()
   return next
 end
 
+-- recount counts the holds of readers again if Redis lost the counts, and forgets the counts if it lost the holds. This
+-- alone may touch more than 500 holds.
+local function recount()
+  if redis.call('EXISTS', KEYS[8], KEYS[9]) ~= 1 then
+    return
+  end
+  redis.call('UNLINK', KEYS[9])
+  for _, hold in ipairs(redis.call('ZRANGE', KEYS[8], 1, -1)) do
+    redis.call('HINCRBY', KEYS[9], owner_in(hold), 1)
+  end
+  redis.call('PEXPIRE', KEYS[9], redis.call('PTTL', KEYS[8]))
+end
+
 -- reads reports whether the owner has an unexpired hold as a reader, and whether that is certain: more expired holds
 -- may remain than one script removes.
 local function reads(owner, now)

@@ -5,6 +5,7 @@
 -- and returns the answer that it must wait.
 local function turn(now)
   prune(now)
+  recount()
   local owner = owner_of(KEYS[7])
   if owner ~= ARGV[1] then
     local own, sure = reads(ARGV[1], now)

@@ -110,7 +110,10 @@ func each(n int, do func(i int) error) int64 {
 
 // manyHolds takes, refuses, shows and releases many holds of one owner, and the same for many readers.
 func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []string, err error) {
-	locker := lock.New(c, "cost:")
+	locker, err := lock.New(c, "cost:")
+	if err != nil {
+		return nil, err
+	}
 	one := lock.NewOwner()
 	for _, tc := range []struct {
 		name    string
@@ -165,7 +168,14 @@ func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []
 // manyWaiters lets many callers in one process wait for each kind of lock, and then get it.
 func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines []string, err error) {
 	const idle = 5 * time.Second
-	holder, locker := lock.New(c, "wait:"), lock.New(c, "wait:")
+	holder, err := lock.New(c, "wait:")
+	if err != nil {
+		return nil, err
+	}
+	locker, err := lock.New(c, "wait:")
+	if err != nil {
+		return nil, err
+	}
 	for _, tc := range []struct {
 		name         string
 		held, wanted func(l *lock.Locker) *lock.Lock
@@ -263,7 +273,10 @@ func manyNames(ctx context.Context, m *meter, c redis.UniversalClient, wait time
 	if err := m.begin(ctx); err != nil {
 		return nil, err
 	}
-	locker := lock.New(c, "once:")
+	locker, err := lock.New(c, "once:")
+	if err != nil {
+		return nil, err
+	}
 	before, err := m.memory(ctx)
 	if err != nil {
 		return nil, err

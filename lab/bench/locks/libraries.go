@@ -51,7 +51,10 @@ func client(addr string) *redis.Client {
 
 func connectOurs(addr string) (process, error) {
 	c := client(addr)
-	locker := lock.New(c, "ours:")
+	locker, err := lock.New(c, "ours:")
+	if err != nil {
+		return process{}, err
+	}
 	return process{
 		lock: func(ctx context.Context, name string) (func() error, error) {
 			h, err := locker.Mutex(name).Lock(ctx)

@@ -16,9 +16,12 @@ func past() []library {
 	return []library{{asItWas + pastCommit, connectPast, []string{"evalsha", "eval"}}}
 }
 
+// first returns a Locker: older commits' New returned nothing else.
+func first[L any](locker L, _ ...error) L { return locker }
+
 func connectPast(addr string) (process, error) {
 	c := client(addr)
-	locker := lock.New(c, "before:")
+	locker := first(lock.New(c, "before:"))
 	return process{
 		lock: func(ctx context.Context, name string) (func() error, error) {
 			h, err := locker.Mutex(name).Lock(ctx)

@@ -173,8 +173,11 @@ func (s *shop) lockUnrenewed(ctx context.Context, userID int64, _ func()) (func(
 
 // newRenewedLocks returns this service's lock, with the same lease.
 func newRenewedLocks(s *shop) func(context.Context, int64, func()) (func(), error) {
-	locker := lock.New(s.rdb, s.prefix)
+	locker, unfit := lock.New(s.rdb, s.prefix)
 	return func(ctx context.Context, userID int64, _ func()) (func(), error) {
+		if unfit != nil {
+			return nil, unfit
+		}
 		hold, err := locker.Mutex(strconv.FormatInt(userID, 10), lock.WithRenewedLease(shortLease)).Lock(ctx)
 		if err != nil {
 			return nil, err

@@ -73,7 +73,7 @@ func atEdges() []mutation {
 func inUse() []mutation {
 	return []mutation{
 		{"a cancelled call waits for its answer", []change{
-			{"leave.go", `leaveTime = 20 * time.Millisecond`, `leaveTime = time.Minute`},
+			{"internal/member/member.go", `leaveTime = 20 * time.Millisecond`, `leaveTime = time.Minute`},
 		}, "Mutex", 54},
 		{"what was obtained too late is kept", []change{
 			{"attempt.go", `return l.release(ctx, c, ending{}) }`, `return false, nil }`},
@@ -87,7 +87,7 @@ func inUse() []mutation {
 			}`},
 		}, "Mutex", 14},
 		{"calls that were left are not counted", []change{
-			{"leave.go", `l.locker.left.Load() < mostLeft`, `true || l.locker.left.Load() < mostLeft`},
+			{"leave.go", `l.locker.left.Load() >= mostLeft`, `l.locker.left.Load() >= 1000*mostLeft`},
 		}, "Mutex", 54},
 		{"Err reads a flag", []change{
 			{"hold.go", `	h.expire()
@@ -133,7 +133,7 @@ func inUse() []mutation {
 			},
 		}, "Write", 58},
 		{"a server that was restarted counts", []change{
-			{"group/server.go", `s.uptime < m.Lease()+time.Second {`, `s.uptime < 0 {`},
+			{"group/server.go", `s.uptime < m.door.Lease()+time.Second {`, `s.uptime < 0 {`},
 		}, "Redlock", 59},
 		{"children outlive the suite", []change{
 			{"procattr_linux_test.go", `Pdeathsig: syscall.SIGKILL`, `Pdeathsig: 0 * syscall.SIGKILL`},

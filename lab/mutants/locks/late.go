@@ -38,8 +38,8 @@ func inTogether() []mutation {
 		{"no answer is called a refusal", []change{
 			{
 				"errors.go",
-				`return fmt.Errorf("%w: %w: %s", ErrNoAnswer,`,
-				`return fmt.Errorf("%w: %w: %s", ErrNotObtained,`,
+				`return fmt.Errorf("%w: %w", ErrNoAnswer, ended)`,
+				`return fmt.Errorf("%w: %w", ErrNotObtained, ended)`,
 			},
 		}, "Mutex", 64},
 		{"a refusal counts however long Redis has been silent", []change{
@@ -65,7 +65,7 @@ func inTogether() []mutation {
 			},
 		}, "Fair", 65},
 		{"a Redlock of different locks", []change{
-			{"group/lock.go", `return !m.Matches(first)`, `return false`},
+			{"group/lock.go", `return !open(first).door.Matches(m)`, `return false && open(first).door.Matches(m)`},
 		}, "Redlock", 65},
 		{"a zero hold is used", []change{
 			{"hold.go", `	if h == nil || h.lock == nil {

@@ -28,7 +28,7 @@ func runnable() []mutant.Mutant {
 	for test, m := range inClusters() {
 		all = append(all, m.noticedBy(test))
 	}
-	return all
+	return append(all, inIDs()...)
 }
 
 // noticedBy returns the mutant, which the test must notice.

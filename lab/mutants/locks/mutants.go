@@ -17,6 +17,6 @@ type change struct{ file, from, to string }
 func mutants() []mutation {
 	return slices.Concat(
 		inScripts(), inReleases(), inPackage(), inGroups(), inQueues(),
-		atEdges(), inUse(), inTogether(), inSmallPrint(),
+		atEdges(), inUse(), inTogether(), inSmallPrint(), inFourth(),
 	)
 }

@@ -75,7 +75,7 @@ func inGroups() []mutation {
 			{"group/round.go", `(whole == nil || !whole.adopt(a.part))`, `whole != nil && !whole.adopt(a.part)`},
 		}, "Redlock", 45},
 		{"redlock takes the token of its members' clocks", []change{
-			{"hold.go", `if h.token >= token {`, `if true {`},
+			{"member.go", `if h.token >= token {`, `if true {`},
 		}, "Redlock", 45},
 		{"redlock waits for all", []change{
 			{"group/round.go", `if !decided && r.decided() {`, `if decided && r.decided() {`},
@@ -87,7 +87,7 @@ func inGroups() []mutation {
 			{"group/hold.go", `if held < h.lock.need {`, `if held < 1 {`},
 		}, "Multi", 43},
 		{"who was cancelled before they could wait is not told so", []change{
-			{"lock.go", `ended != nil && waits(err) &&`, `false &&`},
+			{"lock.go", `	case waits(err):`, `	case false && waits(err):`},
 		}, "Mutex", 12},
 		{"a waiter who leaves takes the event along", []change{
 			{"topic.go", `	} else {
