@@ -122,12 +122,17 @@ func evictions(t *testing.T, s stage) {
 		t.Fatalf("keys %q: nothing to evict", names)
 	}
 	for i, name := range names {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			own := s
-			own.prefix += fmt.Sprint(i, ":")
-			own.evict(t, name)
-		})
+		for _, upgrades := range []bool{false, true} {
+			if upgrades && s.kind.name != "Read" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s, upgrades %v", name, upgrades), func(t *testing.T) {
+				t.Parallel()
+				own := s
+				own.prefix += fmt.Sprint(i, upgrades, ":")
+				own.evict(t, name, upgrades)
+			})
+		}
 	}
 }
 
@@ -147,7 +152,9 @@ func (s stage) contended(t *testing.T) contended {
 	c := contended{owner: owner, hold: mustLock(t, s.kind.open(newLocker(s.client, s.prefix), "m", owner, lease))}
 	var ctx context.Context
 	ctx, c.quit = context.WithCancel(t.Context())
-	c.waiting = s.rivals().lockAsync(ctx, t, s.rivals().lock(lease))
+	watched := &spy{Client: s.client}
+	c.waiting = s.rivals().lockAsync(ctx, t, s.rivals().through(watched, lease))
+	eventually(t, "quiet", watched.quiet) // it asks once more after subscribing
 	if places := s.rivals().kind.name == "Fair" || s.rivals().kind.name == "Write"; places {
 		eventually(t, "in the queue", func() bool { return s.places(t) == 1 })
 	}
@@ -162,7 +169,8 @@ func (c contended) end(t *testing.T) {
 	c.quit()
 }
 
-func (s stage) evict(t *testing.T, name string) {
+// evict deletes the key with the name. With upgrades, the reader then wants to write before it reads once more.
+func (s stage) evict(t *testing.T, name string, upgrades bool) {
 	t.Helper()
 	c := s.contended(t)
 	defer c.quit()
@@ -171,7 +179,7 @@ func (s stage) evict(t *testing.T, name string) {
 	}
 	gone := time.Now()
 	inRedis := s.state(t).HeldBy(c.hold.Owner())
-	if s.kind.name == "Read" && inRedis {
+	if upgrades && inRedis {
 		_, err := newLocker(s.client, s.prefix).Write("m", c.owner).TryLock(t.Context())
 		wantErr(t, "TryLock of a reader that wants to write", err, lock.ErrUpgrade)
 	}
