@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -67,6 +68,11 @@ func outside(ctx context.Context, o options, args []string, out io.Writer) error
 	if err != nil {
 		return err
 	}
+	unlock, err := alone()
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	run, err := os.MkdirTemp("", "seckill-engine-")
 	if err != nil {
 		return err
@@ -77,8 +83,44 @@ func outside(ctx context.Context, o options, args []string, out io.Writer) error
 	}, args...)...)
 	cmd.Env = append(os.Environ(), inside+"="+run)
 	cmd.Stdout, cmd.Stderr = out, os.Stderr
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.Cancel = func() error { return stopInside(cmd.Process.Pid) }
 	return errors.Join(cmd.Run(), removeGroups())
+}
+
+// stopInside asks the part inside to end. Unshare, which waits for it, passes no signals on.
+func stopInside(pid int) error {
+	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for child := range strings.FieldsSeq(string(children)) {
+		number, failed := strconv.Atoi(child)
+		if failed == nil {
+			failed = syscall.Kill(number, syscall.SIGTERM)
+		}
+		err = errors.Join(err, failed)
+	}
+	return err
+}
+
+// alone waits until no other run uses the engine's data, and returns the function that lets the next one begin.
+func alone() (unlock func(), err error) {
+	data, err := dataDir()
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(data+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return func() { _ = lock.Close() }, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+}
+
+// dataDir returns the folder of the engine's data, of which images stay.
+func dataDir() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	data := filepath.Join(cache, "seckill-testkit", "engine")
+	return data, os.MkdirAll(data, 0o700)
 }
 
 // fetch gets everything that comes from elsewhere: inside there is no network.
@@ -122,14 +164,11 @@ func removeGroups() error {
 
 // prepare starts the engine in the space that outside has made, and its images.
 func prepare(ctx context.Context, o options, out io.Writer) (*engine, error) {
-	cache, err := os.UserCacheDir()
+	data, err := dataDir()
 	if err != nil {
 		return nil, err
 	}
-	e := &engine{data: filepath.Join(cache, "seckill-testkit", "engine"), run: os.Getenv(inside), out: out}
-	if err := os.MkdirAll(e.data, 0o700); err != nil {
-		return nil, err
-	}
+	e := &engine{data: data, run: os.Getenv(inside), out: out}
 	const script = `ip link set lo up
 echo 1 > /proc/sys/net/ipv4/ip_forward
 if ! grep -q ' /sys/fs/cgroup' /proc/self/mounts; then mount -t cgroup2 none /sys/fs/cgroup; fi

@@ -6,6 +6,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,7 +24,7 @@ type shop struct {
 
 func newShop(url, buyers, staff string) *shop {
 	return &shop{url: url, buyers: []byte(buyers), staff: []byte(staff), client: &http.Client{
-		Timeout: 10 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+		Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 64},
 	}}
 }
 
@@ -69,6 +70,9 @@ func (s *shop) ask(ctx context.Context, method, path, token string, body any) (a
 		return a, err
 	}
 	r.Header.Set("Content-Type", "application/json")
+	if body != nil { // repeated, it is done once
+		r.Header.Set("Idempotency-Key", hex.EncodeToString(sum(string(text))))
+	}
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -108,14 +112,17 @@ func (s *shop) sale(ctx context.Context, units int) (int64, error) {
 		ID        int64  `json:"id"`
 		SaleState string `json:"saleState"`
 	}
-	err := s.must(ctx, http.StatusCreated, http.MethodPost, "/voucher/seckill", s.admin(), map[string]any{
+	draft := map[string]any{
 		"shopId": 1, "title": "Trial", "payValue": 1000, "actualValue": 10_000, "stock": units,
 		"beginTime": time.Now().Add(-time.Minute), "endTime": time.Now().Add(24 * time.Hour),
-	}, &v)
+	}
+	err := eventually(ctx, 3*time.Minute, func(ctx context.Context) error {
+		return s.must(ctx, http.StatusCreated, http.MethodPost, "/voucher/seckill", s.admin(), draft, &v)
+	})
 	if err != nil {
 		return 0, err
 	}
-	return v.ID, eventually(ctx, time.Minute, func(ctx context.Context) error {
+	return v.ID, eventually(ctx, 3*time.Minute, func(ctx context.Context) error {
 		if err := s.must(ctx, http.StatusOK, http.MethodGet, fmt.Sprintf("/voucher/%d", v.ID), "", nil, &v); err != nil {
 			return err
 		}
@@ -130,14 +137,27 @@ func (s *shop) sale(ctx context.Context, units int) (int64, error) {
 func (s *shop) buyAndPay(ctx context.Context, voucher, user int64) (string, error) {
 	var placed order
 	path := fmt.Sprintf("/voucher/seckill/%d?wait=20s", voucher)
-	if err := s.must(ctx, http.StatusCreated, http.MethodPost, path, s.buyer(user), nil, &placed); err != nil {
+	err := eventually(ctx, time.Minute, func(ctx context.Context) error {
+		a, err := s.ask(ctx, http.MethodPost, path, s.buyer(user), nil)
+		if err != nil {
+			return err
+		}
+		if a.status != http.StatusCreated && a.status != http.StatusAccepted && a.Code != "ALREADY_BOUGHT" {
+			return fmt.Errorf("a purchase is answered %d: %s", a.status, a.body)
+		}
+		return json.Unmarshal(a.Data, &placed)
+	})
+	if err != nil {
 		return "", err
 	}
 	var payment struct {
 		PayURL string `json:"payUrl"`
 	}
 	path = "/order/" + placed.OrderID + "/pay"
-	if err := s.must(ctx, http.StatusOK, http.MethodPost, path, s.buyer(user), nil, &payment); err != nil {
+	err = eventually(ctx, time.Minute, func(ctx context.Context) error {
+		return s.must(ctx, http.StatusOK, http.MethodPost, path, s.buyer(user), nil, &payment)
+	})
+	if err != nil {
 		return "", err
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+payment.PayURL, http.NoBody)
@@ -151,7 +171,7 @@ func (s *shop) buyAndPay(ctx context.Context, voucher, user int64) (string, erro
 	if err := resp.Body.Close(); err != nil {
 		return "", err
 	}
-	return placed.OrderID, eventually(ctx, 30*time.Second, func(ctx context.Context) error {
+	return placed.OrderID, eventually(ctx, 2*time.Minute, func(ctx context.Context) error {
 		return s.isPaid(ctx, placed.OrderID, user)
 	})
 }
