@@ -20,7 +20,7 @@ func TestScriptsHaveTheLimitsOfGo(t *testing.T) {
 		want         int
 	}{
 		{"seckill", "MAX_REQUESTS", gate.MaxBatch},
-		{"seckill", "MAX_SALES", maxSales},
+		{"seckill", "MAX_SALES", gate.MaxSales},
 		{"seckill", "MAX_PACKED", maxPacked},
 		{"seckill", "MAX_QUANTITY", voucher.MaxPerUser},
 		{"apply", "MAX_OPERATIONS", operation.MaxBatch},
