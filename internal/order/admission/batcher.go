@@ -28,6 +28,7 @@ var errOverloaded = fmt.Errorf("%w: too many requests are waiting", order.ErrUna
 type batcher struct {
 	admission *Admission
 	unused    sync.Pool // *pending
+	calls     sync.Pool // *call, of workers that have ended
 
 	mu    sync.Mutex
 	queue queue
@@ -103,9 +104,14 @@ func (b *batcher) giveUp(ctx context.Context, s *sale, p *pending) error {
 func (b *batcher) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	b.admission.running.Go(func() {
-		for c := new(call); b.next(ctx, c); {
+		c, _ := b.calls.Get().(*call)
+		if c == nil {
+			c = new(call)
+		}
+		for b.next(ctx, c) {
 			b.decide(ctx, c, c.turns, c.batches)
 		}
+		b.calls.Put(c)
 	})
 }
 
