@@ -60,6 +60,7 @@ func (s *sale) join(ctx context.Context, r gate.Request, recorded order.Mark, no
 	b.mu.Lock()
 	if b.queue.wait(s) > maxWait {
 		b.mu.Unlock()
+		b.unused.Put(p)
 		s.counts.add(gate.Unavailable, 1)
 		return gate.Result{}, errOverloaded
 	}
