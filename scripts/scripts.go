@@ -16,7 +16,6 @@ import (
 
 // The most that one call of a script takes.
 const (
-	MaxSales       = 64 // of seckill.lua; while Redis runs a call it serves nobody else
 	MaxPacked      = 16 // orders in an entry of the stream; more would save little (ADR 34)
 	MaxCorrections = 250
 	MaxEntries     = 1000 // to acknowledge
@@ -32,7 +31,7 @@ local MAX_SALES = %d
 local MAX_PACKED = %d
 local MAX_CORRECTIONS = %d
 local MAX_ENTRIES = %d
-`, gate.MaxBatch, voucher.MaxPerUser, operation.MaxBatch, MaxSales, MaxPacked, MaxCorrections, MaxEntries)
+`, gate.MaxBatch, voucher.MaxPerUser, operation.MaxBatch, gate.MaxSales, MaxPacked, MaxCorrections, MaxEntries)
 }
 
 //go:embed *.lua

@@ -185,13 +185,16 @@ func pausedView() order.SaleView {
 	return order.SaleView{Mode: order.SalePaused, Now: time.Now().UTC()}
 }
 
-// pausedResult answers a batch for a sale whose partition has other data. It has no mark.
-func pausedResult(b gate.Batch) gate.BatchResult {
-	results := make([]gate.Result, len(b.Requests))
-	for i := range results {
-		results[i].Outcome = gate.Paused
+// pausedResults answers batches for sales whose partition has other data. They have no marks.
+func pausedResults(batches []gate.Batch) []gate.BatchResult {
+	all := make([]gate.BatchResult, len(batches))
+	for i, b := range batches {
+		all[i].View, all[i].Results = pausedView(), make([]gate.Result, len(b.Requests))
+		for j := range all[i].Results {
+			all[i].Results[j].Outcome = gate.Paused
+		}
 	}
-	return gate.BatchResult{View: pausedView(), Results: results}
+	return all
 }
 
 // newRefusingClient returns a client that sends nothing and returns the error. It needs no Close: it never connects,

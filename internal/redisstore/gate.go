@@ -2,56 +2,145 @@ package redisstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 
-	"seckill/internal/kit/batch"
+	"github.com/redis/go-redis/v9"
+
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
 	"seckill/internal/voucher"
 )
 
-// Admit runs scripts/seckill.lua once, together with batches of other sales that come at the same time (sharedCalls).
-// An error that wraps order.ErrUnavailable says that the batch certainly had no effect; after any other, repeating the
-// identical batch returns the outcome. If too few replicas have confirmed an order, new or existing, it returns an
-// error of the second kind for all. While the sale's partition has other data, all requests get gate.Paused.
-func (s *Store) Admit(ctx context.Context, b gate.Batch) (gate.BatchResult, error) {
-	if err := checkBatch(b); err != nil {
-		return gate.BatchResult{}, err
-	}
-	if s.formats.in(b.Sale.Partition) != nil {
-		return pausedResult(b), nil
-	}
-	answer, err := s.callsIn(b.Sale.Partition).sends.Do(ctx, b)
-	switch {
-	case errors.Is(err, batch.ErrNotSent):
-		return gate.BatchResult{}, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err)
-	case err != nil:
-		return gate.BatchResult{}, fmt.Errorf("redis: %w", err)
-	case answer.err != nil:
-		return gate.BatchResult{}, answer.err
-	}
-	result := answer.result
-	for i, r := range result.Results {
-		if r.Outcome == gate.Unreadable {
-			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID,
-				"user", b.Requests[i].UserID)
+// Admit runs scripts/seckill.lua once for batches of several sales of one partition. It returns a result for each, in
+// order, which has an error of its own if Redis refuses that batch. An error that wraps order.ErrUnavailable says that
+// the batches certainly had no effect, and gate.ErrApart that each needs a call of its own; after any other, repeating
+// the identical batches returns the outcome. If too few replicas have confirmed a batch's order, new or existing, its
+// error is of the second kind. While the partition has other data, all requests get gate.Paused.
+func (s *Store) Admit(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error) {
+	partition := batches[0].Sale.Partition
+	for i := range batches {
+		if err := checkBatch(&batches[i]); err != nil {
+			return alone(batches, err)
 		}
 	}
-	return result, nil
+	if s.formats.in(partition) != nil {
+		return pausedResults(batches), nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("redis: %w: %w", order.ErrUnavailable, err) // nothing is sent
+	}
+	cmd, doubt := s.decide(ctx, partition, batches, "evalsha", s.scripts.seckill.Digest)
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") { // it had no effect
+		cmd, doubt = s.decide(ctx, partition, batches, "eval", s.scripts.seckill.Source)
+	}
+	reply, err := cmd.Slice()
+	switch {
+	case redis.HasErrorPrefix(err, "TRYAGAIN"): // the slot is moving, and one of the sales is incomplete on both nodes
+		return alone(batches, rediskit.Translate(err))
+	case err != nil:
+		return nil, rediskit.Translate(err)
+	case len(reply) != len(batches):
+		return nil, fmt.Errorf("redis: a script answered for %d sales instead of %d", len(reply), len(batches))
+	}
+	results := make([]gate.BatchResult, len(batches))
+	for i := range batches {
+		s.readResult(ctx, &results[i], reply[i], &batches[i], doubt)
+	}
+	return results, nil
 }
 
-// namesOrder reports whether the result names an order of the user.
-func namesOrder(r gate.Result) bool {
-	return r.Outcome == gate.Accepted || r.Outcome == gate.AlreadyBought
+// alone returns the error of a call that had no effect because of one sale: it is the sale's own if no other sale is in
+// the call.
+func alone(batches []gate.Batch, err error) ([]gate.BatchResult, error) {
+	if len(batches) > 1 {
+		return nil, fmt.Errorf("%w: %w", gate.ErrApart, err)
+	}
+	return []gate.BatchResult{{Err: err}}, nil
 }
+
+// decide calls the script. It also returns an error that wraps errUnconfirmed if too few replicas have confirmed the
+// call.
+func (s *Store) decide(
+	ctx context.Context, partition int, batches []gate.Batch, verb, text string,
+) (cmd *redis.Cmd, doubt error) {
+	cmd = s.command(ctx, partition, batches, verb, text)
+	cluster, isCluster := s.commands.(*redis.ClusterClient)
+	switch {
+	case s.options.Replicas.Count == 0:
+		_ = s.commands.Process(ctx, rediskit.Once{Cmder: cmd}) // the command has its own error
+		return cmd, nil
+	case isCluster:
+		return cmd, s.atMaster(ctx, cluster, partition, cmd)
+	default:
+		return cmd, s.confirm(ctx, s.commands, s.keys.confirmed(), cmd)
+	}
+}
+
+// atMaster is confirm at the cluster's node that has the partition's slot. WAIT must follow on the same connection, and
+// has no key by which the cluster's client could find that node. The client does not follow redirections here either: a
+// redirected call had no effect, and the next call uses the slots that are loaded then.
+func (s *Store) atMaster(ctx context.Context, cluster *redis.ClusterClient, partition int, cmd *redis.Cmd) error {
+	node, err := cluster.MasterForKey(ctx, s.keys.orders(partition))
+	if err != nil {
+		cmd.SetErr(fmt.Errorf("%w: %w", order.ErrUnavailable, err)) // nothing was sent
+		return nil
+	}
+	doubt := s.confirm(ctx, node, s.keys.confirmedIn(partition), cmd)
+	if _, moved := redis.IsMovedError(cmd.Err()); moved {
+		cluster.ReloadState(context.WithoutCancel(ctx))
+	}
+	return doubt
+}
+
+// confirm makes the call and asks the replicas in one round trip. It returns an error that wraps errUnconfirmed if too
+// few have confirmed the call; question is the key that the confirmation writes.
+func (s *Store) confirm(ctx context.Context, client redis.UniversalClient, question string, cmd *redis.Cmd) error {
+	pipe := client.Pipeline()
+	_ = pipe.Process(ctx, cmd) // this only queues it; the command has its own error
+	confirmation := s.options.Replicas.ask(ctx, pipe, question)
+	_, _ = pipe.Exec(ctx) // as above
+	return confirmation.err()
+}
+
+// command returns a call of the script with its KEYS and ARGV. ARGV points into the batches: ids are written to the
+// socket from there.
+func (s *Store) command(ctx context.Context, partition int, batches []gate.Batch, verb, text string) *redis.Cmd {
+	size := 4 + 8*len(batches)
+	for i := range batches {
+		size += 2 * len(batches[i].Requests)
+	}
+	line := make([]any, 0, size)
+	line = append(line, verb, text, 1+2*len(batches), s.keys.orders(partition))
+	for i := range batches {
+		line = append(line, s.keys.sale(batches[i].Sale), s.keys.buyers(batches[i].Sale))
+	}
+	for i := range batches {
+		b := &batches[i]
+		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog,
+			len(b.Requests), quantitiesOf(b.Requests))
+		for i := range b.Requests {
+			line = append(line, &b.Requests[i].UserID, &b.Requests[i].OrderID)
+		}
+	}
+	cmd := redis.NewCmd(ctx, line...)
+	cmd.SetFirstKeyPos(3) // the cluster client finds the slot there
+	return cmd
+}
+
+// refusedWriteError is the error with which Redis refused a write of the script, taken from the script's answer.
+type refusedWriteError string
+
+func (e refusedWriteError) Error() string { return string(e) }
+
+// RedisError marks it as an error that Redis itself returned.
+func (refusedWriteError) RedisError() {}
 
 // checkBatch refuses a batch that the script does not accept, since the script would then refuse the batches of all
 // sales in the call.
-func checkBatch(b gate.Batch) error {
+func checkBatch(b *gate.Batch) error {
 	if n := len(b.Requests); n < 1 || n > gate.MaxBatch {
 		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, gate.MaxBatch)
 	}
@@ -83,21 +172,27 @@ func quantitiesOf(requests []gate.Request) string {
 
 // readResult reads the script's answer about a batch: an array, or the text of an error. doubt, unless it is nil, wraps
 // errUnconfirmed; it takes the place of an answer that names an order.
-func readResult(raw any, b gate.Batch, doubt error) (gate.BatchResult, error) {
+func (s *Store) readResult(ctx context.Context, result *gate.BatchResult, raw any, b *gate.Batch, doubt error) {
 	if refusal, is := raw.(string); is {
-		return gate.BatchResult{}, rediskit.Translate(refusedWriteError(refusal))
+		result.Err = rediskit.Translate(refusedWriteError(refusal))
+		return
 	}
 	r := rediskit.NewReply(raw)
-	result := gate.BatchResult{View: viewOf(r), Results: make([]gate.Result, len(b.Requests))}
+	result.View, result.Results = viewOf(r), make([]gate.Result, len(b.Requests))
 	result.View.Now = r.Time()
+	named := false
 	for i := range result.Results {
-		result.Results[i] = resultOf(r)
+		o := resultOf(r)
+		result.Results[i] = o
+		named = named || o.Outcome == gate.Accepted || o.Outcome == gate.AlreadyBought
+		if o.Outcome == gate.Unreadable {
+			s.log.ErrorContext(ctx, "a holder of a sale cannot be read", "voucher", b.Sale.VoucherID,
+				"user", b.Requests[i].UserID)
+		}
 	}
-	switch {
-	case r.Err != nil:
-		return gate.BatchResult{}, r.Err
-	case doubt != nil && slices.ContainsFunc(result.Results, namesOrder):
-		return gate.BatchResult{}, doubt
+	if r.Err != nil {
+		*result = gate.BatchResult{Err: r.Err}
+	} else if named && doubt != nil {
+		*result = gate.BatchResult{Err: doubt}
 	}
-	return result, nil
 }

@@ -1,7 +1,6 @@
 package redisstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -131,41 +130,24 @@ func TestReplicasConfirm(t *testing.T) {
 	}
 }
 
-// TestReplicasConfirmASend: one question follows all calls of a send, and its answer holds for every batch.
-func TestReplicasConfirmASend(t *testing.T) {
+// TestReplicasConfirmACall: one question follows a call, and its answer holds for every sale.
+func TestReplicasConfirmACall(t *testing.T) {
 	t.Parallel()
 	f := newFlock(t, 100*time.Millisecond)
+	batches := f.sales(3, 5)
 	f.replicas[0].Kill()
-	batches := make([]*pendingBatch, 3)
-	for i := range batches {
-		batches[i] = &pendingBatch{
-			Request: gate.Batch{Sale: f.sale, Requests: requests(int64(i+1), 1), MaxBacklog: 1000},
-		}
-	}
 	f.must(f.commands.ScriptFlush(f.ctx()).Err()) // so that the script is called, and the replicas asked, twice
-	f.must(f.callsIn(0).send(f.patient(), batches))
-	for i, p := range batches {
-		if !errors.Is(p.Answer.err, errUnconfirmed) {
-			t.Errorf("batch %d: %v, want errUnconfirmed", i, p.Answer.err)
+	results, err := f.Store.Admit(f.patient(), batches)
+	f.must(err)
+	for i, v := range results {
+		if !errors.Is(v.Err, errUnconfirmed) {
+			t.Errorf("batch %d: %v, want errUnconfirmed", i, v.Err)
 		}
 	}
 	asked, err := f.commands.Get(f.ctx(), f.keys.confirmed()).Int()
 	f.must(err)
 	equal(t, 2, asked)
-	equal(t, 3, len(f.holders()))
-}
-
-// The call of a caller who no longer waits is not sent.
-func TestReplicasNotAskedForNothing(t *testing.T) {
-	t.Parallel()
-	f := newFlock(t, 50*time.Millisecond)
-	ctx, cancel := context.WithCancel(f.ctx())
-	cancel()
-	_, err := f.Admit(ctx, gate.Batch{Sale: f.sale, Requests: requests(1, 1), MaxBacklog: 1000})
-	if !errors.Is(err, order.ErrUnavailable) {
-		t.Errorf("%v, want ErrUnavailable", err)
-	}
-	equal(t, 0, len(f.holders()))
+	equal(t, 1, len(f.holders()))
 }
 
 // TestReplicasRefused: New refuses to wait for replicas of a Redis that has none.

@@ -189,6 +189,15 @@ func (r *rig) now() time.Time {
 	return now
 }
 
+// Admit sends one batch in a call of its own.
+func (r *rig) Admit(ctx context.Context, b gate.Batch) (gate.BatchResult, error) {
+	results, err := r.Store.Admit(ctx, []gate.Batch{b})
+	if err != nil {
+		return gate.BatchResult{}, err
+	}
+	return results[0], results[0].Err
+}
+
 // admit sends the requests, without a known mark and without a limit on the backlog.
 func (r *rig) admit(requests ...gate.Request) gate.BatchResult {
 	r.t.Helper()

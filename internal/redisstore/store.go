@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -45,7 +44,6 @@ type Store struct {
 	place    string // where Redis is, to show to people; "": the address of the partition's node
 	keys     keys
 	scripts  scriptSet
-	calls    sync.Map // partition → *sharedCalls
 	options  Options
 	formats  *formats
 	// returnDelay is order.ReturnDelay, and not a setting: if an instance held units back for less time than others

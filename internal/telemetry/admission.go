@@ -45,25 +45,40 @@ func newAdmission(r registry) *admissionMetrics {
 }
 
 // Admitted implements the Observer of package admission.
-func (m *Metrics) Admitted(results []gate.Result, took time.Duration, err error) {
+func (m *Metrics) Admitted(decided []gate.BatchResult, took time.Duration, err error) {
 	a := m.admission
 	a.seconds.Observe(took.Seconds())
-	switch {
-	case errors.Is(err, order.ErrUnavailable):
-		a.unavailable.Inc()
-		return
-	case err != nil:
-		a.unknown.Inc()
+	if err != nil {
+		a.failed(err)
 		return
 	}
-	a.size.Observe(float64(len(results)))
+	size := 0
 	var counts [gate.OutcomeKinds]int
-	for _, r := range results {
-		counts[r.Outcome.Index()]++
+	for i := range decided {
+		if err := decided[i].Err; err != nil {
+			a.failed(err)
+			continue
+		}
+		size += len(decided[i].Results)
+		for _, r := range decided[i].Results {
+			counts[r.Outcome.Index()]++
+		}
+	}
+	if size > 0 {
+		a.size.Observe(float64(size))
 	}
 	for i, n := range counts {
 		if n > 0 {
 			a.byOutcome[i].Add(float64(n))
 		}
 	}
+}
+
+// failed counts a call, or a sale's part of one, that was not answered.
+func (a *admissionMetrics) failed(err error) {
+	if errors.Is(err, order.ErrUnavailable) {
+		a.unavailable.Inc()
+		return
+	}
+	a.unknown.Inc()
 }

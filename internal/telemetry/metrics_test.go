@@ -31,7 +31,8 @@ func newTestMetrics() *Metrics {
 func used() *Metrics {
 	m := newTestMetrics()
 	m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)
-	m.Admitted([]gate.Result{{Outcome: gate.Accepted}, {Outcome: gate.SoldOut}}, time.Millisecond, nil)
+	m.Admitted([]gate.BatchResult{{Results: []gate.Result{{Outcome: gate.Accepted}, {Outcome: gate.SoldOut}}}},
+		time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, order.ErrUnavailable)
 	m.Recorded(3, 1, time.Millisecond)
 	m.RecordRetried(errors.New("away"))
@@ -146,10 +147,13 @@ seckill_bulkhead_waiting{class="public_read",resource="ledger"} 3
 func TestAdmitted(t *testing.T) {
 	t.Parallel()
 	m := newTestMetrics()
-	m.Admitted([]gate.Result{
-		{Outcome: gate.Accepted}, {Outcome: gate.Accepted}, {Outcome: gate.AlreadyBought, OrderID: 9}, {
-			Outcome: gate.Backlogged,
-		}, {Outcome: 99}, {Outcome: gate.Unreadable},
+	m.Admitted([]gate.BatchResult{
+		{Results: []gate.Result{{Outcome: gate.Accepted}, {Outcome: gate.Accepted}}},
+		{Err: fmt.Errorf("full: %w", order.ErrUnavailable)}, // of one sale
+		{Results: []gate.Result{
+			{Outcome: gate.AlreadyBought, OrderID: 9}, {Outcome: gate.Backlogged}, {Outcome: 99},
+			{Outcome: gate.Unreadable},
+		}},
 	}, 3*time.Millisecond, nil)
 	m.Admitted(nil, time.Millisecond, fmt.Errorf("dialing: %w", order.ErrUnavailable))
 	m.Admitted(nil, time.Second, errors.New("no reply"))
@@ -163,7 +167,7 @@ func TestAdmitted(t *testing.T) {
 	compare(t, m, `
 # HELP seckill_admission_errors_total Failed calls of the admission script: certainly without effect (unavailable), or perhaps not (unknown).
 # TYPE seckill_admission_errors_total counter
-seckill_admission_errors_total{effect="unavailable"} 1
+seckill_admission_errors_total{effect="unavailable"} 2
 seckill_admission_errors_total{effect="unknown"} 1
 # HELP seckill_admission_outcomes_total Requests by what the admission script decided; those refused from the cache are in cache_refusals_total.
 # TYPE seckill_admission_outcomes_total counter
@@ -345,7 +349,7 @@ seckill_http_requests_total{code="SOLD_OUT",method="POST",route="/voucher/seckil
 // TestCountingDoesNotAllocate is not parallel, because allocations are counted for the whole process.
 func TestCountingDoesNotAllocate(t *testing.T) {
 	m := used()
-	outcomes := make([]gate.Result, 256)
+	outcomes := []gate.BatchResult{{Results: make([]gate.Result, 128)}, {Results: make([]gate.Result, 128)}}
 	for name, count := range map[string]func(){
 		"request": func() {
 			m.Request(http.MethodPost, "/voucher/seckill/:id", http.StatusAccepted, "", time.Millisecond)

@@ -41,6 +41,10 @@ func commands() []command {
 			"overlaps", "how often two hold one lock of those that tutorials teach; writes lab/notes/locks.md",
 			overlaps,
 		},
+		{
+			"quiet", "a quiet sale beside rushes on others of its partition; -before COMMIT measures that in turn",
+			quiet,
+		},
 		{"render", "report a stored result of compare or limits again", render},
 		{"versus", "what a purchase costs in an older commit and in the work tree, run in turn", versus.Run},
 		{"locks", "the locks beside three other libraries, on a Redis of its own", locks.Run},

@@ -202,6 +202,24 @@ func overlaps(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	})
 }
 
+// quiet measures a quiet sale beside rushes.
+func quiet(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse("quiet", args, stderr, func(flags *flag.FlagSet, o *options) func() {
+		before := flags.String("before", "", "measure the service of this `commit` too, in turn with this one")
+		return func() { o.plan.Before = *before }
+	})
+	if err != nil {
+		return err
+	}
+	return with(ctx, o.plan, stderr, func(bench *measures.Bench) error {
+		trials, err := bench.Quiet(ctx)
+		if err != nil {
+			return err
+		}
+		return measures.PrintQuiet(trials, stdout)
+	})
+}
+
 // showOverlaps prints their table and writes it into the notes on the locks.
 func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout io.Writer) error {
 	found, err := bench.Overlaps(ctx)

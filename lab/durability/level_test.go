@@ -94,7 +94,11 @@ func (tr *trial) storeOn(addr string, r redisstore.Replicas) *redisstore.Store {
 }
 
 func (tr *trial) admit(ctx context.Context, as []gate.Request) (gate.BatchResult, error) {
-	return tr.store.Admit(ctx, gate.Batch{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40})
+	results, err := tr.store.Admit(ctx, []gate.Batch{{Sale: tr.sale, Requests: as, MaxBacklog: 1 << 40}})
+	if err != nil {
+		return gate.BatchResult{}, err
+	}
+	return results[0], results[0].Err
 }
 
 // sell lets buyers buy until the fault, which takes Redis away after the given time, but not before somebody has

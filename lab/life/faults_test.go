@@ -215,16 +215,18 @@ type redisStore struct {
 	sent   func(gate.Batch)
 }
 
-func (r redisStore) Admit(ctx context.Context, b gate.Batch) (res gate.BatchResult, err error) {
-	r.sent(b)
+func (r redisStore) Admit(ctx context.Context, batches []gate.Batch) (results []gate.BatchResult, err error) {
+	for _, b := range batches {
+		r.sent(b)
+	}
 	err = r.faults.call("admit", func() error {
-		res, err = r.Store.Admit(ctx, b)
+		results, err = r.Store.Admit(ctx, batches)
 		return err
 	})
 	if err != nil {
-		return gate.BatchResult{}, err
+		return nil, err
 	}
-	return res, nil
+	return results, nil
 }
 
 func (r redisStore) Apply(

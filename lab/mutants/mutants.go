@@ -8,7 +8,7 @@ import (
 
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
-	return slices.Concat(inAdmission(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(),
+	return slices.Concat(inAdmission(), inBatching(), inRecording(), inSharing(), inRecovery(), inFailovers(), inPacking(),
 		inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(), inCallingOff(),
 		inArchiving(), inGuards(), beforeGuards(), inChallenges(), inShares(), inWebhooks())
 }
@@ -19,22 +19,18 @@ func inAdmission() []mutant.Mutant {
 	return []mutant.Mutant{
 		serverMutant("stock lowered in another call", "F01", "I3 accepted means settled",
 			mutant.Change{File: script, From: `'stock', whole(stock), 'seq'`, To: `'seq'`},
-			mutant.Change{File: gate, From: `	return result, nil
+			mutant.Change{File: gate, From: `	return results, nil
 }
 
-// namesOrder`, To: `	admitted := 0
-	for _, outcome := range result.Results {
-		if outcome.Outcome == gate.Accepted {
-			admitted++
+// alone`, To: `	for i, b := range batches {
+		if slices.ContainsFunc(results[i].Results, func(r gate.Result) bool { return r.Outcome == gate.Accepted }) {
+			err = s.commands.HSet(ctx, s.keys.sale(b.Sale), "stock", results[i].View.Stock).Err()
 		}
 	}
-	if admitted > 0 {
-		err = s.commands.HSet(ctx, s.keys.sale(b.Sale), "stock", result.View.Stock).Err()
-	}
-	return result, err
+	return results, err
 }
 
-// namesOrder`},
+// alone`},
 		),
 		serverMutant("MAXLEN in admission", "F13", "it was rebuilt, and Redis had lost nothing",
 			mutant.Change{
@@ -80,8 +76,8 @@ func inAdmission() []mutant.Mutant {
 		serverMutant("a lost answer is called a refusal", "F03", "the record is",
 			mutant.Change{
 				File: "internal/order/admission/batcher.go",
-				From: `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, err, unmarked{errAgain})`,
-				To:   `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnavailable, err, unmarked{errAgain})`,
+				From: `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, turns[i].err, unmarked{err})`,
+				To:   `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnavailable, turns[i].err, unmarked{err})`,
 			},
 		),
 	}
@@ -230,11 +226,11 @@ func inQuantities() []mutant.Mutant {
 		),
 		packageMutant("not enough is remembered as sold out", admission, "TestNotEnoughIsNotRemembered",
 			"after others wanted three",
-			mutant.Change{File: "internal/order/admission/batcher.go", From: `	b.observe(ctx, &observation{view: ` +
-				`decided.View,`, To: `	if decided.Results[0].Outcome == gate.NotEnough {
-		decided.View.Stock = 0
-	}
-	b.observe(ctx, &observation{view: decided.View,`},
+			mutant.Change{File: "internal/order/admission/batcher.go", From: `		s.observe(ctx, &observation{view: ` +
+				`decided.View,`, To: `		if decided.Results[0].Outcome == gate.NotEnough {
+			decided.View.Stock = 0
+		}
+		s.observe(ctx, &observation{view: decided.View,`},
 		),
 	}
 }

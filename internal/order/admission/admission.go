@@ -16,11 +16,12 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Gate decides requests for a sale's units: it runs scripts/seckill.lua in Redis once, without a retry of its own.
-// Repeating the identical batch is safe: it accepts nobody twice, and returns accepted requests as accepted again. An
-// error that wraps ErrUnavailable says that the batch certainly had no effect; after any other error it may have had
-// one.
-type Gate func(ctx context.Context, b gate.Batch) (gate.BatchResult, error)
+// Gate decides requests for units of several sales of one partition: it runs scripts/seckill.lua in Redis once, without
+// a retry of its own, and returns a result for each batch, in order. It must not keep the batches. Repeating identical
+// batches is safe: it accepts nobody twice, and returns accepted requests as accepted again. An error concerns all
+// batches; one that wraps ErrUnavailable says that the call certainly had no effect, and gate.ErrApart that each sale
+// needs a call of its own; after any other error it may have had an effect.
+type Gate func(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error)
 
 // HolderLister yields the holders of a sale: at least every user who is a holder from the beginning of the call to its
 // end, some of them twice. For a holder that cannot be read it yields an *order.UnreadableHolderError and goes on; any
@@ -30,7 +31,7 @@ type HolderLister func(ctx context.Context, sale order.SaleRef) iter.Seq2[order.
 // Observer counts how requests are answered, for metrics. Its methods must not block.
 type Observer interface {
 	// Admitted counts the results of one admission call, which was answered or failed with err.
-	Admitted(outcomes []gate.Result, took time.Duration, err error)
+	Admitted(decided []gate.BatchResult, took time.Duration, err error)
 	// RefusedFromCache adds the requests that were refused without asking Redis since the last call.
 	RefusedFromCache(soldOut, notStarted int64)
 }
@@ -40,7 +41,7 @@ const (
 	clockMargin    = time.Second // by how much a local estimate of Redis's clock may be wrong
 )
 
-// Admission decides who gets a unit of a sale. It has one batcher per requested sale.
+// Admission decides who gets a unit of a sale. It has one batcher per partition.
 type Admission struct {
 	stores   Stores
 	catalog  *catalog.Catalog
@@ -50,9 +51,10 @@ type Admission struct {
 	log      *slog.Logger
 	limit    int64
 
-	running  sync.WaitGroup // the goroutines of batchers and their caches
+	running  sync.WaitGroup // the goroutines of batchers and of the sales' caches
 	closing  chan struct{}
-	batchers sync.Map // int64 → *batcher
+	batchers sync.Map // partition → *batcher
+	sales    sync.Map // voucher id → *sale
 }
 
 // Stores are the stores of an Admission.
@@ -88,27 +90,27 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request gate.R
 		return unlessHidden(v, invalid.Join(invalid.Outside("quantity", n, 1, v.MaxQuantity())), time.Now())
 	}
 	if v.Sale.Retired {
-		a.batchers.Delete(v.ID)
+		a.sales.Delete(v.ID)
 		return a.afterRetirement(ctx, order.BuyerKey{VoucherID: v.ID, UserID: request.UserID}, v.Sale)
 	}
-	b, began := a.batcher(order.SaleOf(v)), time.Now()
+	s, began := a.sale(order.SaleOf(v)), time.Now()
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
-	switch b.lookup(request.UserID, recorded, began) {
+	switch s.lookup(request.UserID, recorded, began) {
 	case answerNotStarted:
-		b.counts.notStartedFromCache.Add(1)
+		s.counts.notStartedFromCache.Add(1)
 		return unlessHidden(v, gate.ErrNotStarted, began)
 	case answerSoldOut:
-		b.counts.soldOutFromCache.Add(1)
+		s.counts.soldOutFromCache.Add(1)
 		return gate.ErrSoldOut
 	case renewCache:
-		defer b.cache.renewing.Store(false)
+		defer s.cache.renewing.Store(false)
 	case askRedis:
 	}
-	result, err := b.join(ctx, request, recorded)
+	result, err := s.join(ctx, request, recorded, began)
 	took := time.Since(began)
-	b.counts.took.Observe(took)
+	s.counts.took.Observe(took)
 	if err == nil {
-		err = a.result(b, result)
+		err = a.result(s, result)
 	}
 	return unlessHidden(v, err, began.Add(took))
 }
@@ -155,27 +157,27 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 		}
 		return gate.ErrBarred
 	}
-	b := a.batcher(order.SaleOf(v))
+	s, now := a.sale(order.SaleOf(v)), time.Now()
 	recorded := order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}
-	switch b.lookup(userID, recorded, time.Now()) {
+	switch s.lookup(userID, recorded, now) {
 	case answerNotStarted, answerSoldOut:
 		return gate.ErrBarred
 	case renewCache:
-		defer b.cache.renewing.Store(false)
+		defer s.cache.renewing.Store(false)
 	case askRedis:
 	}
-	result, err := b.join(ctx, gate.Request{UserID: userID}, recorded)
+	result, err := s.join(ctx, gate.Request{UserID: userID}, recorded, now)
 	if err != nil {
 		return err
 	}
-	return a.result(b, result)
+	return a.result(s, result)
 }
 
 // Now estimates Redis's clock from its last answer about the sale (rule 12). Without such an answer it returns this
 // machine's time.
 func (a *Admission) Now(voucherID int64) time.Time {
-	if found, ok := a.batchers.Load(voucherID); ok {
-		if o := found.(*batcher).latest.Load(); o != nil {
+	if found, ok := a.sales.Load(voucherID); ok {
+		if o := found.(*sale).latest.Load(); o != nil {
 			return o.at(time.Now())
 		}
 	}
@@ -183,12 +185,12 @@ func (a *Admission) Now(voucherID int64) time.Time {
 }
 
 // Seen returns the highest mark of the sale that Redis has answered with; the zero mark before its first answer.
-func (a *Admission) Seen(sale int64) order.Mark {
-	found, ok := a.batchers.Load(sale)
+func (a *Admission) Seen(voucherID int64) order.Mark {
+	found, ok := a.sales.Load(voucherID)
 	if !ok {
 		return order.Mark{}
 	}
-	if seen := found.(*batcher).seen.Load(); seen != nil {
+	if seen := found.(*sale).seen.Load(); seen != nil {
 		return *seen
 	}
 	return order.Mark{}
@@ -206,35 +208,16 @@ func (a *Admission) Close() {
 	a.running.Wait()
 }
 
-// release frees a sale's memory, above all its winners, once the catalog has dropped the sale; so no request has to
-// come for it. A sale that the catalog has not listed yet stays.
-func (a *Admission) release(b *batcher) {
-	kept := a.catalog.Keeps(b.sale.VoucherID)
-	if b.kept && !kept {
-		a.batchers.CompareAndDelete(b.sale.VoucherID, b)
-	}
-	b.kept = kept
-}
-
-// batcher returns the batcher of a sale.
-func (a *Admission) batcher(sale order.SaleRef) *batcher {
-	if found, ok := a.batchers.Load(sale.VoucherID); ok {
-		return found.(*batcher)
-	}
-	found, _ := a.batchers.LoadOrStore(sale.VoucherID, newBatcher(a, sale))
-	return found.(*batcher)
-}
-
 // result returns a request's result as the caller's error, and requests a repair of the sale if the outcome asks for
 // one.
-func (a *Admission) result(b *batcher, r gate.Result) error {
+func (a *Admission) result(s *sale, r gate.Result) error {
 	switch r.Outcome.Repair() {
 	case gate.RepairEpoch:
 		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.
-		a.repairs.RequestRepair(b.sale.VoucherID, b.latest.Load().view.Mark.Epoch)
+		a.repairs.RequestRepair(s.ref.VoucherID, s.latest.Load().view.Mark.Epoch)
 	case gate.RepairSale:
 		// The reconciler also notices a voucher that was retired since the catalog read it.
-		a.repairs.RequestRepair(b.sale.VoucherID, order.NoBadEpoch)
+		a.repairs.RequestRepair(s.ref.VoucherID, order.NoBadEpoch)
 	case gate.NoRepair:
 	}
 	return r.Err()

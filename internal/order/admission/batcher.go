@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
-	"seckill/internal/kit/batch"
-	"seckill/internal/kit/retry"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 )
@@ -17,152 +15,259 @@ import (
 // refused at once has lost nothing by coming back.
 const maxWait = 5 * time.Second
 
-// batcher decides the requests of one sale. Requests that come while a call of the script is under way share the next
-// one, in the order of arrival (batch.Batcher). One call is under way at a time.
+var errOverloaded = fmt.Errorf("%w: too many requests are waiting", order.ErrUnavailable)
+
+// batcher decides the requests of the sales of one partition. Requests that come while a call of the script is under
+// way share the next one (queue). At most maxCalls calls are under way, and a sale is in one of them at a time, so that
+// its marks and observations stay in order. A worker is a goroutine that lives while requests wait.
 //
 // Redis may become slow without failing. Requests would then pile up until the last ones wait longer than buyers do, so
-// the batcher refuses at once any request that would wait for longer than maxWait. When a call fails, it refuses all
-// waiting requests: each batch of them would otherwise wait for its own timeout on a Redis that does not answer.
+// the batcher refuses at once any request that would wait for longer than maxWait. When a call gets no answer, it
+// refuses all waiting requests, since all sales of a partition are on one node: each call would otherwise wait for its
+// own timeout.
 type batcher struct {
-	gate     Gate
-	observer Observer
-	sale     order.SaleRef
-	limit    int64
-	requests *batch.Batcher[pendingRequest, gate.Result]
-	known    order.Mark // the highest mark in Redis or the ledger; used by the call under way alone
+	admission *Admission
+	unused    sync.Pool // *pending
+	calls     sync.Pool // *call, of workers that have ended
 
-	seen   atomic.Pointer[order.Mark] // the highest mark that Redis has answered with
-	latest atomic.Pointer[observation]
-	cache  soldOutCache
-	counts outcomeCounts
-	recent *recentAccepts
-	kept   bool // the catalog has said that Redis must hold the sale; used by the StatsFlusher alone
+	mu    sync.Mutex
+	queue queue
 }
 
-// pendingRequest is a request, and its sale's mark in the ledger.
-type pendingRequest struct {
+// pending is a request that waits for its result, and its sale's mark in the ledger.
+type pending struct {
 	gate.Request
 	recorded order.Mark
+
+	result gate.Result
+	err    error
+	done   chan struct{}   // receives a value once result or err is set
+	gone   <-chan struct{} // closed when the caller gives up; nil if they never do
+	sent   bool            // it is part of a call; guarded by batcher.mu
+	next   *pending        // in the sale's line or turn
 }
 
-// newBatcher returns the batcher of one sale.
-func newBatcher(a *Admission, sale order.SaleRef) *batcher {
-	b := &batcher{
-		gate: a.stores.Gate, observer: a.observer, sale: sale, limit: a.limit, recent: a.recent,
-		cache: soldOutCache{
-			holders: a.stores.Holders, sale: sale, log: a.log, running: &a.running, closing: a.closing,
-			backOff: retry.NewBackOff(),
-		},
+// join waits for the outcome of a request that came at the time now; recorded is the sale's mark in the ledger. It
+// returns ErrUnavailable when the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the
+// call, so that it may have been.
+func (s *sale) join(ctx context.Context, r gate.Request, recorded order.Mark, now time.Time) (gate.Result, error) {
+	b := s.batcher
+	p, _ := b.unused.Get().(*pending)
+	if p == nil {
+		p = &pending{done: make(chan struct{}, 1)}
 	}
-	b.requests = batch.New(
-		batch.Options{Size: gate.MaxBatch, Calls: 1, MaxWait: maxWait, FailWaiting: true, Running: &a.running},
-		b.decide)
-	return b
-}
-
-// observation is Redis's last answer about the sale, and when the call was sent and answered by the local monotonic
-// clock. For a repeated call, sentAt is when the first one was sent.
-type observation struct {
-	view       order.SaleView
-	sentAt     time.Time
-	receivedAt time.Time
-}
-
-// at estimates Redis's clock at the time now of this machine: its time in the answer plus the time that has passed here
-// since (rule 12).
-func (o *observation) at(now time.Time) time.Time { return o.view.Now.Add(now.Sub(o.receivedAt)) }
-
-// tooEarly reports whether the observation proves that the sale has not begun at the time now, by this machine's clock,
-// and has no holder. Redis then need not be asked (rules 2 and 12).
-func (o *observation) tooEarly(now time.Time) bool {
-	return now.Sub(o.receivedAt) < observationTTL && o.view.Mode == order.SaleOpen && o.view.Buyers == 0 &&
-		o.at(now).Before(o.view.Begin.Add(-clockMargin))
-}
-
-// join waits for the outcome of a request; recorded is the sale's mark in the ledger. It returns ErrUnavailable when
-// the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the call, so that it may have
-// been.
-func (b *batcher) join(ctx context.Context, r gate.Request, recorded order.Mark) (gate.Result, error) {
-	result, err := b.requests.Do(ctx, pendingRequest{Request: r, recorded: recorded})
-	switch {
-	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrUnknownOutcome):
-		return result, err
-	case errors.Is(err, batch.ErrNotSent):
-		b.counts.add(gate.Unavailable, 1)
-		return result, fmt.Errorf("%w: %w", order.ErrUnavailable, err)
-	default: // ctx ended
-		return result, fmt.Errorf("%w: %w", order.ErrUnknownOutcome, err)
+	p.Request, p.recorded, p.gone = r, recorded, ctx.Done()
+	b.mu.Lock()
+	if b.queue.wait(s) > maxWait {
+		b.mu.Unlock()
+		b.unused.Put(p)
+		s.counts.add(gate.Unavailable, 1)
+		return gate.Result{}, errOverloaded
 	}
-}
-
-// decide sends a batch to Redis and hands each request its result.
-func (b *batcher) decide(ctx context.Context, items []*batch.Item[pendingRequest, gate.Result]) error {
-	requests := make([]gate.Request, len(items))
-	for i, it := range items {
-		requests[i] = it.Request.Request
-		if b.known.Before(it.Request.recorded) {
-			b.known = it.Request.recorded
+	start := b.queue.add(s, p, now)
+	b.mu.Unlock()
+	if start {
+		b.start(ctx)
+	}
+	select {
+	case <-p.done:
+	case <-p.gone:
+		if err := b.giveUp(ctx, s, p); err != nil {
+			return gate.Result{}, err
 		}
 	}
+	result, err, sent := p.result, p.err, p.sent
+	*p = pending{done: p.done}
+	b.unused.Put(p) // nobody else uses it any more
+	if !sent {
+		s.counts.add(gate.Unavailable, 1)
+	}
+	return result, err
+}
+
+// giveUp returns the error for a caller whose ctx has ended; nil if the result has come meanwhile.
+func (b *batcher) giveUp(ctx context.Context, s *sale, p *pending) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-p.done:
+		return nil
+	default:
+	}
+	if p.sent {
+		return fmt.Errorf("%w: %w", order.ErrUnknownOutcome, ctx.Err())
+	}
+	s.counts.add(gate.Unavailable, 1) // it will not be sent: calls skip requests whose callers have gone
+	return fmt.Errorf("%w: %w", order.ErrUnavailable, ctx.Err())
+}
+
+// start starts a worker, which makes calls until nothing can be sent.
+func (b *batcher) start(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
+	b.admission.running.Go(func() {
+		c, _ := b.calls.Get().(*call)
+		if c == nil {
+			c = new(call)
+		}
+		for b.next(ctx, c) {
+			b.decide(ctx, c, c.turns, c.batches)
+		}
+		b.calls.Put(c)
+	})
+}
+
+// next ends a call and fills the next one. It returns false if nothing can be sent.
+func (b *batcher) next(ctx context.Context, c *call) bool {
+	now := time.Now()
+	b.mu.Lock()
+	b.queue.end(c, now)
+	more := b.queue.take(c, now)
+	start := more && b.queue.hire()
+	b.mu.Unlock()
+	if start {
+		b.start(ctx)
+	}
+	c.batches, c.requests = c.batches[:0], c.requests[:0]
+	for i := range c.turns {
+		c.load(&c.turns[i], b.admission.limit)
+	}
+	return more
+}
+
+// load appends a turn's batch.
+func (c *call) load(t *turn, limit int64) {
+	from := len(c.requests)
+	for p := t.first; p != nil; p = p.next {
+		c.requests = append(c.requests, p.Request)
+		if t.sale.known.Before(p.recorded) {
+			t.sale.known = p.recorded
+		}
+	}
+	c.batches = append(c.batches,
+		gate.Batch{Sale: t.sale.ref, Known: t.sale.known, MaxBacklog: limit, Requests: c.requests[from:]})
+}
+
+// decide runs the script for turns of a call, and answers their requests. It repeats identically, once, the batches
+// that may have had an effect but got no answer: all of them if the call's answer did not arrive, otherwise those with
+// an error of their own. The second answer then also names everyone whom the first call accepted (rule 3). Requests
+// still undecided after that get an unknown outcome. So do those that only the repetition refuses: the first call may
+// still be under way, and accept the request when it arrives.
+func (b *batcher) decide(ctx context.Context, c *call, turns []turn, batches []gate.Batch) {
 	sent := time.Now()
-	decided, err := b.call(ctx, gate.Batch{Sale: b.sale, Known: b.known, MaxBacklog: b.limit, Requests: requests})
-	if err != nil {
-		b.counts.add(outcomeOf(err), len(items))
-		return err
+	decided, lost := b.try(ctx, batches)
+	if errors.Is(lost, gate.ErrApart) && len(turns) > 1 {
+		for i := range turns {
+			b.decide(ctx, c, turns[i:i+1], batches[i:i+1])
+		}
+		return
 	}
-	b.observe(ctx, &observation{view: decided.View, sentAt: sent, receivedAt: time.Now()})
-	b.counts.outcomes(decided.Results)
-	for i, it := range items {
-		it.Answer = decided.Results[i]
+	if errors.Is(lost, order.ErrUnavailable) {
+		b.refuse(lost)
 	}
-	return nil
+	open := 0 // turns to repeat; they are moved to the front
+	for i := range turns {
+		if err := decided[i].Err; err == nil || errors.Is(err, order.ErrUnavailable) {
+			b.answer(ctx, &turns[i], &batches[i], &decided[i], sent, false)
+			continue
+		}
+		turns[i].err = decided[i].Err
+		turns[open], turns[i] = turns[i], turns[open]
+		batches[open], batches[i] = batches[i], batches[open]
+		open++
+	}
+	if open == 0 {
+		return
+	}
+	b.release(ctx, c, turns[open:])
+	again, lostAgain := b.try(ctx, batches[:open])
+	if lost != nil && lostAgain != nil {
+		b.refuse(lostAgain)
+	}
+	for i := range open {
+		if err := again[i].Err; err != nil {
+			again[i].Err = fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, turns[i].err, unmarked{err})
+		}
+		b.answer(ctx, &turns[i], &batches[i], &again[i], sent, true)
+	}
 }
 
-// observe stores Redis's answer about the sale, and its mark.
-func (b *batcher) observe(ctx context.Context, o *observation) {
-	b.latest.Store(o)
-	if b.known.Before(o.view.Mark) {
-		b.known = o.view.Mark
+// release ends answered turns while their call goes on.
+func (b *batcher) release(ctx context.Context, c *call, turns []turn) {
+	now := time.Now()
+	b.mu.Lock()
+	for i := range turns {
+		b.queue.release(c, turns[i].sale, now)
 	}
-	if seen := b.seen.Load(); seen == nil || seen.Before(o.view.Mark) {
-		b.seen.Store(&o.view.Mark)
+	start := b.queue.hire()
+	b.mu.Unlock()
+	if start {
+		b.start(ctx)
 	}
-	b.cache.observe(ctx, o)
 }
 
-// call runs the script, and repeats the identical batch once if the first answer did not arrive: the second answer then
-// also names everyone whom the first call accepted (rule 3). Requests still undecided after that get an unknown
-// outcome. So do those that only the repetition refuses: the first call may still be under way, and accept the request
-// when it arrives.
-func (b *batcher) call(ctx context.Context, asked gate.Batch) (gate.BatchResult, error) {
-	decided, err := b.try(ctx, asked)
-	if err == nil {
-		b.recent.write(asked, decided, false)
-		return decided, nil
-	}
-	if errors.Is(err, order.ErrUnavailable) {
-		return decided, err
-	}
-	again, errAgain := b.try(ctx, asked)
-	if errAgain != nil {
-		return gate.BatchResult{}, fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, err, unmarked{errAgain})
-	}
-	b.recent.write(asked, again, true)
-	markDoubtful(again.Results)
-	return again, nil
-}
-
-// try calls the script once.
-func (b *batcher) try(ctx context.Context, asked gate.Batch) (gate.BatchResult, error) {
+// try calls the script once. When it returns an error, each result has it, too.
+func (b *batcher) try(ctx context.Context, asked []gate.Batch) ([]gate.BatchResult, error) {
 	ctx, cancel := context.WithTimeout(ctx, order.AdmissionTimeout)
 	defer cancel()
 	start := time.Now()
-	decided, err := b.gate(ctx, asked)
-	b.observer.Admitted(decided.Results, time.Since(start), err)
-	if err == nil && len(decided.Results) != len(asked.Requests) {
-		err = fmt.Errorf("%d outcomes for %d requests", len(decided.Results), len(asked.Requests))
+	decided, err := b.admission.stores.Gate(ctx, asked)
+	b.admission.observer.Admitted(decided, time.Since(start), err)
+	if err == nil && len(decided) != len(asked) {
+		err = fmt.Errorf("answers for %d sales instead of %d", len(decided), len(asked))
+	}
+	if err != nil {
+		decided = make([]gate.BatchResult, len(asked))
+	}
+	for i := range decided {
+		if err != nil {
+			decided[i].Err = err
+		} else if r := &decided[i]; r.Err == nil && len(r.Results) != len(asked[i].Requests) {
+			r.Err = fmt.Errorf("%d outcomes for %d requests", len(r.Results), len(asked[i].Requests))
+		}
 	}
 	return decided, err
+}
+
+// answer gives a turn's requests their results. An error of the sale also refuses all that wait behind them.
+func (b *batcher) answer(
+	ctx context.Context, t *turn, asked *gate.Batch, decided *gate.BatchResult, sent time.Time, twice bool,
+) {
+	s, err := t.sale, decided.Err
+	if err != nil {
+		s.counts.add(outcomeOf(err), t.size)
+		b.mu.Lock()
+		s.refuse(errBehind(err))
+		b.mu.Unlock()
+	} else {
+		b.admission.recent.write(*asked, *decided, twice)
+		if twice {
+			markDoubtful(decided.Results)
+		}
+		s.observe(ctx, &observation{view: decided.View, sentAt: sent, receivedAt: time.Now()})
+		s.counts.outcomes(decided.Results)
+	}
+	p := t.first
+	for i := range t.size {
+		next := p.next
+		if p.err = err; err == nil {
+			p.result = decided.Results[i]
+		}
+		p.done <- struct{}{} // its caller may reuse it from now on
+		p = next
+	}
+}
+
+// refuse refuses all requests that wait in the partition, because a call got no answer.
+func (b *batcher) refuse(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.queue.refuse(errBehind(cause))
+}
+
+// errBehind returns the error for requests that waited behind a failed call. It does not wrap the cause, which concerns
+// others.
+func errBehind(cause error) error {
+	return fmt.Errorf("%w: the call before failed: %s", order.ErrUnavailable, cause.Error())
 }
 
 // markDoubtful marks outcomes as unknown if a late first call could still change them.

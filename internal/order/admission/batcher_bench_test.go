@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"seckill/internal/order"
 	"seckill/internal/order/gate"
 )
 
@@ -19,7 +18,7 @@ func BenchmarkBatcher(b *testing.B) {
 		for _, callers := range []int{1, 64, 512} {
 			b.Run(fmt.Sprintf("redis=%s/callers=%d", takes, callers), func(b *testing.B) {
 				calls := 0
-				batcher := newTestBatcher(b, func(_ context.Context, batch gate.Batch) (gate.BatchResult, error) {
+				sale := newTestSale(b, func(_ context.Context, batch gate.Batch) (gate.BatchResult, error) {
 					calls++
 					if takes > 0 {
 						time.Sleep(takes)
@@ -33,8 +32,7 @@ func BenchmarkBatcher(b *testing.B) {
 				for range callers {
 					all.Go(func() {
 						for user := next.Add(1); user <= int64(b.N); user = next.Add(1) {
-							if _, err := batcher.join(b.Context(), gate.Request{UserID: user, OrderID: user},
-								order.Mark{}); err != nil {
+							if _, err := sale.ask(b.Context(), user); err != nil {
 								b.Error(err)
 							}
 						}

@@ -14,12 +14,26 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
-// newTestBatcher returns a batcher whose calls are answered by the gate.
-func newTestBatcher(t testing.TB, gate Gate) *batcher {
+// decider answers for the script about one sale.
+type decider = func(ctx context.Context, b gate.Batch) (gate.BatchResult, error)
+
+// newTestSale returns a sale whose requests are decided so.
+func newTestSale(t testing.TB, decide decider) *sale {
+	t.Helper()
+	return newTestAdmission(t, ordertest.EachSale(decide)).sale(order.SaleRef{VoucherID: ordertest.VoucherA})
+}
+
+// newTestAdmission returns an admission without a catalog whose calls are answered by the gate.
+func newTestAdmission(t testing.TB, gate Gate) *Admission {
 	t.Helper()
 	a := New(Stores{Gate: gate}, nil, nil, ordertest.NopObserver{}, 10, ordertest.Quiet())
 	t.Cleanup(a.Close)
-	return newBatcher(a, order.SaleRef{VoucherID: ordertest.VoucherA})
+	return a
+}
+
+// ask is join for a request that comes now, with a sale that the ledger has no mark of.
+func (s *sale) ask(ctx context.Context, user int64) (gate.Result, error) {
+	return s.join(ctx, gate.Request{UserID: user, OrderID: 1000 + user}, order.Mark{}, time.Now())
 }
 
 // acceptAll answers as the script does when it accepts every request.
@@ -34,12 +48,12 @@ type joining struct {
 }
 
 // joinAll sends a request for each user, in that order, and returns the results once the bubble is idle.
-func joinAll(ctx context.Context, b *batcher, users ...int64) []*joining {
+func joinAll(ctx context.Context, s *sale, users ...int64) []*joining {
 	all := make([]*joining, len(users))
 	for i, user := range users {
 		all[i] = new(joining)
 		go func() {
-			result, err := b.join(ctx, gate.Request{UserID: user, OrderID: 1000 + user}, order.Mark{})
+			result, err := s.ask(ctx, user)
 			*all[i] = joining{outcome: result.Outcome, err: err}
 		}()
 		synctest.Wait()
@@ -64,7 +78,7 @@ func TestBatcherSharesCalls(t *testing.T) {
 		release := make(chan struct{})
 		var sizes []int
 		var sent []int64
-		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+		s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			<-release
 			sizes = append(sizes, len(b.Requests))
 			for _, r := range b.Requests {
@@ -72,7 +86,7 @@ func TestBatcherSharesCalls(t *testing.T) {
 			}
 			return acceptAll(b), nil
 		})
-		all := joinAll(t.Context(), b, users(1, 301)...)
+		all := joinAll(t.Context(), s, users(1, 301)...)
 		close(release)
 		synctest.Wait()
 		for i, got := range all {
@@ -123,7 +137,7 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var batches []gate.Batch
-			b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+			s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 				batches = append(batches, b)
 				if err := tc.answers[len(batches)-1]; err != nil {
 					return gate.BatchResult{}, err
@@ -132,7 +146,8 @@ func TestBatcherRepeatsOnceAndNeverGuesses(t *testing.T) {
 				v.Results[0].Outcome = tc.says
 				return v, nil
 			})
-			got, err := b.join(t.Context(), gate.Request{UserID: 1, OrderID: 10}, order.Mark{Epoch: 3, Sequence: 4})
+			got, err := s.join(t.Context(), gate.Request{UserID: 1, OrderID: 10},
+				order.Mark{Epoch: 3, Sequence: 4}, time.Now())
 			if got.Outcome != tc.wantSays {
 				t.Errorf("outcome %d, want %d", got.Outcome, tc.wantSays)
 			}
@@ -162,12 +177,12 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		calls := 0
-		b := newTestBatcher(t, func(context.Context, gate.Batch) (gate.BatchResult, error) {
+		s := newTestSale(t, func(context.Context, gate.Batch) (gate.BatchResult, error) {
 			calls++
 			<-release
 			return gate.BatchResult{}, errors.New("no answer")
 		})
-		all := joinAll(t.Context(), b, users(1, 301)...)
+		all := joinAll(t.Context(), s, users(1, 301)...)
 		close(release)
 		synctest.Wait()
 		for i, got := range all {
@@ -183,7 +198,7 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 		if calls != 2 {
 			t.Errorf("%d calls, want one and its repetition", calls)
 		}
-		if counts, _, _ := b.counts.counts(); counts.counts[gate.Doubtful.Answer()] != 1 ||
+		if counts, _, _ := s.counts.counts(); counts.counts[gate.Doubtful.Answer()] != 1 ||
 			counts.counts[gate.Unavailable.Answer()] != 300 {
 			t.Errorf("counted %v", counts)
 		}
@@ -197,7 +212,7 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		var admitted []int64
-		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+		s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			<-release
 			for _, r := range b.Requests {
 				admitted = append(admitted, r.UserID)
@@ -205,7 +220,7 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 			return acceptAll(b), nil
 		})
 		ctx, giveUp := context.WithCancel(t.Context())
-		both := joinAll(ctx, b, 1, 2)
+		both := joinAll(ctx, s, 1, 2)
 		giveUp()
 		synctest.Wait()
 		if err := both[0].err; !errors.Is(err, order.ErrUnknownOutcome) || errors.Is(err, order.ErrUnavailable) {
@@ -230,7 +245,7 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 		{Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 1, Sequence: 5}, {Epoch: 3, Sequence: 7},
 	}
 	var known, seen []order.Mark
-	b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+	s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 		known = append(known, b.Known)
 		v := acceptAll(b)
 		v.View.Mark = marks[len(known)-1]
@@ -238,10 +253,10 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 	})
 	for i := range marks {
 		user := int64(i) + 1
-		if _, err := b.join(t.Context(), gate.Request{UserID: user, OrderID: user}, recorded[i]); err != nil {
+		if _, err := s.join(t.Context(), gate.Request{UserID: user, OrderID: user}, recorded[i], time.Now()); err != nil {
 			t.Fatal(err)
 		}
-		seen = append(seen, *b.seen.Load())
+		seen = append(seen, *s.seen.Load())
 	}
 	if got, want := fmt.Sprint(known), "[{1 5} {2 9} {2 9} {3 7}]"; got != want {
 		t.Errorf("the calls had the marks %s, want %s", got, want)
@@ -261,7 +276,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 			between  = 20 * time.Millisecond
 			together = 51 // so 2,550 come each second, and 512 are served
 		)
-		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+		s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			time.Sleep(callTime)
 			return acceptAll(b), nil
 		})
@@ -274,7 +289,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 		join := func(user int64) {
 			joined.Go(func() {
 				began := time.Now()
-				_, err := b.join(t.Context(), gate.Request{UserID: user, OrderID: user}, order.Mark{})
+				_, err := s.ask(t.Context(), user)
 				took := time.Since(began)
 				mu.Lock()
 				defer mu.Unlock()
@@ -304,7 +319,7 @@ func TestBatcherBoundsTheWait(t *testing.T) {
 		if want := 30 * int(gate.MaxBatch*time.Second/callTime); served < want*9/10 || refused < want*2 {
 			t.Errorf("%d served and %d refused, want some %d served", served, refused, want)
 		}
-		if counts, _, _ := b.counts.counts(); counts.counts[gate.Unavailable.Answer()] != int64(refused) {
+		if counts, _, _ := s.counts.counts(); counts.counts[gate.Unavailable.Answer()] != int64(refused) {
 			t.Errorf("counted %v", counts)
 		}
 	})
@@ -315,7 +330,7 @@ func TestBatcherForgivesOneSlowCall(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
-		b := newTestBatcher(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+		s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
 			took := 5 * time.Millisecond
 			if calls++; calls == 20 {
 				took = 600 * time.Millisecond
@@ -327,7 +342,7 @@ func TestBatcherForgivesOneSlowCall(t *testing.T) {
 		for begin := time.Now(); time.Since(begin) < 2*time.Second; time.Sleep(5 * time.Millisecond) {
 			for range 20 { // 4,000 a second
 				joined.Go(func() {
-					if _, err := b.join(t.Context(), gate.Request{UserID: 1, OrderID: 1}, order.Mark{}); err != nil {
+					if _, err := s.ask(t.Context(), 1); err != nil {
 						t.Errorf("refused: %v", err)
 					}
 				})

@@ -4,7 +4,8 @@
 //
 //	Admission.Admit ──► too early? sold out? answered from memory (observation, soldOutCache)
 //	      │
-//	      └──► batcher of the sale: one call of the script at a time, of up to 256 requests (package batch)
+//	      └──► batcher of the partition: a line for each sale, which take turns (queue); two calls of the script at a
+//	                │                time, each of up to 256 requests for up to 64 sales
 //	                │
 //	                └──► outcome for each request; recentAccepts; outcomeCounts ──► StatsFlusher
 //
@@ -14,10 +15,12 @@
 //
 // What can go wrong, and what then happens:
 //
-//	the script's answer is lost      the identical batch is sent once more; requests still open: ErrUnknownOutcome
+//	the script's answer is lost      the identical call is sent once more; requests still open: ErrUnknownOutcome
 //	                                 (rule 3)
-//	Redis does not answer at all     requests in the call: ErrUnknownOutcome; requests behind it: ErrUnavailable,
-//	                                 at once
+//	Redis does not answer at all     requests in the call: ErrUnknownOutcome; all that wait in the partition:
+//	                                 ErrUnavailable, at once
+//	one sale of a call fails         it is repeated without the others, once; then its requests alone are refused, and
+//	                                 those that wait behind them
 //	Redis becomes slow               requests that would wait for over five seconds: ErrUnavailable, at once
 //	a buyer gives up                 before the call: certainly not sent; during it: ErrUnknownOutcome
 //	the process dies after the call  the order is in the stream; any instance records it

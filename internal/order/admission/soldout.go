@@ -21,7 +21,7 @@ const (
 )
 
 // soldOutCache is what an instance remembers of a sold-out sale, so that it can refuse most latecomers without asking
-// Redis: that no unit was left when it asked last (the batcher's observation), and who the winners are. Winners must go
+// Redis: that no unit was left when it asked last (the sale's observation), and who the winners are. Winners must go
 // to Redis, which tells them their order (rule 2).
 //
 // The set of winners cannot grow while the sale stays at one mark: admissions and revivals raise the sequence, rebuilds
@@ -68,8 +68,8 @@ const (
 
 // lookup decides whether a user can be refused with ErrNotStarted or ErrSoldOut from memory. recorded is the sale's
 // mark in the ledger, now the time by this machine's clock. It takes no lock and allocates nothing.
-func (b *batcher) lookup(user int64, recorded order.Mark, now time.Time) lookupResult {
-	seen, winners := b.latest.Load(), b.cache.winners.Load()
+func (s *sale) lookup(user int64, recorded order.Mark, now time.Time) lookupResult {
+	seen, winners := s.latest.Load(), s.cache.winners.Load()
 	switch {
 	case seen == nil:
 		return askRedis
@@ -86,7 +86,7 @@ func (b *batcher) lookup(user int64, recorded order.Mark, now time.Time) lookupR
 		return askRedis
 	case winners.has(user):
 		return askRedis
-	case age >= order.SoldOutTTL/2 && b.cache.renewing.CompareAndSwap(false, true):
+	case age >= order.SoldOutTTL/2 && s.cache.renewing.CompareAndSwap(false, true):
 		return renewCache
 	default:
 		return answerSoldOut

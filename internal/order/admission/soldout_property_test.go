@@ -370,7 +370,7 @@ func open(stock int64, seed uint64) *cluster {
 	for range servers {
 		v := ordertest.VoucherAt(1, 0)
 		catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
-		stores := Stores{Gate: c.sale.Admit, Holders: c.sale.Holders, Rows: &ordertest.FakeOrders{}}
+		stores := Stores{Gate: ordertest.EachSale(c.sale.Admit), Holders: c.sale.Holders, Rows: &ordertest.FakeOrders{}}
 		c.admissions = append(c.admissions,
 			New(stores, catalog, noRepairs{}, ordertest.NopObserver{}, 100, ordertest.Quiet()))
 	}

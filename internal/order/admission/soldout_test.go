@@ -36,15 +36,15 @@ func evenUsers(n int64) []int64 {
 	return users
 }
 
-// cached returns a batcher that has just observed a sold-out sale and loaded its winners.
-func cached(buyers int64) *batcher {
-	b := &batcher{
+// cached returns a sale that was just observed as sold out, with its winners.
+func cached(buyers int64) *sale {
+	s := &sale{
 		cache: soldOutCache{log: ordertest.Quiet(), running: new(sync.WaitGroup), backOff: retry.NewBackOff()},
 	}
 	view := soldOutView(buyers)
-	b.latest.Store(&observation{view: view, sentAt: time.Now(), receivedAt: time.Now()})
-	b.cache.winners.Store(&winnerSet{mark: view.Mark, users: evenUsers(buyers)})
-	return b
+	s.latest.Store(&observation{view: view, sentAt: time.Now(), receivedAt: time.Now()})
+	s.cache.winners.Store(&winnerSet{mark: view.Mark, users: evenUsers(buyers)})
+	return s
 }
 
 func TestLookup(t *testing.T) {
@@ -162,7 +162,7 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	v.ID, v.PerUser = soldOutSale, 3
 	catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
 	t.Cleanup(catalog.Close)
-	a := New(Stores{Gate: gate.Admit, Holders: h.Holders, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{},
+	a := New(Stores{Gate: ordertest.EachSale(gate.Admit), Holders: h.Holders, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{},
 		ordertest.NopObserver{}, 100, ordertest.Quiet())
 	return a, gate
 }
@@ -296,8 +296,8 @@ func TestWinnersAreLoadedOnce(t *testing.T) {
 		if gate.calls.Load() != 10 {
 			t.Errorf("%d calls, want 10 before the winners were known and none after", gate.calls.Load())
 		}
-		found, _ := a.batchers.Load(soldOutSale)
-		if winners := found.(*batcher).cache.winners.Load(); !slices.Equal(winners.users, h.users) {
+		found, _ := a.sales.Load(soldOutSale)
+		if winners := found.(*sale).cache.winners.Load(); !slices.Equal(winners.users, h.users) {
 			t.Errorf("winners %v, want %v", winners.users, h.users)
 		}
 
@@ -370,7 +370,7 @@ func soldOutOf(t testing.TB, buyers int64) *Admission {
 	t.Cleanup(a.Close)
 	refuse(t, a, 1)
 	a.running.Wait()
-	found, _ := a.batchers.Load(soldOutSale)
-	found.(*batcher).latest.Load().sentAt = time.Now().Add(time.Hour)
+	found, _ := a.sales.Load(soldOutSale)
+	found.(*sale).latest.Load().sentAt = time.Now().Add(time.Hour)
 	return a
 }

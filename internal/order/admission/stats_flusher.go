@@ -31,8 +31,8 @@ const timelineMargin = 5 * time.Minute
 
 // timelineAt returns the time under which an answer given now enters the timeline. Outside of the sale that is the full
 // hour: repeated requests for coming or ended sales then leave no row for each minute.
-func (b *batcher) timelineAt(now time.Time) time.Time {
-	o := b.latest.Load()
+func (s *sale) timelineAt(now time.Time) time.Time {
+	o := s.latest.Load()
 	if o == nil || !now.Before(o.view.Begin.Add(-timelineMargin)) && now.Before(o.view.End.Add(timelineMargin)) {
 		return now
 	}
@@ -66,19 +66,19 @@ func (f *StatsFlusher) Run(ctx context.Context) error {
 
 // newCounts are the counts of a sale that Redis does not have yet.
 type newCounts struct {
-	of         *batcher
+	of         *sale
 	all, since answered
 }
 
 // flush adds the new counts in all partitions at the same time: one partition's Redis node may be away alone.
 func (f *StatsFlusher) flush(ctx context.Context) {
 	byPartition := map[int][]newCounts{}
-	f.admission.batchers.Range(func(_, found any) bool {
-		b := found.(*batcher)
-		if n := f.noted(b); !n.since.empty() {
-			byPartition[b.sale.Partition] = append(byPartition[b.sale.Partition], n)
+	f.admission.sales.Range(func(_, found any) bool {
+		s := found.(*sale)
+		if n := f.noted(s); !n.since.empty() {
+			byPartition[s.ref.Partition] = append(byPartition[s.ref.Partition], n)
 		} else {
-			f.admission.release(b)
+			f.admission.release(s)
 		}
 		return true
 	})
@@ -104,16 +104,16 @@ func (f *StatsFlusher) flush(ctx context.Context) {
 }
 
 // noted passes a sale's new counts on to the observer and the timeline, and returns those to add in Redis.
-func (f *StatsFlusher) noted(b *batcher) newCounts {
-	all, soldOut, notStarted := b.counts.counts()
-	flushed := &b.counts.flushed
+func (f *StatsFlusher) noted(s *sale) newCounts {
+	all, soldOut, notStarted := s.counts.counts()
+	flushed := &s.counts.flushed
 	f.observer.RefusedFromCache(soldOut-flushed.soldOut, notStarted-flushed.notStarted)
 	flushed.soldOut, flushed.notStarted = soldOut, notStarted
 	if told := all.minus(flushed.timeline); !told.empty() {
-		f.timeline(b.sale.VoucherID, b.timelineAt(time.Now().Add(-flushEvery/2)), told.counts, told.took)
+		f.timeline(s.ref.VoucherID, s.timelineAt(time.Now().Add(-flushEvery/2)), told.counts, told.took)
 		flushed.timeline = all
 	}
-	return newCounts{of: b, all: all, since: all.minus(flushed.all)}
+	return newCounts{of: s, all: all, since: all.minus(flushed.all)}
 }
 
 // add adds the counts of one partition's sales. After a failure it leaves the remaining sales for the next flush: each
@@ -121,7 +121,7 @@ func (f *StatsFlusher) noted(b *batcher) newCounts {
 func (f *StatsFlusher) add(ctx context.Context, counts []newCounts) error {
 	for _, n := range counts {
 		adding, cancel := context.WithTimeout(ctx, flushTimeout)
-		err := f.store(adding, n.of.sale, n.since.counts, n.since.took)
+		err := f.store(adding, n.of.ref, n.since.counts, n.since.took)
 		cancel()
 		if !errors.Is(err, order.ErrUnavailable) {
 			n.of.counts.flushed.all = n.all

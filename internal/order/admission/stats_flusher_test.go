@@ -183,7 +183,7 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 		a := soldOutOf(t, 10)
 		b := &fakeStats{counts: gate.Counts{}}
 		f := NewStatsFlusher(a, b.Add, newFakeTimeline().Add, &cacheObserver{}, ordertest.Quiet())
-		held := func() bool { _, has := a.batchers.Load(soldOutSale); return has }
+		held := func() bool { _, has := a.sales.Load(soldOutSale); return has }
 		flush := func(want bool) {
 			t.Helper()
 			f.flush(t.Context())
@@ -211,16 +211,16 @@ func TestStatsFlusherReleasesRetiredSales(t *testing.T) {
 func TestTimelineOutsideOfTheSale(t *testing.T) {
 	t.Parallel()
 	begin := time.Date(2026, 6, 1, 20, 0, 0, 0, time.UTC)
-	b := &batcher{}
-	if now := begin.Add(-time.Hour + time.Second); !b.timelineAt(now).Equal(now) {
-		t.Errorf("a sale that was never observed is entered at %v", b.timelineAt(now))
+	s := &sale{}
+	if now := begin.Add(-time.Hour + time.Second); !s.timelineAt(now).Equal(now) {
+		t.Errorf("a sale that was never observed is entered at %v", s.timelineAt(now))
 	}
-	b.latest.Store(&observation{view: order.SaleView{Begin: begin, End: begin.Add(time.Hour)}})
+	s.latest.Store(&observation{view: order.SaleView{Begin: begin, End: begin.Add(time.Hour)}})
 	for now, want := range map[time.Duration]time.Duration{
 		0: 0, -5 * time.Minute: -5 * time.Minute, 65*time.Minute - 1: 65*time.Minute - 1,
 		-5*time.Minute - 1: -time.Hour, 65 * time.Minute: time.Hour, 25*time.Hour + 59*time.Minute: 25 * time.Hour,
 	} {
-		if got := b.timelineAt(begin.Add(now)); !got.Equal(begin.Add(want)) {
+		if got := s.timelineAt(begin.Add(now)); !got.Equal(begin.Add(want)) {
 			t.Errorf("%v after the begin: entered at %v, want %v", now, got, begin.Add(want))
 		}
 	}
@@ -243,17 +243,17 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := soldOutOf(t, 10)
-		found, _ := a.batchers.Load(soldOutSale)
+		found, _ := a.sales.Load(soldOutSale)
 		for id := range int64(20) {
-			b := &batcher{sale: order.SaleRef{VoucherID: 1000 + id, Partition: 1}}
+			b := &sale{ref: order.SaleRef{VoucherID: 1000 + id, Partition: 1}}
 			b.counts.add(gate.SoldOut, 1)
-			a.batchers.Store(b.sale.VoucherID, b)
+			a.sales.Store(b.ref.VoucherID, b)
 		}
 		store := hangingStats{make(chan order.SaleRef, 100)}
 		f := NewStatsFlusher(a, store.Add, newFakeTimeline().Add, &cacheObserver{}, ordertest.Quiet())
 		start := time.Now()
 		f.flush(t.Context())
-		if len(store.added) != 1 || <-store.added != found.(*batcher).sale || time.Since(start) > flushTimeout {
+		if len(store.added) != 1 || <-store.added != found.(*sale).ref || time.Since(start) > flushTimeout {
 			t.Errorf("the counts of %d sales were added after %v", len(store.added), time.Since(start))
 		}
 		f.flush(t.Context())
@@ -261,7 +261,7 @@ func TestStatsFlusherGoesPastAHungPartition(t *testing.T) {
 			t.Errorf("the counts of %d sales were added again", n)
 		}
 		for id := range int64(20) {
-			a.batchers.Delete(1000 + id)
+			a.sales.Delete(1000 + id)
 		}
 	})
 }

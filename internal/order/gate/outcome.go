@@ -15,10 +15,14 @@ type Request struct {
 	Quantity        order.Quantity
 }
 
-// MaxBatch is how many requests a Batch has at most.
+// MaxBatch is how many requests a call of the admission script has at most.
 const MaxBatch = 256
 
-// Batch is one call of the admission script: requests for one sale.
+// MaxSales is how many sales a call of the admission script decides at most. While Redis runs a call it serves nobody
+// else.
+const MaxSales = 64
+
+// Batch is the requests for one sale in a call of the admission script, MaxBatch at most.
 type Batch struct {
 	Sale       order.SaleRef
 	Known      order.Mark // the highest mark that the caller has seen
@@ -30,7 +34,13 @@ type Batch struct {
 type BatchResult struct {
 	View    order.SaleView
 	Results []Result // one for each request, in order
+	// Err says why this batch alone has no answer; the others of its call have theirs. If it wraps
+	// order.ErrUnavailable, the batch certainly had no effect.
+	Err error
 }
+
+// ErrApart means that a call of several sales had no effect, and that each sale needs a call of its own.
+var ErrApart = fmt.Errorf("%w: the sales of the call need a call each", order.ErrUnavailable)
 
 // Result is the answer to one request.
 type Result struct {

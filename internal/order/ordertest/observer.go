@@ -10,7 +10,7 @@ import (
 // NopObserver ignores everything.
 type NopObserver struct{}
 
-func (NopObserver) Admitted([]gate.Result, time.Duration, error) {}
+func (NopObserver) Admitted([]gate.BatchResult, time.Duration, error) {}
 
 func (NopObserver) RefusedFromCache(int64, int64) {}
 

@@ -1,6 +1,7 @@
 package ordertest
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -57,6 +58,22 @@ func BatchOf(voucherID, from int64, n int) gate.Batch {
 		b.Requests = append(b.Requests, gate.Request{UserID: from + i, OrderID: from + i + 100})
 	}
 	return b
+}
+
+// EachSale returns a gate that decides about one batch after the other. An error of one batch fails the call.
+func EachSale(
+	decide func(ctx context.Context, b gate.Batch) (gate.BatchResult, error),
+) func(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error) {
+	return func(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error) {
+		results := make([]gate.BatchResult, len(batches))
+		for i, b := range batches {
+			var err error
+			if results[i], err = decide(ctx, b); err != nil {
+				return nil, err
+			}
+		}
+		return results, nil
+	}
 }
 
 // WaitUntil fails the test if ok does not hold within ten seconds.

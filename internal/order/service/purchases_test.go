@@ -65,7 +65,7 @@ func newPurchases(t *testing.T, options PurchaseOptions, vs ...voucher.Voucher) 
 	catalog := catalog.New(p.sales)
 	t.Cleanup(catalog.Close)
 	p.catalog = catalog
-	stores := admission.Stores{Gate: p.gate.Admit, Holders: p.sales.Holders, Rows: p.rows}
+	stores := admission.Stores{Gate: ordertest.EachSale(p.gate.Admit), Holders: p.sales.Holders, Rows: p.rows}
 	admission := admission.New(stores, catalog, p.stores, ordertest.NopObserver{}, 100, ordertest.Quiet())
 	t.Cleanup(admission.Close)
 	lookup := NewLookup(LookupStores{Rows: p.rows, Holdings: p.holders, NewSales: p.sales.SalesAbove}, catalog)
