@@ -215,7 +215,8 @@ func TestStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	addr := start(t, httpapi.NewServer("", h, shoptest.MaxWait, httpkit.NewStreams(1, 1), slog.New(slog.DiscardHandler)))
+	streams, quiet := httpkit.NewStreams(1, 1), slog.New(slog.DiscardHandler)
+	addr := start(t, httpapi.NewServer("", h, shoptest.MaxWait, streams, quiet))
 	for path, want := range map[string]struct {
 		status int
 		text   string
@@ -228,7 +229,8 @@ func TestStarting(t *testing.T) {
 		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: x\r\n\r\n", path); err != nil {
 			t.Fatal(err)
 		}
-		if resp, body := answerOn(t, r); resp.Status != want.status || !strings.Contains(body, want.text) || !resp.Closes {
+		resp, body := answerOn(t, r)
+		if resp.Status != want.status || !strings.Contains(body, want.text) || !resp.Closes {
 			t.Errorf("%s: %d %s, closes: %t", path, resp.Status, body, resp.Closes)
 		}
 	}

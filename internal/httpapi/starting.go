@@ -6,8 +6,8 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// Starting returns the public handler for the time when the service waits for its stores: /healthz is alive, /readyz not
-// ready, and all other requests get UNAVAILABLE.
+// Starting returns the public handler for the time when the service waits for its stores: /healthz is alive, /readyz
+// not ready, and all other requests get UNAVAILABLE.
 func Starting() (http.Handler, error) {
 	chosen, err := newLanguages()
 	if err != nil {

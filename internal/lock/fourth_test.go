@@ -46,7 +46,8 @@ func unfitClientsAreRefused(t *testing.T, s stage) {
 	t.Cleanup(func() { _ = ring.Close() }) // no call is under way
 	for name, c := range map[string]lock.Client{
 		"nil": nil, "a nil client": (*redis.Client)(nil), "a nil cluster": (*redis.ClusterClient)(nil),
-		"a ring": ring, "a ring inside": ringInside{ring}, "nothing inside": ringInside{}, "a zero client": &redis.Client{},
+		"a ring": ring, "a ring inside": ringInside{ring}, "nothing inside": ringInside{},
+		"a zero client": &redis.Client{},
 	} {
 		l, err := lock.New(c, s.prefix)
 		if l != nil || !errors.Is(err, lock.ErrInvalidClient) {
@@ -90,8 +91,8 @@ func ownersAreComparedWhole(t *testing.T, s stage) {
 		l := s.kind.open(locker, "m", first)
 		h := mustLock(t, l)
 		again := mustLock(t, s.kind.open(newLocker(s.client, s.prefix), "m", first)) // of another process
-		if _, err := s.rivals().kind.open(locker, "m", other).TryLock(t.Context()); !errors.Is(err, lock.ErrNotObtained) ||
-			errors.Is(err, lock.ErrUpgrade) {
+		_, err := s.rivals().kind.open(locker, "m", other).TryLock(t.Context())
+		if !errors.Is(err, lock.ErrNotObtained) || errors.Is(err, lock.ErrUpgrade) {
 			t.Errorf("TryLock for %q beside %q: %v, want ErrNotObtained", other, first, err)
 		}
 		state, err := l.State(t.Context())

@@ -15,17 +15,17 @@ import (
 var lateRows = []row{
 	{
 		number: 67, group: "Late",
-		says: "a Lock whose answer took longer than the lease asks again until its context ends; TryLock is ErrNoAnswer",
+		says: "a Lock answered later than its lease asks again until its context ends; TryLock is ErrNoAnswer",
 		run:  lateAnswers,
 	},
 	{
 		number: 68, group: "Late",
-		says: "200 callers on a silent server: each has ErrNoAnswer or its context's error, with shared calls and without",
+		says: "200 callers on a silent server: each has ErrNoAnswer or its context's error, shared calls or not",
 		run:  crowdOnASilentServer,
 	},
 	{
 		number: 72, group: "Late",
-		says: "a lease counts from when the request was sent: of an acquire, a Refresh and a release that hands the lock on",
+		says: "a lease counts from the sending of the request: an acquire, a Refresh, a release that hands it on",
 		run:  leasesCountFromSending,
 	},
 }

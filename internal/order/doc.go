@@ -10,7 +10,7 @@
 //
 //	service    what HTTP calls: buy, look up, wait, cancel, pay, refund; sells ordinary vouchers; expires unpaid
 //	           orders
-//	admission  a batcher in front of each partition; its calls run scripts/seckill.lua. Answers "sold out" from a cache
+//	admission  a batcher in front of each partition; its calls run scripts/seckill.lua. A cache answers "sold out"
 //	           ── the buyer has an answer; the order is in the partition's stream ──
 //	recorder   a consumer of the stream: one transaction per batch, then XACK + XDEL. Conflicts, dead letters
 //	           ── the order has its row ──

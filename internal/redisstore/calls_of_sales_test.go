@@ -203,8 +203,8 @@ func (moving) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// If a node does not have all keys of one sale yet, each sale needs a call of its own; so does each if one of them has a
-// bad batch. Alone, such a sale has an error of its own.
+// If a node does not have all keys of one sale yet, each sale needs a call of its own; so does each if one of them has
+// a bad batch. Alone, such a sale has an error of its own.
 func TestSalesApart(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

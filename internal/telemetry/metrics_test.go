@@ -151,7 +151,9 @@ func TestAdmitted(t *testing.T) {
 		{Results: []gate.Result{{Outcome: gate.Accepted}, {Outcome: gate.Accepted}}},
 		{Err: fmt.Errorf("full: %w", order.ErrUnavailable)}, // of one sale
 		{Results: []gate.Result{
-			{Outcome: gate.AlreadyBought, OrderID: 9}, {Outcome: gate.Backlogged}, {Outcome: 99},
+			{Outcome: gate.AlreadyBought, OrderID: 9},
+			{Outcome: gate.Backlogged},
+			{Outcome: 99},
 			{Outcome: gate.Unreadable},
 		}},
 	}, 3*time.Millisecond, nil)

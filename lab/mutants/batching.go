@@ -21,8 +21,10 @@ func inBatching() []mutant.Mutant {
 			mutant.Change{File: queue, From: `	free -= above(level)
 `, To: ``}),
 		historyMutant("a rush out of turn has no place", admission, "TestQueueModel", "waiting is not in the call",
-			mutant.Change{File: queue, From: `if n := s.line.next.waiting; n > most {`,
-				To: `if n := s.line.next.waiting; n > most && false {`}),
+			mutant.Change{
+				File: queue, From: `if n := s.line.next.waiting; n > most {`,
+				To: `if n := s.line.next.waiting; n > most && false {`,
+			}),
 		historyMutant("a call takes all of two rushes", admission, "TestQueueModel", "it may have",
 			mutant.Change{File: queue, From: `if len(q.calls) == 0 && q.ready > 1 {`, To: `if false {`}),
 		historyMutant("a sale is in two calls at a time", admission, "TestEverybodyGetsATrueAnswer",

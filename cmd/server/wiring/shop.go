@@ -130,8 +130,8 @@ func (s *Shop) openRecorders() {
 		}, s.Repairs, s.Notifier, s.metrics, s.log)
 	}
 	on := recorder.DeadLetterStores{
-		DeadLetters: redis, Holders: redis.OrdersOf, Rows: ledger.Orders, Ledger: ledger.Records, Correct: redis.Correct,
-		Flush: s.outbox.Flush,
+		DeadLetters: redis, Holders: redis.OrdersOf, Rows: ledger.Orders, Ledger: ledger.Records,
+		Correct: redis.Correct, Flush: s.outbox.Flush,
 	}
 	s.DeadLetters = recorder.NewDeadLetters(on, s.Partitions.All, s.Repairs, s.Notifier, s.metrics, s.log)
 }
@@ -186,8 +186,8 @@ func (s *Shop) openOrders(providers service.Providers) {
 		Log: s.log,
 	}
 	s.unwinder = &service.Unwinder{
-		Ledger: ledger.Unwinds, Locker: fenced, Outbox: s.outbox, Notifier: s.Notifier, Refunds: s.Payments.Wake, Rate: rate,
-		Log: s.log,
+		Ledger: ledger.Unwinds, Locker: fenced, Outbox: s.outbox, Notifier: s.Notifier, Refunds: s.Payments.Wake,
+		Rate: rate, Log: s.log,
 	}
 	s.keyCleaner = service.NewKeyCleaner(ledger.ForgetKeys, fenced, s.log)
 }

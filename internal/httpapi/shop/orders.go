@@ -340,17 +340,25 @@ func shownStatus(s order.Status) string {
 	return s.String()
 }
 
+// coupon returns the order's coupon, with the whole code only for the owner; stale if it cannot be read now.
+func (a *API) coupon(ctx context.Context, o order.Order, forOwner bool) (shown any, stale bool, err error) {
+	shown, err = a.cfg.Members.Of("coupon").Order(ctx, o, forOwner)
+	if errors.Is(err, order.ErrUnavailable) {
+		return shown, true, nil
+	}
+	return shown, false, err
+}
+
 // orderAnswer returns the answer with one order. It adds the coupon, with the whole code only for the owner, and the
 // history, if they can be read soon.
 func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit.Answer, error) {
 	ctx := c.Request.Context()
 	v := orderView(o, a.cfg.Currency)
-	coupon, err := a.cfg.Members.Of("coupon").Order(ctx, o, forOwner)
-	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+	coupon, stale, err := a.coupon(ctx, o, forOwner)
+	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	v.Coupon = coupon
-	stale := err != nil
 	events, err := a.cfg.Orders.History(ctx, o)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err

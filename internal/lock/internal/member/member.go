@@ -12,7 +12,7 @@ import (
 type Pass struct{ _ byte }
 
 // Lock is a lock as a member of a combined one. L, H and C are package lock's Lock, Hold and Client.
-type Lock[L, H, C any] interface {
+type Lock[L, H, C any] interface { //nolint:interfacebloat // one door for one package
 	// As returns a Mutex for one call in the name of a new owner, a UUID, so that one owner can hold several mutexes.
 	// Locks of other kinds have an owner already and are returned unchanged.
 	As(owner string) L
