@@ -186,6 +186,7 @@ type passing struct{}
 
 func (passing) DialHook(next redis.DialHook) redis.DialHook          { return next }
 func (passing) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+
 func (passing) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
