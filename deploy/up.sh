@@ -21,7 +21,7 @@ need none of its data, docker compose down --volumes deletes them, and the next 
 EOF
     exit 1
   fi
-  sleep 1
+  sleep 3
 done
 if wait $up; then exit 0; fi
 

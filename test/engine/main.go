@@ -134,11 +134,12 @@ func fetch(ctx context.Context, o options) error {
 			return fmt.Errorf("packages for %s: %w", root.Name, err)
 		}
 	}
+	program := []string{"go", "mod", "download"}
 	if o.quick || o.packed {
-		return nil
+		program = []string{"make", "build"}
 	}
-	if out, err := exec.CommandContext(ctx, "go", "mod", "download").CombinedOutput(); err != nil {
-		return fmt.Errorf("go mod download: %w: %s", err, out)
+	if out, err := exec.CommandContext(ctx, program[0], program[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", strings.Join(program, " "), err, end(string(out)))
 	}
 	return nil
 }

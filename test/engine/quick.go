@@ -31,12 +31,9 @@ func (e *engine) quick(ctx context.Context) (err error) {
 	return removed(ctx, s)
 }
 
-// pack makes a build context from which the image is built in a moment: a binary of this machine's Go, and the last stage of
+// pack makes a build context from which the image is built in a moment: the binary of make build, and the last stage of
 // the Dockerfile.
 func (e *engine) pack(ctx context.Context) error {
-	if out, err := e.command(ctx, "make", "build").CombinedOutput(); err != nil {
-		return fmt.Errorf("make build: %w: %s", err, end(string(out)))
-	}
 	text, err := os.ReadFile("Dockerfile")
 	if err != nil {
 		return err
