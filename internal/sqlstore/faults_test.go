@@ -293,7 +293,7 @@ func TestServerReadOnlyAndKilled(t *testing.T) {
 	if number(err) != 1290 {
 		t.Errorf("%v, want error 1290", err)
 	}
-	if idle := store.DB().Connections().Idle; idle != 0 {
+	if idle := store.DB().Pool().Stats().Idle; idle != 0 {
 		t.Errorf("%d connections to the read-only server are kept", idle)
 	}
 	err = store.Settle(t.Context(), cs[1:], ledgertest.DecideAll(cs[1:], order.Insert, ""))

@@ -88,7 +88,7 @@ func TestMySQLSession(t *testing.T) {
 			t.Errorf("%s = %q, %v; want %q", variable, got, err, want)
 		}
 	}
-	if got := store.DB().Connections().MaxOpenConnections; got != 16 {
+	if got := store.DB().Pool().Stats().MaxOpenConnections; got != 16 {
 		t.Errorf("%d connections at most, want 16", got)
 	}
 }

@@ -139,12 +139,13 @@ func (s Orders) Recorded(ctx context.Context, ids []int64) (map[int64]order.Stat
 // are real.
 func (s Orders) OrderIDs(ctx context.Context, from, to int64, yield func(int64)) (err error) {
 	what := fmt.Sprintf("reading order ids from %d to %d", from, to)
-	db, release, err := s.db.Streamed(ctx)
+	permits := s.db.Bulkhead()
+	permit, err := permits.Acquire(ctx)
 	if err != nil {
 		return sqlkit.ReadError(what, err)
 	}
-	defer release()
-	rows, err := db.Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to,
+	defer permit.Release()
+	rows, err := s.db.Read(permits.Holding(ctx)).Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to,
 		reason.IDCollision).Order("id").Rows()
 	if err != nil {
 		return sqlkit.ReadError(what, err)

@@ -158,14 +158,14 @@ func TestResultsAreReadWithinTheirPermit(t *testing.T) {
 	if err != nil || len(names) < 20 {
 		t.Fatalf("%d files, %v", len(names), err)
 	}
-	beyond := regexp.MustCompile(`s\.read\(ctx\)[^\n]*(\n[^\n]*[,.(]$)*[^\n]*\.(Scan|Rows?)\(`)
+	beyond := regexp.MustCompile(`db\.Read\(ctx\)[^\n]*(\n[^\n]*[,.(]$)*[^\n]*\.(Scan|Rows?)\(`)
 	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if found := beyond.Find(text); found != nil && !strings.HasSuffix(name, "_test.go") {
-			t.Errorf("%s: use Find, or streamed: %s", name, found)
+			t.Errorf("%s: use Find, or hold a permit: %s", name, found)
 		}
 	}
 }

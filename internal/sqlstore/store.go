@@ -28,7 +28,7 @@ type Store struct {
 
 // New returns the ledger in a database, whose schema is up to date or will be before anything else is called (Schema).
 func New(db *sqlkit.DB) *Store {
-	l := &ledger{db: db, terms: newTermsCache(db.Now, db.Currency())}
+	l := &ledger{db: db, terms: newTermsCache(db.Clock, db.Currency())}
 	return &Store{
 		Tables: installation.New(db), ledger: l,
 		Records: Records{l}, Operations: Operations{l}, Orders: Orders{l}, Payments: Payments{l},

@@ -58,7 +58,7 @@ func TestHooksRunWhereverTheLedgerIsOpened(t *testing.T) {
 // rehearse creates the voucher of a rehearsal.
 func rehearse(t *testing.T, ledger *sqlstore.Store) {
 	t.Helper()
-	sale := voucher.Sale{Stock: 1, Issued: 1, Begin: ledger.DB().Now(), End: ledger.DB().Now().AddDate(0, 0, 1)}
+	sale := voucher.Sale{Stock: 1, Issued: 1, Begin: ledger.DB().Clock(), End: ledger.DB().Clock().AddDate(0, 0, 1)}
 	v := voucher.Voucher{
 		ShopID: voucher.RehearsalShop, Title: "a rehearsal", PayValue: 1, Kind: voucher.Seckill,
 		Status: voucher.OnShelf, Rehearses: 1, Sale: &sale,

@@ -11,7 +11,7 @@ import (
 
 // Pools returns the use of the connections to the stores.
 func (s *Stores) Pools() []telemetry.Pool {
-	sql := s.Ledger.DB().Connections()
+	sql := s.Ledger.DB().Pool().Stats()
 	return []telemetry.Pool{
 		redisPool("redis", s.Clients.Commands.PoolStats()),
 		redisPool("redis_blocking", s.Clients.Blocking.PoolStats()),

@@ -23,7 +23,7 @@ var _ Coupons = (*Ledger)(nil)
 
 // NewLedger returns a ledger that makes no codes until it has read the keys (CouponKeys).
 func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
-	return &Ledger{db: db, orders: orders, key: newCodeKey(db.Now)}
+	return &Ledger{db: db, orders: orders, key: newCodeKey(db.Clock)}
 }
 
 // codeTries is how many random codes are tried; it is most unlikely that even two in a row are taken.

@@ -69,7 +69,7 @@ func (l *Ledger) begin(ctx context.Context) error {
 // CouponKeys implements Coupons. From then on new codes are made with the last key. If a key cannot be read, orders are
 // paid without codes.
 func (l *Ledger) CouponKeys(ctx context.Context) (keys []Key, err error) {
-	from := l.db.Now()
+	from := l.db.Clock()
 	secrets, err := l.db.Secrets(ctx, codeKeys())
 	if errors.Is(err, sqlkit.ErrSecretSpoilt) {
 		err = fmt.Errorf("%w: %w", ErrKeySpoilt, err)

@@ -81,7 +81,10 @@ type Taken struct {
 func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err error) {
 	ctx, cancel := context.WithTimeout(ctx, salesTimeout)
 	defer cancel()
-	if taken.Since, err = r.ledger.db.Today(ctx); err == nil {
+	db := r.ledger.db
+	now, err := db.LedgerTime(db.Read(ctx))
+	if err == nil {
+		taken.Since = db.Midnight(now)
 		taken.Received, err = r.ledger.money(ctx, cameIn, shopID, taken.Since)
 	}
 	if err == nil {

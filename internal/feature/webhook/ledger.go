@@ -17,7 +17,7 @@ type Ledger struct {
 
 // NewLedger returns a ledger.
 func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
-	return &Ledger{db: db, orders: orders, subscribed: &subscribedShops{now: db.Now}}
+	return &Ledger{db: db, orders: orders, subscribed: &subscribedShops{now: db.Clock}}
 }
 
 // Bound returns the ledger with a bound on the endpoints of a merchant's shop; 0: none.

@@ -3,9 +3,6 @@ package webhook
 import (
 	"context"
 	"math"
-	"time"
-
-	"gorm.io/gorm"
 
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/sqlstore/sqlkit"
@@ -22,7 +19,6 @@ func (l *Ledger) Backlog(ctx context.Context) (b dispatch.Backlog, err error) {
 	if err := l.db.Read(ctx).Where("id = 1").Find(&sequence).Error; err != nil {
 		return b, sqlkit.ReadError(what, err)
 	}
-	var now time.Time
 	oldest := int64(math.MaxInt64)
 	for _, e := range endpoints {
 		if e.Disabled {
@@ -54,7 +50,7 @@ func (l *Ledger) Backlog(ctx context.Context) (b dispatch.Backlog, err error) {
 	if events = append(events, unnumbered...); len(events) == 0 {
 		return b, nil
 	}
-	err = l.db.Write(ctx, func(tx *gorm.DB) error { now, err = l.db.LedgerTime(tx); return err })
+	now, err := l.db.LedgerTime(l.db.Read(ctx))
 	if err != nil {
 		return b, sqlkit.ReadError(what, err)
 	}

@@ -12,7 +12,9 @@ import (
 )
 
 // FindKey implements httpapi.Keys.
-func (t *Tables) FindKey(ctx context.Context, k idempotency.Key) error { return t.db.FindKey(ctx, k) }
+func (t *Tables) FindKey(ctx context.Context, k idempotency.Key) error {
+	return sqlkit.ReadError("repeating a request", sqlkit.FindKey(t.db.Read(ctx), k))
+}
 
 // ForgetKeys is for service.KeyCleaner.
 func (t *Tables) ForgetKeys(ctx context.Context, token int64, age time.Duration, n int) (forgotten int, err error) {

@@ -120,7 +120,8 @@ func (d *DB) Before(prepare func(ctx context.Context, db *gorm.DB) error) {
 // Dialect returns the database's dialect.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
-// Pool returns the connections, for the statements of migrations, which use neither permits nor GORM.
+// Pool returns the connections, for measuring their use, and for the statements of migrations, which use neither
+// permits nor GORM.
 func (d *DB) Pool() *sql.DB { return d.pool }
 
 // DDL returns the connector for DDL, whose answers may take minutes; nil for SQLite.
@@ -129,14 +130,8 @@ func (d *DB) DDL() driver.Connector { return d.ddl }
 // Place names the schema and its server, or the file, for people.
 func (d *DB) Place() string { return d.place }
 
-// Now returns this process's time. Rows carry LedgerTime.
-func (d *DB) Now() time.Time { return d.now() }
-
 // Log returns the logger for the database's users.
 func (d *DB) Log() *slog.Logger { return d.log }
-
-// Connections returns the use of the connections to the database.
-func (d *DB) Connections() sql.DBStats { return d.pool.Stats() }
 
 // Close closes all connections. Transactions that are still open are rolled back.
 func (d *DB) Close() error {
@@ -235,29 +230,17 @@ func (d *DB) Currency() string { return d.currency }
 func (d *DB) Midnight(at time.Time) time.Time { return day.Begin(at, d.zone) }
 
 // LedgerTime returns the time by the database server's clock, so that an instance with a wrong clock expires nothing
-// early; without a server (SQLite), this process's time. Read it after locking rows, so that times of one order never
-// go backwards.
+// early; without a server (SQLite), this process's time. tx is a transaction or a session: in a transaction, read it
+// after locking rows, so that times of one order never go backwards.
 func (d *DB) LedgerTime(tx *gorm.DB) (time.Time, error) {
 	if d.dialect == SQLite {
 		return d.Clock(), nil
 	}
 	var now time.Time
-	if err := tx.Raw("SELECT UTC_TIMESTAMP(3)").Row().Scan(&now); err != nil {
+	if err := tx.Raw("SELECT UTC_TIMESTAMP(3)").Find(&now).Error; err != nil {
 		return now, fmt.Errorf("reading the clock: %w", err)
 	}
 	return now, nil
-}
-
-// Today returns the beginning of the day by LedgerTime's clock, for statements outside transactions.
-func (d *DB) Today(ctx context.Context) (time.Time, error) {
-	if d.dialect == SQLite {
-		return d.Midnight(d.Clock()), nil
-	}
-	var now []time.Time
-	if err := d.Read(ctx).Raw("SELECT UTC_TIMESTAMP(3)").Find(&now).Error; err != nil {
-		return time.Time{}, ReadError("reading the clock", err)
-	}
-	return d.Midnight(now[0]), nil
 }
 
 // LedgerClock returns the current time by LedgerTime's clock, as a value or an SQL expression, for use as an argument
@@ -269,7 +252,7 @@ func (d *DB) LedgerClock() any {
 	return gorm.Expr("UTC_TIMESTAMP(3)")
 }
 
-// Clock returns this process's time as the tables keep it.
+// Clock returns this process's time as the tables keep it. Rows of orders carry LedgerTime.
 func (d *DB) Clock() time.Time { return d.now().UTC().Truncate(time.Millisecond) }
 
 // commits are the functions to be called once a transaction is committed. Its context has them.

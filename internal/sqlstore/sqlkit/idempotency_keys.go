@@ -2,7 +2,6 @@ package sqlkit
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"time"
 
@@ -32,7 +31,9 @@ func (r keyRow) again(k idempotency.Key) error {
 	return &idempotency.RepeatedError{Made: r.Made}
 }
 
-func findKey(db *gorm.DB, k idempotency.Key) error {
+// FindKey returns nil for the key of a request that has not been done. Errors: *idempotency.RepeatedError for a request
+// that has been done, idempotency.ErrReused if the key was used for another request.
+func FindKey(db *gorm.DB, k idempotency.Key) error {
 	var rows []keyRow
 	if err := db.Where("caller = ? AND request_key = ?", k.Caller, k.Name).Find(&rows).Error; err != nil {
 		return fmt.Errorf("looking for the idempotency key: %w", err)
@@ -41,12 +42,6 @@ func findKey(db *gorm.DB, k idempotency.Key) error {
 		return nil
 	}
 	return rows[0].again(k)
-}
-
-// FindKey returns nil for the key of a request that has not been done. Errors: *idempotency.RepeatedError for a request
-// that has been done, idempotency.ErrReused if the key was used for another request, order.ErrUnavailable.
-func (d *DB) FindKey(ctx context.Context, k idempotency.Key) error {
-	return ReadError("repeating a request", findKey(d.Read(ctx), k))
 }
 
 // ClaimKey begins a transaction that may be done once for each key: its error, which is one of FindKey's, must end the
@@ -59,7 +54,7 @@ func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error 
 	row := keyRow{Caller: k.Caller, Name: k.Name, Route: k.Route, Body: k.Body[:], Made: made, CreateTime: now}
 	switch err := tx.Create(&row).Error; {
 	case IsDuplicate(err):
-		return findKey(tx, k) // at READ COMMITTED this sees the other transaction's row
+		return FindKey(tx, k) // at READ COMMITTED this sees the other transaction's row
 	case err != nil:
 		return fmt.Errorf("storing the idempotency key: %w", err)
 	}

@@ -1,7 +1,6 @@
 package sqlkit
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -39,7 +38,7 @@ type callbacks interface {
 }
 
 // bind wraps the step that sends the statement and reads its results to the end, so that it holds a permit meanwhile.
-// The step gorm:row leaves the reading to its caller, who must hold a permit until the end (Streamed). With a plain
+// The step gorm:row leaves the reading to its caller, who must hold a permit until the end (Bulkhead.Holding). With a plain
 // Rows or Scan the permit would end at the first row; a test finds such calls.
 func (d *DB) bind(c callbacks, step string) error {
 	send := c.Get(step)
@@ -71,15 +70,6 @@ func stepError(step string, err error) error {
 func (d *DB) hasPermit(db *gorm.DB) bool {
 	_, inTransaction := db.Statement.ConnPool.(gorm.TxCommitter)
 	return inTransaction || db.DryRun || d.permits.Held(db.Statement.Context)
-}
-
-// Streamed returns a session whose rows may be read one by one, until release is called.
-func (d *DB) Streamed(ctx context.Context) (db *gorm.DB, release func(), err error) {
-	permit, err := d.permits.Acquire(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	return d.db.WithContext(d.permits.Holding(ctx)), permit.Release, nil
 }
 
 // Bulkhead returns the permits, which divide the connections among the classes of callers.
