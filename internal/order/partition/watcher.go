@@ -49,6 +49,7 @@ func NewWatcher(instances InstanceLister, observer WatchObserver, log *slog.Logg
 func (w *Watcher) Run(ctx context.Context, partition int) error {
 	if partition == 0 {
 		w.observer.SetMissingInstances(0, 0)
+		<-ctx.Done()
 		return nil
 	}
 	defer w.observer.ForgetMissingInstances(partition)

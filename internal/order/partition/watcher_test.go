@@ -102,7 +102,7 @@ func TestWatcher(t *testing.T) {
 		stop()
 		synctest.Wait()
 		h.expect(t, "", 2)                            // this instance no longer works there
-		if err := w.Run(t.Context(), 0); err != nil { // every instance works there
+		if err := w.Run(ctx, 0); err != nil { // every instance works there
 			t.Error(err)
 		}
 	})
