@@ -101,7 +101,7 @@ func TestWatcher(t *testing.T) {
 		after(watchEvery, "0", 2)
 		stop()
 		synctest.Wait()
-		h.expect(t, "", 2)                            // this instance no longer works there
+		h.expect(t, "", 2)                    // this instance no longer works there
 		if err := w.Run(ctx, 0); err != nil { // every instance works there
 			t.Error(err)
 		}
