@@ -122,6 +122,8 @@ type Sales struct {
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *order.AlreadyBoughtError with the
 	// order, order.ErrBarred if they have none, or another error if Redis does not answer.
 	OwnOrder func(ctx context.Context, userID, voucherID int64) error
+	// Holds reports whether this instance remembers the user as a holder of a sale that was sold out. It asks no store.
+	Holds func(voucherID, userID int64) bool
 }
 
 // Outbox applies the ledger's operations to Redis, while a caller waits or soon: *outbox.Outbox.

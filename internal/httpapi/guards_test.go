@@ -27,7 +27,7 @@ type gate struct {
 	limits, enter, reserve error
 	lacks                  string
 	asked                  []string
-	won                    int64
+	won, id                int64
 	outcome                httpkit.Outcome
 }
 
@@ -43,10 +43,11 @@ func (g *gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) er
 
 func (g *gate) Reserve(
 	_ *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
-) (func(httpkit.Outcome), error) {
+) (func(httpkit.Ending), error) {
 	g.asked = append(g.asked, fmt.Sprint("reserve ", who.UserID, " ", v.ID))
-	return func(o httpkit.Outcome) {
-		if g.outcome = o; o == httpkit.Won {
+	return func(e httpkit.Ending) {
+		g.id = e.ID
+		if g.outcome = e.Outcome; g.outcome == httpkit.Won {
 			g.won += units
 		}
 	}, g.reserve
@@ -153,9 +154,10 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 		"away":           {order.Order{}, order.ErrUnavailable, httpkit.Refused},
 		"bought before":  {order.Order{}, &order.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
 		"not enough":     {order.Order{}, &order.NotEnoughError{}, httpkit.Refused},
-		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
+		"not known":      {order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
+		"panic":          {order.Order{}, nil, httpkit.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,10 +165,13 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 			a := newAPI(t, g.before, withPurchases(fakePurchases{buy: func(
 				context.Context, int64, int64, time.Duration,
 			) (order.Order, error) {
+				if name == "panic" {
+					panic(name)
+				}
 				return c.order, c.err
 			}}))
-			if do(t, a, press); g.outcome != c.want {
-				t.Errorf("%d was told, want %d", g.outcome, c.want)
+			if do(t, a, press); g.outcome != c.want || g.id != c.order.ID {
+				t.Errorf("%d of order %d was told, want %d of %d", g.outcome, g.id, c.want, c.order.ID)
 			}
 		})
 	}

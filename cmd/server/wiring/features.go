@@ -39,7 +39,7 @@ func Core(
 		CreateBeside: shop.Vouchers.CreateBeside, ChangeVoucher: shop.Vouchers.Change,
 		Sales: feature.Sales{
 			Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
-			OwnOrder: shop.Purchases.OwnOrder,
+			OwnOrder: shop.Purchases.OwnOrder, Holds: shop.Purchases.Holds,
 		},
 		UserOrder: shop.Purchases.Order, Units: s.Ledger.KeptUnits, IDs: shop.ids, Outbox: shop.outbox,
 		TryLock: shop.locks.TryDo, TryLockFenced: shop.locks.TryDoFenced, Notifier: shop.Notifier,

@@ -145,6 +145,6 @@ func (g gate) Enter(*gin.Context, httpkit.Identity, voucher.Voucher) error { ret
 
 func (g gate) Reserve(
 	_ *gin.Context, _ httpkit.Identity, _ voucher.Voucher, _ int64,
-) (finish func(httpkit.Outcome), err error) {
-	return func(o httpkit.Outcome) { *g.outcome = o }, g.share
+) (finish func(httpkit.Ending), err error) {
+	return func(e httpkit.Ending) { *g.outcome = e.Outcome }, g.share
 }

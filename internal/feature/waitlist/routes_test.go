@@ -50,9 +50,9 @@ func TestGuards(t *testing.T) {
 		"joining, barred":  {"POST ", barred, nil, fakeLists{place: waiting}, "COOL_DOWN", none},
 		"looking":          {"GET ", barred, full, fakeLists{place: waiting}, "", none},
 		"leaving":          {"POST /leave", barred, full, fakeLists{place: waiting}, "", none},
-		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: claims(waiting)}, "", httpkit.Won},
+		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: claims(waiting)}, "", httpkit.Claimed},
 		"saying yes twice": {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", httpkit.Refused},
-		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: claims(earlier)}, "", httpkit.Won},
+		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: claims(earlier)}, "", httpkit.Claimed},
 		"saying yes, paused": {
 			"POST ?standing=true", nil, nil,
 			fakeLists{place: waiting, join: order.ErrPaused},
@@ -69,7 +69,7 @@ func TestGuards(t *testing.T) {
 			"POST ?standing=true", nil, nil,
 			fakeLists{place: earlier, join: order.ErrUnavailable},
 			"UNAVAILABLE",
-			httpkit.Won,
+			httpkit.Claimed,
 		},
 		"in vain":              {"POST ?standing=true", nil, nil, fakeLists{place: sleeper}, "", httpkit.Refused},
 		"to a full share":      {"POST ?standing=true", nil, full, fakeLists{place: sleeper}, "SHARE_TAKEN", none},
@@ -77,7 +77,19 @@ func TestGuards(t *testing.T) {
 		"taking back":          {"POST ?standing=false", nil, full, fakeLists{place: waiting}, "", none},
 		"accepting":            {"POST /accept", nil, nil, fakeLists{place: claims(bought)}, "", httpkit.Won},
 		"accepting, barred":    {"POST /accept", barred, nil, fakeLists{place: bought}, "COOL_DOWN", none},
-		"accepting, undecided": {"POST /accept", nil, nil, fakeLists{place: claims(accepted)}, "", httpkit.Won},
+		"accepting, undecided": {"POST /accept", nil, nil, fakeLists{place: claims(accepted)}, "", httpkit.Unknown},
+		"accepting, in vain": {
+			"POST /accept", nil, nil, fakeLists{place: claims(placeIn(Refused))}, "NOT_INVITED", httpkit.Refused,
+		},
+		"accepting, not known, but accepted": {
+			"POST /accept", nil, nil, fakeLists{place: bought, accept: order.ErrUnavailable}, "UNAVAILABLE", httpkit.Won,
+		},
+		"accepting, not known, and undecided": {
+			"POST /accept", nil, nil,
+			fakeLists{place: accepted, accept: order.ErrUnavailable},
+			"UNAVAILABLE",
+			httpkit.Unknown,
+		},
 		"accepting, no share":  {"POST /accept", nil, full, fakeLists{place: bought}, "SHARE_TAKEN", none},
 		"accepting, claimed":   {"POST /accept", nil, full, fakeLists{place: claimed}, "", none},
 		"accepting, meanwhile": {

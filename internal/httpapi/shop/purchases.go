@@ -23,7 +23,8 @@ type Purchases interface {
 	// Buy buys quantity units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
 	// order to be recorded and returns it, still order.Queued or with its new status. It returns the errors of order
 	// and voucher, including *order.AlreadyBoughtError and *order.NotEnoughError, and *invalid.Error for more units
-	// than the sale allows. After any other error it is not known whether something was bought.
+	// than the sale allows. After any other error it is not known whether something was bought; the order then has the
+	// id that it would have.
 	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
 		wait time.Duration) (order.Order, error)
 	// Order returns a user's own order. While the order is queued, it waits for up to wait. Errors: order.ErrNotFound,
@@ -69,11 +70,14 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	if err != nil {
 		return order.Order{}, err
 	}
+	bought, outcome := order.Order{}, order.ErrUnknownOutcome // stays so if Buy panics
+	defer func() { finish(bought.ID, outcome) }()
 	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
+	bought = o
 	if err == nil && o.Status == order.Failed {
 		o, err = order.Order{}, &OrderFailedError{o}
 	}
-	finish(err)
+	outcome = err
 	return o, err
 }
 

@@ -71,6 +71,16 @@ func New[Q, A any](options Options, call func(ctx context.Context, items []*Item
 // Do returns the answer to the request, from a call that begins after Do did, or that call's error. It returns
 // ErrNotSent if the request is part of no call, and ctx's error if ctx ends during the call, which goes on.
 func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error) {
+	return b.do(ctx, request, false)
+}
+
+// Finish is Do for requests whose outcome must be known: once the request is part of a call, Finish waits for the
+// call's answer even if ctx ends.
+func (b *Batcher[Q, A]) Finish(ctx context.Context, request Q) (answer A, err error) {
+	return b.do(ctx, request, true)
+}
+
+func (b *Batcher[Q, A]) do(ctx context.Context, request Q, finish bool) (answer A, err error) {
 	it, _ := b.unused.Get().(*Item[Q, A])
 	if it == nil {
 		it = &Item[Q, A]{done: make(chan struct{}, 1)}
@@ -89,12 +99,22 @@ func (b *Batcher[Q, A]) Do(ctx context.Context, request Q) (answer A, err error)
 		return b.finish(it)
 	default:
 	}
+	switch {
+	case !b.sent(it): // and never will be: take skips items whose caller has gone
+		return answer, fmt.Errorf("%w: %w", ErrNotSent, ctx.Err())
+	case finish:
+		<-it.done
+		return b.finish(it)
+	default:
+		return answer, ctx.Err()
+	}
+}
+
+// sent reports whether the item is part of a call.
+func (b *Batcher[Q, A]) sent(it *Item[Q, A]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !it.sent { // and never will be: take skips items whose caller has gone
-		return answer, fmt.Errorf("%w: %w", ErrNotSent, ctx.Err())
-	}
-	return answer, ctx.Err()
+	return it.sent
 }
 
 // finish returns the item's result and recycles the item, which nobody else uses any more.

@@ -139,6 +139,38 @@ func TestCallersGiveUp(t *testing.T) {
 	}
 }
 
+// A caller of Finish who gives up during its call waits for the answer; one who waits for a call is not sent.
+func TestFinish(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGated(Options{Calls: 1})
+		ctx, cancel := context.WithCancel(t.Context())
+		errs := make(chan error, 2)
+		for request := 1; request <= 2; request++ {
+			g.wg.Go(func() {
+				answer, err := g.Finish(ctx, request)
+				if err == nil && answer != -request {
+					t.Errorf("request %d: answer %d", request, answer)
+				}
+				errs <- err
+			})
+			synctest.Wait()
+		}
+		cancel()
+		if err := <-errs; !errors.Is(err, ErrNotSent) {
+			t.Errorf("gave up while waiting: %v", err)
+		}
+		synctest.Wait()
+		if len(errs) > 0 {
+			t.Errorf("gave up during its call: %v before the answer", <-errs)
+		}
+		g.end(nil)
+		if err := <-errs; err != nil || fmt.Sprint(g.calls) != "[[1]]" {
+			t.Errorf("gave up during its call: %v; calls %v", err, g.calls)
+		}
+	})
+}
+
 func TestFailedCall(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

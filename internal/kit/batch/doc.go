@@ -9,7 +9,8 @@
 // What can go wrong, and what follows:
 //
 //	a caller gives up while it waits     its request is never sent: ErrNotSent
-//	a caller gives up during its call    it gets its context's error; the call goes on for the others
+//	a caller gives up during its call    it gets its context's error; the call goes on for the others. With Finish, it
+//	                                     gets the call's answer
 //	a call fails                         all its callers get the error; with Options.FailWaiting, waiting callers get
 //	                                     ErrNotSent at once, because they would only wait for the same failure
 //	calls become slow                    with Options.MaxWait, callers that would wait longer get ErrNotSent at once

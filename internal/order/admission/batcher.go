@@ -78,10 +78,15 @@ func (o *observation) tooEarly(now time.Time) bool {
 }
 
 // join waits for the outcome of a request; recorded is the sale's mark in the ledger. It returns ErrUnavailable when
-// the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the call, so that it may have
-// been.
+// the request was certainly not admitted, and ErrUnknownOutcome when it may have been. A request for units that is in a
+// call waits for the call's answer even if ctx ends, twice order.AdmissionTimeout at most: the guards count what was
+// accepted. A question about a user's order does not wait.
 func (b *batcher) join(ctx context.Context, r order.Request, recorded order.Mark) (order.Result, error) {
-	result, err := b.requests.Do(ctx, pendingRequest{Request: r, recorded: recorded})
+	ask := b.requests.Finish
+	if r.OrderID == 0 {
+		ask = b.requests.Do
+	}
+	result, err := ask(ctx, pendingRequest{Request: r, recorded: recorded})
 	switch {
 	case err == nil, errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrUnknownOutcome):
 		return result, err

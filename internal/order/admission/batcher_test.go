@@ -28,8 +28,9 @@ func acceptAll(b order.Batch) order.BatchResult {
 
 // joining is a request that waits for its outcome.
 type joining struct {
-	outcome order.Outcome
-	err     error
+	answered bool
+	outcome  order.Outcome
+	err      error
 }
 
 // joinAll sends a request for each user, in that order, and returns the results once the bubble is idle.
@@ -39,7 +40,7 @@ func joinAll(ctx context.Context, b *batcher, users ...int64) []*joining {
 		all[i] = new(joining)
 		go func() {
 			result, err := b.join(ctx, order.Request{UserID: user, OrderID: 1000 + user}, order.Mark{})
-			*all[i] = joining{outcome: result.Outcome, err: err}
+			*all[i] = joining{answered: true, outcome: result.Outcome, err: err}
 		}()
 		synctest.Wait()
 	}
@@ -189,8 +190,8 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 	})
 }
 
-// A buyer who gives up before their request is sent is certainly not admitted. One who gives up later may have been
-// admitted, and gets an unknown outcome.
+// A buyer who gives up before their request is sent is certainly not admitted. The request of one who gives up later
+// waits for its outcome, because guards count it; a question about an order does not.
 func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -207,17 +208,44 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 		both := joinAll(ctx, b, 1, 2)
 		giveUp()
 		synctest.Wait()
-		if err := both[0].err; !errors.Is(err, order.ErrUnknownOutcome) || errors.Is(err, order.ErrUnavailable) {
-			t.Errorf("gave up during the call: error = %v, want ErrUnknownOutcome", err)
+		if both[0].answered {
+			t.Errorf("gave up during the call: %+v before the call was answered", both[0])
 		}
 		if err := both[1].err; !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) {
 			t.Errorf("gave up before the call: error = %v, want ErrUnavailable", err)
 		}
 		close(release)
 		synctest.Wait()
+		if got := both[0]; !got.answered || got.err != nil || got.outcome != order.Accepted {
+			t.Errorf("gave up during the call: %+v, want accepted", got)
+		}
 		if got, want := fmt.Sprint(admitted), "[1]"; got != want {
 			t.Errorf("admitted %s, want %s", got, want)
 		}
+	})
+}
+
+// A question about a user's order ends with its caller, even during its call.
+func TestQuestionsDoNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		b := newTestBatcher(t, func(_ context.Context, b order.Batch) (order.BatchResult, error) {
+			<-release
+			return acceptAll(b), nil
+		})
+		ctx, giveUp := context.WithCancel(t.Context())
+		asked := make(chan error, 1)
+		go func() {
+			_, err := b.join(ctx, order.Request{UserID: 1}, order.Mark{})
+			asked <- err
+		}()
+		synctest.Wait()
+		giveUp()
+		if err := <-asked; !errors.Is(err, order.ErrUnknownOutcome) {
+			t.Errorf("error = %v, want ErrUnknownOutcome", err)
+		}
+		close(release)
 	})
 }
 
