@@ -60,13 +60,23 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	if err != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	if a.void != nil && a.void(who.UserID, who.Issued) {
+	if a.void != nil && a.void(who.UserID, signedBefore(who)) {
 		return httpkit.Identity{}, fmt.Errorf("%w: its user has signed out since, or it was revoked", errBadToken)
 	}
 	return httpkit.Identity{
 		UserID: who.UserID, Role: who.Role, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,
 		Claims: guards.Claims{Level: who.Level, Since: who.Since},
 	}, nil
+}
+
+// signedBefore returns a time before which a token was certainly signed in, by this service's clock, unless it was signed
+// ahead of it: a sign-out then covers the tokens of signers whose clocks are ahead. This service's own clock signs
+// sessions. It is zero for a token without iat.
+func signedBefore(who authtoken.Identity) time.Time {
+	if who.Session || who.Issued.IsZero() {
+		return who.Issued
+	}
+	return who.Issued.Add(-authtoken.ClockLead)
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.
