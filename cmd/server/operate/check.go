@@ -75,6 +75,9 @@ func Check(ctx context.Context, env wiring.Env) error {
 	case err != nil:
 		return err
 	}
+	for _, weak := range cfg.WeakSecrets() {
+		_, _ = fmt.Fprintf(env.Out, "%s  %s: %s\n", preflight.Warning.Sign(), weak.Settings, weakness(weak)[in])
+	}
 	lines := preflight.List(facts, time.Now())
 	if err := preflight.Write(env.Out, lines, in); err != nil {
 		return err
@@ -83,4 +86,18 @@ func Check(ctx context.Context, env wiring.Env) error {
 		return cmdline.ErrFound
 	}
 	return nil
+}
+
+// weakness returns what a weak secret means.
+func weakness(w config.Weak) words.Text {
+	if w.Shared {
+		return words.Text{
+			words.English: "one secret for both: who holds it for one purpose holds it for the other; set another one",
+			words.Chinese: "两处使用同一个密钥：持有其一即持有其二；请另设一个",
+		}
+	}
+	return words.Text{
+		words.English: "a short piece repeated, which can be guessed; take: openssl rand -hex 32",
+		words.Chinese: "是一小段文字的重复，容易被猜到；请使用：openssl rand -hex 32",
+	}
 }
