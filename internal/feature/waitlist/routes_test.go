@@ -90,8 +90,8 @@ func TestGuards(t *testing.T) {
 			"UNAVAILABLE",
 			httpkit.Unknown,
 		},
-		"accepting, no share":  {"POST /accept", nil, full, fakeLists{place: bought}, "SHARE_TAKEN", none},
-		"accepting, claimed":   {"POST /accept", nil, full, fakeLists{place: claimed}, "", none},
+		"accepting, no share": {"POST /accept", nil, full, fakeLists{place: bought}, "SHARE_TAKEN", none},
+		"accepting, claimed":  {"POST /accept", nil, full, fakeLists{place: claimed}, "", none},
 		"accepting, meanwhile": {
 			"POST /accept", nil, nil, fakeLists{place: bought}, "", httpkit.Refused,
 		},

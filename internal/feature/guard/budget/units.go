@@ -44,8 +44,8 @@ type share struct {
 // reservations are the units of shares that purchases under way keep. A user's purchases keep as many units of a share
 // as the largest of them asks for, because at most one of them is accepted at a time.
 type reservations struct {
-	mu       sync.Mutex
-	users    map[shareUser]underWay
+	mu    sync.Mutex
+	users map[shareUser]underWay
 	open  map[budgetKey]int64 // the units of a share that are counted and not won; no entry for 0
 }
 
