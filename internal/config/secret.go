@@ -38,8 +38,8 @@ type Weak struct {
 	Shared   bool   // the holder of one of the settings holds the other; else it is a short piece repeated
 }
 
-// WeakSecrets returns the secrets that two purposes share, or that are short pieces repeated. Secrets that are certainly
-// wrong are refused by Load.
+// WeakSecrets returns the secrets that two purposes share, or that are short pieces repeated. Load refuses secrets that
+// are certainly wrong.
 func (c *Config) WeakSecrets() (all []Weak) {
 	type named struct {
 		name   string
@@ -47,7 +47,8 @@ func (c *Config) WeakSecrets() (all []Weak) {
 	}
 	secrets := []named{
 		{"SECKILL_JWT_SECRET", c.JWT.Secret}, {"SECKILL_JWT_PREVIOUS_SECRET", c.JWT.PreviousSecret},
-		{"SECKILL_JWT_ADMIN_SECRET", c.JWT.AdminSecret}, {"SECKILL_JWT_ADMIN_PREVIOUS_SECRET", c.JWT.AdminPreviousSecret},
+		{"SECKILL_JWT_ADMIN_SECRET", c.JWT.AdminSecret},
+		{"SECKILL_JWT_ADMIN_PREVIOUS_SECRET", c.JWT.AdminPreviousSecret},
 		{"SECKILL_GUARD_SECRET", c.Guards.Secret}, {"SECKILL_PAYMENT_SECRET", c.Payment.Secret},
 	}
 	for i, s := range secrets {

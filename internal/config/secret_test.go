@@ -101,10 +101,13 @@ func TestWeakSecrets(t *testing.T) {
 		set  func(*Config)
 		want string
 	}{
-		"good":       {func(c *Config) { c.JWT.Secret = goodSecret }, ""},
-		"none":       {func(*Config) {}, ""},
-		"one secret": {func(c *Config) { c.JWT.Secret, c.Payment.Secret = goodSecret, goodSecret }, "SECKILL_JWT_SECRET, SECKILL_PAYMENT_SECRET"},
-		"digits":     {func(c *Config) { c.Payment.Secret = digits }, "SECKILL_PAYMENT_SECRET"},
+		"good": {func(c *Config) { c.JWT.Secret = goodSecret }, ""},
+		"none": {func(*Config) {}, ""},
+		"one secret": {
+			func(c *Config) { c.JWT.Secret, c.Payment.Secret = goodSecret, goodSecret },
+			"SECKILL_JWT_SECRET, SECKILL_PAYMENT_SECRET",
+		},
+		"digits": {func(c *Config) { c.Payment.Secret = digits }, "SECKILL_PAYMENT_SECRET"},
 		"half and half": {
 			func(c *Config) { c.Guards.Secret = "0123456789abcdef0123456789abcdef" }, "SECKILL_GUARD_SECRET",
 		},

@@ -69,9 +69,8 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	}, nil
 }
 
-// signedBefore returns a time before which a token was certainly signed in, by this service's clock, unless it was signed
-// ahead of it: a sign-out then covers the tokens of signers whose clocks are ahead. This service's own clock signs
-// sessions. It is zero for a token without iat.
+// signedBefore returns the time that counts as a token's sign-in: a minute before its iat if somebody else signed it,
+// as their clock may be ahead. So a sign-out covers such tokens, too. It is zero for a token without iat.
 func signedBefore(who authtoken.Identity) time.Time {
 	if who.Session || who.Issued.IsZero() {
 		return who.Issued

@@ -146,15 +146,17 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 		err   error
 		want  httpkit.Outcome
 	}{
-		"won":            {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
-		"failed later":   {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
-		"sold out":       {order.Order{}, order.ErrSoldOut, httpkit.Refused},
-		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", order.ErrPaused), httpkit.Refused},
-		"off the shelf":  {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
-		"away":           {order.Order{}, order.ErrUnavailable, httpkit.Refused},
-		"bought before":  {order.Order{}, &order.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
-		"not enough":     {order.Order{}, &order.NotEnoughError{}, httpkit.Refused},
-		"not known":      {order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
+		"won":           {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
+		"failed later":  {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
+		"sold out":      {order.Order{}, order.ErrSoldOut, httpkit.Refused},
+		"paused":        {order.Order{}, fmt.Errorf("wrapped: %w", order.ErrPaused), httpkit.Refused},
+		"off the shelf": {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
+		"away":          {order.Order{}, order.ErrUnavailable, httpkit.Refused},
+		"bought before": {order.Order{}, &order.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
+		"not enough":    {order.Order{}, &order.NotEnoughError{}, httpkit.Refused},
+		"not known": {
+			order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown,
+		},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
 		"panic":          {order.Order{}, nil, httpkit.Unknown},

@@ -25,17 +25,21 @@ func inShares() []mutant.Mutant {
 	}
 `},
 		),
-		packageMutant("a second reservation adds to the first", budgets, "TestPurchasesOfOneUser$", "are free to the address",
+		packageMutant("a second reservation adds to the first", budgets, "TestPurchasesOfOneUser$",
+			"are free to the address",
 			mutant.Change{File: units, From: `			return int64(n)
 `, To: `			return int64(n) * int64(w.asks[n])
 `},
 		),
 		packageMutant("won by the user's earlier order", guard, "TestUnknownUnits$/bought_before", "is free: false",
-			mutant.Change{File: unknown, From: `	case bought && (e.ID == own.OrderID || e.ID == 0):`, To: `	case bought:`},
+			mutant.Change{
+				File: unknown, From: `	case bought && (e.ID == own.OrderID || e.ID == 0):`, To: `	case bought:`,
+			},
 		),
 		packageMutant("a reserved unit answers SHARE_TAKEN", guard, "TestShareAfterAnUnknownOutcome$", "SHARE_TAKEN",
 			mutant.Change{
-				File: "internal/feature/guard/rules.go", From: `	return is && share.Busy`, To: `	return is && share.Busy && false`,
+				File: "internal/feature/guard/rules.go", From: `	return is && share.Busy`,
+				To: `	return is && share.Busy && false`,
 			},
 		),
 		packageMutant("a reservation is kept after a panic", "./internal/httpapi", "TestOutcomeOfReservedUnits$/panic",

@@ -69,7 +69,8 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	all := NewGuards(limits, tally, nobody, asked...)
 	g.tally, g.units = tally, NewUnits(limits, tally, g.OwnOrder, func() time.Time { return g.now })
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})
-	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g.Now, g.OwnOrder, g.units.counted.has), g.units, front, true), g.of
+	entry := NewEntry(all, g.Now, g.OwnOrder, g.units.counted.has)
+	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, entry, g.units, front, true), g.of
 	cfg.Addresses = addresses
 	return featuretest.WithShop(tb, cfg, shop.Config{FindVoucher: g.Find, Purchases: sells{of: g}})
 }

@@ -32,7 +32,8 @@ func ProposalRoute(instances func(ctx context.Context) ([]preflight.Instance, er
 		p := guards.Proposal{Units: units, Crowd: crowd, PerUser: perUser, Instances: int64(max(len(running), 1))}
 		return httpkit.Data(http.StatusOK, proposalJSON{
 			Units: p.Units, Crowd: p.Crowd, Instances: p.Instances, AddressPeople: p.AddressPeople(),
-			NetworkPeople: p.NetworkPeople(), NetworksForAll: p.NetworksForAll(), LeftOfTwo: p.LeftOfTwo(), Guards: p.Guards(),
+			NetworkPeople: p.NetworkPeople(), NetworksForAll: p.NetworksForAll(), LeftOfTwo: p.LeftOfTwo(),
+			Guards: p.Guards(),
 		}, err)
 	}
 	return httpkit.Staff("GET /admin/guards/proposal", propose, httpkit.ByHandler,

@@ -57,7 +57,8 @@ func TestUnknownUnits(t *testing.T) {
 			httpkit.Ending{Outcome: httpkit.Unknown}, &order.AlreadyBoughtError{OrderID: id}, true, true, 0, false,
 		},
 		"accepted": {
-			httpkit.Ending{Outcome: httpkit.Unknown, Look: ask(httpkit.Unknown, httpkit.Won)}, nil, false, false, 1, false,
+			httpkit.Ending{Outcome: httpkit.Unknown, Look: ask(httpkit.Unknown, httpkit.Won)},
+			nil, false, false, 1, false,
 		},
 		"accepted in vain": {
 			httpkit.Ending{Outcome: httpkit.Unknown, Look: ask(httpkit.Refused)}, nil, false, true, 0, false,
@@ -97,7 +98,8 @@ func TestUnknownUnits(t *testing.T) {
 			if d := tally.Take()[1]; (d != nil) != (c.sold > 0) || d != nil && d.Units["192.0.2.0/24"] != c.sold {
 				t.Errorf("counted: %+v", d)
 			}
-			if c.again != (sales.asked == 2) || c.ending.Look == nil && sales.asked < 1 || c.again != (len(units.waiting) > 0) {
+			if c.again != (sales.asked == 2) || c.ending.Look == nil && sales.asked < 1 ||
+				c.again != (len(units.waiting) > 0) {
 				t.Errorf("it was asked %d times, and %d wait", sales.asked, len(units.waiting))
 			}
 		})
@@ -202,8 +204,8 @@ func TestShareAfterAnUnknownOutcome(t *testing.T) {
 	}
 }
 
-// One buyer cannot use up the share of their neighbours, with or without an order, on however many lines: the units that
-// count are those that were accepted.
+// One buyer cannot use up the share of their neighbours, with or without an order, on however many lines: only units
+// that were accepted count.
 func TestOneBuyerAndTheirNeighbours(t *testing.T) {
 	t.Parallel()
 	const share = 10

@@ -82,7 +82,10 @@ func TestGuards(t *testing.T) {
 			"POST /accept", nil, nil, fakeLists{place: claims(placeIn(Refused))}, "NOT_INVITED", httpkit.Refused,
 		},
 		"accepting, not known, but accepted": {
-			"POST /accept", nil, nil, fakeLists{place: bought, accept: order.ErrUnavailable}, "UNAVAILABLE", httpkit.Won,
+			"POST /accept", nil, nil,
+			fakeLists{place: bought, accept: order.ErrUnavailable},
+			"UNAVAILABLE",
+			httpkit.Won,
 		},
 		"accepting, not known, and undecided": {
 			"POST /accept", nil, nil,

@@ -26,8 +26,8 @@ type Ending struct {
 	// ID is the purchase's own order, also one that may have been accepted; for Claimed, anything that is unique to the
 	// user in the sale. An id counts once.
 	ID int64
-	// Look looks up an Unknown outcome. If it is nil, the user's order in Redis tells: the purchase won if that order has
-	// its ID, or has not counted and the purchase has no ID.
+	// Look looks up an Unknown outcome. If it is nil, the user's order in Redis tells: the purchase won if that order
+	// has its ID, or has not counted and the purchase has no ID.
 	Look func(ctx context.Context) Ending
 }
 

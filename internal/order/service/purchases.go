@@ -49,8 +49,8 @@ func NewPurchases(
 // the order is recorded. It returns the order, queued or with the status that it got in that time;
 // *order.AlreadyBoughtError when the user already has an order; *order.NotEnoughError when fewer units are left;
 // *invalid.Error for more units than the sale allows; or a sentinel error of order or of voucher. After
-// ErrUnknownOutcome, repeating the call answers for certain; the order then has the id that a late acceptance has. If ctx
-// ends while Redis is deciding, Buy still waits for the decision, two seconds at most.
+// ErrUnknownOutcome, repeating the call answers for certain; the order then has the id that a late acceptance has. If
+// ctx ends while Redis is deciding, Buy still waits for the decision, two seconds at most.
 func (p *Purchases) Buy(
 	ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration,
 ) (order.Order, error) {

@@ -239,7 +239,8 @@ func TestNetworkRefusesWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := table.Reserve(&guards.Units{PerAddress: 2, PerNetwork: 2}, 1, rand.Int64(), a, 1); shareOf(t, err) != OfNetwork {
+		_, err := table.Reserve(&guards.Units{PerAddress: 2, PerNetwork: 2}, 1, rand.Int64(), a, 1)
+		if shareOf(t, err) != OfNetwork {
 			t.Fatalf("%v", err)
 		}
 	}

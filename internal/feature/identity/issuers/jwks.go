@@ -73,7 +73,8 @@ func parseKeys(b []byte) (keys map[keyID]crypto.PublicKey, skipped []string, err
 		}
 		id := keyID{k.ID, algorithm}
 		if other, twice := keys[id]; twice && !same(other, key) {
-			skipped = append(skipped, fmt.Sprintf("key %d, %.40q, is another one for %s of the same kid", n, k.ID, algorithm))
+			skipped = append(skipped,
+				fmt.Sprintf("key %d, %.40q, is another one for %s of the same kid", n, k.ID, algorithm))
 			key = nil
 		}
 		keys[id] = key

@@ -44,7 +44,9 @@ func TestKeySets(t *testing.T) {
 		"no keys":             {`{}`, "has no usable key", 0},
 		"a text as key":       {`{"keys":["x"]}`, "key 0 is no object", 0},
 		"one kid twice":       {`{"keys":[` + ed + `,` + ed + `]}`, "", 1},
-		"two keys of one kid": {`{"keys":[` + ed + `,` + strings.Replace(ed, "AAAA", "BBBB", 1) + `]}`, "of the same kid", 0},
+		"two keys of one kid": {
+			`{"keys":[` + ed + `,` + strings.Replace(ed, "AAAA", "BBBB", 1) + `]}`, "of the same kid", 0,
+		},
 		"three of one kid": {
 			`{"keys":[` + ed + `,` + strings.Replace(ed, "AAAA", "BBBB", 1) + `,` + ed + `]}`, "of the same kid", 0,
 		},
@@ -92,11 +94,15 @@ func TestOddKeysBesideAGoodOne(t *testing.T) {
 		skipped string // part of the reason; "": none
 		usable  bool   // the good key stays usable
 	}{
-		"RSA of 1024 bits":              {rsaKey("odd", weak.N.Bytes(), "AQAB"), "has 1024 bits", true},
-		"RSA of 8200 bits":              {rsaKey("odd", append([]byte{0xff}, make([]byte, 1024)...), "AQAB"), "bits (allowed", true},
-		"RSA with exponent 1":           {rsaKey("odd", whole, "AQ"), "the exponent 1", true},
-		"RSA without exponent":          {rsaKey("odd", whole, ""), "the exponent 0", true},
-		"RSA with padding":              {strings.Replace(rsaKey("odd", whole, "AQAB"), `","e"`, `==","e"`, 1), "no n and e", true},
+		"RSA of 1024 bits": {rsaKey("odd", weak.N.Bytes(), "AQAB"), "has 1024 bits", true},
+		"RSA of 8200 bits": {
+			rsaKey("odd", append([]byte{0xff}, make([]byte, 1024)...), "AQAB"), "bits (allowed", true,
+		},
+		"RSA with exponent 1":  {rsaKey("odd", whole, "AQ"), "the exponent 1", true},
+		"RSA without exponent": {rsaKey("odd", whole, ""), "the exponent 0", true},
+		"RSA with padding": {
+			strings.Replace(rsaKey("odd", whole, "AQAB"), `","e"`, `==","e"`, 1), "no n and e", true,
+		},
 		"x without its leading zero":    {point(42, 43), "32 bytes", true},
 		"a point off P-256":             {point(43, 43), "no point", true},
 		"a short Ed25519":               {okp("odd", strings.Repeat("A", 40)), "32 bytes", true},

@@ -137,7 +137,8 @@ func (s *keySet) attempt(ctx context.Context) {
 		s.keys, s.readAt = keys, s.now()
 		for _, why := range skipped {
 			if !slices.Contains(s.skipped, why) {
-				s.log.WarnContext(ctx, "a key of an issuer cannot be used, and is skipped", "issuer", s.issuer, "key", why)
+				s.log.WarnContext(ctx, "a key of an issuer cannot be used, and is skipped",
+					"issuer", s.issuer, "key", why)
 			}
 		}
 		s.skipped = skipped
