@@ -128,7 +128,8 @@ func routesOn(lists fakeLists) []httpkit.Route { return routesBehind(lists, nil,
 func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings) []httpkit.Route {
 	return Routes(lists, Doors{
 		Find: func(context.Context, int64) (voucher.Voucher, error) {
-			return voucher.Voucher{ID: 5, Sale: &voucher.Sale{InviteWindow: time.Minute, Guards: set}}, nil
+			sale := &voucher.Sale{InviteWindow: time.Minute, Guards: set}
+			return voucher.Voucher{ID: 5, Status: voucher.OnShelf, Sale: sale}, nil
 		},
 		Gate: gate, Now: apitest.Noon,
 	})

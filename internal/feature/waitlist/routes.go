@@ -21,8 +21,8 @@ type Service interface {
 	// Join gives the user a place, or returns their open place. Errors: voucher.ErrNotSeckill, voucher.ErrOffShelf,
 	// ErrNoList, ErrOnSale, *order.AlreadyBoughtError, order.ErrPaused, order.ErrNotStarted, order.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
-	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited. With
-	// an error, the place has only the id of the order that it may become.
+	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, order.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// With an error, the place has only the id of the order that it may become.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
 	// Leave gives up the user's place and its invitation. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// ErrNoPlace, ErrAccepted.
@@ -67,7 +67,7 @@ type handlers struct {
 	doors Doors
 }
 
-// enter returns the voucher in the path, if its guards let the caller in. For a hidden voucher it returns
+// enter returns the voucher in the path, if its guards let the caller in. For a hidden or unlisted voucher it returns
 // voucher.ErrNotFound.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
 	id, err := httpkit.PathVoucher(c)
@@ -75,7 +75,7 @@ func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, 
 		return voucher.Voucher{}, err
 	}
 	v, err := h.doors.Find(c.Request.Context(), id)
-	if err == nil && v.Hidden(h.doors.Now()) {
+	if err == nil && (v.Hidden(h.doors.Now()) || !v.Listed()) {
 		err = voucher.ErrNotFound
 	}
 	if err == nil && h.guarded(v) {
@@ -114,7 +114,7 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	err = order.ErrUnavailable // stays so after a panic
 	defer func() { end(p, err) }()
 	p, err = h.lists.Join(ctx, who.UserID, v, says)
-	return placeAnswer(http.StatusCreated, p, err)
+	return placeAnswer(http.StatusCreated, p, unlisted(err))
 }
 
 // accept answers POST /voucher/:id/waitlist/accept: 201 once the order exists, 202 while Redis has not decided.
@@ -132,14 +132,22 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	defer func() { end(p, err) }()
 	p, err = h.lists.Accept(c.Request.Context(), who.UserID, v)
 	if err != nil {
-		return httpkit.Answer{}, err
+		return httpkit.Answer{}, unlisted(err)
 	}
 	return acceptedAnswer(p)
 }
 
-// claim reserves one of the units that the guards allow the caller's address. Call end with the place and the error that
-// the request got; ending then decides what becomes of the unit. claim reserves nothing if the place's unit is claimed
-// already and goesOn returns true for the place's state.
+// unlisted returns voucher.ErrNotFound for a voucher that was taken off the shelf, as buyers cannot tell it from none.
+func unlisted(err error) error {
+	if errors.Is(err, voucher.ErrOffShelf) {
+		return voucher.ErrNotFound
+	}
+	return err
+}
+
+// claim reserves one of the units that the guards allow the caller's address. Call end with the place and the error
+// that the request got; ending then decides what becomes of the unit. claim reserves nothing if the place's unit is
+// claimed already and goesOn returns true for the place's state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
 	ending func(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending,

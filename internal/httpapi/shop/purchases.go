@@ -68,7 +68,7 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	}
 	finish, err := a.enter(c, who, v, units)
 	if err != nil {
-		return order.Order{}, err
+		return order.Order{}, unlessUnlisted(v, err)
 	}
 	bought, outcome := order.Order{}, order.ErrUnknownOutcome // stays so if Buy panics
 	defer func() { finish(bought.ID, outcome) }()
@@ -78,7 +78,21 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 		o, err = order.Order{}, &OrderFailedError{o}
 	}
 	outcome = err
-	return o, err
+	return o, unlessUnlisted(v, err)
+}
+
+// unlessUnlisted returns err, or voucher.ErrNotFound if err is a refusal that tells an unlisted voucher from none. An
+// answer that names an order stays, and so does one that may stand for an order.
+func unlessUnlisted(v voucher.Voucher, err error) error {
+	if err == nil || v.Listed() && !errors.Is(err, voucher.ErrOffShelf) {
+		return err
+	}
+	_, bought := errors.AsType[*order.AlreadyBoughtError](err)
+	_, failed := errors.AsType[*OrderFailedError](err)
+	if bought || failed || outcomeOf(err) == httpkit.Unknown {
+		return err
+	}
+	return voucher.ErrNotFound
 }
 
 // wait returns how long the answer waits for an order to be recorded, at most until the caller's token expires. It is 0
@@ -146,6 +160,9 @@ func (a *API) buyOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	}
 	key := httpkit.KeyOf(c)
 	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.UserID, id, key)
+	if errors.Is(err, voucher.ErrOffShelf) {
+		err = voucher.ErrNotFound // an unlisted voucher is answered as none
+	}
 	if !key.Given() && errors.Is(err, order.ErrUnknownOutcome) {
 		err = fmt.Errorf("%w: %w", ErrUnkeyedOutcome, err)
 	}
