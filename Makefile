@@ -173,6 +173,11 @@ lint: $(LINT) ## run the linters of .golangci.yml on all modules; FIX=1 fixes wh
 	@$(LINT) config verify
 	@wrong=0; for module in $(MODULES); do (cd "$$module" && $(CURDIR)/$(LINT) run $(if $(FIX),--fix)) || wrong=1; done; exit $$wrong
 
+# It asks vuln.go.dev, and fails where the program calls something that is known to be vulnerable.
+.PHONY: vulnerabilities
+vulnerabilities: ## look for known vulnerabilities in what the programs call
+	@go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./cmd/...
+
 .PHONY: fmt
 fmt: $(LINT) ## format all Go code
 	@for module in $(MODULES); do (cd "$$module" && $(CURDIR)/$(LINT) fmt); done

@@ -383,7 +383,7 @@ func pausedAndOffShelf(t *testing.T, s *shopper) {
 	}
 	expect("PAUSED")
 	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"status": 2}, "", "/voucher/%d", voucher)
-	expect("OFF_SHELF")
+	expect("NOT_FOUND") // off the shelf
 	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"status": 1}, "", "/voucher/%d", voucher)
 	expect("PAUSED") // as before
 	s.admin(http.StatusOK, http.MethodPost, nil, "", "/voucher/%d/resume", voucher)

@@ -2009,7 +2009,8 @@ type Problem struct {
 	// | `RATE_LIMITED` | 429 | More sign-ins come from this address than an instance takes from one. Nothing was done. |
 	// | `RATE_LIMITED` | 429 | Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After. |
 	// | `RATE_LIMITED` | 429 | This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead. |
-	// | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+	// | `SHARE_BUSY` | 429 | The units that the sale gives this address, or its network, are being asked for by others, who may not get them; data says which. Nothing was bought: repeat the request after the Retry-After. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+	// | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
 	// | `COOL_DOWN` | 429 | Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
 	// | `NOT_ELIGIBLE` | 403 | The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
 	// | `TICKET_REQUIRED` | 403 | The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
@@ -2074,6 +2075,7 @@ type Problem struct {
 	// | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
 	// | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
 	// | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
+	// | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
 	// | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
 	// | `UNAUTHENTICATED` | 401 | Send a token in the Authorization header, with or without the word Bearer before it. |
 	// | `UNAUTHENTICATED` | 401 | The token is malformed, expired, or not signed for this service. |
@@ -2132,7 +2134,8 @@ type ProblemSuccess bool
 // | `RATE_LIMITED` | 429 | More sign-ins come from this address than an instance takes from one. Nothing was done. |
 // | `RATE_LIMITED` | 429 | Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After. |
 // | `RATE_LIMITED` | 429 | This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead. |
-// | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+// | `SHARE_BUSY` | 429 | The units that the sale gives this address, or its network, are being asked for by others, who may not get them; data says which. Nothing was bought: repeat the request after the Retry-After. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+// | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
 // | `COOL_DOWN` | 429 | Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
 // | `NOT_ELIGIBLE` | 403 | The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
 // | `TICKET_REQUIRED` | 403 | The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
@@ -2197,6 +2200,7 @@ type ProblemSuccess bool
 // | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
 // | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
 // | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
+// | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
 // | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
 // | `UNAUTHENTICATED` | 401 | Send a token in the Authorization header, with or without the word Bearer before it. |
 // | `UNAUTHENTICATED` | 401 | The token is malformed, expired, or not signed for this service. |

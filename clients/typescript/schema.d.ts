@@ -2530,6 +2530,16 @@ export interface components {
                  * @description So many in one network are served as everybody is.
                  */
                 networkPeople: number;
+                /**
+                 * Format: int64
+                 * @description The shares sell all units only if buyers come from so many networks.
+                 */
+                networksForAll: number;
+                /**
+                 * Format: int64
+                 * @description Units that the shares leave if all buyers are in two networks.
+                 */
+                leftOfTwoNetworks: number;
                 guards: components["schemas"]["Guards"];
             };
         };
@@ -3122,7 +3132,8 @@ export interface components {
          *     | `RATE_LIMITED` | 429 | More sign-ins come from this address than an instance takes from one. Nothing was done. |
          *     | `RATE_LIMITED` | 429 | Demo buyers are made once a second at most, for all callers together. Repeat the request after the Retry-After. |
          *     | `RATE_LIMITED` | 429 | This user has as many event streams open as a user may. Close one first, or ask GET /order/:id instead. |
-         *     | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. A unit that is just being asked for counts. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+         *     | `SHARE_BUSY` | 429 | The units that the sale gives this address, or its network, are being asked for by others, who may not get them; data says which. Nothing was bought: repeat the request after the Retry-After. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
+         *     | `SHARE_TAKEN` | 403 | So many units have gone to this address, or to its network, that the sale gives it no more; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
          *     | `COOL_DOWN` | 429 | Orders of this user expired unpaid too often, and the sale has them wait for as long as Retry-After says. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
          *     | `NOT_ELIGIBLE` | 403 | The sale is for accounts of a level or an age that this one's token does not say it has; data says which. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
          *     | `TICKET_REQUIRED` | 403 | The sale needs a ticket in the header X-Seckill-Ticket: POST /voucher/seckill/:id/ticket gives one. orderKnown is false where it was not looked up whether the user has an order: GET /order tells. |
@@ -3187,6 +3198,7 @@ export interface components {
          *     | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
          *     | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
          *     | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
+         *     | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
          *     | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
          *     | `UNAUTHENTICATED` | 401 | Send a token in the Authorization header, with or without the word Bearer before it. |
          *     | `UNAUTHENTICATED` | 401 | The token is malformed, expired, or not signed for this service. |
@@ -4516,7 +4528,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description This user asks too often. Or a limit of the sale holds; `data` then says whose. `COOL_DOWN`: orders of this user expired unpaid too often, and the sale has them wait. Nothing was done. */
+        /** @description This user asks too often. Or a limit of the sale holds; `data` then says whose. `COOL_DOWN`: orders of this user expired unpaid too often, and the sale has them wait. `SHARE_BUSY`: others at the address are asking for the units that it may get. Nothing was done. */
         PurchaseLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -4606,7 +4618,7 @@ export interface components {
                 "application/json": components["schemas"]["PlainFailure"];
             };
         };
-        /** @description This user asks too often, or has let orders expire unpaid too often. */
+        /** @description This user asks too often, or has let orders expire unpaid too often, or others at the address are buying. */
         PlainPurchaseLimited: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -5237,7 +5249,20 @@ export interface operations {
                 };
             };
             400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
+            /** @description The provider's token is not valid. With `Retry-After`: its user has signed out since it was issued, or within the minute before; a token that the provider issues after that time is taken. */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    "WWW-Authenticate": components["headers"]["Challenge"];
+                    /** @description Seconds after which a new token is taken. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             403: components["responses"]["NotOfProvider"];
             413: components["responses"]["TooLarge"];
             429: components["responses"]["RateLimited"];
@@ -5324,7 +5349,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description `SOLD_OUT`. `NOT_ENOUGH`: fewer units are left than were asked for, `data` says how many; nothing was bought. `ALREADY_BOUGHT`: `data` has the order, whatever quantity is asked for now, so to a buyer who repeats after a lost answer this is success. `OFF_SHELF`, `NOT_SECKILL`. `ORDER_FAILED`, only with `wait`: accepted, but it could not be recorded; `data` has the reason, and nothing is owed. */
+            /** @description `SOLD_OUT`. `NOT_ENOUGH`: fewer units are left than were asked for, `data` says how many; nothing was bought. `ALREADY_BOUGHT`: `data` has the order, whatever quantity is asked for now, so to a buyer who repeats after a lost answer this is success. `NOT_SECKILL`. `ORDER_FAILED`, only with `wait`: accepted, but it could not be recorded; `data` has the reason, and nothing is owed. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5470,7 +5495,7 @@ export interface operations {
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["NotBuyer"];
             404: components["responses"]["NotFound"];
-            /** @description `LIMIT_REACHED`: the user has as many as one may have, `data` says how many. `SECKILL_ONLY`: it is sold in its sale. `OFF_SHELF`. `KEY_REUSED`: the key was used for another voucher. */
+            /** @description `LIMIT_REACHED`: the user has as many as one may have, `data` says how many. `SECKILL_ONLY`: it is sold in its sale. `KEY_REUSED`: the key was used for another voucher. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5843,7 +5868,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description `STILL_ON_SALE`: buy it instead. `ALREADY_BOUGHT`: `data` has the order. `NO_WAITLIST`, `OFF_SHELF`, `NOT_SECKILL`. */
+            /** @description `STILL_ON_SALE`: buy it instead. `ALREADY_BOUGHT`: `data` has the order. `NO_WAITLIST`, `NOT_SECKILL`. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -5914,7 +5939,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
-            /** @description `NOT_INVITED`: the place waits, its window has passed, it has ended, or the user has another order. `OFF_SHELF`. `ALREADY_BOUGHT`: a guard would stop the user, who has an order. */
+            /** @description `NOT_INVITED`: the place waits, its window has passed, it has ended, or the user has another order. `ALREADY_BOUGHT`: a guard would stop the user, who has an order. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -48,6 +48,10 @@ type process struct {
 func run(ctx context.Context, cfg config.Config, log *slog.Logger, env wiring.Env) error {
 	log.InfoContext(ctx, "starting", "version", env.Build.Version, "embedded", cfg.Embedded())
 	log.DebugContext(ctx, "settings", "settings", cfg)
+	for _, weak := range cfg.WeakSecrets() {
+		log.WarnContext(ctx, "a secret should be replaced: two purposes share it, or a short piece is repeated",
+			"settings", weak.Settings, "shared", weak.Shared)
+	}
 	p := &process{
 		cfg: cfg, log: log, env: env, metrics: telemetry.NewMetrics(env.Build), signInCode: newSignInCode(cfg),
 	}

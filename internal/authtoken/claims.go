@@ -12,8 +12,8 @@ import (
 const (
 	// lastSecond is the end of the year 9999 in seconds since 1970: the last time that RFC 3339 can write.
 	lastSecond = 253402300799
-	// clockLead is how far an issuer's clock may be ahead if the life of tokens is bounded.
-	clockLead = time.Minute
+	// ClockLead is how far the clock of somebody who signs tokens may be ahead of this service's.
+	ClockLead = time.Minute
 )
 
 // Reasons why claims make a token invalid.
@@ -23,6 +23,7 @@ var (
 	errEarly       = errors.New("the token is not valid yet")
 	errIssuer      = errors.New("the token has another issuer")
 	errAudience    = errors.New("the token is for another audience")
+	errAhead       = fmt.Errorf("the token's iat is more than %s ahead", ClockLead)
 	errNoIssue     = errors.New("the token has no iat, which a bounded life requires")
 	errLongLived   = errors.New("the token is valid for longer than its role allows")
 	errOtherSecret = errors.New("the token's secret does not sign for its role")
@@ -132,7 +133,9 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	if err != nil {
 		return Identity{}, err
 	}
-	who := Identity{UserID: id, Role: roleOf(c.role), Expires: time.Unix(c.expires.at, 0)}
+	who := Identity{
+		UserID: id, Role: roleOf(c.role), Expires: time.Unix(c.expires.at, 0), Session: string(c.via) == viaSession,
+	}
 	if who.Level = c.level; c.since > 0 {
 		who.Since = time.Unix(c.since, 0)
 	}
@@ -157,7 +160,10 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 	if c.issued.given {
 		who.Issued = time.Unix(c.issued.at, 0)
 	}
-	if err := checkSource(r, id, who.Role, string(c.via) == viaSession); err != nil {
+	if who.Issued.After(now.Add(ClockLead)) { // a sign-out could not cover it
+		return Identity{}, errAhead
+	}
+	if err := checkSource(r, id, who.Role, who.Session); err != nil {
 		return Identity{}, err
 	}
 	if err := c.checkLife(r.Life(who.Role), now); err != nil {
@@ -209,7 +215,7 @@ func (c *claims) checkLife(longest time.Duration, now time.Time) error {
 		return nil
 	case !c.issued.given:
 		return errNoIssue
-	case expires.After(time.Unix(c.issued.at, 0).Add(longest)), expires.After(now.Add(longest + clockLead)):
+	case expires.After(time.Unix(c.issued.at, 0).Add(longest)), expires.After(now.Add(longest + ClockLead)):
 		return errLongLived
 	}
 	return nil

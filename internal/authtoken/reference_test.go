@@ -106,6 +106,9 @@ func (r reference) verifyWith(token string, now time.Time, secrets [][]byte) (Id
 	if c.IssuedAt != nil {
 		who.Issued = c.IssuedAt.Time
 	}
+	if who.Session = c.via == "session"; who.Issued.Sub(now) > time.Minute {
+		return Identity{}, errors.New("ahead")
+	}
 	if c.since > 0 {
 		who.Since = time.Unix(c.since, 0)
 	}

@@ -128,6 +128,7 @@ type Identity struct {
 	Crowd   int64  // the voucher that the crowd rehearses; 0 for others
 	Expires time.Time
 	Issued  time.Time // when a session's user signed in; zero without the claim iat
+	Session bool      // it is a session's token, which this service has signed for a provider's user
 	Level   int64     // the account's level; 0 without the claim level
 	Since   time.Time // when the account was created; zero without the claim since
 }

@@ -17,7 +17,6 @@ func (s setting) isSecret() bool {
 }
 
 // readSecretFiles reads the files named by variables with fileSuffix, and sets the secrets' own variables from them.
-// Line ends at the end of a file are not part of the secret.
 func readSecretFiles(vars map[string]string, ps *problems) {
 	for _, s := range settings() {
 		variable := s.name() + fileSuffix
@@ -30,7 +29,7 @@ func readSecretFiles(vars map[string]string, ps *problems) {
 			continue
 		}
 		text, err := os.ReadFile(path)
-		secret := strings.TrimRight(string(text), "\r\n")
+		secret := secretIn(string(text))
 		switch {
 		case err != nil:
 			ps.add(s.name(), fmt.Sprintf("cannot be read from %s: %v", variable, err), "a file that can be read")
@@ -40,6 +39,17 @@ func readSecretFiles(vars map[string]string, ps *problems) {
 			vars[s.name()] = secret
 		}
 	}
+}
+
+// secretIn returns the secret in a file's text. Editors add what is not part of it: a byte order mark at the beginning,
+// and line ends, with the blanks before them, at the end. A blank without a line end may be part of a password.
+func secretIn(text string) string {
+	text = strings.TrimPrefix(text, "\ufeff")
+	secret := strings.TrimRight(text, "\r\n")
+	if secret != text {
+		secret = strings.TrimRight(secret, " \t\r\n")
+	}
+	return secret
 }
 
 // checkCAs reads the authorities' certificates for both stores.

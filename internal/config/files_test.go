@@ -103,3 +103,17 @@ func TestFilesRefused(t *testing.T) {
 		})
 	}
 }
+
+// A byte order mark and blanks before a line end are no part of a secret; other blanks are.
+func TestSecretIn(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"secret": "secret", "secret\n": "secret", "secret\r\n\r\n": "secret", "\ufeffsecret\r\n": "secret",
+		"secret \n": "secret", "secret\t \r\n \n": "secret", "secret ": "secret ", " a b\n": " a b", "\ufeff\n": "",
+		" \n": "",
+	} {
+		if got := secretIn(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}

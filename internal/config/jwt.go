@@ -81,8 +81,13 @@ func isGuessable(secret string) bool {
 		}
 	}
 	const longest = 8 // a piece as long as "password"
+	return isRepeated(secret, longest)
+}
+
+// isRepeated reports whether a text repeats a piece of at most longest bytes.
+func isRepeated(text string, longest int) bool {
 	for period := 1; period <= longest; period++ {
-		if secret[period:] == secret[:len(secret)-period] {
+		if text[period:] == text[:len(text)-period] {
 			return true
 		}
 	}

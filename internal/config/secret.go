@@ -32,6 +32,41 @@ func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // MarshalText is String, for JSON and the like.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// Weak describes secrets that are valid and should not be used: for people who start the service or check a sale.
+type Weak struct {
+	Settings string // the variables' names
+	Shared   bool   // the holder of one of the settings holds the other; else it is a short piece repeated
+}
+
+// WeakSecrets returns the secrets that two purposes share, or that are short pieces repeated. Load refuses secrets that
+// are certainly wrong.
+func (c *Config) WeakSecrets() (all []Weak) {
+	type named struct {
+		name   string
+		secret Secret
+	}
+	secrets := []named{
+		{"SECKILL_JWT_SECRET", c.JWT.Secret}, {"SECKILL_JWT_PREVIOUS_SECRET", c.JWT.PreviousSecret},
+		{"SECKILL_JWT_ADMIN_SECRET", c.JWT.AdminSecret},
+		{"SECKILL_JWT_ADMIN_PREVIOUS_SECRET", c.JWT.AdminPreviousSecret},
+		{"SECKILL_GUARD_SECRET", c.Guards.Secret}, {"SECKILL_PAYMENT_SECRET", c.Payment.Secret},
+	}
+	for i, s := range secrets {
+		if s.secret == "" {
+			continue
+		}
+		for _, other := range secrets[:i] {
+			if other.secret == s.secret {
+				all = append(all, Weak{other.name + ", " + s.name, true})
+			}
+		}
+		if isRepeated(s.secret.Reveal(), len(s.secret)/2) {
+			all = append(all, Weak{s.name, false})
+		}
+	}
+	return all
+}
+
 // DSN is a data source name of go-sql-driver/mysql; it contains a password. Printing it shows only the user, network,
 // address and database, or only *** if it cannot be parsed.
 type DSN string

@@ -92,3 +92,34 @@ func TestDSNThatCannotBeParsedShowsNothing(t *testing.T) {
 		t.Errorf("shown as %s", got)
 	}
 }
+
+// Valid secrets that should not be used are named, never shown.
+func TestWeakSecrets(t *testing.T) {
+	t.Parallel()
+	digits := Secret(strings.Repeat("0123456789", 4))
+	for name, tc := range map[string]struct {
+		set  func(*Config)
+		want string
+	}{
+		"good": {func(c *Config) { c.JWT.Secret = goodSecret }, ""},
+		"none": {func(*Config) {}, ""},
+		"one secret": {
+			func(c *Config) { c.JWT.Secret, c.Payment.Secret = goodSecret, goodSecret },
+			"SECKILL_JWT_SECRET, SECKILL_PAYMENT_SECRET",
+		},
+		"digits": {func(c *Config) { c.Payment.Secret = digits }, "SECKILL_PAYMENT_SECRET"},
+		"half and half": {
+			func(c *Config) { c.Guards.Secret = "0123456789abcdef0123456789abcdef" }, "SECKILL_GUARD_SECRET",
+		},
+	} {
+		var c Config
+		tc.set(&c)
+		var got []string
+		for _, w := range c.WeakSecrets() {
+			got = append(got, w.Settings)
+		}
+		if strings.Join(got, "; ") != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}

@@ -108,6 +108,8 @@ type Sales struct {
 	// Order returns a user's own order, waiting at most wait for it to be no longer queued. Errors: order.ErrNotFound,
 	// order.ErrUnavailable.
 	Order func(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error)
+	// Holds reports whether this instance remembers the user as a holder of a sale that was sold out. It asks no store.
+	Holds func(voucherID, userID int64) bool
 }
 
 // Members are what features add to the answers of others.

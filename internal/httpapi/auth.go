@@ -60,13 +60,22 @@ func (a *authenticator) verify(token string) (httpkit.Identity, error) {
 	if err != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}
-	if a.void(who.UserID, who.Issued) {
+	if a.void(who.UserID, signedBefore(who)) {
 		return httpkit.Identity{}, fmt.Errorf("%w: its user has signed out since, or it was revoked", errBadToken)
 	}
 	return httpkit.Identity{
 		UserID: who.UserID, Role: who.Role, Shop: who.Shop, Crowd: who.Crowd, Expires: who.Expires,
 		Claims: guards.Claims{Level: who.Level, Since: who.Since},
 	}, nil
+}
+
+// signedBefore returns the time that counts as a token's sign-in: a minute before its iat if somebody else signed it,
+// as their clock may be ahead. So a sign-out covers such tokens, too. It is zero for a token without iat.
+func signedBefore(who authtoken.Identity) time.Time {
+	if who.Session || who.Issued.IsZero() {
+		return who.Issued
+	}
+	return who.Issued.Add(-authtoken.ClockLead)
 }
 
 // bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"errors"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/voucher"
 )
 
 // A token is valid until its exp, however often it was used before.
@@ -36,6 +38,38 @@ func TestTokenExpires(t *testing.T) {
 		}
 		if !step.allowed && (!errors.Is(err, errBadToken) || who != httpkit.Identity{}) {
 			t.Errorf("after %s: %+v, %v, want errBadToken", step.at, who, err)
+		}
+	}
+}
+
+// A sign-out covers the tokens of signers whose clocks are up to a minute ahead; those of clocks further ahead are not
+// valid at all. This service's own sessions need no such room: a session that is signed a second later is valid.
+func TestSignOutCoversClocksAhead(t *testing.T) {
+	t.Parallel()
+	signedOut := noon
+	auth, err := newAuthenticator(authtoken.Rules{Secret: secret, Accounts: true}, func() time.Time { return noon },
+		func(_ int64, issued time.Time) bool { return !issued.After(signedOut) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ahead := range []time.Duration{
+		-time.Hour, -time.Minute, -time.Second, 0, time.Second, 30 * time.Second, time.Minute,
+		time.Minute + time.Second, time.Hour,
+	} {
+		for name, claims := range map[string]jwt.MapClaims{
+			"direct": {"sub": "42"}, "merchant": {"sub": "42", "role": "merchant", "shop": 1},
+			"session": {"sub": strconv.FormatInt(voucher.FirstAccount, 10), "via": "session"},
+		} {
+			claims["iat"], claims["exp"] = noon.Add(ahead).Unix(), noon.Add(2*time.Hour).Unix()
+			signed, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString(secret)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = auth.Identify(http.Header{"Authorization": {signed}})
+			valid := name == "session" && ahead > 0 && ahead <= time.Minute
+			if (err == nil) != valid {
+				t.Errorf("%s, %s ahead: %v, want valid %t", name, ahead, err, valid)
+			}
 		}
 	}
 }

@@ -84,6 +84,9 @@ type Voucher struct {
 // Hidden reports whether the public does not see the voucher at the time now.
 func (v Voucher) Hidden(now time.Time) bool { return now.Before(v.VisibleFrom) }
 
+// Listed reports whether the voucher is on the shelf and not archived. Buyers cannot tell another one from none.
+func (v Voucher) Listed() bool { return v.Status == OnShelf && !v.IsArchived() }
+
 // Ended reports whether the sale is over at the time now. Redis, whose clock decides, may differ by moments.
 func (s *Sale) Ended(now time.Time) bool { return !now.Before(s.End) }
 

@@ -155,20 +155,20 @@ func inWaitlists() []mutant.Mutant {
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	settle, err := h.claim(c, who, v, func`, To: `	id, _ := param.ID("id", c.Param("id"), voucher.MaxID)
+	end, err := h.claim(c, who, v, func`, To: `	id, _ := param.ID("id", c.Param("id"), voucher.MaxID)
 	v, err := h.doors.Find(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	settle, err := h.claim(c, who, v, func`,
+	end, err := h.claim(c, who, v, func`,
 			},
 		),
 		packageMutant("accepting takes no share of the units", feature, "TestGuards$/accepting",
 			"the gatekeeper is told",
 			mutant.Change{
-				File: routes, From: `	settle(p.Claims, err)
-	if err`, To: `	settle(false, err)
-	if err`,
+				File: routes, From: `	case err == nil && p.Claims:
+		if e :=`, To: `	case err == nil && p.Claims && false:
+		if e :=`,
 			},
 		),
 		packageMutant("a yes beforehand takes no share of the units", feature, "TestGuards$/to_a_full_share",

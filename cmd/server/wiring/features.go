@@ -48,7 +48,8 @@ func Core(
 	core.Vouchers, core.Units = shop.Vouchers, s.Ledger.Features.KeptUnits
 	core.Sales = feature.Sales{
 		Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
-		OwnOrder: shop.Purchases.OwnOrder, Order: shop.Purchases.Order, Balance: shop.Auditor.Balance,
+		OwnOrder: shop.Purchases.OwnOrder, Holds: shop.Purchases.Holds, Order: shop.Purchases.Order,
+		Balance: shop.Auditor.Balance,
 	}
 	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier
 	core.Front, core.Tokens = front, TokenRules(cfg, s.Secret)

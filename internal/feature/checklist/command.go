@@ -48,6 +48,9 @@ func checkSale(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		if err != nil {
 			return err
 		}
+		for _, weak := range core.Settings.WeakSecrets() {
+			_, _ = fmt.Fprintf(env.Out, "%s  %s: %s\n", check.Warning.Sign(), weak.Settings, weakness(weak.Shared)[in])
+		}
 		lines := List(facts, time.Now())
 		if err := check.Write(env.Out, lines, in); err != nil {
 			return err
@@ -66,4 +69,18 @@ func checkSale(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		return fmt.Errorf("voucher %d is an ordinary one: it has no sale", *id)
 	}
 	return err
+}
+
+// weakness returns what a weak secret means.
+func weakness(shared bool) words.Text {
+	if shared {
+		return words.Text{
+			words.English: "one secret for both: who holds it for one purpose holds it for the other; set another one",
+			words.Chinese: "两处使用同一个密钥：持有其一即持有其二；请另设一个",
+		}
+	}
+	return words.Text{
+		words.English: "a short piece repeated, which can be guessed; take: openssl rand -hex 32",
+		words.Chinese: "是一小段文字的重复，容易被猜到；请使用：openssl rand -hex 32",
+	}
 }

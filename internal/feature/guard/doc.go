@@ -6,7 +6,7 @@
 //	conditions  level and age of the account, from the token             NOT_ELIGIBLE
 //	coolDown    orders of the user that expired unpaid, in the ledger   COOL_DOWN
 //	tickets     a moment of their own for every buyer (package ticket)    TICKET_REQUIRED, TICKET_INVALID, NOT_STARTED
-//	units       the share of one address, and of one network              SHARE_TAKEN
+//	units       the share of one address, and of one network              SHARE_TAKEN, SHARE_BUSY
 //	challenge   work, for a ticket (package challenge)                    CHALLENGE_REQUIRED
 //
 // The settings in the ledger are authoritative; an instance knows them from the catalog, so a change reaches all

@@ -24,15 +24,19 @@ type Entry struct {
 	guards   *Guards
 	now      func(voucherID int64) time.Time                          // feature.Sales.Now
 	askRedis func(ctx context.Context, userID, voucherID int64) error // feature.Sales.OwnOrder
+	holds    func(saleID, userID int64) bool                          // whether memory has a holder
 	asking   chan struct{}
 }
 
-// NewEntry returns the entry of sales; now and ownOrder are those of feature.Sales.
+// NewEntry returns the entry of sales; now and ownOrder are those of feature.Sales. holds reports from memory whether a
+// user had an order in a sale lately.
 func NewEntry(
 	guards *Guards, now func(voucherID int64) time.Time,
-	ownOrder func(ctx context.Context, userID, voucherID int64) error,
+	ownOrder func(ctx context.Context, userID, voucherID int64) error, holds func(saleID, userID int64) bool,
 ) *Entry {
-	return &Entry{guards: guards, now: now, askRedis: ownOrder, asking: make(chan struct{}, maxStoppedAsks)}
+	return &Entry{
+		guards: guards, now: now, askRedis: ownOrder, holds: holds, asking: make(chan struct{}, maxStoppedAsks),
+	}
 }
 
 // Enter returns nil if the caller may enter the sale. A caller whom a guard stops gets a *gate.AlreadyBoughtError
@@ -42,8 +46,15 @@ func (e *Entry) Enter(ctx context.Context, s Sale, c Caller) error {
 	return e.answer(ctx, s, c, e.guards.Check(s, c, e.now(s.ID)))
 }
 
-// Reserve keeps units for a caller who may enter the sale. A caller who gets none is answered as by Enter.
+// Reserve keeps units for a caller who may enter the sale. A caller who gets none is answered as by Enter. A caller who
+// is remembered to have an order is looked up first, so that asking again keeps no units from neighbours.
 func (e *Entry) Reserve(ctx context.Context, s Sale, c Caller, units int64) (budget.Reservation, error) {
+	if s.Settings != nil && s.Settings.Units != nil && e.holds(s.ID, c.UserID) {
+		own := e.ownOrder(ctx, s.ID, c.UserID)
+		if _, bought := errors.AsType[*gate.AlreadyBoughtError](own); bought {
+			return budget.Reservation{}, own
+		}
+	}
 	r, err := e.guards.Reserve(s, c, units)
 	return r, e.answer(ctx, s, c, err)
 }

@@ -55,7 +55,7 @@ func guarded(s *guards.Settings) (*fakeSales, *Entry) {
 	sales := &fakeSales{sale: ordertest.VoucherAt(1, 0)}
 	sales.sale.Sale.Guards = s
 	return sales, NewEntry(NewGuards(budget.NewTable(time.Now), tally.New(time.Now), nobody,
-		ConditionsCheck{}), sales.Now, sales.OwnOrder)
+		ConditionsCheck{}), sales.Now, sales.OwnOrder, newBuyers().has)
 }
 
 // Whom a guard stops is still asked of Redis, and hears their order (rule 2); nobody else gets further.

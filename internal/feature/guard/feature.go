@@ -37,13 +37,15 @@ func open(core feature.Core) (feature.Parts, error) {
 	}
 	guards := NewGuards(limits, counts, metrics.GuardStopped,
 		ConditionsCheck{}, CoolDownCheck{coolDown}, TicketsCheck{signing.tickets})
-	unknown := NewUnknownUnits(limits, counts, core.Sales.OwnOrder, time.Now)
+	units := NewUnits(limits, counts, core.Sales.OwnOrder, time.Now)
+	entry := NewEntry(guards, core.Sales.Now, core.Sales.OwnOrder, func(saleID, userID int64) bool {
+		return units.counted.has(saleID, userID) || core.Sales.Holds(saleID, userID)
+	})
 	parts := feature.Parts{
-		Gatekeeper: NewGate(guards, NewEntry(guards, core.Sales.Now, core.Sales.OwnOrder), unknown, core.Front,
-			signing.tickets != nil),
+		Gatekeeper: NewGate(guards, entry, units, core.Front, signing.tickets != nil),
 		Jobs: []func(context.Context) error{
 			cooldown.NewLoader(coolDown, ledger.UnpaidAfter, core.Sales.AnyGuards, core.Log).Run,
-			tally.NewFlusher(counts, core.Sales.Find, redis.AddCounts, core.Log).Run, unknown.Run,
+			tally.NewFlusher(counts, core.Sales.Find, redis.AddCounts, core.Log).Run, units.Run,
 		},
 		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
 		Metrics: metrics.Collectors(),

@@ -41,7 +41,10 @@ type gated struct {
 	proxies  []string
 	sold     int
 	fails    error // what buying ends with
-	unknown  *UnknownUnits
+	units    *Units
+	tally    *tally.Tally
+	id       int64 // of what is bought; 0: one for all
+	panics   bool
 }
 
 // newGated is a sale whose guards that were asked are these; without any, the conditions.
@@ -65,10 +68,10 @@ func (g *gated) open(tb testing.TB, asked ...Guard) http.Handler {
 	tally := tally.New(time.Now)
 	limits := budget.NewTable(apitest.Noon)
 	all := NewGuards(limits, tally, nobody, asked...)
-	unknown := NewUnknownUnits(limits, tally, g.OwnOrder, func() time.Time { return g.now })
-	g.unknown = unknown
+	g.tally, g.units = tally, NewUnits(limits, tally, g.OwnOrder, func() time.Time { return g.now })
 	cfg := featuretest.Config(nil, Rules(), apitest.State{})
-	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, NewEntry(all, g.Now, g.OwnOrder), unknown, front, true), g.of
+	entry := NewEntry(all, g.Now, g.OwnOrder, g.units.counted.has)
+	cfg.Gatekeeper, cfg.GuardsOf = NewGate(all, entry, g.units, front, true), g.of
 	cfg.Addresses = addresses
 	return featuretest.WithShop(tb, cfg, shop.Config{FindVoucher: g.Find, Purchases: sells{of: g}})
 }
@@ -82,11 +85,18 @@ type sells struct {
 func (s sells) Buy(
 	_ context.Context, userID int64, v voucher.Voucher, q order.Quantity, _ time.Duration,
 ) (order.Order, error) {
-	if s.of.fails != nil {
-		return order.Order{}, s.of.fails
+	id := s.of.id
+	if id == 0 {
+		id = 660_000_000_123_456_789
+	}
+	switch {
+	case s.of.panics:
+		panic("bug")
+	case s.of.fails != nil:
+		return order.Order{ID: id}, s.of.fails
 	}
 	s.of.sold++
-	return order.Order{ID: 660_000_000_123_456_789, UserID: userID, VoucherID: v.ID, Quantity: q, Status: order.Queued},
+	return order.Order{ID: id, UserID: userID, VoucherID: v.ID, Quantity: q, Status: order.Queued},
 		nil
 }
 
@@ -138,6 +148,14 @@ func refused(t *testing.T, w *httptest.ResponseRecorder, status int, code string
 
 func press() apitest.Request {
 	return apitest.Request{Method: http.MethodPost, Target: "/voucher/seckill/5"}
+}
+
+// pressOf is a press of another buyer.
+func pressOf(tb testing.TB, user int64) apitest.Request {
+	tb.Helper()
+	r := press()
+	r.Header = map[string]string{"Authorization": apitest.Token(tb, user, "")}
+	return r
 }
 
 // guardOf is what an answer says of the guard that stopped it.
@@ -417,6 +435,7 @@ func TestRefusals(t *testing.T) {
 		{&NotEligibleError{Condition: "minLevel", Wanted: 2}, "NOT_ELIGIBLE", `,"condition":"minLevel","wanted":2`},
 		{&cooldown.Error{Retry: time.Hour}, "COOL_DOWN", ""},
 		{&budget.ShareError{Of: budget.OfNetwork}, "SHARE_TAKEN", `,"of":"network"`},
+		{&budget.ShareError{Of: budget.OfNetwork, Busy: true}, "SHARE_BUSY", `,"of":"network"`},
 	} {
 		g, a := newGated(t, &guards.Settings{Tickets: &guards.Tickets{DelayMs: 1500}}, stops{tt.why})
 		g.own = gate.ErrBarred

@@ -95,13 +95,14 @@ func (g *Guards) Check(s Sale, c Caller, now time.Time) error {
 	return nil
 }
 
-// Reserve reserves units for a caller, or returns a *StoppedError if the caller's address or network has had its share.
+// Reserve reserves units for a caller, or returns a *StoppedError if the caller's address or network has no room in its
+// share.
 // With dryRun it reserves nothing in that case, and lets the caller in.
 func (g *Guards) Reserve(s Sale, c Caller, units int64) (budget.Reservation, error) {
 	if s.Settings == nil || s.Settings.Units == nil {
 		return budget.Reservation{Units: units}, nil
 	}
-	r, err := g.limits.Reserve(s.Settings.Units, s.ID, c.Address, units)
+	r, err := g.limits.Reserve(s.Settings.Units, s.ID, c.UserID, c.Address, units)
 	return r, g.Judge(s, c, guards.UnitsGuard, err)
 }
 

@@ -21,18 +21,18 @@ const (
 
 // Gate implements httpkit.Gatekeeper.
 type Gate struct {
-	guards  *Guards
-	entry   *Entry
-	unknown *UnknownUnits
-	front   httpkit.Front
-	signs   bool
+	guards *Guards
+	entry  *Entry
+	units  *Units
+	front  httpkit.Front
+	signs  bool
 }
 
 var _ httpkit.Gatekeeper = (*Gate)(nil)
 
 // NewGate returns the gate of sales. signs reports whether tickets and challenges are available.
-func NewGate(guards *Guards, entry *Entry, unknown *UnknownUnits, front httpkit.Front, signs bool) *Gate {
-	return &Gate{guards: guards, entry: entry, unknown: unknown, front: front, signs: signs}
+func NewGate(guards *Guards, entry *Entry, units *Units, front httpkit.Front, signs bool) *Gate {
+	return &Gate{guards: guards, entry: entry, units: units, front: front, signs: signs}
 }
 
 // Limits implements httpkit.Gatekeeper with a *StoppedError.
@@ -48,23 +48,13 @@ func (g *Gate) Enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) er
 // Reserve implements httpkit.Gatekeeper with a *StoppedError.
 func (g *Gate) Reserve(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
-) (finish func(httpkit.Outcome), err error) {
+) (finish func(httpkit.Ending), err error) {
 	caller := callerOf(g.front, c, who)
 	r, err := g.entry.Reserve(c.Request.Context(), saleOf(v), caller, units)
 	if err != nil {
 		return nil, g.unlessHidden(v, err)
 	}
-	return func(o httpkit.Outcome) {
-		switch o {
-		case httpkit.Won:
-			g.guards.limits.Win(r)
-			g.guards.tally.Sold(v.ID, caller.Claims.Since, caller.Address, units)
-		case httpkit.Refused:
-			g.guards.limits.Return(r)
-		case httpkit.Unknown:
-			g.unknown.add(v.ID, caller, r)
-		}
-	}, nil
+	return func(e httpkit.Ending) { g.units.end(v.ID, caller, r, e) }, nil
 }
 
 // unlessHidden replaces a guard's error by voucher.ErrNotFound if the sale is hidden, as purchases do.

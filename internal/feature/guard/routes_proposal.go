@@ -32,7 +32,8 @@ func ProposalRoute(instances func(ctx context.Context) ([]partition.Instance, er
 		p := guards.Proposal{Units: units, Crowd: crowd, PerUser: perUser, Instances: int64(max(len(running), 1))}
 		return httpkit.Data(http.StatusOK, proposalJSON{
 			Units: p.Units, Crowd: p.Crowd, Instances: p.Instances, AddressPeople: p.AddressPeople(),
-			NetworkPeople: p.NetworkPeople(), Guards: p.Guards(),
+			NetworkPeople: p.NetworkPeople(), NetworksForAll: p.NetworksForAll(), LeftOfTwo: p.LeftOfTwo(),
+			Guards: p.Guards(),
 		}, err)
 	}
 	return httpkit.Staff("GET /admin/guards/proposal", propose, httpkit.ByHandler,
@@ -41,10 +42,12 @@ func ProposalRoute(instances func(ctx context.Context) ([]partition.Instance, er
 
 // proposalJSON is the proposed settings, and the crowd that they are meant for.
 type proposalJSON struct {
-	Units         int64            `json:"units"`
-	Crowd         int64            `json:"crowd"`
-	Instances     int64            `json:"instances"`
-	AddressPeople int64            `json:"addressPeople"`
-	NetworkPeople int64            `json:"networkPeople"`
-	Guards        *guards.Settings `json:"guards"`
+	Units          int64            `json:"units"`
+	Crowd          int64            `json:"crowd"`
+	Instances      int64            `json:"instances"`
+	AddressPeople  int64            `json:"addressPeople"`
+	NetworkPeople  int64            `json:"networkPeople"`
+	NetworksForAll int64            `json:"networksForAll"`
+	LeftOfTwo      int64            `json:"leftOfTwoNetworks"`
+	Guards         *guards.Settings `json:"guards"`
 }

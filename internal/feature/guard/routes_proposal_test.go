@@ -26,7 +26,8 @@ func TestProposalKnowsTheInstances(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != http.StatusOK {
 		t.Fatalf("%d %s: %v", w.Code, w.Body, err)
 	}
-	if d := got.Data; d.Instances != 3 || d.Guards.Units.PerAddress != 8 || d.Guards.Tickets.DelayMs != 10_000 {
+	if d := got.Data; d.Instances != 3 || d.Guards.Units.PerAddress != 8 || d.Guards.Tickets.DelayMs != 10_000 ||
+		d.NetworksForAll != 12 || d.LeftOfTwo != 410 {
 		t.Errorf("%s", w.Body)
 	}
 }

@@ -29,10 +29,19 @@ func purchaseRules() []httpkit.Rule {
 			English: "Too many requests from here. Please wait a moment.", Chinese: "请求过于频繁，请稍后再试",
 			Members: stoppedMembers,
 		}},
+		{Early: true, Matches: shareIsBusy, Failure: httpkit.Failure{
+			Code: "SHARE_BUSY", Status: http.StatusTooManyRequests, RetryAfter: "1",
+			Title: "Others are buying at the address",
+			Detail: "The units that the sale gives this address, or its network, are being asked for by others, who " +
+				"may not get them; data says which. Nothing was bought: repeat the request after the Retry-After. " +
+				"orderKnown is false where it was not looked up whether the user has an order: GET /order tells.",
+			English: "Others on your connection are buying right now. Please try again shortly.",
+			Chinese: "您所在网络有其他人正在抢购，请稍后再试", Members: stoppedMembers,
+		}},
 		{Early: true, Matches: httpkit.As[*budget.ShareError], Failure: httpkit.Failure{
 			Code: "SHARE_TAKEN", Status: http.StatusForbidden, Title: "The address has its share",
 			Detail: "So many units have gone to this address, or to its network, that the sale gives it no more; " +
-				"data says which. A unit that is just being asked for counts. orderKnown is false where it was not " +
+				"data says which. orderKnown is false where it was not " +
 				"looked up whether the user has an order: GET /order tells.",
 			English: "As much as one connection may get was sold to yours. Another one may still buy.",
 			Chinese: "您所在网络的购买数量已达本次活动上限，换一个网络仍可购买", Members: stoppedMembers,
@@ -54,6 +63,12 @@ func purchaseRules() []httpkit.Rule {
 			Chinese: "您的账号等级或注册时间不符合本次活动的要求", Members: stoppedMembers,
 		}},
 	}
+}
+
+// shareIsBusy reports whether a share is full of units that are only reserved.
+func shareIsBusy(err error) bool {
+	share, is := errors.AsType[*budget.ShareError](err)
+	return is && share.Busy
 }
 
 // ticketRules are the refusals of requests for tickets.

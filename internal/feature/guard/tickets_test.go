@@ -72,7 +72,7 @@ func newInstance(t *testing.T, table *saltTable, s *guards.Settings) *instance {
 	synctest.Wait()
 	return &instance{
 		sales, NewTickets(tickets, challenges, asked, sales.Find, sales.Now),
-		NewEntry(asked, sales.Now, sales.OwnOrder),
+		NewEntry(asked, sales.Now, sales.OwnOrder, newBuyers().has),
 		Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: s},
 	}
 }

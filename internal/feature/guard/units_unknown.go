@@ -8,6 +8,7 @@ import (
 
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
@@ -15,92 +16,142 @@ import (
 
 const (
 	// unknownEvery is the time between look-ups of unknown outcomes. unknownAfter is how old a purchase must be: longer
-	// than a call to Redis may take.
-	unknownEvery = time.Second
-	unknownAfter = 5 * time.Second
-	// maxUnknown bounds how many purchases are remembered; the units of any others stay reserved.
+	// than a call to Redis may take. unknownAtMost is the longest time between two look-ups of one.
+	unknownEvery  = time.Second
+	unknownAfter  = 5 * time.Second
+	unknownAtMost = time.Minute
+	// maxUnknown bounds how many purchases are remembered. The units of any others are given back: counts may be too
+	// low, never too high.
 	maxUnknown = 4096
 	// unknownAtOnce bounds the look-ups of one round, and unknownTimeout each of them.
-	unknownAtOnce  = 64
+	unknownAtOnce  = 1024
 	unknownTimeout = 500 * time.Millisecond
 )
 
-// UnknownUnits holds the units of purchases whose outcome is unknown. The units stay reserved until a look-up finds
-// the user's order, or finds that the user has none.
-type UnknownUnits struct {
+// Units counts the units of purchases in sales with guards, in shares and in the tally: those whose own order was
+// accepted, and each order once. While an outcome is unknown the units stay reserved, until a look-up tells.
+type Units struct {
 	limits   *budget.Table
 	tally    *tally.Tally
+	counted  *buyers
 	ownOrder func(ctx context.Context, userID, voucherID int64) error // feature.Sales.OwnOrder
 	now      func() time.Time
 	mu       sync.Mutex
-	waiting  []unknownUnits // the oldest first
+	waiting  []unknownUnits
 }
 
+// unknownUnits are units of a purchase whose outcome is unknown.
 type unknownUnits struct {
 	saleID      int64
 	caller      Caller
 	reservation budget.Reservation
-	since       time.Time
+	ending      httpkit.Ending
+	next        time.Time     // when it is looked up next
+	pause       time.Duration // from that look-up to the one after it
 }
 
-// NewUnknownUnits returns an empty UnknownUnits; Run does the look-ups by ownOrder, which is that of feature.Sales.
-func NewUnknownUnits(
+// NewUnits returns a Units without purchases; Run does the look-ups by ownOrder, which is that of feature.Sales.
+func NewUnits(
 	limits *budget.Table, counts *tally.Tally, ownOrder func(ctx context.Context, userID, voucherID int64) error,
 	now func() time.Time,
-) *UnknownUnits {
-	return &UnknownUnits{limits: limits, tally: counts, ownOrder: ownOrder, now: now}
+) *Units {
+	return &Units{limits: limits, tally: counts, counted: newBuyers(), ownOrder: ownOrder, now: now}
 }
 
-// add remembers the units of a reservation that counts against a share.
-func (u *UnknownUnits) add(saleID int64, c Caller, r budget.Reservation) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if r.Bound() && len(u.waiting) < maxUnknown {
-		u.waiting = append(u.waiting, unknownUnits{saleID, c, r, u.now()})
+// end ends a reservation with the purchase. An unknown outcome is looked up later.
+func (u *Units) end(saleID int64, c Caller, r budget.Reservation, e httpkit.Ending) {
+	if e.Outcome == httpkit.Unknown {
+		u.keep(unknownUnits{saleID, c, r, e, u.now().Add(unknownAfter), unknownEvery})
+		return
+	}
+	accepted := (e.Outcome == httpkit.Won || e.Outcome == httpkit.Claimed) && u.counted.add(saleID, c.UserID, e.ID)
+	u.limits.End(r, accepted)
+	if accepted && e.Outcome == httpkit.Won {
+		u.tally.Sold(saleID, c.Claims.Since, c.Address, r.Units)
 	}
 }
 
-// Run looks up the outcomes until ctx ends.
-func (u *UnknownUnits) Run(ctx context.Context) error {
+// add remembers a purchase with an unknown outcome. It reports whether there is room.
+func (u *Units) add(one unknownUnits) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.waiting) >= maxUnknown {
+		return false
+	}
+	u.waiting = append(u.waiting, one)
+	return true
+}
+
+// Run looks up unknown outcomes until ctx ends.
+func (u *Units) Run(ctx context.Context) error {
 	return periodic.Every(ctx, unknownEvery, u.round)
 }
 
-func (u *UnknownUnits) round(ctx context.Context) {
-	due := u.due()
-	for i, one := range due {
-		asking, cancel := context.WithTimeout(ctx, unknownTimeout)
-		err := u.ownOrder(asking, one.caller.UserID, one.saleID)
-		cancel()
-		_, bought := errors.AsType[*gate.AlreadyBoughtError](err)
+// round looks up the purchases that are due. If Redis does not answer for a sale, its other purchases wait for the next
+// round, because they would take as long. Look-ups elsewhere are repeated ever more seldom.
+func (u *Units) round(ctx context.Context) {
+	failing := make(map[int64]bool)
+	for _, one := range u.due() {
+		if one.ending.Look == nil && failing[one.saleID] {
+			u.keep(one)
+			continue
+		}
+		one.ending = u.ask(ctx, one)
 		switch {
-		case bought:
-			u.limits.Win(one.reservation)
-			u.tally.Sold(one.saleID, one.caller.Claims.Since, one.caller.Address, one.reservation.Units)
-		case errors.Is(err, gate.ErrBarred), errors.Is(err, voucher.ErrNotFound),
-			errors.Is(err, voucher.ErrNotSeckill):
-			u.limits.Return(one.reservation)
-		default: // Redis does not answer: the other look-ups would wait as long
-			u.putBack(due[i:])
-			return
+		case one.ending.Outcome != httpkit.Unknown:
+			u.end(one.saleID, one.caller, one.reservation, one.ending)
+		case one.ending.Look == nil:
+			failing[one.saleID] = true
+			u.keep(one)
+		default:
+			one.next, one.pause = u.now().Add(one.pause), min(2*one.pause, unknownAtMost)
+			u.keep(one)
 		}
 	}
 }
 
-// due takes the units that are old enough, the oldest first, as many as a round looks up.
-func (u *UnknownUnits) due() []unknownUnits {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	n, old := 0, u.now().Add(-unknownAfter)
-	for n < min(len(u.waiting), unknownAtOnce) && !u.waiting[n].since.After(old) {
-		n++
+// keep lets a purchase wait for its next look-up.
+func (u *Units) keep(one unknownUnits) {
+	if !u.add(one) {
+		u.limits.End(one.reservation, false)
 	}
-	due := u.waiting[:n:n]
-	u.waiting = u.waiting[n:]
-	return due
 }
 
-func (u *UnknownUnits) putBack(due []unknownUnits) {
+// ask looks up the outcome of a purchase. A purchase without an id of its own has that of the user's order: it panicked
+// before it had one.
+func (u *Units) ask(ctx context.Context, one unknownUnits) httpkit.Ending {
+	asking, cancel := context.WithTimeout(ctx, unknownTimeout)
+	defer cancel()
+	e := one.ending
+	if e.Look != nil {
+		seen := e.Look(asking)
+		seen.Look = e.Look
+		return seen
+	}
+	err := u.ownOrder(asking, one.caller.UserID, one.saleID)
+	own, bought := errors.AsType[*gate.AlreadyBoughtError](err)
+	switch {
+	case bought && (e.ID == own.OrderID || e.ID == 0):
+		e.Outcome, e.ID = httpkit.Won, own.OrderID
+	case bought, errors.Is(err, gate.ErrBarred), errors.Is(err, voucher.ErrNotFound),
+		errors.Is(err, voucher.ErrNotSeckill):
+		e.Outcome = httpkit.Refused
+	}
+	return e
+}
+
+// due takes the purchases that are to be looked up now, as many as a round looks up.
+func (u *Units) due() []unknownUnits {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.waiting = append(due, u.waiting...)
+	var due, later []unknownUnits
+	for now, i := u.now(), 0; i < len(u.waiting); i++ {
+		if one := u.waiting[i]; len(due) < unknownAtOnce && !one.next.After(now) {
+			due = append(due, one)
+		} else {
+			later = append(later, one)
+		}
+	}
+	u.waiting = later
+	return due
 }

@@ -29,7 +29,8 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Body: `{"token":"a.b.c","for":"console"}`},
 				Invalid: &apitest.Request{Body: `{"token":"a.b.c","for":"admin"}`},
 				Refusals: []error{
-					issuers.ErrRefused, ErrNotOfConsole, ErrNotOfTill, ErrOften, ErrManySignIns, order.ErrUnavailable,
+					issuers.ErrRefused, ErrSignedOut, ErrNotOfConsole, ErrNotOfTill, ErrOften, ErrManySignIns,
+					order.ErrUnavailable,
 				},
 			},
 			"POST /session/end": {Access: httpkit.ForUsers, Refusals: []error{order.ErrUnavailable}},

@@ -10,6 +10,13 @@ import (
 // Rules are the refusals of sign-ins.
 func Rules() []httpkit.Rule {
 	return []httpkit.Rule{
+		{Matches: httpkit.Is(ErrSignedOut), Failure: httpkit.Failure{
+			Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in", RetryAfter: "60",
+			Challenge: `Bearer error="invalid_token"`,
+			Detail: "The user has signed out since the provider issued the token, or within the minute before: " +
+				"clocks differ. A token that the provider issues after the Retry-After is taken.",
+			English: "Please sign in again in a minute.", Chinese: "请在一分钟后重新登录",
+		}},
 		{Matches: httpkit.Is(issuers.ErrRefused), Failure: httpkit.Failure{
 			Code: "UNAUTHENTICATED", Status: http.StatusUnauthorized, Title: "Not signed in",
 			Challenge: `Bearer error="invalid_token"`,

@@ -27,6 +27,10 @@ const (
 // ErrManySignIns is the error when too many users sign in at once at this instance.
 var ErrManySignIns = fmt.Errorf("%w: too many sign-ins at once", order.ErrUnavailable)
 
+// ErrSignedOut is the error for a provider's token of a user who has signed out after it, or at most
+// authtoken.ClockLead before it, or whose tokens were revoked then.
+var ErrSignedOut = errors.New("its user has signed out since, or it was revoked")
+
 // Refusals of users whose provider does not give them the role that they need.
 var (
 	ErrNotOfConsole = errors.New("the user is neither an admin nor a merchant")
@@ -124,16 +128,21 @@ func (s *Sessions) Exchange(ctx context.Context, token string, purpose Purpose) 
 	if err != nil {
 		return Session{}, err
 	}
-	if s.void.Covers(user, who.SignedIn) {
-		return Session{}, issuers.Refuse("its user has signed out since, or it was revoked")
+	// The provider's clock may be ahead, so its tokens count as signed in as early as they may have been.
+	if s.void.Covers(user, who.SignedIn.Add(-authtoken.ClockLead)) {
+		return Session{}, fmt.Errorf("%w: %w", issuers.ErrRefused, ErrSignedOut)
 	}
 	now := s.now()
-	until := s.end(role, who.SignedIn, now)
+	signedIn := who.SignedIn
+	if signedIn.After(now) {
+		signedIn = now // a sign-out covers what was signed before it
+	}
+	until := s.end(role, signedIn, now)
 	if !until.After(now) {
 		return Session{}, issuers.Refuse("its user signed in longer ago than a session of the role may last")
 	}
 	signed, err := authtoken.SignSession(s.rules, authtoken.Session{
-		Account: user, Role: role, Shop: shop, Level: who.Level, Since: who.Since, SignedIn: who.SignedIn, Until: until,
+		Account: user, Role: role, Shop: shop, Level: who.Level, Since: who.Since, SignedIn: signedIn, Until: until,
 	}, now)
 	if err != nil {
 		return Session{}, err

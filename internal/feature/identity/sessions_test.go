@@ -95,18 +95,35 @@ func TestAccountsAreRemembered(t *testing.T) {
 	}
 }
 
-// What voids a session voids the provider's token that it was made of; a later sign-in holds.
+// A sign-out covers a provider's token whose clock is up to a minute ahead, the same one again too, and the session of
+// such a token; a later sign-in holds.
 func TestVoidTokensAreNotExchanged(t *testing.T) {
 	t.Parallel()
-	s := newSessions(&fakeAccounts{}, authtoken.Rules{}, noon)
-	s.void.Tell(Users{First: firstAccount + 5, Last: firstAccount + 5, Before: noon})
-	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); !errors.Is(err, issuers.ErrRefused) {
-		t.Errorf("signed in before: %v", err)
-	}
-	later := newSessions(&fakeAccounts{}, authtoken.Rules{}, noon.Add(time.Second))
-	later.void = s.void
-	if _, err := later.Exchange(t.Context(), "a.b.c", ForShop); err != nil {
-		t.Errorf("signed in later: %v", err)
+	for ahead, want := range map[time.Duration]bool{
+		-time.Minute: false, -time.Second: false, 0: false, time.Second: false, 59 * time.Second: false,
+		time.Minute: false, time.Minute + time.Second: true, time.Hour: true,
+	} {
+		s := newSessions(&fakeAccounts{}, authtoken.Rules{}, noon.Add(ahead))
+		early, err := s.Exchange(t.Context(), "a.b.c", ForShop)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := authtoken.NewVerifier(s.rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := v.Verify(early.Token, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.void.Tell(Users{First: firstAccount + 5, Last: firstAccount + 5, Before: noon})
+		if !who.Session || !s.void.Covers(who.UserID, who.Issued) {
+			t.Errorf("%s ahead: the session survives: %+v", ahead, who)
+		}
+		_, err = s.Exchange(t.Context(), "a.b.c", ForShop)
+		if refused := errors.Is(err, issuers.ErrRefused) && errors.Is(err, ErrSignedOut); refused == want {
+			t.Errorf("%s ahead, exchanged again: %v", ahead, err)
+		}
 	}
 }
 

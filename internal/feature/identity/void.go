@@ -49,7 +49,8 @@ type Void struct {
 	ranges map[[2]int64]int64 // the same, by the range of an issuer's users
 }
 
-// Covers reports whether a user's token that was signed in at a time is void; the zero time is before all others.
+// Covers reports whether a user's token that was signed in at a time is void; the zero time is before all others. For
+// tokens that others sign, whose clocks may be ahead, the caller subtracts authtoken.ClockLead.
 func (v *Void) Covers(user int64, signedIn time.Time) bool {
 	if !v.any.Load() {
 		return false

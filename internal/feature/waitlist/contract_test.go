@@ -129,7 +129,8 @@ func routesOn(lists fakeLists) []httpkit.Route { return routesBehind(lists, nil,
 func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings) []httpkit.Route {
 	return Routes(lists, Doors{
 		Find: func(context.Context, int64) (voucher.Voucher, error) {
-			return voucher.Voucher{ID: 5, Sale: &voucher.Sale{InviteWindow: time.Minute, Guards: set}}, nil
+			sale := &voucher.Sale{InviteWindow: time.Minute, Guards: set}
+			return voucher.Voucher{ID: 5, Status: voucher.OnShelf, Sale: sale}, nil
 		},
 		Gate: gate, Now: apitest.Noon,
 	})
@@ -146,6 +147,6 @@ func (g gatekeeper) Enter(*gin.Context, httpkit.Identity, voucher.Voucher) error
 
 func (g gatekeeper) Reserve(
 	_ *gin.Context, _ httpkit.Identity, _ voucher.Voucher, _ int64,
-) (finish func(httpkit.Outcome), err error) {
-	return func(o httpkit.Outcome) { *g.outcome = o }, g.share
+) (finish func(httpkit.Ending), err error) {
+	return func(e httpkit.Ending) { *g.outcome = e.Outcome }, g.share
 }

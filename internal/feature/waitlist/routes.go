@@ -22,6 +22,7 @@ type Service interface {
 	// ErrNoList, ErrOnSale, *gate.AlreadyBoughtError, gate.ErrPaused, gate.ErrNotStarted, gate.ErrEnded.
 	Join(ctx context.Context, userID int64, v voucher.Voucher, standing *bool) (Place, error)
 	// Accept accepts the user's invitation. Errors: voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited.
+	// With an error, the place has only the id of the order that it may become.
 	Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error)
 	// Leave gives up the user's place and its invitation. Errors: voucher.ErrNotFound, voucher.ErrNotSeckill,
 	// ErrNoPlace, ErrAccepted.
@@ -66,7 +67,7 @@ type handlers struct {
 	doors Doors
 }
 
-// enter returns the voucher in the path, if its guards let the caller in. For a hidden voucher it returns
+// enter returns the voucher in the path, if its guards let the caller in. For a hidden or unlisted voucher it returns
 // voucher.ErrNotFound.
 func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, error) {
 	id, err := httpkit.PathVoucher(c)
@@ -74,7 +75,7 @@ func (h handlers) enter(c *gin.Context, who httpkit.Identity) (voucher.Voucher, 
 		return voucher.Voucher{}, err
 	}
 	v, err := h.doors.Find(c.Request.Context(), id)
-	if err == nil && v.Hidden(h.doors.Now()) {
+	if err == nil && (v.Hidden(h.doors.Now()) || !v.Listed()) {
 		err = voucher.ErrNotFound
 	}
 	if err == nil && h.guarded(v) {
@@ -102,16 +103,18 @@ func (h handlers) join(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	if _, said := values["standing"]; !said {
 		says = nil
 	}
-	ctx, settle := c.Request.Context(), func(bool, error) {}
+	ctx, end := c.Request.Context(), func(Place, error) {}
 	if standing {
-		if settle, err = h.claim(c, who, v, State.Open); err != nil {
+		if end, err = h.claim(c, who, v, State.Open, h.promised); err != nil {
 			return httpkit.Answer{}, err
 		}
 		ctx = context.WithoutCancel(ctx) // a caller who hangs up still claims the unit, and a join is short
 	}
-	p, err := h.lists.Join(ctx, who.UserID, v, says)
-	settle(p.Claims, err)
-	return placeAnswer(http.StatusCreated, p, err)
+	var p Place
+	err = order.ErrUnavailable // stays so after a panic
+	defer func() { end(p, err) }()
+	p, err = h.lists.Join(ctx, who.UserID, v, says)
+	return placeAnswer(http.StatusCreated, p, unlisted(err))
 }
 
 // accept answers POST /voucher/:id/waitlist/accept: 201 once the order exists, 202 while Redis has not decided.
@@ -120,25 +123,36 @@ func (h handlers) accept(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	settle, err := h.claim(c, who, v, func(s State) bool { return s.Open() || s == Bought })
+	end, err := h.claim(c, who, v, func(s State) bool { return s.Open() || s == Bought }, h.accepted)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	p, err := h.lists.Accept(c.Request.Context(), who.UserID, v)
-	settle(p.Claims, err)
+	var p Place
+	err = order.ErrUnavailable // stays so after a panic
+	defer func() { end(p, err) }()
+	p, err = h.lists.Accept(c.Request.Context(), who.UserID, v)
 	if err != nil {
-		return httpkit.Answer{}, err
+		return httpkit.Answer{}, unlisted(err)
 	}
 	return acceptedAnswer(p)
 }
 
-// claim reserves one of the units that the guards allow the caller's address. Call settle with whether the request has
-// claimed the unit, and with its error: simultaneous requests each reserve a unit, and only one of them claims it.
-// claim reserves nothing if the place's unit is claimed already and goesOn returns true for the place's state.
+// unlisted returns voucher.ErrNotFound for a voucher that was taken off the shelf, as buyers cannot tell it from none.
+func unlisted(err error) error {
+	if errors.Is(err, voucher.ErrOffShelf) {
+		return voucher.ErrNotFound
+	}
+	return err
+}
+
+// claim reserves one of the units that the guards allow the caller's address. Call end with the place and the error
+// that the request got; ending then decides what becomes of the unit. claim reserves nothing if the place's unit is
+// claimed already and goesOn returns true for the place's state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
-) (settle func(claimed bool, err error), err error) {
-	none := func(bool, error) {}
+	ending func(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending,
+) (end func(Place, error), err error) {
+	none := func(Place, error) {}
 	if !h.guarded(v) {
 		return none, nil
 	}
@@ -151,24 +165,73 @@ func (h handlers) claim(
 		return none, nil
 	}
 	finish, err := h.doors.Gate.Reserve(c, who, v, 1)
-	return func(claimed bool, err error) { finish(h.outcome(ctx, who.UserID, v.ID, claimed, err)) }, err
+	return func(p Place, err error) { finish(ending(ctx, who.UserID, v.ID, p, err)) }, err
 }
 
-// outcome returns the outcome for a reserved unit. A claim wins it at once: Redis refuses an acceptance only if the
-// user has another order. After a failure the transaction may have been committed; the place shows whether it was.
-// While the place cannot be read, the unit stays reserved.
-func (h handlers) outcome(ctx context.Context, userID, voucherID int64, claimed bool, err error) httpkit.Outcome {
+// promised is the ending of a request with a standing yes: a place claims its unit once, with the first yes that is
+// recorded, and has no order yet. After a failure the yes may have been recorded; the place tells.
+func (h handlers) promised(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending {
 	switch {
-	case err == nil && claimed:
-		return httpkit.Won
-	case err == nil, !errors.Is(err, order.ErrUnavailable): // refused
-		return httpkit.Refused
+	case err == nil && p.Claims:
+		return httpkit.Ending{Outcome: httpkit.Claimed, ID: -p.Position}
+	case err == nil, !errors.Is(err, order.ErrUnavailable): // claimed by another request, or refused
+		return httpkit.Ending{Outcome: httpkit.Refused}
 	}
-	p, err := h.lists.Place(ctx, userID, voucherID)
-	if errors.Is(err, ErrNoPlace) || err == nil && !p.Claimed {
-		return httpkit.Refused
+	return h.looked(ctx, func(ctx context.Context) httpkit.Ending {
+		p, err := h.lists.Place(ctx, userID, voucherID)
+		switch {
+		case errors.Is(err, ErrNoPlace), err == nil && !p.Claimed:
+			return httpkit.Ending{Outcome: httpkit.Refused}
+		case err != nil:
+			return httpkit.Ending{Outcome: httpkit.Unknown}
+		}
+		return httpkit.Ending{Outcome: httpkit.Claimed, ID: -p.Position}
+	})
+}
+
+// accepted is the ending of a request that accepts an invitation. It wins the unit if Redis has accepted the order that
+// this request made of the place.
+func (h handlers) accepted(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending {
+	mine := p.OrderID
+	switch {
+	case err == nil && p.Claims:
+		if e := endingOf(p); e.Outcome != httpkit.Unknown {
+			return e
+		}
+	case err == nil, !errors.Is(err, order.ErrUnavailable), mine == 0: // claimed by another request, or refused
+		return httpkit.Ending{Outcome: httpkit.Refused}
 	}
-	return httpkit.Won
+	return h.looked(ctx, func(ctx context.Context) httpkit.Ending {
+		p, err := h.lists.Place(ctx, userID, voucherID)
+		switch {
+		case errors.Is(err, ErrNoPlace), err == nil && p.OrderID != mine:
+			return httpkit.Ending{Outcome: httpkit.Refused}
+		case err != nil:
+			return httpkit.Ending{Outcome: httpkit.Unknown}
+		}
+		return endingOf(p)
+	})
+}
+
+// endingOf is the ending of the request that accepted a place.
+func endingOf(p Place) httpkit.Ending {
+	switch p.State {
+	case Bought:
+		return httpkit.Ending{Outcome: httpkit.Won, ID: p.OrderID}
+	case Accepted:
+		return httpkit.Ending{Outcome: httpkit.Unknown, ID: p.OrderID}
+	default:
+		return httpkit.Ending{Outcome: httpkit.Refused}
+	}
+}
+
+// looked returns what a look at the place tells. If that is not known yet, the guards look again.
+func (h handlers) looked(ctx context.Context, look func(context.Context) httpkit.Ending) httpkit.Ending {
+	e := look(ctx)
+	if e.Outcome == httpkit.Unknown {
+		e.Look = look
+	}
+	return e
 }
 
 func acceptedAnswer(p Place) (httpkit.Answer, error) {

@@ -260,7 +260,8 @@ func (w *Waitlists) Counts(ctx context.Context, v voucher.Voucher) (Counts, erro
 
 // Accept accepts the user's invitation and waits a little for the order that it becomes. It returns the place as
 // Bought, as Refused, or still as Accepted if the order is not made yet. Repeating is harmless. Errors:
-// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable.
+// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited, order.ErrUnavailable. With an error, the place has
+// only the id of the order that it may become.
 func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher) (Place, error) {
 	id, err := w.stores.IDs.Next(ctx)
 	if err != nil {
@@ -269,8 +270,11 @@ func (w *Waitlists) Accept(ctx context.Context, userID int64, v voucher.Voucher)
 	step, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	p, err := w.stores.Ledger.Accept(step, v, userID, id)
-	if err != nil || p.State != Accepted {
-		return p, orUnavailable(err)
+	if err != nil {
+		return Place{OrderID: id}, orUnavailable(err)
+	}
+	if p.State != Accepted {
+		return p, nil
 	}
 	if p.OrderID == id {
 		w.metrics.Answered(true)

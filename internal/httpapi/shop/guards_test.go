@@ -92,15 +92,17 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 		err   error
 		want  httpkit.Outcome
 	}{
-		"won":            {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
-		"failed later":   {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
-		"sold out":       {order.Order{}, gate.ErrSoldOut, httpkit.Refused},
-		"paused":         {order.Order{}, fmt.Errorf("wrapped: %w", gate.ErrPaused), httpkit.Refused},
-		"off the shelf":  {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
-		"away":           {order.Order{}, order.ErrUnavailable, httpkit.Refused},
-		"bought before":  {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
-		"not enough":     {order.Order{}, &gate.NotEnoughError{}, httpkit.Refused},
-		"not known":      {order.Order{}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown},
+		"won":           {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
+		"failed later":  {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
+		"sold out":      {order.Order{}, gate.ErrSoldOut, httpkit.Refused},
+		"paused":        {order.Order{}, fmt.Errorf("wrapped: %w", gate.ErrPaused), httpkit.Refused},
+		"off the shelf": {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
+		"away":          {order.Order{}, order.ErrUnavailable, httpkit.Refused},
+		"bought before": {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
+		"not enough":    {order.Order{}, &gate.NotEnoughError{}, httpkit.Refused},
+		"not known": {
+			order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown,
+		},
 		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
 		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
 		"panic":          {order.Order{}, nil, httpkit.Unknown},
@@ -116,8 +118,8 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 				}
 				return c.order, c.err
 			}}))
-			if do(t, a, press); g.Outcome != c.want {
-				t.Errorf("%d was told, want %d", g.Outcome, c.want)
+			if do(t, a, press); g.Outcome != c.want || g.ID != c.order.ID {
+				t.Errorf("%d of order %d was told, want %d of %d", g.Outcome, g.ID, c.want, c.order.ID)
 			}
 		})
 	}

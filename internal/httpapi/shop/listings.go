@@ -58,7 +58,7 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpk
 // shows reports whether the voucher exists for the caller.
 func shows(v voucher.Voucher, who httpkit.Identity) bool {
 	return who.Admin() || who.Only() == v.ShopID ||
-		v.Status == voucher.OnShelf && !v.IsArchived() && v.Admits(who.UserID)
+		v.Listed() && v.Admits(who.UserID)
 }
 
 // showHidden shows staff a voucher that is not public, read from the ledger.

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
 
@@ -23,7 +24,8 @@ type Purchases interface {
 	// Buy buys quantity units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
 	// order to be recorded and returns it, still order.Queued or with its new status. It returns the errors of order
 	// and voucher, including *gate.AlreadyBoughtError and *gate.NotEnoughError, and *invalid.Error for more units
-	// than the sale allows. After any other error it is not known whether something was bought.
+	// than the sale allows. After any other error it is not known whether something was bought; the order then has the
+	// id that it would have.
 	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
 		wait time.Duration) (order.Order, error)
 	// Order returns a user's own order. While the order is queued, it waits for up to wait. Errors: order.ErrNotFound,
@@ -67,16 +69,31 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	}
 	finish, err := a.enter(c, who, v, units)
 	if err != nil {
-		return order.Order{}, err
+		return order.Order{}, unlessUnlisted(v, err)
 	}
-	outcome := order.ErrUnknownOutcome // stays so if Buy panics
-	defer func() { finish(outcome) }()
+	bought, outcome := order.Order{}, order.ErrUnknownOutcome // stays so if Buy panics
+	defer func() { finish(bought.ID, outcome) }()
 	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
+	bought = o
 	if err == nil && o.Status == order.Failed {
 		o, err = order.Order{}, &OrderFailedError{o}
 	}
 	outcome = err
-	return o, err
+	return o, unlessUnlisted(v, err)
+}
+
+// unlessUnlisted returns err, or voucher.ErrNotFound if err is a refusal that tells an unlisted voucher from none. An
+// answer that names an order stays, and so does one that may stand for an order.
+func unlessUnlisted(v voucher.Voucher, err error) error {
+	if err == nil || v.Listed() && !errors.Is(err, voucher.ErrOffShelf) {
+		return err
+	}
+	_, bought := errors.AsType[*gate.AlreadyBoughtError](err)
+	_, failed := errors.AsType[*OrderFailedError](err)
+	if bought || failed || outcomeOf(err) == httpkit.Unknown {
+		return err
+	}
+	return voucher.ErrNotFound
 }
 
 // wait returns how long the answer waits for an order to be recorded, at most until the caller's token expires. It is 0
@@ -144,6 +161,9 @@ func (a *API) buyOrdinary(c *gin.Context, who httpkit.Identity) (httpkit.Answer,
 	}
 	key := httpkit.KeyOf(c)
 	o, err := a.cfg.BuyOrdinary(c.Request.Context(), who.UserID, id, key)
+	if errors.Is(err, voucher.ErrOffShelf) {
+		err = voucher.ErrNotFound // an unlisted voucher is answered as none
+	}
 	if !key.Given() && errors.Is(err, order.ErrUnknownOutcome) {
 		err = fmt.Errorf("%w: %w", ErrUnkeyedOutcome, err)
 	}

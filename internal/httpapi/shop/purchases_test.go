@@ -136,7 +136,7 @@ var refusals = []struct {
 	{order.ErrUnknownOutcome, 504, 504, "UNKNOWN_OUTCOME", "", ""},
 	{voucher.ErrNotFound, 404, 200, "NOT_FOUND", "", ""},
 	{voucher.ErrNotSeckill, 409, 200, "NOT_SECKILL", "", ""},
-	{voucher.ErrOffShelf, 409, 200, "OFF_SHELF", "", ""},
+	{voucher.ErrOffShelf, 404, 200, "NOT_FOUND", "", ""},
 	{errors.New("driver: secret detail"), 500, 500, "INTERNAL", "", ""},
 	{context.DeadlineExceeded, 500, 500, "INTERNAL", "", ""}, // a write: it may have happened
 	{context.Canceled, 500, 500, "INTERNAL", "", ""},         // given up, but not by the caller
@@ -388,7 +388,7 @@ func TestBuyOrdinaryRefusals(t *testing.T) {
 		{idempotency.ErrReused, 409, "KEY_REUSED"},
 		{&order.LimitError{PerUser: 2}, 409, "LIMIT_REACHED"},
 		{voucher.ErrNotFound, 404, "NOT_FOUND"},
-		{voucher.ErrOffShelf, 409, "OFF_SHELF"},
+		{voucher.ErrOffShelf, 404, "NOT_FOUND"},
 		{order.ErrUnavailable, 503, "UNAVAILABLE"},
 		{errors.New("x"), 500, "INTERNAL"},
 	} {

@@ -173,6 +173,17 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	return a.result(s, result)
 }
 
+// Holds reports whether this instance remembers the user as a holder of a sale that was sold out. They may have
+// cancelled their order since.
+func (a *Admission) Holds(voucherID, userID int64) bool {
+	found, ok := a.sales.Load(voucherID)
+	if !ok {
+		return false
+	}
+	winners := found.(*sale).cache.winners.Load()
+	return winners != nil && winners.has(userID)
+}
+
 // Now estimates Redis's clock from its last answer about the sale (rule 12). Without such an answer it returns this
 // machine's time.
 func (a *Admission) Now(voucherID int64) time.Time {

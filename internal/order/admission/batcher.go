@@ -15,6 +15,9 @@ import (
 // refused at once has lost nothing by coming back.
 const maxWait = 5 * time.Second
 
+// maxCallTime is how long a caller who has gone waits for the answer to a request for units: for two tries.
+const maxCallTime = 2 * order.AdmissionTimeout
+
 var errOverloaded = fmt.Errorf("%w: too many requests are waiting", order.ErrUnavailable)
 
 // batcher decides the requests of the sales of one partition. Requests that come while a call of the script is under
@@ -48,8 +51,9 @@ type pending struct {
 }
 
 // join waits for the outcome of a request that came at the time now; recorded is the sale's mark in the ledger. It
-// returns ErrUnavailable when the request was certainly not admitted, and ErrUnknownOutcome when ctx ended during the
-// call, so that it may have been.
+// returns ErrUnavailable when the request was certainly not admitted, and ErrUnknownOutcome when it may have been. A
+// request for units that is in a call waits for the call's answer even if ctx ends, maxCallTime at most: the guards
+// count what was accepted. A question about a user's order does not wait.
 func (s *sale) join(ctx context.Context, r gate.Request, recorded order.Mark, now time.Time) (gate.Result, error) {
 	b := s.batcher
 	p, _ := b.unused.Get().(*pending)
@@ -85,20 +89,34 @@ func (s *sale) join(ctx context.Context, r gate.Request, recorded order.Mark, no
 	return result, err
 }
 
-// giveUp returns the error for a caller whose ctx has ended; nil if the result has come meanwhile.
+// giveUp returns the error for a caller whose ctx has ended; nil once the result of a request for units has come.
 func (b *batcher) giveUp(ctx context.Context, s *sale, p *pending) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	select {
 	case <-p.done:
 		return nil
 	default:
 	}
-	if p.sent {
-		return fmt.Errorf("%w: %w", order.ErrUnknownOutcome, ctx.Err())
+	if !b.sent(p) {
+		s.counts.add(gate.Unavailable, 1) // it will not be sent: calls skip requests whose callers have gone
+		return fmt.Errorf("%w: %w", order.ErrUnavailable, ctx.Err())
 	}
-	s.counts.add(gate.Unavailable, 1) // it will not be sent: calls skip requests whose callers have gone
-	return fmt.Errorf("%w: %w", order.ErrUnavailable, ctx.Err())
+	if p.OrderID != 0 {
+		enough := time.NewTimer(maxCallTime)
+		defer enough.Stop()
+		select {
+		case <-p.done:
+			return nil
+		case <-enough.C:
+		}
+	}
+	return fmt.Errorf("%w: %w", order.ErrUnknownOutcome, ctx.Err())
+}
+
+// sent reports whether the request is part of a call.
+func (b *batcher) sent(p *pending) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p.sent
 }
 
 // start starts a worker, which makes calls until nothing can be sent.

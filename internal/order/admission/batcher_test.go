@@ -43,8 +43,9 @@ func acceptAll(b gate.Batch) gate.BatchResult {
 
 // joining is a request that waits for its outcome.
 type joining struct {
-	outcome gate.Outcome
-	err     error
+	answered bool
+	outcome  gate.Outcome
+	err      error
 }
 
 // joinAll sends a request for each user, in that order, and returns the results once the bubble is idle.
@@ -54,7 +55,7 @@ func joinAll(ctx context.Context, s *sale, users ...int64) []*joining {
 		all[i] = new(joining)
 		go func() {
 			result, err := s.ask(ctx, user)
-			*all[i] = joining{outcome: result.Outcome, err: err}
+			*all[i] = joining{answered: true, outcome: result.Outcome, err: err}
 		}()
 		synctest.Wait()
 	}
@@ -205,8 +206,8 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 	})
 }
 
-// A buyer who gives up before their request is sent is certainly not admitted. One who gives up later may have been
-// admitted, and gets an unknown outcome.
+// A buyer who gives up before their request is sent is certainly not admitted. The request of one who gives up later
+// waits for its outcome, because guards count it; a question about an order does not.
 func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -223,18 +224,57 @@ func TestBatcherAndBuyersWhoGiveUp(t *testing.T) {
 		both := joinAll(ctx, s, 1, 2)
 		giveUp()
 		synctest.Wait()
-		if err := both[0].err; !errors.Is(err, order.ErrUnknownOutcome) || errors.Is(err, order.ErrUnavailable) {
-			t.Errorf("gave up during the call: error = %v, want ErrUnknownOutcome", err)
+		if both[0].answered {
+			t.Errorf("gave up during the call: %+v before the call was answered", both[0])
 		}
 		if err := both[1].err; !errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownOutcome) {
 			t.Errorf("gave up before the call: error = %v, want ErrUnavailable", err)
 		}
 		close(release)
 		synctest.Wait()
+		if got := both[0]; !got.answered || got.err != nil || got.outcome != gate.Accepted {
+			t.Errorf("gave up during the call: %+v, want accepted", got)
+		}
 		if got, want := fmt.Sprint(admitted), "[1]"; got != want {
 			t.Errorf("admitted %s, want %s", got, want)
 		}
 	})
+}
+
+// A question about a user's order ends with its caller, even during its call. A request for units ends when Redis could
+// have answered twice.
+func TestCallersWhoHaveGoneWait(t *testing.T) {
+	t.Parallel()
+	for orderID, want := range map[int64]time.Duration{0: 0, 1001: 2 * order.AdmissionTimeout} {
+		t.Run(fmt.Sprint(orderID), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) { goDuringTheCall(t, orderID, want) })
+		})
+	}
+}
+
+func goDuringTheCall(t *testing.T, orderID int64, want time.Duration) {
+	release := make(chan struct{})
+	s := newTestSale(t, func(_ context.Context, b gate.Batch) (gate.BatchResult, error) {
+		<-release
+		return acceptAll(b), nil
+	})
+	ctx, giveUp := context.WithCancel(t.Context())
+	asked := make(chan error, 1)
+	go func() {
+		_, err := s.join(ctx, gate.Request{UserID: 1, OrderID: orderID}, order.Mark{}, time.Now())
+		asked <- err
+	}()
+	synctest.Wait()
+	giveUp()
+	gone := time.Now()
+	if err := <-asked; !errors.Is(err, order.ErrUnknownOutcome) {
+		t.Errorf("error = %v, want ErrUnknownOutcome", err)
+	}
+	if took := time.Since(gone); took != want {
+		t.Errorf("waited for %s, want %s", took, want)
+	}
+	close(release)
 }
 
 // Each call carries the highest mark seen so far, in Redis or in the ledger.

@@ -50,7 +50,8 @@ func NewPurchases(
 // the order is recorded. It returns the order, queued or with the status that it got in that time;
 // *gate.AlreadyBoughtError when the user already has an order; *gate.NotEnoughError when fewer units are left;
 // *invalid.Error for more units than the sale allows; or a sentinel error of order or of voucher. After
-// ErrUnknownOutcome, repeating the call answers for certain.
+// ErrUnknownOutcome, repeating the call answers for certain; the order then has the id that a late acceptance has. If
+// ctx ends while Redis is deciding, Buy still waits for the decision, two seconds at most.
 func (p *Purchases) Buy(
 	ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity, wait time.Duration,
 ) (order.Order, error) {
@@ -67,7 +68,7 @@ func (p *Purchases) Buy(
 	sub := p.notifier.Subscribe(id)
 	defer sub.Cancel()
 	if err := p.admission.Admit(ctx, v, request); err != nil {
-		return order.Order{}, p.explain(ctx, userID, err)
+		return o, p.explain(ctx, userID, err)
 	}
 	return p.await(ctx, sub, o, wait, v.PayValue == 0)
 }
@@ -97,7 +98,7 @@ func (p *Purchases) await(
 		}
 		return o, nil
 	case p.options.WaitForRow:
-		return order.Order{}, fmt.Errorf("%w: order %d was not recorded in time", order.ErrUnknownOutcome, o.ID)
+		return o, fmt.Errorf("%w: order %d was not recorded in time", order.ErrUnknownOutcome, o.ID)
 	default:
 		return o, nil
 	}
@@ -108,6 +109,9 @@ func (p *Purchases) await(
 func (p *Purchases) OwnOrder(ctx context.Context, userID, voucherID int64) error {
 	return p.explain(ctx, userID, p.admission.Order(ctx, voucherID, userID))
 }
+
+// Holds reports whether this instance remembers the user as a holder of a sale that was sold out. It asks no store.
+func (p *Purchases) Holds(voucherID, userID int64) bool { return p.admission.Holds(voucherID, userID) }
 
 // Now estimates Redis's clock from its last answer about the voucher's sale (rule 12). Without such an answer it
 // returns this machine's time.

@@ -19,6 +19,7 @@ func StoppedRules() (rules []httpkit.Rule) {
 		"COOL_DOWN":       {Status: http.StatusTooManyRequests, RetryAfter: "60"},
 		"NOT_ELIGIBLE":    {Status: http.StatusForbidden},
 		"NOT_STARTED":     {Status: http.StatusForbidden},
+		"SHARE_BUSY":      {Status: http.StatusTooManyRequests, RetryAfter: "1"},
 		"SHARE_TAKEN":     {Status: http.StatusForbidden},
 		"TICKET_REQUIRED": {Status: http.StatusForbidden},
 		"TICKET_INVALID":  {Status: http.StatusForbidden},

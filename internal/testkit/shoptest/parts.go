@@ -171,7 +171,7 @@ type Gate struct {
 	OnLimits, OnEnter, OnReserve error
 	OnLacks                      string
 	Asked                        []string
-	Won                          int64
+	Won, ID                      int64
 	Outcome                      httpkit.Outcome
 }
 
@@ -187,10 +187,11 @@ func (g *Gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) er
 
 func (g *Gate) Reserve(
 	_ *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
-) (func(httpkit.Outcome), error) {
+) (func(httpkit.Ending), error) {
 	g.Asked = append(g.Asked, fmt.Sprint("reserve ", who.UserID, " ", v.ID))
-	return func(o httpkit.Outcome) {
-		if g.Outcome = o; o == httpkit.Won {
+	return func(e httpkit.Ending) {
+		g.ID = e.ID
+		if g.Outcome = e.Outcome; e.Outcome == httpkit.Won {
 			g.Won += units
 		}
 	}, g.OnReserve

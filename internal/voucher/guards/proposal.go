@@ -51,6 +51,17 @@ func (p Proposal) AddressPeople() int64 { return max(1, min(addressPeople, p.Cro
 // NetworkPeople is AddressPeople for a network.
 func (p Proposal) NetworkPeople() int64 { return max(1, min(networkPeople, p.Crowd/networkPart)) }
 
+// NetworksForAll returns from how many networks buyers must come so that the proposed shares sell all units.
+func (p Proposal) NetworksForAll() int64 {
+	share := p.share(p.NetworkPeople()) * max(p.Instances, 1)
+	return max(1, (p.Units+share-1)/share)
+}
+
+// LeftOfTwo returns how many units the proposed shares leave unsold if all buyers are in two networks.
+func (p Proposal) LeftOfTwo() int64 {
+	return max(0, p.Units-2*p.share(p.NetworkPeople())*max(p.Instances, 1))
+}
+
 // share returns the units that one instance may sell to the given number of people. If everybody has the same chance,
 // these people win more than the whole share in at most one sale in a thousand: it is four standard deviations above
 // the mean. Each instance gets its part, because all may sell to an address within the second in which they do not know

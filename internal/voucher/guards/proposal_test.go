@@ -35,3 +35,16 @@ func TestProposal(t *testing.T) {
 		})
 	}
 }
+
+// A small crowd in few networks cannot buy all units, and the proposal says how many are left.
+func TestUnitsLeftByShares(t *testing.T) {
+	t.Parallel()
+	for p, want := range map[Proposal][2]int64{
+		{50, 60, 1, 1}: {4, 18}, {50, 300, 1, 1}: {3, 16}, {500, 5000, 1, 1}: {12, 410}, {500, 5000, 1, 3}: {12, 410},
+		{5, 5, 1, 1}: {1, 0}, {0, 0, 0, 0}: {1, 0}, {1_000_000, 1_000_000, 1, 1}: {3185, 999372},
+	} {
+		if got := [2]int64{p.NetworksForAll(), p.LeftOfTwo()}; got != want {
+			t.Errorf("%+v: %v, want %v", p, got, want)
+		}
+	}
+}

@@ -157,10 +157,12 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
       }
     }
     const { tickets, units: shares } = answer.data.guards;
+    const left = answer.data.leftOfTwoNetworks;
+    const unsold = left > 0 ? ` ${t('guard.proposal.left', { n: number(answer.data.networksForAll), left: number(left) })}` : '';
     if (all) setSaid(t('guard.proposal.says', {
       n: number(tickets.delayMs / 1000), crowd: number(expected), units: number(sold), share: number(shares.perAddress),
       instances: number(answer.data.instances), people: number(answer.data.addressPeople),
-    }));
+    }) + unsold);
     return answer.data.guards;
   };
   /** Turns on what is proposed, with its values: all guards of a sale to come, of one that runs those that still help. It is saved with the form. */

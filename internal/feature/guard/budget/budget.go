@@ -29,10 +29,12 @@ const (
 func (e *RateError) Error() string { return fmt.Sprintf("too many requests of the %s", e.Of) }
 
 // Table has the budgets of addresses, networks and users in all sales: for requests, and for units. It allocates
-// memory of a fixed size at the first limit and at the first share of units. It is safe for concurrent use.
+// memory of a fixed size at the first limit and at the first share of units; reservations take memory while their
+// purchases are under way. It is safe for concurrent use.
 type Table struct {
 	requests func() *cells
 	units    func() *cells // in a table of their own: these budgets take days to fill, and would drive out the others
+	reserved reservations
 	now      func() time.Time
 	spending *spending // to be published to other instances; nil where there are none
 }
@@ -40,7 +42,10 @@ type Table struct {
 // NewTable returns a table in which all budgets are full.
 func NewTable(now func() time.Time) *Table {
 	made := func() *cells { return newCells(now()) }
-	return &Table{requests: sync.OnceValue(made), units: sync.OnceValue(made), now: now}
+	return &Table{
+		requests: sync.OnceValue(made), units: sync.OnceValue(made), now: now,
+		reserved: reservations{users: make(map[shareUser]underWay), open: make(map[budgetKey]int64)},
+	}
 }
 
 // Check takes a request from the budgets of a user, their address and its network, or returns a *RateError. The user

@@ -70,7 +70,6 @@ func tokenTime(r *guards.Rate) time.Duration {
 type size struct {
 	most  int64
 	token time.Duration
-	keeps bool // a debt beyond most stays; else it is reduced
 }
 
 func sizeOf(r *guards.Rate) size { return size{most: r.Requests, token: tokenTime(r)} }
@@ -86,9 +85,7 @@ func (t *cells) owe(k budgetKey, z size, n int64, now time.Time, tell *spending)
 	full := max(b.full, at) + z.token*time.Duration(n)
 	if over := full - at - z.token*time.Duration(z.most); over > 0 {
 		most := max(z.token*time.Duration(z.most), leastDebt) // the publications of others may be nonsense
-		if !z.keeps {
-			b.full -= max(0, over-most)
-		}
+		b.full -= max(0, over-most)
 		return z.most, min(over, most)
 	}
 	b.full = full
@@ -98,13 +95,32 @@ func (t *cells) owe(k budgetKey, z size, n int64, now time.Time, tell *spending)
 	return int64((full - at + z.token - 1) / z.token), 0
 }
 
-// giveBack puts n back into a budget.
-func (t *cells) giveBack(k budgetKey, z size, n int64) {
+// take takes n from a budget. If it holds less, take takes nothing, and returns by how much time it falls short.
+func (t *cells) take(k budgetKey, z size, n int64, now time.Time) (short time.Duration) {
 	s := t.set(k)
+	at := now.Sub(t.started)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.find(k)
-	b.full = max(0, b.full-z.token*time.Duration(n))
+	full := max(b.full, at) + z.token*time.Duration(n)
+	if short = full - at - z.token*time.Duration(z.most); short > 0 {
+		return short
+	}
+	b.full = full
+	return 0
+}
+
+// put takes n from a budget even if it holds less; a negative n is put back into it.
+func (t *cells) put(k budgetKey, z size, n int64, now time.Time) {
+	s := t.set(k)
+	at := now.Sub(t.started)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.find(k)
+	if n > 0 {
+		b.full = max(b.full, at)
+	}
+	b.full = min(max(0, b.full+z.token*time.Duration(n)), mostOwed)
 }
 
 // tell adds to the spending n that were taken from a budget before.

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/testkit"
+	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
 
@@ -44,7 +46,7 @@ func TestSharesAreNeverExceeded(t *testing.T) {
 		var all sync.WaitGroup
 		for range callers {
 			all.Go(func() {
-				if r, err := table.Reserve(u, 1, a, 1); err == nil {
+				if r, err := table.Reserve(u, 1, rand.Int64(), a, 1); err == nil {
 					kept.Store(n.Add(1), r)
 				}
 			})
@@ -57,9 +59,9 @@ func TestSharesAreNeverExceeded(t *testing.T) {
 	}
 	kept.Range(func(i, r any) bool {
 		if i.(int64) <= 4 {
-			table.Return(r.(Reservation))
+			table.End(r.(Reservation), false)
 		} else {
-			table.Win(r.(Reservation))
+			table.End(r.(Reservation), true)
 		}
 		return true
 	})
@@ -117,7 +119,7 @@ func TestShareOfEach(t *testing.T) {
 					text = ""
 				}
 				a, _ := netip.ParseAddr(text)
-				_, err := table.Reserve(c.units, 1, a, units)
+				_, err := table.Reserve(c.units, 1, rand.Int64(), a, units)
 				got = append(got, shareOf(t, err))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -127,19 +129,122 @@ func TestShareOfEach(t *testing.T) {
 	}
 }
 
+// A user's purchases under way count as the largest of them, in the address's share and in the network's, and what was
+// accepted counts once each.
+func TestPurchasesOfOneUser(t *testing.T) {
+	t.Parallel()
+	const here, there = "192.0.2.7", "192.0.2.8"
+	for name, c := range map[string]struct {
+		steps string // "user units address" reserves; "+n" and "-n" end the nth reservation, accepted or not
+		free  int64  // units that others can have of the address's share of 10
+		net   int64  // and of the network's, of 20
+	}{
+		"one":               {"7 2 here", 8, 18},
+		"the largest":       {"7 2 here, 7 5 here, 7 3 here", 5, 15},
+		"not the largest":   {"7 2 here, 7 5 here, -2", 8, 18},
+		"two users":         {"7 2 here, 8 5 here", 3, 13},
+		"two addresses":     {"7 2 here, 7 5 there", 8, 15},
+		"none":              {"7 2 here, -1", 10, 20},
+		"accepted":          {"7 2 here, +1", 8, 18},
+		"one of two":        {"7 2 here, 7 2 here, +1, -2", 8, 18},
+		"the other of two":  {"7 2 here, 7 3 here, +1, -2", 8, 18},
+		"while one is left": {"7 2 here, 7 3 here, +1", 7, 17},
+		"again and again":   {"7 2 here, 7 2 here, +1, 7 2 here, +2, -3", 6, 16},
+		"beyond the share":  {"7 9 here, 7 9 here, +1, +2", 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			table, u := (&clock{noon}).table(), &guards.Units{PerAddress: 10, PerNetwork: 20}
+			addresses := map[string]netip.Addr{"here": netip.MustParseAddr(here), "there": netip.MustParseAddr(there)}
+			var made []Reservation
+			ended := 0
+			for step := range strings.SplitSeq(c.steps, ", ") {
+				var n int
+				if _, err := fmt.Sscan(step, &n); err != nil {
+					t.Fatal(err)
+				}
+				if step[0] == '+' || step[0] == '-' {
+					table.End(made[max(n, -n)-1], n > 0)
+					ended++
+					continue
+				}
+				var user, units int64
+				var at string
+				if _, err := fmt.Sscan(step, &user, &units, &at); err != nil {
+					t.Fatal(err)
+				}
+				r, err := table.Reserve(u, 1, user, addresses[at], units)
+				if err != nil {
+					t.Fatalf("%s: %v", step, err)
+				}
+				made = append(made, r)
+			}
+			fits := func(u *guards.Units) (n int64) {
+				for ; n < voucher.MaxPerUser; n++ {
+					r, err := table.Reserve(u, 1, rand.Int64(), addresses["here"], n+1)
+					if err != nil {
+						break
+					}
+					table.End(r, false)
+				}
+				return n
+			}
+			if n := fits(&guards.Units{PerAddress: 10}); n != c.free {
+				t.Errorf("%d are free to the address, want %d", n, c.free)
+			}
+			if n := fits(&guards.Units{PerNetwork: 20}); n != c.net {
+				t.Errorf("%d are free to the network, want %d", n, c.net)
+			}
+			if ended == len(made) && len(table.reserved.users)+len(table.reserved.open) > 0 {
+				t.Errorf("still under way: %+v", &table.reserved)
+			}
+		})
+	}
+}
+
+// A share is busy while it is full of units that are only reserved, and taken once they are won.
+func TestBusyShare(t *testing.T) {
+	t.Parallel()
+	u, a := &guards.Units{PerAddress: 4, PerNetwork: 100}, netip.MustParseAddr("192.0.2.7")
+	table := (&clock{noon}).table()
+	reserve := func(user, units int64) Reservation {
+		r, err := table.Reserve(u, 1, user, a, units)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	busy := func(what string, units int64, want bool) {
+		t.Helper()
+		_, err := table.Reserve(u, 1, 99, a, units)
+		if e, is := errors.AsType[*ShareError](err); !is || e.Busy != want {
+			t.Errorf("%s: %v, want busy %t", what, err, want)
+		}
+	}
+	first, second := reserve(1, 2), reserve(2, 2)
+	busy("reserved", 1, true)
+	busy("more than the share", 5, false)
+	table.End(first, true)
+	busy("half of it won", 1, true)
+	busy("more than could be left", 3, false)
+	table.End(second, true)
+	busy("won", 1, false)
+}
+
 // Where the network's share is taken, the address's is not: it is given back.
 func TestNetworkRefusesWhole(t *testing.T) {
 	t.Parallel()
 	table, a := (&clock{noon}).table(), netip.MustParseAddr("192.0.2.7")
-	if _, err := table.Reserve(&guards.Units{PerNetwork: 2}, 1, a, 2); err != nil {
+	if _, err := table.Reserve(&guards.Units{PerNetwork: 2}, 1, rand.Int64(), a, 2); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := table.Reserve(&guards.Units{PerAddress: 2, PerNetwork: 2}, 1, a, 1); shareOf(t, err) != OfNetwork {
+		_, err := table.Reserve(&guards.Units{PerAddress: 2, PerNetwork: 2}, 1, rand.Int64(), a, 1)
+		if shareOf(t, err) != OfNetwork {
 			t.Fatalf("%v", err)
 		}
 	}
-	if _, err := table.Reserve(&guards.Units{PerAddress: 2}, 1, a, 2); err != nil {
+	if _, err := table.Reserve(&guards.Units{PerAddress: 2}, 1, rand.Int64(), a, 2); err != nil {
 		t.Errorf("the address has its share still: %v", err)
 	}
 }
@@ -151,7 +256,7 @@ func TestShareIsRaised(t *testing.T) {
 	table, a := c.table(), netip.MustParseAddr("192.0.2.7")
 	take := func(share int64) (n int) {
 		for {
-			if _, err := table.Reserve(&guards.Units{PerAddress: share}, 1, a, 1); err != nil {
+			if _, err := table.Reserve(&guards.Units{PerAddress: share}, 1, rand.Int64(), a, 1); err != nil {
 				return n
 			}
 			n++
@@ -176,7 +281,7 @@ func TestInstancesShareShares(t *testing.T) {
 		tables := exchanges(t, &board{}, 2, &guards.Settings{Units: u})
 		var kept []Reservation
 		for range 8 {
-			r, err := tables[0].Reserve(u, 1, a, 1)
+			r, err := tables[0].Reserve(u, 1, rand.Int64(), a, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -186,14 +291,14 @@ func TestInstancesShareShares(t *testing.T) {
 		free := func() (n int) {
 			var taken []Reservation
 			for {
-				r, err := tables[1].Reserve(u, 1, a, 1)
+				r, err := tables[1].Reserve(u, 1, rand.Int64(), a, 1)
 				if err != nil {
 					break
 				}
 				taken = append(taken, r)
 			}
 			for _, r := range taken {
-				tables[1].Return(r)
+				tables[1].End(r, false)
 			}
 			return len(taken)
 		}
@@ -202,9 +307,9 @@ func TestInstancesShareShares(t *testing.T) {
 		}
 		for i, r := range kept {
 			if i < 6 {
-				tables[0].Win(r)
+				tables[0].End(r, true)
 			} else {
-				tables[0].Return(r)
+				tables[0].End(r, false)
 			}
 		}
 		time.Sleep(3 * time.Second)
@@ -221,10 +326,10 @@ func TestNonsenseSharesAreBounded(t *testing.T) {
 	for range 1000 {
 		table.spentElsewhere([]Spent{{Budget: "1:won-address4:3221225991", Time: 1 << 62}})
 	}
-	if _, err := table.Reserve(&guards.Units{PerAddress: 5}, 1, a, 1); shareOf(t, err) != OfAddress {
+	if _, err := table.Reserve(&guards.Units{PerAddress: 5}, 1, rand.Int64(), a, 1); shareOf(t, err) != OfAddress {
 		t.Errorf("%v: the key of the address is another", err)
 	}
-	if _, err := table.Reserve(&guards.Units{PerAddress: 5}, 2, a, 5); err != nil {
+	if _, err := table.Reserve(&guards.Units{PerAddress: 5}, 2, rand.Int64(), a, 5); err != nil {
 		t.Errorf("another sale: %v", err)
 	}
 }
@@ -234,15 +339,21 @@ func TestSharesHaveAFixedSize(t *testing.T) {
 	t.Parallel()
 	table, random := (&clock{noon}).table(), rand.New(rand.NewPCG(8, 9))
 	u, heavy := &guards.Units{PerAddress: 4}, netip.MustParseAddr("2001:db8::1")
-	if _, err := table.Reserve(u, 1, heavy, 4); err != nil {
-		t.Fatal(err)
-	}
-	for range 1_000_000 {
-		if _, err := table.Reserve(u, 1, randomAddress(random), 1); err != nil {
+	win := func(a netip.Addr, units int64) {
+		r, err := table.Reserve(u, 1, rand.Int64(), a, units)
+		if err != nil {
 			t.Fatal(err)
 		}
+		table.End(r, true)
 	}
-	if _, err := table.Reserve(u, 1, heavy, 1); shareOf(t, err) != OfAddress {
+	win(heavy, 4)
+	for range 1_000_000 {
+		win(randomAddress(random), 1)
+	}
+	if n := len(table.reserved.users) + len(table.reserved.open); n > 0 {
+		t.Errorf("%d reservations are left", n)
+	}
+	if _, err := table.Reserve(u, 1, rand.Int64(), heavy, 1); shareOf(t, err) != OfAddress {
 		t.Errorf("%v: it was forgotten", err)
 	}
 }
@@ -253,11 +364,11 @@ func BenchmarkReserve(b *testing.B) {
 		a := netip.MustParseAddr("192.0.2.7")
 		b.ReportAllocs()
 		for b.Loop() {
-			r, err := table.Reserve(u, 1, a, 1)
+			r, err := table.Reserve(u, 1, rand.Int64(), a, 1)
 			if err != nil {
 				b.Fatal(err)
 			}
-			table.Return(r)
+			table.End(r, false)
 		}
 	})
 	b.Run("a million addresses", func(b *testing.B) {
@@ -267,13 +378,17 @@ func BenchmarkReserve(b *testing.B) {
 		}
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {
-			if _, err := table.Reserve(u, 1, addresses[i%len(addresses)], 1); err != nil {
+			r, err := table.Reserve(u, 1, int64(i), addresses[i%len(addresses)], 1)
+			if err != nil {
 				b.Fatal(err)
 			}
+			table.End(r, true)
 		}
 		before, other := testkit.Heap(), NewTable(time.Now)
 		for _, a := range addresses {
-			_, _ = other.Reserve(u, 1, a, 1)
+			if r, err := other.Reserve(u, 1, 1, a, 1); err == nil {
+				other.End(r, true)
+			}
 		}
 		b.ReportMetric(float64(testkit.Heap()-before)/1e6, "MB")
 		runtime.KeepAlive([]any{addresses, table, other})

@@ -1,6 +1,7 @@
 package issuers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func readFile(path string) ([]byte, error) {
 	return b, errors.Join(err, f.Close())
 }
 
-// atMost reads up to maxFile bytes, and refuses more.
+// atMost reads up to maxFile bytes, and refuses more. A byte order mark at the beginning is not part of the text.
 func atMost(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err != nil {
@@ -82,5 +83,5 @@ func atMost(r io.Reader) ([]byte, error) {
 	if len(b) > maxFile {
 		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
 	}
-	return b, nil
+	return bytes.TrimPrefix(b, []byte("\ufeff")), nil
 }

@@ -46,7 +46,7 @@ func Read(file string) ([]Issuer, error) {
 		}
 		set, err := readFile(i.File)
 		if err == nil {
-			_, err = parseKeys(set)
+			_, _, err = parseKeys(set)
 		}
 		if err != nil {
 			wrong.add(fmt.Sprintf("issuer %q", i.Name), `"jwksFile"`,

@@ -10,8 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
+	"strings"
 )
 
 const (
@@ -41,22 +43,24 @@ type jwk struct {
 }
 
 // parseKeys reads a key set. It leaves out keys for other uses or of other kinds, also secret keys (HMAC): a set is
-// public. Errors: a key that is too weak or malformed, even among good ones; no usable key.
-func parseKeys(b []byte) (map[keyID]crypto.PublicKey, error) {
+// public. It skips keys that are too weak or malformed, and different keys of one kid and algorithm, and returns why
+// (RFC 7517, section 5); equal ones count once. The error is that the set has no usable key.
+func parseKeys(b []byte) (keys map[keyID]crypto.PublicKey, skipped []string, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(b, &set); err != nil {
-		return nil, errors.New("is no JSON object with keys")
+		return nil, nil, errors.New("is no JSON object with keys")
 	}
 	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("has %d keys (allowed: %d)", len(set.Keys), maxKeys)
+		return nil, nil, fmt.Errorf("has %d keys (allowed: %d)", len(set.Keys), maxKeys)
 	}
-	keys := map[keyID]crypto.PublicKey{}
+	keys = map[keyID]crypto.PublicKey{}
 	for n, raw := range set.Keys {
 		var k jwk
 		if err := json.Unmarshal(raw, &k); err != nil {
-			return nil, fmt.Errorf("has no object as key %d", n)
+			skipped = append(skipped, fmt.Sprintf("key %d is no object with texts", n))
+			continue
 		}
 		algorithm, ok := k.algorithm()
 		if !ok {
@@ -64,18 +68,36 @@ func parseKeys(b []byte) (map[keyID]crypto.PublicKey, error) {
 		}
 		key, err := k.public(algorithm)
 		if err != nil {
-			return nil, fmt.Errorf("has a key %.40q that %w", k.ID, err)
+			skipped = append(skipped, fmt.Sprintf("key %d, %.40q, %s", n, k.ID, err))
+			continue
 		}
 		id := keyID{k.ID, algorithm}
-		if _, twice := keys[id]; twice {
-			return nil, fmt.Errorf("has two keys %.40q for %s", k.ID, algorithm)
+		if other, twice := keys[id]; twice && !same(other, key) {
+			skipped = append(skipped,
+				fmt.Sprintf("key %d, %.40q, is another one for %s of the same kid", n, k.ID, algorithm))
+			key = nil
 		}
 		keys[id] = key
 	}
+	maps.DeleteFunc(keys, func(_ keyID, key crypto.PublicKey) bool { return key == nil })
 	if len(keys) == 0 {
-		return nil, errors.New("has no key for RS256, ES256 or EdDSA")
+		return nil, skipped, fmt.Errorf("has no usable key for RS256, ES256 or EdDSA%s", because(skipped))
 	}
-	return keys, nil
+	return keys, skipped, nil
+}
+
+// because appends the reasons to an error.
+func because(skipped []string) string {
+	if len(skipped) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(skipped, "; ")
+}
+
+// same reports whether two keys are equal. A nil key, which stands for several different ones, equals none.
+func same(a, b crypto.PublicKey) bool {
+	k, ok := a.(interface{ Equal(x crypto.PublicKey) bool })
+	return ok && k.Equal(b)
 }
 
 // algorithm returns the algorithm that the key's type and curve stand for. It returns false for a key that this package

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type keySet struct {
 
 	mu      sync.Mutex
 	keys    map[keyID]crypto.PublicKey
+	skipped []string      // why keys of the last set were skipped: each is logged once
 	readAt  time.Time     // when keys were read last; zero: never
 	tried   time.Time     // when the last attempt to read them began
 	failed  error         // why it failed; nil if it succeeded
@@ -113,14 +115,18 @@ func (s *keySet) begin() bool {
 func (s *keySet) attempt(ctx context.Context) {
 	b, err := s.read(context.WithoutCancel(ctx))
 	var keys map[keyID]crypto.PublicKey
+	var skipped []string
 	if err == nil {
-		if keys, err = parseKeys(b); err != nil {
+		if keys, skipped, err = parseKeys(b); err != nil {
 			err = fmt.Errorf("the key set %w", err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
+	case err != nil && s.readAt.IsZero():
+		s.log.WarnContext(ctx, "an issuer's keys cannot be read; until they can, its users cannot sign in",
+			"issuer", s.issuer, "error", err)
 	case err != nil:
 		s.log.WarnContext(ctx, "an issuer's keys cannot be read; its last ones are used for a day",
 			"issuer", s.issuer, "read", s.readAt, "error", err)
@@ -129,6 +135,13 @@ func (s *keySet) attempt(ctx context.Context) {
 			s.log.InfoContext(ctx, "the issuer's keys can be read again", "issuer", s.issuer)
 		}
 		s.keys, s.readAt = keys, s.now()
+		for _, why := range skipped {
+			if !slices.Contains(s.skipped, why) {
+				s.log.WarnContext(ctx, "a key of an issuer cannot be used, and is skipped",
+					"issuer", s.issuer, "key", why)
+			}
+		}
+		s.skipped = skipped
 	}
 	s.failed = err
 	close(s.running)
