@@ -55,7 +55,7 @@ func inArchiving() []mutant.Mutant {
 			mutant.Change{File: store + "vouchers.go", From: "v.archived IS NULL AND \" +", To: "\" +"}),
 		packageMutant("the public sees an archived voucher by its id", "./internal/httpapi/shop", "TestArchive$",
 			"for the public", mutant.Change{
-				File: api + "listings.go", From: "voucher.OnShelf && !v.IsArchived() &&", To: "voucher.OnShelf &&",
+				File: api + "listings.go", From: "v.Listed() &&", To: "v.Status == voucher.OnShelf &&",
 			}),
 	}
 }

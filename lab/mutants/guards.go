@@ -81,8 +81,10 @@ func inGuards() []mutant.Mutant {
 		),
 		packageMutant("guards stand before rule 2", guard, "TestGuardsStandBehindRule2$",
 			"a_winner_who_may_not_enter",
-			mutant.Change{File: "internal/feature/guard/entry.go", From: `	own := e.ownOrder(ctx, s.ID, c.UserID)
-`, To: `	own := gate.ErrBarred
+			mutant.Change{File: "internal/feature/guard/entry.go", From: `
+	own := e.ownOrder(ctx, s.ID, c.UserID)
+`, To: `
+	own := gate.ErrBarred
 `},
 		),
 		packageMutant("a ledger that fails makes the cool-down forget", guard+"/cooldown",
