@@ -29,6 +29,7 @@ var privateErrors = map[string]error{
 	"order.ErrOutdated": order.ErrOutdated, "order.ErrBusy": order.ErrBusy, "order.ErrStopping": order.ErrStopping,
 	"gate.ErrBarred": gate.ErrBarred, "order.UnreadableHolderError": &order.UnreadableHolderError{},
 	"order.NotNowError":    &order.NotNowError{Why: errors.New("a feature's")},
+	"gate.ErrApart":        gate.ErrApart,
 	"payment.RefusedError": &payment.RefusedError{},
 }
 

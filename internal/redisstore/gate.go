@@ -56,7 +56,7 @@ func (s *Store) Admit(ctx context.Context, batches []gate.Batch) ([]gate.BatchRe
 // the call.
 func alone(batches []gate.Batch, err error) ([]gate.BatchResult, error) {
 	if len(batches) > 1 {
-		return nil, fmt.Errorf("%w: %w", gate.ErrApart, err)
+		return nil, fmt.Errorf("%w: %w: %w", order.ErrUnavailable, gate.ErrApart, err)
 	}
 	return []gate.BatchResult{{Err: err}}, nil
 }

@@ -27,7 +27,10 @@ func BenchmarkAdmit(b *testing.B) {
 				decided.View = view
 				return decided, nil
 			}
-			a := New(Stores{Gate: ordertest.EachSale(acceptsAll), Holders: new(fakeHolders).Holders, Rows: &ordertest.FakeOrders{}}, known,
+			stores := Stores{
+				Gate: ordertest.EachSale(acceptsAll), Holders: new(fakeHolders).Holders, Rows: &ordertest.FakeOrders{},
+			}
+			a := New(stores, known,
 				noRepairs{}, ordertest.NopObserver{}, 1<<40, ordertest.Quiet())
 			b.Cleanup(a.Close)
 			var users atomic.Int64

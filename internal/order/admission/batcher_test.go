@@ -62,10 +62,10 @@ func joinAll(ctx context.Context, s *sale, users ...int64) []*joining {
 	return all
 }
 
-// users returns the user ids from first to last.
-func users(first, last int64) []int64 {
+// users returns the user ids from 1 to last.
+func users(last int64) []int64 {
 	var all []int64
-	for user := first; user <= last; user++ {
+	for user := int64(1); user <= last; user++ {
 		all = append(all, user)
 	}
 	return all
@@ -87,7 +87,7 @@ func TestBatcherSharesCalls(t *testing.T) {
 			}
 			return acceptAll(b), nil
 		})
-		all := joinAll(t.Context(), s, users(1, 301)...)
+		all := joinAll(t.Context(), s, users(301)...)
 		close(release)
 		synctest.Wait()
 		for i, got := range all {
@@ -98,7 +98,7 @@ func TestBatcherSharesCalls(t *testing.T) {
 		if got, want := fmt.Sprint(sizes), "[1 256 44]"; got != want {
 			t.Errorf("calls had %s requests, want %s", got, want)
 		}
-		if got, want := fmt.Sprint(sent), fmt.Sprint(users(1, 301)); got != want {
+		if got, want := fmt.Sprint(sent), fmt.Sprint(users(301)); got != want {
 			t.Errorf("requests were sent in the order %s", got)
 		}
 	})
@@ -183,7 +183,7 @@ func TestBatcherRefusesBehindAFailedCall(t *testing.T) {
 			<-release
 			return gate.BatchResult{}, errors.New("no answer")
 		})
-		all := joinAll(t.Context(), s, users(1, 301)...)
+		all := joinAll(t.Context(), s, users(301)...)
 		close(release)
 		synctest.Wait()
 		for i, got := range all {
@@ -293,7 +293,8 @@ func TestBatcherKnowsTheHighestMark(t *testing.T) {
 	})
 	for i := range marks {
 		user := int64(i) + 1
-		if _, err := s.join(t.Context(), gate.Request{UserID: user, OrderID: user}, recorded[i], time.Now()); err != nil {
+		request := gate.Request{UserID: user, OrderID: user}
+		if _, err := s.join(t.Context(), request, recorded[i], time.Now()); err != nil {
 			t.Fatal(err)
 		}
 		seen = append(seen, *s.seen.Load())

@@ -57,11 +57,11 @@ type turn struct {
 // add puts a request at the end of its sale's line. It reports whether a worker must be started.
 func (q *queue) add(s *sale, p *pending, now time.Time) bool {
 	if s.waiting++; s.waiting == 1 {
-		s.line.first = p
+		s.first = p
 	} else {
-		s.line.last.next = p
+		s.last.next = p
 	}
-	s.line.last = p
+	s.last = p
 	if s.waiting > 1 || s.in != nil {
 		return false
 	}
@@ -80,11 +80,11 @@ func (q *queue) hire() bool {
 
 // enter puts a sale at the ring's end.
 func (q *queue) enter(s *sale, now time.Time) {
-	s.due, s.line.next = now, nil
+	s.due, s.next = now, nil
 	if q.ready++; q.ready == 1 {
 		q.first = s
 	} else {
-		q.last.line.next = s
+		q.last.next = s
 	}
 	q.last = s
 }
@@ -123,8 +123,8 @@ func (q *queue) take(c *call, now time.Time) bool {
 // beforeLongest returns the sale before the one that has most waiting, nil if that is the ring's first.
 func (q *queue) beforeLongest() (before *sale) {
 	most := q.first.waiting
-	for s := q.first; s.line.next != nil; s = s.line.next {
-		if n := s.line.next.waiting; n > most {
+	for s := q.first; s.next != nil; s = s.next {
+		if n := s.next.waiting; n > most {
 			most, before = n, s
 		}
 	}
@@ -135,13 +135,13 @@ func (q *queue) beforeLongest() (before *sale) {
 func (q *queue) remove(before *sale) *sale {
 	at := &q.first
 	if before != nil {
-		at = &before.line.next
+		at = &before.next
 	}
 	s := *at
-	if *at = s.line.next; q.last == s {
+	if *at = s.next; q.last == s {
 		q.last = before
 	}
-	s.line.next = nil
+	s.next = nil
 	q.ready--
 	return s
 }

@@ -201,7 +201,8 @@ func (m *queueModel) free(c *call, s *sale) {
 func (m *queueModel) refused(sales ...*sale) {
 	for _, s := range m.all {
 		for _, w := range m.lines[s] {
-			if refused := len(w.done) == 1; refused != slices.Contains(sales, s) || refused && (w.err == nil || w.sent) {
+			refused := len(w.done) == 1
+			if refused != slices.Contains(sales, s) || refused && (w.err == nil || w.sent) {
 				m.Fatalf("sale %d: refused %t: %v", m.number(s), refused, w.err)
 			}
 		}
@@ -216,7 +217,7 @@ func (m *queueModel) number(s *sale) int { return slices.Index(m.all, s) }
 // check compares the queue with the model.
 func (m *queueModel) check(*rapid.T) {
 	var ring []*sale
-	for s := m.first; s != nil; s = s.line.next {
+	for s := m.first; s != nil; s = s.next {
 		ring = append(ring, s)
 	}
 	if !slices.Equal(ring, m.ring) || m.ready != len(ring) || m.ready > 0 && m.last != ring[len(ring)-1] {
@@ -286,7 +287,7 @@ func TestQueueModel(t *testing.T) {
 			},
 			"refuse all": func(*rapid.T) {
 				if rapid.IntRange(0, 4).Draw(t, "now") == 0 {
-					m.queue.refuse(errRefused)
+					m.refuse(errRefused)
 					m.refused(m.all...)
 					m.ring = nil
 				}

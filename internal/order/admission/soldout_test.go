@@ -162,7 +162,8 @@ func newSoldOut(t testing.TB, h *fakeHolders, slow time.Duration) (*Admission, *
 	v.ID, v.PerUser = soldOutSale, 3
 	catalog := catalog.New(&ordertest.FakeSales{Kept: []voucher.Voucher{v}})
 	t.Cleanup(catalog.Close)
-	a := New(Stores{Gate: ordertest.EachSale(gate.Admit), Holders: h.Holders, Rows: &ordertest.FakeOrders{}}, catalog, noRepairs{},
+	stores := Stores{Gate: ordertest.EachSale(gate.Admit), Holders: h.Holders, Rows: &ordertest.FakeOrders{}}
+	a := New(stores, catalog, noRepairs{},
 		ordertest.NopObserver{}, 100, ordertest.Quiet())
 	return a, gate
 }

@@ -40,7 +40,7 @@ type BatchResult struct {
 }
 
 // ErrApart means that a call of several sales had no effect, and that each sale needs a call of its own.
-var ErrApart = fmt.Errorf("%w: the sales of the call need a call each", order.ErrUnavailable)
+var ErrApart = errors.New("the sales of the call need a call each")
 
 // Result is the answer to one request.
 type Result struct {
