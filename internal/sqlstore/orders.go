@@ -145,8 +145,8 @@ func (s Orders) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 		return sqlkit.ReadError(what, err)
 	}
 	defer permit.Release()
-	rows, err := s.db.Read(permits.Holding(ctx)).Model(&orderRow{}).Select("id").Where("id >= ? AND id < ? AND reason <> ?", from, to,
-		reason.IDCollision).Order("id").Rows()
+	rows, err := s.db.Read(permits.Holding(ctx)).Model(&orderRow{}).Select("id").
+		Where("id >= ? AND id < ? AND reason <> ?", from, to, reason.IDCollision).Order("id").Rows()
 	if err != nil {
 		return sqlkit.ReadError(what, err)
 	}

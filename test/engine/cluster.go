@@ -45,22 +45,26 @@ func openCluster(ctx context.Context, e *engine) (*stack, error) {
 		return s, err
 	}
 	if _, err := s.compose(ctx, "up", "--detach", "galera-1", "galera-2", "galera-3"); err != nil {
-		return s, s.why(ctx, err)
+		err = s.why(ctx, err)
+		return s, err
 	}
 	err = eventually(ctx, 3*time.Minute, func(ctx context.Context) error {
 		_, err := s.compose(ctx, "exec", "-T", "galera-1", "test", "-d", "/var/lib/mysql/mysql")
 		return err
 	})
 	if err != nil {
-		return s, s.why(ctx, err)
+		err = s.why(ctx, err)
+		return s, err
 	}
 	if _, err := s.compose(ctx, "kill"); err != nil {
 		return s, err
 	}
 	if _, err := s.compose(ctx, strings.Fields(clusterUp)...); err != nil {
-		return s, s.why(ctx, err)
+		err = s.why(ctx, err)
+		return s, err
 	}
-	return s, s.firstCoupon(ctx)
+	err = s.firstCoupon(ctx)
+	return s, err
 }
 
 // busiest is the service of the master whose slots hold the sales.
@@ -113,7 +117,7 @@ func masters(how string) func(ctx context.Context, s *stack) error {
 		time.Sleep(20 * time.Second)
 		address := "172.30.77.1" + strings.TrimPrefix(master, "redis-")
 		_, err = s.docker(ctx, "network", "connect", "--ip", address, "--alias", master, network, id)
-		return errors.Join(err, s.healthy(ctx, healthyWithin))
+		return errors.Join(err, s.healthy(ctx))
 	}
 }
 
@@ -136,5 +140,5 @@ func failedUp(ctx context.Context, s *stack) error {
 	if _, err := s.compose(ctx, "start"); err != nil {
 		return err
 	}
-	return s.healthy(ctx, healthyWithin)
+	return s.healthy(ctx)
 }

@@ -130,8 +130,12 @@ func (c *crowd) count(a answer, err error, user int64, reached chan<- struct{}) 
 	return false
 }
 
-// sell holds a sale of so many units during which it breaks something, and compares what buyers were told with the ledger.
-func sell(ctx context.Context, s *shop, users *atomic.Int64, name string, units int, breaks func(ctx context.Context) error) result {
+// sell holds a sale of so many units during which it breaks something, and compares what buyers were told with the
+// ledger.
+func sell(
+	ctx context.Context, s *shop, users *atomic.Int64, name string, units int,
+	breaks func(ctx context.Context) error,
+) result {
 	r := result{name: name, units: units}
 	start := time.Now()
 	c := &crowd{shop: s, units: units, user: users}
@@ -166,8 +170,8 @@ func sell(ctx context.Context, s *shop, users *atomic.Int64, name string, units 
 			}
 		}
 		if r.lost > 0 || r.recorded != units || r.accepted != units {
-			return fmt.Errorf("%d units, %d orders told, %d recorded, %d of those that were told are missing; answers: %v",
-				units, r.accepted, r.recorded, r.lost, c.answer)
+			return fmt.Errorf("%d units, %d orders told, %d recorded, "+
+				"%d of those that were told are missing; answers: %v", units, r.accepted, r.recorded, r.lost, c.answer)
 		}
 		return nil
 	})

@@ -67,8 +67,9 @@ func (e *engine) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = log.Close() }()                                                                     // the engine has its own
-	e.daemon = exec.Command("dockerd", "--data-root", e.data, "--exec-root", filepath.Join(e.run, "exec"), //nolint:noctx // stop ends it
+	defer func() { _ = log.Close() }() // the engine has its own
+	e.daemon = exec.Command("dockerd", //nolint:noctx // stop ends it
+		"--data-root", e.data, "--exec-root", filepath.Join(e.run, "exec"),
 		"--pidfile", filepath.Join(e.run, "dockerd.pid"), "--host", "unix://"+e.socket(), "--cgroup-parent", cgroup)
 	e.daemon.Stdout, e.daemon.Stderr = log, log
 	// A machine without IPv6 and without kernel modules lacks tables that the engine asks for and can do without.
@@ -120,7 +121,8 @@ func (e *engine) stop(kill bool) error {
 // gone waits until the engine has ended.
 func (e *engine) gone() error {
 	select {
-	case <-e.ended:
+	case err := <-e.ended:
+		_ = err // how a process ends that was told to says nothing
 		e.daemon = nil
 		return nil
 	case <-time.After(engineStops):

@@ -38,22 +38,30 @@ func TestGaleraDecides(t *testing.T) {
 		away     bool      // the third node does not start
 		founder  int       // 0: nobody
 	}{
-		"at first":                        {founder: 1},
-		"after a stop of all at once":     {states: [3]string{state(cluster, 7), state(cluster, 9), state(cluster, 8)}, founder: 2},
-		"the same everywhere":             {states: [3]string{state(cluster, 9), state(cluster, 9), state(cluster, 9)}, founder: 1},
-		"with numbers of several lengths": {states: [3]string{state(cluster, 99), state(cluster, 100), state(cluster, 9)}, founder: 2},
+		"at first": {founder: 1},
+		"after a stop of all at once": {
+			states: [3]string{state(cluster, 7), state(cluster, 9), state(cluster, 8)}, founder: 2,
+		},
+		"the same everywhere": {
+			states: [3]string{state(cluster, 9), state(cluster, 9), state(cluster, 9)}, founder: 1,
+		},
+		"with numbers of several lengths": {
+			states: [3]string{state(cluster, 99), state(cluster, 100), state(cluster, 9)}, founder: 2,
+		},
 		"after a power cut": {
 			states:   [3]string{state(cluster, -1), state(cluster, -1), state(cluster, -1)},
 			recovers: [3]string{cluster + ":7", cluster + ":7", cluster + ":12"}, founder: 3,
 		},
 		"stopped and crashed": {
-			states: [3]string{state(cluster, 5), state(cluster, -1), state(cluster, 6)}, recovers: [3]string{"", cluster + ":9", ""},
-			founder: 2,
+			states:   [3]string{state(cluster, 5), state(cluster, -1), state(cluster, 6)},
+			recovers: [3]string{"", cluster + ":9", ""}, founder: 2,
 		},
 		"the founder has lost its disk":    {states: [3]string{"", state(cluster, 7), state(cluster, 8)}, founder: 3},
 		"a joiner that never received any": {states: [3]string{state(cluster, 7), state(nobody, -1), ""}, founder: 1},
-		"a node is away":                   {states: [3]string{state(cluster, 7), state(cluster, 9), state(cluster, 8)}, away: true},
-		"data of two clusters":             {states: [3]string{state(cluster, 7), state(another, 9), state(cluster, 8)}},
+		"a node is away": {
+			states: [3]string{state(cluster, 7), state(cluster, 9), state(cluster, 8)}, away: true,
+		},
+		"data of two clusters": {states: [3]string{state(cluster, 7), state(another, 9), state(cluster, 8)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -109,7 +117,8 @@ func TestGaleraJoins(t *testing.T) {
 	cmd := galeraCommand(t.Context(), t, dir, 1, state(cluster, 99), "")
 	cmd.Env = append(cmd.Env, "GALERA_PORT="+port)
 	cmd.Args = append(cmd.Args[:2], "--wsrep-node-name=galera-1", "--wsrep-cluster-address=gcomm://galera-1,127.0.0.1")
-	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "mariadbd ") || strings.Contains(string(out), founds) {
+	out, err := cmd.Output()
+	if err != nil || !strings.Contains(string(out), "mariadbd ") || strings.Contains(string(out), founds) {
 		t.Errorf("it does not join: %q, %v", out, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "galera-1")); err == nil {
@@ -145,11 +154,12 @@ func galeraCommand(ctx context.Context, t *testing.T, positions string, node int
 			t.Error(err)
 		}
 	}
-	cmd := exec.CommandContext(ctx, "sh", "../../deploy/cluster/galera.sh", fmt.Sprintf("--wsrep-node-name=galera-%d", node),
-		"--wsrep-cluster-address=gcomm://"+galeraNodes)
+	cmd := exec.CommandContext(ctx, "sh", "../../deploy/cluster/galera.sh",
+		fmt.Sprintf("--wsrep-node-name=galera-%d", node), "--wsrep-cluster-address=gcomm://"+galeraNodes)
 	cmd.Env = []string{
 		"PATH=" + bin + ":" + os.Getenv("PATH"), "GALERA_DATA=" + data, "GALERA_POSITIONS=" + positions,
-		fmt.Sprintf("FOUNDER=%s", map[bool]string{true: "yes", false: "no"}[node == 1]), "GALERA_PORT=1", "TMPDIR=" + bin,
+		fmt.Sprintf("FOUNDER=%s", map[bool]string{true: "yes", false: "no"}[node == 1]),
+		"GALERA_PORT=1", "TMPDIR=" + bin,
 	}
 	cmd.WaitDelay = time.Second
 	return cmd

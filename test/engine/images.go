@@ -31,31 +31,36 @@ type standIn struct {
 
 // Packages of the roots. Busybox is the shell and the tools, as in the images of Alpine.
 func roots() (entry, ledger, stores server.Root) {
-	return server.Root{
-			Name: "entry-1", Suites: []string{"sid", "testing"},
-			Packages: []string{"busybox-static", "nginx", "prometheus", "prometheus-alertmanager", "libc-bin"},
-		}, server.Root{
-			Name: "ledger-1", Suites: []string{"sid", "testing"},
-			Packages: []string{"busybox-static", "mysql-server-core", "mysql-client-core", "gosu", "libc-bin"},
-		}, server.Root{
-			Name: "stores-2", Suites: []string{"bookworm"},
-			Packages: []string{
-				"dash", "busybox-static", "redis-server", "mariadb-server", "galera-4", "gosu", "libc-bin", "bash", "coreutils",
-				"findutils", "grep", "sed", "gawk", "util-linux", "hostname", "rsync",
-			},
-		}
+	entry = server.Root{
+		Name: "entry-1", Suites: []string{"sid", "testing"},
+		Packages: []string{"busybox-static", "nginx", "prometheus", "prometheus-alertmanager", "libc-bin"},
+	}
+	ledger = server.Root{
+		Name: "ledger-1", Suites: []string{"sid", "testing"},
+		Packages: []string{"busybox-static", "mysql-server-core", "mysql-client-core", "gosu", "libc-bin"},
+	}
+	stores = server.Root{
+		Name: "stores-2", Suites: []string{"bookworm"},
+		Packages: []string{
+			"dash", "busybox-static", "redis-server", "mariadb-server", "galera-4", "gosu", "libc-bin", "bash",
+			"coreutils", "findutils", "grep", "sed", "gawk", "util-linux", "hostname", "rsync",
+		},
+	}
+	return entry, ledger, stores
 }
 
 // user is a command of a Dockerfile that adds a user and its group.
 func user(name string, uid, gid int) string {
-	return fmt.Sprintf("echo '%s:x:%d:%d::/:/bin/false' >> /etc/passwd && echo '%s:x:%d:' >> /etc/group", name, uid, gid, name, gid)
+	return fmt.Sprintf("echo '%s:x:%d:%d::/:/bin/false' >> /etc/passwd && echo '%s:x:%d:' >> /etc/group",
+		name, uid, gid, name, gid)
 }
 
 // standIns are all images that the stacks use, besides our own.
 func standIns() []standIn {
 	entry, ledger, stores := roots()
 	database := []string{
-		"RUN " + user("mysql", 999, 999) + " && mkdir -p /var/lib/mysql /var/lib/mysql-files /var/run/mysqld /etc/mysql/conf.d" +
+		"RUN " + user("mysql", 999, 999) + " && mkdir -p /var/lib/mysql /var/lib/mysql-files" +
+			" /var/run/mysqld /etc/mysql/conf.d" +
 			" && chown mysql:mysql /var/lib/mysql /var/lib/mysql-files /var/run/mysqld",
 		"VOLUME /var/lib/mysql", `ENTRYPOINT ["docker-entrypoint.sh"]`,
 	}
@@ -78,7 +83,8 @@ func standIns() []standIn {
 		{
 			name: "prom/alertmanager", root: entry, note: "Debian's Alertmanager, without its pages",
 			build: []string{
-				"RUN ln -s prometheus-alertmanager /usr/bin/alertmanager && mkdir -p /alertmanager && chown 65534:65534 /alertmanager",
+				"RUN ln -s prometheus-alertmanager /usr/bin/alertmanager && mkdir -p /alertmanager" +
+					" && chown 65534:65534 /alertmanager",
 				"USER 65534", "VOLUME /alertmanager", "WORKDIR /alertmanager", `ENTRYPOINT ["/bin/alertmanager"]`,
 			},
 		},
@@ -91,13 +97,15 @@ func standIns() []standIn {
 			},
 		},
 		{
-			name: "mysql", root: ledger, script: "mysql.sh", note: "Debian's MySQL 9.7; a start script of ours", build: database,
+			name: "mysql", root: ledger, script: "mysql.sh", note: "Debian's MySQL 9.7; a start script of ours",
+			build: database,
 		},
 		{
-			name: "mariadb", root: stores, script: "mysql.sh", note: "Debian's MariaDB 10.11 and Galera; a start script of ours",
+			name: "mariadb", root: stores, script: "mysql.sh",
+			note: "Debian's MariaDB 10.11 and Galera; a start script of ours",
 			build: append([]string{
-				"RUN rm -rf /var/run && ln -s /run /var/run && mkdir -p /etc/mysql /run/mysqld && rm -f /etc/mysql/my.cnf" +
-					" && echo '!includedir /etc/mysql/conf.d/' > /etc/mysql/my.cnf",
+				"RUN rm -rf /var/run && ln -s /run /var/run && mkdir -p /etc/mysql /run/mysqld" +
+					" && rm -f /etc/mysql/my.cnf && echo '!includedir /etc/mysql/conf.d/' > /etc/mysql/my.cnf",
 			}, database...),
 		},
 		{
@@ -197,7 +205,8 @@ func sum(text string) []byte {
 // goRoot is what the image golang has besides Go.
 func goRoot() server.Root {
 	return server.Root{
-		Name: "golang-1", Suites: []string{"bookworm"}, Packages: []string{"busybox-static", "ca-certificates", "libc-bin"},
+		Name: "golang-1", Suites: []string{"bookworm"},
+		Packages: []string{"busybox-static", "ca-certificates", "libc-bin"},
 	}
 }
 

@@ -41,7 +41,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	var o options
 	set := flag.NewFlagSet("engine", flag.ContinueOnError)
 	set.BoolVar(&o.quick, "quick", false, "only what CI runs: the single stack up, one coupon sold and paid, down")
-	set.BoolVar(&o.packed, "packed", false, "pack the service's image from a binary that this machine's Go builds, in seconds")
+	set.BoolVar(&o.packed, "packed", false,
+		"pack the service's image from a binary that this machine's Go builds, in seconds")
 	set.StringVar(&o.only, "run", "", "run only the cases whose names contain this `text`")
 	if err := set.Parse(args); err != nil {
 		return err
@@ -52,8 +53,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return tryAll(ctx, o, out)
 }
 
-// outside installs what is missing, and runs this program again where nothing of the machine is in its way, and nothing of
-// it stays: in a network, a view of mounts and a space of processes of its own.
+// outside installs what is missing, and runs this program again where nothing of the machine is in its way, and nothing
+// of it stays: in a network, a view of mounts and a space of processes of its own.
 func outside(ctx context.Context, o options, args []string, out io.Writer) error {
 	if os.Geteuid() != 0 {
 		return errors.New("the engine needs root")
@@ -155,7 +156,9 @@ func removeGroups() error {
 		return err
 	}
 	for _, top := range append(tops, more...) {
-		out, err := exec.Command("find", top, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";").CombinedOutput() //nolint:noctx // at the end
+		find := exec.Command("find", top, //nolint:noctx // at the end
+			"-depth", "-type", "d", "-exec", "rmdir", "{}", ";")
+		out, err := find.CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("remove %s: %w: %s", top, err, out)
 		}
@@ -164,7 +167,7 @@ func removeGroups() error {
 }
 
 // prepare starts the engine in the space that outside has made, and its images.
-func prepare(ctx context.Context, o options, out io.Writer) (*engine, error) {
+func prepare(ctx context.Context, out io.Writer) (*engine, error) {
 	data, err := dataDir()
 	if err != nil {
 		return nil, err
@@ -185,7 +188,7 @@ sed -i 's/"Name":"unless-stopped"/"Name":"no"/' "$1"/containers/*/hostconfig.jso
 }
 
 func tryAll(ctx context.Context, o options, out io.Writer) (err error) {
-	e, err := prepare(ctx, o, out)
+	e, err := prepare(ctx, out)
 	if e != nil {
 		defer func() { err = errors.Join(err, e.stop(false)) }()
 	}

@@ -19,8 +19,8 @@ func pluginRoots() []server.Root {
 	}
 }
 
-// plugins puts Docker's plugins Compose and buildx into the configuration of this run. Debian's own Compose is too old; those
-// of Debian unstable are files that run alone.
+// plugins puts Docker's plugins Compose and buildx into the configuration of this run. Debian's own Compose is too old;
+// those of Debian unstable are files that run alone.
 func (e *engine) plugins(ctx context.Context) error {
 	dir := filepath.Join(e.run, "config", "cli-plugins")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

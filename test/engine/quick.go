@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// quick tries what every change must keep: the single stack starts, a coupon is sold and paid, and it stops. The binary is
-// built with this machine's Go and packed by the end of the Dockerfile; compiling in a container takes minutes.
+// quick tries what every change must keep: the single stack starts, a coupon is sold and paid, and it stops. The binary
+// is built with this machine's Go and packed by the end of the Dockerfile; compiling in a container takes minutes.
 func (e *engine) quick(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, e.sweep(context.WithoutCancel(ctx))) }()
 	dir, err := e.clone(ctx, "quick", 0o022)
@@ -50,7 +50,8 @@ func (e *engine) pack(ctx context.Context) error {
 	if err := os.WriteFile(filepath.Join(e.packed, "Dockerfile"), []byte(dockerfile), 0o600); err != nil {
 		return err
 	}
-	if out, err := e.command(ctx, "cp", "bin/server", filepath.Join(e.packed, "out", "server")).CombinedOutput(); err != nil {
+	out, err := e.command(ctx, "cp", "bin/server", filepath.Join(e.packed, "out", "server")).CombinedOutput()
+	if err != nil {
 		return fmt.Errorf("%w: %s", err, out)
 	}
 	return nil

@@ -123,7 +123,8 @@ func (s *shop) sale(ctx context.Context, units int) (int64, error) {
 		return 0, err
 	}
 	return v.ID, eventually(ctx, 3*time.Minute, func(ctx context.Context) error {
-		if err := s.must(ctx, http.StatusOK, http.MethodGet, fmt.Sprintf("/voucher/%d", v.ID), "", nil, &v); err != nil {
+		err := s.must(ctx, http.StatusOK, http.MethodGet, fmt.Sprintf("/voucher/%d", v.ID), "", nil, &v)
+		if err != nil {
 			return err
 		}
 		if v.SaleState != "on_sale" {

@@ -55,9 +55,11 @@ func openSingle(ctx context.Context, e *engine) (*stack, error) {
 		return s, err
 	}
 	if _, err := s.sh(ctx, "make up"); err != nil {
-		return s, s.why(ctx, err)
+		err = s.why(ctx, err)
+		return s, err
 	}
-	return s, s.firstCoupon(ctx)
+	err = s.firstCoupon(ctx)
+	return s, err
 }
 
 // firstCoupon sells one coupon, has it paid, and opens the console.
@@ -152,8 +154,10 @@ func changed(ctx context.Context, s *stack) error {
 echo SECKILL_TIMEZONE=Asia/Shanghai >> .env
 docker compose up --detach --wait
 docker compose exec -T server-1 /server version
-[ "$before" = "$(docker compose images --quiet server-2)" ] && [ "$before" = "$(docker compose images --quiet server-1)" ]
-docker inspect --format '{{.Config.Env}}' $(docker compose ps --quiet server-1 server-2) | grep -c SECKILL_TIMEZONE=Asia/Shanghai | grep -qx 2`
+[ "$before" = "$(docker compose images --quiet server-2)" ] &&
+[ "$before" = "$(docker compose images --quiet server-1)" ]
+docker inspect --format '{{.Config.Env}}' $(docker compose ps --quiet server-1 server-2) |
+grep -c SECKILL_TIMEZONE=Asia/Shanghai | grep -qx 2`
 	_, err := s.sh(ctx, script)
 	return err
 }
@@ -178,7 +182,7 @@ func crash(services ...string) func(ctx context.Context, s *stack) error {
 				return err
 			}
 		}
-		return s.healthy(ctx, healthyWithin)
+		return s.healthy(ctx)
 	}
 }
 
@@ -191,7 +195,7 @@ func stopStart(service string) func(ctx context.Context, s *stack) error {
 		if _, err := s.compose(ctx, "start", service); err != nil {
 			return err
 		}
-		return s.healthy(ctx, healthyWithin)
+		return s.healthy(ctx)
 	}
 }
 
@@ -200,7 +204,7 @@ func restart(service string) func(ctx context.Context, s *stack) error {
 		if _, err := s.compose(ctx, "restart", service); err != nil {
 			return err
 		}
-		return s.healthy(ctx, healthyWithin)
+		return s.healthy(ctx)
 	}
 }
 
@@ -211,7 +215,7 @@ func stopAll(ctx context.Context, s *stack) error {
 	if _, err := s.compose(ctx, "start"); err != nil {
 		return err
 	}
-	return s.healthy(ctx, healthyWithin)
+	return s.healthy(ctx)
 }
 
 // downUp removes the containers and makes them anew: the first coupon is still paid.
@@ -225,7 +229,8 @@ func downUp(ctx context.Context, s *stack) error {
 	return s.shop.isPaid(ctx, s.order, firstBuyer)
 }
 
-// engineRestarts stops the engine, or with a power cut kills everything, and starts it again: containers come back by themselves.
+// engineRestarts stops the engine, or with a power cut kills everything, and starts it again: containers come back by
+// themselves.
 func engineRestarts(powerCut bool) func(ctx context.Context, s *stack) error {
 	return func(ctx context.Context, s *stack) error {
 		if err := s.stop(powerCut); err != nil {
@@ -234,7 +239,7 @@ func engineRestarts(powerCut bool) func(ctx context.Context, s *stack) error {
 		if err := s.start(ctx); err != nil {
 			return err
 		}
-		return s.healthy(ctx, healthyWithin)
+		return s.healthy(ctx)
 	}
 }
 

@@ -60,7 +60,8 @@ func (e *engine) clone(ctx context.Context, name string, umask int) (string, err
 		return "", err
 	}
 	dir := filepath.Join(e.run, name)
-	cmd := e.command(ctx, "bash", "-euc", fmt.Sprintf(`umask %03o; rm -rf "$2"; git clone -q "$1" "$2"`, umask), "clone", from, dir)
+	script := fmt.Sprintf(`umask %03o; rm -rf "$2"; git clone -q "$1" "$2"`, umask)
+	cmd := e.command(ctx, "bash", "-euc", script, "clone", from, dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("git clone: %w: %s", err, out)
 	}
@@ -135,11 +136,13 @@ func (s *stack) values() (map[string]string, error) {
 
 // sandbox are the lines of .env with which the sandbox takes payments.
 func sandbox() []string {
-	return []string{"SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET=a-secret-of-the-sandbox-of-32-bytes-or-more"}
+	return []string{
+		"SECKILL_PAYMENT_PROVIDER=sandbox", "SECKILL_PAYMENT_SECRET=a-secret-of-the-sandbox-of-32-bytes-or-more",
+	}
 }
 
-// override adds a file that lowers the containers' limits of open files where the machine's own are lower, and names the
-// packed build context where there is one.
+// override adds a file that lowers the containers' limits of open files where the machine's own are lower, and names
+// the packed build context where there is one.
 func (s *stack) override() error {
 	file, override := "docker-compose.yml", "docker-compose.override.yml" // which docker compose reads by itself
 	if len(s.files) > 0 {
@@ -174,23 +177,9 @@ func (s *stack) container(ctx context.Context, service string) (string, error) {
 	return strings.TrimSpace(out), err
 }
 
-// on runs a command of Docker, such as kill or pause, on the containers of services.
-func (s *stack) on(ctx context.Context, command string, services ...string) error {
-	for _, service := range services {
-		id, err := s.container(ctx, service)
-		if err != nil {
-			return err
-		}
-		if _, err := s.docker(ctx, append(strings.Fields(command), id)...); err != nil {
-			return fmt.Errorf("%s: %w", service, err)
-		}
-	}
-	return nil
-}
-
 // healthy waits until every container that has a health check is healthy.
-func (s *stack) healthy(ctx context.Context, within time.Duration) error {
-	return eventually(ctx, within, func(ctx context.Context) error {
+func (s *stack) healthy(ctx context.Context) error {
+	return eventually(ctx, healthyWithin, func(ctx context.Context) error {
 		out, err := s.compose(ctx, "ps", "--all", "--format", "'{{.Service}} {{.State}} {{.Health}}'")
 		if err != nil {
 			return err
@@ -215,7 +204,8 @@ func (s *stack) why(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
-	const script = `docker ps --all --format '{{.Names}}|{{.Status}}' | grep -v '(healthy)' | while IFS='|' read -r name status; do
+	const script = `docker ps --all --format '{{.Names}}|{{.Status}}' | grep -v '(healthy)' |
+while IFS='|' read -r name status; do
 	echo "== $name: $status"
 	docker inspect --format '{{with .State.Health}}{{range .Log}}{{.Output}}{{end}}{{end}}' "$name" | tail -n 2
 	docker logs --tail 12 "$name" 2>&1 | cut -c -300

@@ -66,7 +66,7 @@ func strictUmask(ctx context.Context, s *stack) error {
 	if _, err := s.sh(ctx, "umask 077; make up"); err != nil {
 		return err
 	}
-	if err := s.healthy(ctx, healthyWithin); err != nil {
+	if err := s.healthy(ctx); err != nil {
 		return err
 	}
 	return s.firstCoupon(ctx)
@@ -93,10 +93,13 @@ func noPassword(ctx context.Context, s *stack) error {
 }
 
 func otherPassword(ctx context.Context, s *stack) error {
-	if _, err := s.sh(ctx, "docker compose down && cp .env kept && sed -i 's/^MYSQL_PASSWORD=.*/MYSQL_PASSWORD=another-one/' .env"); err != nil {
+	const change = "docker compose down && cp .env kept && " +
+		"sed -i 's/^MYSQL_PASSWORD=.*/MYSQL_PASSWORD=another-one/' .env"
+	if _, err := s.sh(ctx, change); err != nil {
 		return err
 	}
-	if err := s.fails(ctx, "make up", 2*time.Minute, "MySQL refuses MYSQL_PASSWORD of .env", "down --volumes"); err != nil {
+	err := s.fails(ctx, "make up", 2*time.Minute, "MySQL refuses MYSQL_PASSWORD of .env", "down --volumes")
+	if err != nil {
 		return err
 	}
 	if _, err := s.sh(ctx, "mv kept .env && make up"); err != nil {
@@ -114,7 +117,8 @@ func takenPort(ctx context.Context, s *stack) error {
 	if err != nil {
 		return err
 	}
-	err = s.fails(ctx, "make up", 3*time.Minute, "The port of prometheus is taken", "PROMETHEUS_PORT", "The service itself is up")
+	err = s.fails(ctx, "make up", 3*time.Minute, "The port of prometheus is taken", "PROMETHEUS_PORT",
+		"The service itself is up")
 	if err == nil {
 		_, err = s.sh(ctx, "echo PROMETHEUS_PORT=19090 >> .env && make up && curl -fsS http://127.0.0.1:19090/-/ready")
 	}
@@ -145,7 +149,8 @@ docker inspect --format '{{json .Config.Labels}}' seckill:stack | grep -q '"org.
 
 // anyUser starts the image as that message says, confined, as a user that it does not know.
 func anyUser(ctx context.Context, s *stack) error {
-	const script = `docker run --detach --name any --read-only --user 12345:12345 --cap-drop ALL --security-opt no-new-privileges \
+	const script = `docker run --detach --name any --read-only --user 12345:12345 --cap-drop ALL \
+	--security-opt no-new-privileges \
 	--publish 127.0.0.1:18080:8080 --tmpfs /data --env SECKILL_DATA_DIR=/data --env SECKILL_EMBEDDED=auto seckill:stack
 for _ in $(seq 60); do if docker exec any /server health -ready; then break; fi; sleep 1; done
 curl -fsS http://127.0.0.1:18080/readyz

@@ -101,7 +101,8 @@ func (e *engine) print(results []result) {
 			fmt.Fprintf(w, "%s\t\t\t\t\t\t%s\t\n", r.name, took)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.1f\t%s\t\n", r.name, r.units, r.accepted, r.recorded, r.lost, r.gap.Seconds(), took)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%.1f\t%s\t\n",
+			r.name, r.units, r.accepted, r.recorded, r.lost, r.gap.Seconds(), took)
 	}
 	_ = w.Flush() // nobody is left to tell
 }

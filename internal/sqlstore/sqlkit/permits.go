@@ -38,8 +38,8 @@ type callbacks interface {
 }
 
 // bind wraps the step that sends the statement and reads its results to the end, so that it holds a permit meanwhile.
-// The step gorm:row leaves the reading to its caller, who must hold a permit until the end (Bulkhead.Holding). With a plain
-// Rows or Scan the permit would end at the first row; a test finds such calls.
+// The step gorm:row leaves the reading to its caller, who must hold a permit until the end (Bulkhead.Holding). With a
+// plain Rows or Scan the permit would end at the first row; a test finds such calls.
 func (d *DB) bind(c callbacks, step string) error {
 	send := c.Get(step)
 	err := c.Replace(step, func(db *gorm.DB) {

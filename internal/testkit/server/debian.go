@@ -27,7 +27,8 @@ func unpackSuite(
 	sources, status := filepath.Join(dir, "sources.list"), filepath.Join(dir, "status")
 	err := errors.Join(os.MkdirAll(filepath.Join(dir, "lists", "partial"), 0o755),
 		os.MkdirAll(filepath.Join(dir, "archives", "partial"), 0o755),
-		os.WriteFile(sources, fmt.Appendf(nil, source, suite), 0o644), os.WriteFile(status, nil, 0o644)) // nothing is installed
+		os.WriteFile(sources, fmt.Appendf(nil, source, suite), 0o644),
+		os.WriteFile(status, nil, 0o644)) // nothing is installed
 	if err != nil {
 		return err
 	}

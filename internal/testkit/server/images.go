@@ -22,8 +22,8 @@ func InstallEngine(ctx context.Context) error {
 	}
 	packages := []string{"docker.io", "containerd", "runc", "iptables", "tini", "iproute2", "util-linux"}
 	if err := ensure(ctx, look, packages); err != nil {
-		return fmt.Errorf("docker's engine is %w; install it (Debian: apt-get install docker.io iptables tini iproute2)",
-			err)
+		return fmt.Errorf("docker's engine is %w; "+
+			"install it (Debian: apt-get install docker.io iptables tini iproute2)", err)
 	}
 	return nil
 }
@@ -63,9 +63,12 @@ func unpackMerged(ctx context.Context, dir, root string) error {
 			return err
 		}
 	}
-	const script = `for deb in "$1"/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$2" || exit 1; done
+	const script = `for deb in "$1"/*.deb; do
+	dpkg-deb --fsys-tarfile "$deb" | tar -x --keep-directory-symlink -C "$2" || exit 1
+done
 [ ! -e "$2/usr/bin/busybox" ] || "$2/usr/bin/busybox" --list | while read -r name; do
-	[ -e "$2/usr/bin/$name" ] || [ -L "$2/usr/bin/$name" ] || [ -e "$2/usr/sbin/$name" ] || ln -s busybox "$2/usr/bin/$name"
+	[ -e "$2/usr/bin/$name" ] || [ -L "$2/usr/bin/$name" ] || [ -e "$2/usr/sbin/$name" ] ||
+		ln -s busybox "$2/usr/bin/$name"
 done`
 	if out, err := exec.CommandContext(ctx, "bash", "-o", "pipefail", "-c", script, "unpack", dir, root).
 		CombinedOutput(); err != nil {
