@@ -69,7 +69,7 @@ func testArchive(t *testing.T, s *box.Site) {
 		return nil
 	})
 	expect("200", http.MethodGet, one, box.AdminToken(), nil)
-	expect("403 ENDED", http.MethodPost, fmt.Sprint("/voucher/seckill/", id), box.BuyerToken(2), nil)
+	expect("404 NOT_FOUND", http.MethodPost, fmt.Sprint("/voucher/seckill/", id), box.BuyerToken(2), nil)
 	expect("409 ARCHIVED", http.MethodPatch, one, box.AdminToken(), map[string]any{
 		"endTime": time.Now().Add(time.Hour).Format(time.RFC3339),
 	})

@@ -22,8 +22,8 @@ func inBatching() []mutant.Mutant {
 `, To: ``}),
 		historyMutant("a rush out of turn has no place", admission, "TestQueueModel", "waiting is not in the call",
 			mutant.Change{
-				File: queue, From: `if n := s.line.next.waiting; n > most {`,
-				To: `if n := s.line.next.waiting; n > most && false {`,
+				File: queue, From: `if n := s.next.waiting; n > most {`,
+				To: `if n := s.next.waiting; n > most && false {`,
 			}),
 		historyMutant("a call takes all of two rushes", admission, "TestQueueModel", "it may have",
 			mutant.Change{File: queue, From: `if len(q.calls) == 0 && q.ready > 1 {`, To: `if false {`}),

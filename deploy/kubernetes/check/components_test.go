@@ -24,7 +24,8 @@ func TestIngress(t *testing.T) {
 	backend := path.Backend.Service
 	if path.Path != "/" || backend == nil || !slices.ContainsFunc(all["Service"], func(o runtime.Object) bool {
 		s, is := o.(*corev1.Service)
-		return is && s.Name == backend.Name && s.Namespace == ingress.Namespace && s.Spec.Ports[0].Name == backend.Port.Name
+		return is && s.Name == backend.Name && s.Namespace == ingress.Namespace &&
+			s.Spec.Ports[0].Name == backend.Port.Name
 	}) {
 		t.Errorf("%s leads to %+v, which no Service is", path.Path, backend)
 	}
@@ -76,8 +77,8 @@ func TestPodMonitor(t *testing.T) {
 	}
 }
 
-// TestSecretsAreKnown: each secret of the program can be given by the Kubernetes secret; those that are not always there
-// are optional.
+// TestSecretsAreKnown: each secret of the program can be given by the Kubernetes secret; those that are not always
+// there are optional.
 func TestSecretsAreKnown(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, all manifests) {

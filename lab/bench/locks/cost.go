@@ -169,11 +169,8 @@ func manyHolds(ctx context.Context, m *meter, c redis.UniversalClient) (lines []
 func manyWaiters(ctx context.Context, m *meter, c redis.UniversalClient) (lines []string, err error) {
 	const idle = 5 * time.Second
 	holder, err := lock.New(c, "wait:")
-	if err != nil {
-		return nil, err
-	}
-	locker, err := lock.New(c, "wait:")
-	if err != nil {
+	locker, again := lock.New(c, "wait:")
+	if err = errors.Join(err, again); err != nil {
 		return nil, err
 	}
 	for _, tc := range []struct {

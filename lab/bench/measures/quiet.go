@@ -107,7 +107,8 @@ func label(version string) string {
 // PrintQuiet prints medians over the rounds, and the quiet sale's p99 beside that without a rush.
 func PrintQuiet(trials []QuietTrial, to io.Writer) error {
 	table := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(table, "appendfsync\trushes\tversion\tpurchases/s\ttheir p99 ms\tquiet p50 ms\tquiet p99 ms\t÷ alone\t\n")
+	fmt.Fprint(table, "appendfsync\trushes\tversion\tpurchases/s\ttheir p99 ms\t"+
+		"quiet p50 ms\tquiet p99 ms\t÷ alone\t\n")
 	p99 := func(t QuietTrial) float64 { return t.P99 }
 	for _, fsync := range []string{rig.EverySecond, "always"} {
 		for _, rushes := range []int{0, 1, 2, 4, 8} {

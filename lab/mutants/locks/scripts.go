@@ -4,7 +4,7 @@ package main
 func inScripts() []mutation {
 	return []mutation{
 		{"release without owner check", []change{
-			{"lua/mutex_release.lua", `if state and string.sub(state, 1, #ARGV[4] + 1) == ARGV[4] .. ' ' then`, `if state then`},
+			{"lua/mutex_release.lua", ` and string.sub(state, 1, #ARGV[4] + 1) == ARGV[4] .. ' ' then`, ` then`},
 		}, "Mutex", 6},
 		{"release without owner check, reentrant", []change{
 			{"lua/release.lua", `if holding(KEYS[1], ARGV[4], now) then`, `if redis.call('EXISTS', KEYS[1]) == 1 then`},
