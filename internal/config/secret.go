@@ -40,16 +40,18 @@ type Weak struct {
 
 // WeakSecrets returns the secrets that two purposes share, or that are short pieces repeated. Load refuses secrets that
 // are certainly wrong.
-func (c *Config) WeakSecrets() (all []Weak) {
+func (c Config) WeakSecrets() (all []Weak) {
 	type named struct {
 		name   string
 		secret Secret
 	}
 	secrets := []named{
-		{"SECKILL_JWT_SECRET", c.JWT.Secret}, {"SECKILL_JWT_PREVIOUS_SECRET", c.JWT.PreviousSecret},
+		{"SECKILL_JWT_SECRET", c.JWT.Secret},
+		{"SECKILL_JWT_PREVIOUS_SECRET", c.JWT.PreviousSecret},
 		{"SECKILL_JWT_ADMIN_SECRET", c.JWT.AdminSecret},
 		{"SECKILL_JWT_ADMIN_PREVIOUS_SECRET", c.JWT.AdminPreviousSecret},
-		{"SECKILL_GUARD_SECRET", c.Guards.Secret}, {"SECKILL_PAYMENT_SECRET", c.Payment.Secret},
+		{"SECKILL_GUARD_SECRET", c.Guards.Secret},
+		{"SECKILL_PAYMENT_SECRET", c.Payment.Secret},
 	}
 	for i, s := range secrets {
 		if s.secret == "" {

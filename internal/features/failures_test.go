@@ -40,7 +40,8 @@ func TestFailuresAreComplete(t *testing.T) {
 			t.Errorf("%s: the English is not plain", f.Code)
 		}
 		if again := f.Status == http.StatusServiceUnavailable ||
-			f.Status == http.StatusTooManyRequests; again != (f.RetryAfter != "") && f.Status != http.StatusUnauthorized {
+			f.Status == http.StatusTooManyRequests; again != (f.RetryAfter != "") &&
+			f.Status != http.StatusUnauthorized {
 			t.Errorf("%s: status %d with Retry-After %q", f.Code, f.Status, f.RetryAfter)
 		}
 		if (f.Status == http.StatusUnauthorized) != (f.Challenge != "") {

@@ -9,8 +9,8 @@ import (
 // mutants returns all bugs.
 func mutants() []mutant.Mutant {
 	return slices.Concat(inAdmission(), inBatching(), inRecording(), inSharing(), inRecovery(), inFailovers(),
-		inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(), inCallingOff(),
-		inArchiving(), inGuards(), beforeGuards(), inChallenges(), inShares(), inWebhooks())
+		inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(),
+		inCallingOff(), inArchiving(), inGuards(), beforeGuards(), inChallenges(), inShares(), inWebhooks())
 }
 
 // inAdmission returns the mutants between the request and its answer.
@@ -226,12 +226,14 @@ func inQuantities() []mutant.Mutant {
 		),
 		packageMutant("not enough is remembered as sold out", admission, "TestNotEnoughIsNotRemembered",
 			"after others wanted three",
-			mutant.Change{File: "internal/order/admission/batcher.go",
+			mutant.Change{
+				File: "internal/order/admission/batcher.go",
 				From: `		s.observe(ctx, &observation{view: ` +
 					`decided.View,`, To: `		if decided.Results[0].Outcome == gate.NotEnough {
 			decided.View.Stock = 0
 		}
-		s.observe(ctx, &observation{view: decided.View,`},
+		s.observe(ctx, &observation{view: decided.View,`,
+			},
 		),
 	}
 }
