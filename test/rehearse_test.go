@@ -292,12 +292,13 @@ func rehearsals(t *testing.T, s *box.Site) (ids []int64) {
 func pretendEnded(t *testing.T, s *box.Site, id int64) {
 	t.Helper()
 	begin, end := time.Now().UTC().Add(-5*time.Minute), time.Now().UTC().Add(-2*time.Minute)
-	if _, err := s.Ledger.DB.ExecContext(t.Context(),
-		"UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?", begin, end, id); err != nil {
-		t.Fatal(err)
-	}
 	if err := s.Redis.HSet(t.Context(), s.Redis.SaleKey(id), "begin", begin.UnixMilli(), "end",
 		end.UnixMilli()).Err(); err != nil {
+		t.Fatal(err)
+	}
+	// The ledger comes last: from here on the sale may be retired, and a write to its key would bring the key back.
+	if _, err := s.Ledger.DB.ExecContext(t.Context(),
+		"UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?", begin, end, id); err != nil {
 		t.Fatal(err)
 	}
 }
