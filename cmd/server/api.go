@@ -28,7 +28,7 @@ func (p *process) openPages(context.Context) (err error) {
 	p.pages, err = pages.New(web.FS, pages.Site{
 		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 		Currency: p.cfg.Payment.Currency,
-		NoCodes:  !p.redeems(), NoTickets: noTickets != "", Providers: p.features.Providers,
+		NoCodes:  !p.redeems(), NoTickets: noTickets.Code != "", Providers: p.features.Providers,
 		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 	})
 	return err

@@ -3,9 +3,15 @@ package features_test
 import (
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
 	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,7 +22,6 @@ import (
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/shop"
-	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 	"seckill/internal/order/reason"
 	"seckill/internal/testkit"
@@ -35,7 +40,7 @@ func TestDocumentOfRefusals(t *testing.T) {
 func TestDocumentOfWords(t *testing.T) {
 	t.Parallel()
 	tables := map[string]map[string]words.Text{
-		"reason": byCode(invalid.Reasons()), "allowed": byCode(invalid.Alloweds()),
+		"reason": declared(t, "NewReason"), "allowed": declared(t, "NewAllowed"),
 		"failure": byCode(dispatch.FailureCodes()), "why": byCode(reason.All()),
 	}
 	for name, table := range tables {
@@ -66,6 +71,63 @@ func TestDocumentOfWords(t *testing.T) {
 	}
 	testkit.Generated(t, web+"openapi.yaml", "    # Written by make docs.\n", "    # End of what make docs writes.\n",
 		schemas.String(), *update)
+}
+
+// declared returns the texts of the codes that this module's packages declare with the constructor of package invalid.
+func declared(t *testing.T, constructor string) map[string]words.Text {
+	t.Helper()
+	texts := make(map[string]words.Text)
+	visit := func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 3 {
+			return true
+		}
+		name, qualified := call.Fun.(*ast.SelectorExpr)
+		bare, _ := call.Fun.(*ast.Ident)
+		if qualified {
+			bare = name.Sel
+		}
+		if bare == nil || bare.Name != constructor {
+			return true
+		}
+		code := literal(t, call.Args[0])
+		if _, twice := texts[code]; twice {
+			t.Errorf("%s is declared twice", code)
+		}
+		texts[code] = words.Text{literal(t, call.Args[1]), literal(t, call.Args[2])}
+		return true
+	}
+	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			ast.Inspect(file, visit)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts
+}
+
+// literal returns the text of a string literal, or of several with + between them.
+func literal(t *testing.T, e ast.Expr) string {
+	t.Helper()
+	if sum, ok := e.(*ast.BinaryExpr); ok {
+		return literal(t, sum.X) + literal(t, sum.Y)
+	}
+	lit, ok := e.(*ast.BasicLit)
+	if !ok {
+		t.Fatalf("%T is no literal: make docs could not read it", e)
+	}
+	text, err := strconv.Unquote(lit.Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }
 
 // described returns the description of a schema as a YAML block, in which markdown needs no quotes.

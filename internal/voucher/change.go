@@ -76,7 +76,7 @@ func (c Change) reveal(v *Voucher, r *fieldRules, now time.Time, moved bool) {
 	if c.VisibleFrom != nil {
 		from := r.visibleFrom(*c.VisibleFrom)
 		if from.After(now) && !v.Hidden(now) {
-			r.Bad("visibleFrom", invalid.AlreadyVisible, invalid.OmitOrShelf, nil)
+			r.Bad("visibleFrom", alreadyVisible, omitOrShelf, nil)
 			return
 		}
 		moved = moved || !from.Equal(v.VisibleFrom)
@@ -92,7 +92,7 @@ func (c Change) guard(v *Voucher, r *fieldRules) {
 	switch {
 	case c.Guards == nil:
 	case v.Sale == nil:
-		r.Bad("guards", invalid.NoSale, invalid.Omit, nil)
+		r.Bad("guards", needsSale, invalid.Omit, nil)
 	default:
 		v.Sale.Guards = r.guards(*c.Guards, v.Sale.Guards)
 	}

@@ -96,7 +96,7 @@ func TestDraftRules(t *testing.T) {
 				t.Errorf("fields with a problem (-want +got):\n%s", diff)
 			}
 			for _, p := range r.Problems {
-				if p.Reason == "" || p.Allowed == "" {
+				if p.Reason.Code == "" || p.Allowed.Code == "" {
 					t.Errorf("problem %+v lacks the reason, or what is allowed", p)
 				}
 			}

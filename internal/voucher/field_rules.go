@@ -34,7 +34,7 @@ func (r *fieldRules) rules(s string) string {
 // shop checks a shop's id. Only CreateBeside creates vouchers in the shop of rehearsals.
 func (r *fieldRules) shop(id int64) {
 	if id == RehearsalShop {
-		r.Bad("shopId", invalid.RehearsalShop, invalid.RangeNotShop, invalid.Data{"min": 1, "max": MaxID})
+		r.Bad("shopId", rehearsalShop, rangeNotShop, invalid.Data{"min": 1, "max": MaxID})
 		return
 	}
 	r.Number("shopId", id, 1, MaxID)
@@ -54,7 +54,7 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 // inviteWindow checks how long an invitation of a waiting list stands; 0 is no list.
 func (r *fieldRules) inviteWindow(d time.Duration) {
 	if d != 0 && (d < MinInviteWindow || d > MaxInviteWindow || d%time.Second != 0) {
-		r.Bad("waitlistWindowSeconds", invalid.OutOfRange, invalid.RangeOrOmit,
+		r.Bad("waitlistWindowSeconds", invalid.OutOfRange, rangeOrOmit,
 			spans(d, MinInviteWindow, MaxInviteWindow))
 	}
 }
@@ -76,9 +76,9 @@ func (r *fieldRules) window(begin, end, now time.Time) {
 	begins, ends := known("beginTime", begin), known("endTime", end)
 	switch {
 	case begins && ends && !end.After(begin):
-		r.Bad("endTime", invalid.NotAfterOther, invalid.AfterOther, invalid.Data{"other": "beginTime"})
+		r.Bad("endTime", notAfterOther, afterOther, invalid.Data{"other": "beginTime"})
 	case ends && !end.After(now):
-		r.Bad("endTime", invalid.Past, invalid.AfterTime, invalid.Data{"after": second(now)})
+		r.Bad("endTime", inThePast, invalid.AfterTime, invalid.Data{"after": second(now)})
 	}
 }
 
@@ -95,7 +95,7 @@ func (r *fieldRules) moments(s Sale) {
 		return
 	}
 	if window := s.End.Sub(s.Begin); s.Guards.Tickets.Longest() >= window {
-		r.Bad("guards.tickets.delayMs", invalid.DelayTooLong, invalid.DelayBelow,
+		r.Bad("guards.tickets.delayMs", delayTooLong, delayBelow,
 			invalid.Data{"value": s.Guards.Tickets.DelayMs, "window": window.Milliseconds()})
 	}
 }
@@ -103,7 +103,7 @@ func (r *fieldRules) moments(s Sale) {
 // absent checks that a voucher without a sale is not given a time of a sale.
 func (r *fieldRules) absent(field string, t *time.Time) {
 	if t != nil {
-		r.Bad(field, invalid.NoSale, invalid.Omit, nil)
+		r.Bad(field, needsSale, invalid.Omit, nil)
 	}
 }
 
@@ -121,7 +121,7 @@ func (r *fieldRules) visibleFrom(t time.Time) time.Time {
 // inTime checks that a sale becomes visible before it begins.
 func (r *fieldRules) inTime(visible, begin time.Time) {
 	if visible.After(begin) {
-		r.Bad("visibleFrom", invalid.AfterBegin, invalid.NotAfterTime,
+		r.Bad("visibleFrom", afterBegin, notAfterTime,
 			invalid.Data{"other": "beginTime", "latest": second(begin)})
 	}
 }

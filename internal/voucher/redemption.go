@@ -34,18 +34,18 @@ func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 	switch {
 	case !d.ByCode:
 		if !d.ValidUntil.IsZero() {
-			r.Bad("validUntil", invalid.NotRedeemable, invalid.OmitOrRedeemable, nil)
+			r.Bad("validUntil", needsCoupon, omitOrRedeemable, nil)
 		}
 		if d.ValidDays != 0 {
-			r.Bad("validDays", invalid.NotRedeemable, invalid.OmitOrRedeemable, nil)
+			r.Bad("validDays", needsCoupon, omitOrRedeemable, nil)
 		}
 		return d
 	case !d.ValidUntil.IsZero() && d.ValidDays != 0:
-		r.Bad("validDays", invalid.Beside, invalid.OneOfTwo, invalid.Data{"other": "validUntil"})
+		r.Bad("validDays", besideOther, oneOfTwo, invalid.Data{"other": "validUntil"})
 	case d.ValidUntil.Year() > 9999:
 		r.Bad("validUntil", invalid.YearOutOfRange, invalid.AfterTime, invalid.Data{"after": second(now)})
 	case !d.ValidUntil.IsZero() && !d.ValidUntil.After(now):
-		r.Bad("validUntil", invalid.Past, invalid.AfterTime, invalid.Data{"after": second(now)})
+		r.Bad("validUntil", inThePast, invalid.AfterTime, invalid.Data{"after": second(now)})
 	}
 	if d.ValidDays != 0 {
 		r.Number("validDays", d.ValidDays, 1, MaxValidDays)
@@ -56,7 +56,7 @@ func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 // usable checks that coupons can still be used when the sale ends.
 func (r *fieldRules) usable(d Redemption, end time.Time) {
 	if !d.ValidUntil.IsZero() && !d.ValidUntil.After(end) {
-		r.Bad("endTime", invalid.NotBeforeExpiry, invalid.BeforeTime,
+		r.Bad("endTime", notBeforeExpiry, beforeTime,
 			invalid.Data{"other": "validUntil", "before": second(d.ValidUntil)})
 	}
 }

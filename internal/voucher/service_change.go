@@ -119,7 +119,7 @@ func (s *Service) AddStock(
 ) (shown Shown, applied bool, err error) {
 	var r fieldRules
 	if delta == 0 || delta < -MaxStock || delta > MaxStock {
-		r.Bad("delta", invalid.OutOfRange, invalid.RangeNotZero,
+		r.Bad("delta", invalid.OutOfRange, rangeNotZero,
 			invalid.Data{"value": delta, "min": -MaxStock, "max": MaxStock})
 	}
 	if err := r.Err(); err != nil {
@@ -155,7 +155,7 @@ func (s *Service) AddStock(
 func CheckIssued(issued, delta int64) error {
 	var r fieldRules
 	if delta > 0 && issued+delta > MaxStock {
-		r.Bad("delta", invalid.TooMuchStock, invalid.More,
+		r.Bad("delta", tooMuchStock, moreUnits,
 			invalid.Data{"value": delta, "issued": issued + delta, "max": max(0, MaxStock-issued)})
 	}
 	return r.Err()

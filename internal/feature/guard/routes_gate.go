@@ -78,7 +78,7 @@ func (g *Gate) Lacks(n guards.Name) (why invalid.Reason, data invalid.Data) {
 	if !g.signs && (n == guards.TicketsGuard || n == guards.ChallengeGuard) {
 		return invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_GUARD_SECRET"}
 	}
-	return "", nil
+	return invalid.Reason{}, nil
 }
 
 // callerOf converts the request's identity to a guards' caller.

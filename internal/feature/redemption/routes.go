@@ -80,9 +80,13 @@ func (h handlers) command(v Verb) httpkit.Handler {
 	}
 }
 
-// badCode returns the problem of a text that is no code.
+// couponCode describes a coupon's code.
+var couponCode = invalid.NewAllowed("COUPON_CODE", "{length} letters and digits, with or without hyphens",
+	"{length} 位字母或数字，连字符可省略")
+
+// badCode is the error for a malformed code.
 func badCode() error {
-	return invalid.Join(invalid.New("code", invalid.NotText, invalid.CouponCode, invalid.Data{"length": CodeLength}))
+	return invalid.Join(invalid.New("code", invalid.NotText, couponCode, invalid.Data{"length": CodeLength}))
 }
 
 // view returns the JSON form of an outcome. The voucher's title and value usually come from memory; if they cannot be

@@ -215,6 +215,14 @@ func pageOf(
 	}
 }
 
+// The reasons and allowed values that only replay uses.
+var (
+	bothOrNeither = invalid.NewReason("BOTH_OR_NEITHER", "and {other} are both given, or neither is",
+		"与{other}须且只能填写一项")
+	eventOrTimes = invalid.NewAllowed("EVENT_OR_TIMES", "eventId, or from with or without to",
+		"eventId，或 from（to 可选）")
+)
+
 // replay answers POST /admin/webhook/:id/replay: one event, or all events of a period, will be sent again.
 func (h handlers) replay(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	var event *string
@@ -228,7 +236,7 @@ func (h handlers) replay(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	ctx, events := c.Request.Context(), int64(1)
 	switch {
 	case (event == nil) == (from == nil), event != nil && to != nil:
-		return httpkit.Answer{}, invalid.Join(invalid.New("eventId", invalid.BothOrNeither, invalid.EventOrTimes,
+		return httpkit.Answer{}, invalid.Join(invalid.New("eventId", bothOrNeither, eventOrTimes,
 			invalid.Data{"other": "from"}))
 	case event != nil:
 		err = h.admin.ReplayEvent(ctx, id, *event, httpkit.Author(c, who))

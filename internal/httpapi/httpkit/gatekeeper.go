@@ -69,5 +69,8 @@ func (NoGuards) Reserve(*gin.Context, Identity, voucher.Voucher, int64) (func(En
 // Headers implements Gatekeeper.
 func (NoGuards) Headers() []string { return nil }
 
+var needsGuards = invalid.NewReason("NEEDS_GUARDS", "needs guards, which this service was built without",
+	"本服务的构建不含防刷功能")
+
 // Lacks implements Gatekeeper.
-func (NoGuards) Lacks(guards.Name) (invalid.Reason, invalid.Data) { return invalid.NeedsGuards, nil }
+func (NoGuards) Lacks(guards.Name) (invalid.Reason, invalid.Data) { return needsGuards, nil }

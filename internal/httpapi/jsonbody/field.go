@@ -30,9 +30,11 @@ type wrong struct {
 	data   invalid.Data
 }
 
+func (w wrong) found() bool { return w.reason != (invalid.Reason{}) }
+
 // wrongType is the problem of a JSON value of another type.
 func wrongType(t json.Token) wrong {
-	return wrong{invalid.JSONType, invalid.Data{"type": kindOf(t)}}
+	return wrong{jsonType, invalid.Data{"type": kindOf(t)}}
 }
 
 // wrongValue is the problem of a value of the right type.
@@ -53,7 +55,7 @@ func Optional[T any](kind func(name string, into *T) Field, name string, into **
 	read := f.read
 	f.read = func(t json.Token) wrong {
 		w := read(t)
-		if w.reason == "" {
+		if !w.found() {
 			*into = value
 		}
 		return w
@@ -77,7 +79,7 @@ func Integer(name string, into *int64) Field {
 		}
 		digits := string(number)
 		if strings.ContainsAny(digits, ".eE") {
-			return wrongValue(invalid.Fraction, invalid.Clip(digits))
+			return wrongValue(notWhole, invalid.Clip(digits))
 		}
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil {
@@ -95,7 +97,7 @@ func Count(name string, into *int64, most int64) Field {
 	f.allowed, f.data = invalid.Range, invalid.Data{"min": 1, "max": most}
 	read := f.read
 	f.read = func(t json.Token) wrong {
-		if w := read(t); w.reason != "" {
+		if w := read(t); w.found() {
 			return w
 		}
 		if *into < 1 || *into > most {
@@ -108,7 +110,7 @@ func Count(name string, into *int64, most int64) Field {
 
 // Text is a field that holds a string of any length.
 func Text(name string, into *string) Field {
-	return Field{name: name, allowed: invalid.String, read: func(t json.Token) wrong {
+	return Field{name: name, allowed: aString, read: func(t json.Token) wrong {
 		s, ok := t.(string)
 		if !ok {
 			return wrongType(t)
@@ -121,7 +123,7 @@ func Text(name string, into *string) Field {
 // Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields
 // are read, null when there is none.
 func Object(name string, begun, null func(), fields ...Field) Field {
-	return Field{name: name, allowed: invalid.Object, fields: fields, begun: begun, read: func(t json.Token) wrong {
+	return Field{name: name, allowed: objectOrNull, fields: fields, begun: begun, read: func(t json.Token) wrong {
 		if t == nil {
 			null()
 			return wrong{}
@@ -146,10 +148,10 @@ func Bool(name string, into *bool) Field {
 func Seconds(name string, into *time.Duration) Field {
 	var seconds int64
 	f := Integer(name, &seconds)
-	f.allowed = invalid.Seconds
+	f.allowed = wholeSeconds
 	read := f.read
 	f.read = func(t json.Token) wrong {
-		if w := read(t); w.reason != "" {
+		if w := read(t); w.found() {
 			return w
 		}
 		if seconds == 0 || seconds != int64(time.Duration(seconds)*time.Second/time.Second) {
@@ -172,7 +174,7 @@ func Choice[T any](name string, into *T, values map[int64]T) Field {
 	f.allowed, f.data = invalid.OneOf, invalid.Data{"values": names}
 	read := f.read
 	f.read = func(t json.Token) wrong {
-		if w := read(t); w.reason != "" {
+		if w := read(t); w.found() {
 			return w
 		}
 		value, known := values[number]
@@ -196,7 +198,7 @@ func Time(name string, into *time.Time, zone *time.Location) Field {
 				return wrongType(t)
 			}
 			at, reason := invalid.Time(s, zone)
-			if reason != "" {
+			if reason != (invalid.Reason{}) {
 				return wrongValue(reason, invalid.Clip(s))
 			}
 			*into = at

@@ -47,7 +47,7 @@ func Bytes(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) 
 		return nil, tooLarge
 	}
 	// Too slow, cut off, or wrongly chunked: the caller's side of the connection in any case.
-	return nil, invalid.Join(invalid.New("body", invalid.CutOff, invalid.JSONObject, nil))
+	return nil, invalid.Join(invalid.New("body", cutOff, jsonObject, nil))
 }
 
 func wrongContentType(h http.Header) *invalid.Problem {
@@ -92,15 +92,15 @@ func wholeJSON(body []byte) error {
 	var value json.RawMessage
 	switch err := json.Unmarshal(body, &value); {
 	case len(bytes.TrimSpace(body)) == 0:
-		return invalid.Join(invalid.New("body", invalid.Blank, invalid.JSONObject, nil))
+		return invalid.Join(invalid.New("body", invalid.Blank, jsonObject, nil))
 	case !utf8.Valid(body):
-		return invalid.Join(invalid.New("body", invalid.NotText, invalid.JSONObject, nil))
+		return invalid.Join(invalid.New("body", invalid.NotText, jsonObject, nil))
 	case err != nil:
 		detail := err.Error()
 		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			detail = fmt.Sprintf("byte %d, %s", syntax.Offset, detail)
 		}
-		return invalid.Join(invalid.New("body", invalid.NotJSON, invalid.JSONObject, invalid.Data{"detail": detail}))
+		return invalid.Join(invalid.New("body", notJSON, jsonObject, invalid.Data{"detail": detail}))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (d *decoder) object() error {
 		return fmt.Errorf("reading JSON: %w", err)
 	}
 	if first != json.Delim('{') {
-		d.bad("body", wrongType(first), &Field{allowed: invalid.JSONObject})
+		d.bad("body", wrongType(first), &Field{allowed: jsonObject})
 		return nil
 	}
 	return d.members()
@@ -175,7 +175,7 @@ func (d *decoder) member() error {
 		return d.nested(&d.fields[i])
 	default:
 		d.seen[i] = true
-		if w := d.fields[i].read(value); w.reason != "" {
+		if w := d.fields[i].read(value); w.found() {
 			d.bad(name, w, &d.fields[i])
 		}
 	}

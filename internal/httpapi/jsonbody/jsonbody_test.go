@@ -206,7 +206,7 @@ func TestBodiesThatAreNoObject(t *testing.T) {
 	} {
 		var v values
 		ps := problems(t, decode([]byte(body), v.table()))
-		if !cmp.Equal(fields(ps), []string{"body"}) || ps[0].Allowed != invalid.JSONObject {
+		if !cmp.Equal(fields(ps), []string{"body"}) || ps[0].Allowed != jsonObject {
 			t.Errorf("%s: %+v", name, ps)
 		}
 	}
@@ -303,7 +303,7 @@ func TestBytes(t *testing.T) {
 	r := post(t, "", "")
 	r.Body = brokenBody{}
 	_, err = Bytes(httptest.NewRecorder(), r, 5)
-	if got := problems(t, err); !cmp.Equal(fields(got), []string{"body"}) || got[0].Reason != invalid.CutOff {
+	if got := problems(t, err); !cmp.Equal(fields(got), []string{"body"}) || got[0].Reason != cutOff {
 		t.Errorf("broken off: %+v", got)
 	}
 }

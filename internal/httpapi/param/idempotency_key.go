@@ -34,7 +34,7 @@ func wrongKey(reason invalid.Reason, data invalid.Data) *invalid.Problem {
 		data = make(invalid.Data)
 	}
 	data["max"] = maxIdempotencyKey
-	return invalid.New(idempotencyKeyHeader, reason, invalid.IdempotencyKey, data)
+	return invalid.New(idempotencyKeyHeader, reason, idempotencyKey, data)
 }
 
 // RequiredIdempotencyKey is [IdempotencyKey] where there must be one.

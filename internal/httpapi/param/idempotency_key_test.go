@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/kit/invalid"
 	"seckill/internal/kit/words"
 )
 
@@ -24,7 +23,7 @@ func TestIdempotencyKey(t *testing.T) {
 		if good && (key != text || p != nil) {
 			t.Errorf("%q: %q, %+v", text, key, p)
 		}
-		if !good && (key != "" || p == nil || p.Field != "Idempotency-Key" || p.Allowed != invalid.IdempotencyKey ||
+		if !good && (key != "" || p == nil || p.Field != "Idempotency-Key" || p.Allowed != idempotencyKey ||
 			len(p.In(words.English).Reason) > 200) {
 			t.Errorf("%q: %q, %+v", text, key, p)
 		}

@@ -83,7 +83,7 @@ func Unknown(rawQuery string, names ...string) []*invalid.Problem {
 }
 
 func notPairs() *invalid.Problem {
-	return invalid.New("query", invalid.NotText, invalid.QueryPairs, nil)
+	return invalid.New("query", invalid.NotText, queryPairs, nil)
 }
 
 // Text returns the one value of a name, and whether it is there.
@@ -154,7 +154,7 @@ func (q Query) Time(name string, zone *time.Location) (time.Time, *invalid.Probl
 		return time.Time{}, p
 	}
 	at, reason := invalid.Time(text, zone)
-	if reason != "" {
+	if reason != (invalid.Reason{}) {
 		return time.Time{}, invalid.New(name, reason, invalid.ZonedTime,
 			invalid.Data{"value": invalid.Clip(text), "zone": zone.String()})
 	}
@@ -169,7 +169,7 @@ func (q Query) Duration(name string, longest time.Duration) (time.Duration, *inv
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > longest {
-		return 0, invalid.New(name, invalid.Malformed, invalid.Duration,
+		return 0, invalid.New(name, invalid.Malformed, durationTo,
 			invalid.Data{"value": invalid.Clip(text), "longest": longest.String()})
 	}
 	return d, nil

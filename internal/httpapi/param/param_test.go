@@ -30,7 +30,8 @@ func TestParseQuery(t *testing.T) {
 		"": true, "a=1": true, "a=1&b": true, "a=%zz": false, "a=1;b=2": false, "%": false,
 	} {
 		q, p := query(t, raw)
-		if ok != (p == nil) || p != nil && (q != nil || p.Field != "query" || p.Reason == "" || p.Allowed == "") {
+		if ok != (p == nil) ||
+			p != nil && (q != nil || p.Field != "query" || p.Reason.Code == "" || p.Allowed.Code == "") {
 			t.Errorf("%q: %v, %+v", raw, q, p)
 		}
 	}
@@ -86,7 +87,7 @@ func TestQuery(t *testing.T) {
 			t.Fatalf("%q: %+v", c.raw, p)
 		}
 		got, p := readers[c.name](q)
-		if c.want == nil && (p == nil || p.Field != c.name || p.Reason == "" || p.Allowed == "") {
+		if c.want == nil && (p == nil || p.Field != c.name || p.Reason.Code == "" || p.Allowed.Code == "") {
 			t.Errorf("%s of %q: %v, %+v, want a problem", c.name, c.raw, got, p)
 		}
 		if c.want != nil && (p != nil || !cmp.Equal(got, c.want)) {

@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -93,7 +94,7 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 // ifThere returns the field of a guard or, if this service lacks the guard, a field that refuses any value. In either
 // case "guards: null" turns all guards off.
 func (a *API) ifThere(n guards.Name, f jsonbody.Field) jsonbody.Field {
-	if why, data := a.cfg.Gatekeeper.Lacks(n); why != "" {
+	if why, data := a.cfg.Gatekeeper.Lacks(n); why != (invalid.Reason{}) {
 		return jsonbody.Forbidden(string(n), why, data)
 	}
 	return f

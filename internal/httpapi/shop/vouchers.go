@@ -158,6 +158,18 @@ func noProvider() words.Text {
 	}
 }
 
+// The reasons and allowed values that only these routes use.
+var (
+	changedByRoute  = invalid.NewReason("CHANGED_BY_ROUTE", "is changed by {route}", "须通过 {route} 修改")
+	needsRedemption = invalid.NewReason("NEEDS_REDEMPTION", "needs redemption, which this service was built without",
+		"本服务的构建不含核销功能")
+	unpayable = invalid.NewReason("UNPAYABLE",
+		"cannot be paid: no payment provider is configured, and {setting} is true",
+		"无法支付：未配置支付渠道，且 {setting} 为 true")
+	zeroOrProvider = invalid.NewAllowed("ZERO_OR_PROVIDER", "0, or any price once {provider} names one",
+		"0；或先用 {provider} 配置支付渠道")
+)
+
 // checkDraft refuses a draft for another merchant's shop, a price that cannot be paid where a provider is required, and
 // coupons that cannot be redeemed.
 func (a *API) checkDraft(d voucher.Draft, who httpkit.Identity) error {
@@ -166,11 +178,11 @@ func (a *API) checkDraft(d voucher.Draft, who httpkit.Identity) error {
 	}
 	var wrong invalid.Problems
 	if a.cfg.NoProvider && a.cfg.RequireProvider && d.PayValue != 0 {
-		wrong.Bad("payValue", invalid.Unpayable, invalid.ZeroOrProvider,
+		wrong.Bad("payValue", unpayable, zeroOrProvider,
 			invalid.Data{"setting": "SECKILL_REQUIRE_PROVIDER", "provider": "SECKILL_PAYMENT_PROVIDER"})
 	}
 	if !a.cfg.Members.Has("coupon") && d.Redemption.ByCode {
-		wrong.Bad("redeemable", invalid.NeedsRedemption, invalid.Omit, nil)
+		wrong.Bad("redeemable", needsRedemption, invalid.Omit, nil)
 	}
 	return wrong.Err()
 }
@@ -235,7 +247,7 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity, id int64) (htt
 		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
 		jsonbody.Optional(shelfField, "status", &change.OnShelf),
 		a.guardsField(&ofGuards),
-		jsonbody.Forbidden("stock", invalid.ChangedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
+		jsonbody.Forbidden("stock", changedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
 	}
 	for _, name := range []string{
 		"id", "shopId", "payValue", "actualValue", "currency", "payWithinSeconds", "redeemable", "validUntil",

@@ -1,5 +1,5 @@
 // Package invalid describes errors in an input: which field, what is wrong, and what is allowed, as codes with data.
-// Tables turn the codes into sentences. A check finds all errors of an input and returns them as one [Error].
+// The codes have their texts. A check finds all errors of an input and returns them as one [Error].
 package invalid
 
 import (
@@ -48,19 +48,19 @@ func Stranger(name string, names []string) *Problem {
 
 // Said is a problem as it is sent: for programs and for people.
 type Said struct {
-	Field       string  `json:"field"`
-	Code        Reason  `json:"code"`
-	AllowedCode Allowed `json:"allowedCode"`
-	Data        Data    `json:"data,omitempty"`
-	Reason      string  `json:"reason"`  // text of what is wrong
-	Allowed     string  `json:"allowed"` // text of what is allowed
+	Field       string `json:"field"`
+	Code        string `json:"code"`
+	AllowedCode string `json:"allowedCode"`
+	Data        Data   `json:"data,omitempty"`
+	Reason      string `json:"reason"`  // text of what is wrong
+	Allowed     string `json:"allowed"` // text of what is allowed
 }
 
 // In returns the problem with its texts in a language.
 func (p Problem) In(l words.Language) Said {
 	return Said{
-		Field: p.Field, Code: p.Reason, AllowedCode: p.Allowed, Data: p.Data,
-		Reason: reasons[p.Reason].In(l, p.Data), Allowed: alloweds[p.Allowed].In(l, p.Data),
+		Field: p.Field, Code: p.Reason.Code, AllowedCode: p.Allowed.Code, Data: p.Data,
+		Reason: p.Reason.Text.In(l, p.Data), Allowed: p.Allowed.Text.In(l, p.Data),
 	}
 }
 

@@ -17,8 +17,8 @@ func TestJoin(t *testing.T) {
 	if err := Join(nil, nil); err != nil {
 		t.Errorf("nothing but nil: %v", err)
 	}
-	one, two := *New("id", Malformed, WholeNumber, Data{"value": "x"}), *New("wait", Missing,
-		Duration, Data{"longest": "2s"})
+	one := *New("id", Malformed, WholeNumber, Data{"value": "x"})
+	two := *New("limit", Missing, Range, Data{"min": 1, "max": 2})
 	err := Join(nil, &one, nil, &two)
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
@@ -27,8 +27,8 @@ func TestJoin(t *testing.T) {
 	if diff := cmp.Diff([]Problem{one, two}, e.Problems); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if want := `id is "x" (allowed: a whole number); wait is missing (allowed: a duration with its unit, such as ` +
-		`500ms or 2s, from 0s to 2s)`; err.Error() != want {
+	const want = `id is "x" (allowed: a whole number); limit is missing (allowed: a whole number from 1 to 2)`
+	if err.Error() != want {
 		t.Errorf("%q, want %q", err.Error(), want)
 	}
 }
@@ -52,7 +52,7 @@ func TestClip(t *testing.T) {
 func TestLine(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Reason{
-		"a": "", "名称": "", "": Blank, "abcdef": Characters, "a\nb": Characters, "a\rb": Characters, "a\tb": Characters,
+		"a": {}, "名称": {}, "": Blank, "abcdef": Characters, "a\nb": Characters, "a\rb": Characters, "a\tb": Characters,
 		"a\u2028b": Characters, "a\u0085b": Characters, "a\x00b": NotText, "\xff": NotText,
 	} {
 		var ps Problems
@@ -62,7 +62,7 @@ func TestLine(t *testing.T) {
 			got = ps[0].Reason
 		}
 		if got != want || len(ps) > 1 {
-			t.Errorf("%q: %v, want %q", text, ps, want)
+			t.Errorf("%q: %v, want %q", text, ps, want.Code)
 		}
 	}
 }

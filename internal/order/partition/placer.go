@@ -78,11 +78,11 @@ func (p *Placer) wanted(ctx context.Context, all []Partition, open []int, wanted
 	if i := slices.Index(open, int(wanted)); wanted >= 0 && wanted < Max && i >= 0 {
 		return open[i], everywhere(open[i], p.working(ctx, open[i:i+1]))
 	}
-	reason, allowed := invalid.OutOfRange, invalid.OneOfOrOmit
+	reason, allowed := invalid.OutOfRange, oneOfOrOmit
 	if i := slices.IndexFunc(all, func(q Partition) bool { return int64(q.Number) == wanted }); i >= 0 {
-		reason = invalid.Closed
+		reason = partitionClosed
 		if all[i].State == Removed {
-			reason = invalid.Removed
+			reason = partitionRemoved
 		}
 	}
 	if len(open) == 0 {

@@ -201,7 +201,7 @@ func (g *Gate) Headers() []string { return []string{"X-Seckill-Ticket", "X-Secki
 
 func (g *Gate) Lacks(guards.Name) (invalid.Reason, invalid.Data) {
 	if g.OnLacks == "" {
-		return "", nil
+		return invalid.Reason{}, nil
 	}
 	return invalid.NeedsSetting, invalid.Data{"setting": g.OnLacks}
 }

@@ -61,7 +61,7 @@ type checks struct{ invalid.Problems }
 
 func (c *checks) limits(l *Limits) {
 	if l.PerAddress == nil && l.PerNetwork == nil && l.PerUser == nil {
-		c.Bad("guards.limits", invalid.NothingSet, invalid.SomeOf,
+		c.Bad("guards.limits", nothingSet, someOf,
 			invalid.Data{"values": []string{"perAddress", "perNetwork", "perUser"}})
 	}
 	for _, r := range []struct {
@@ -79,7 +79,7 @@ func (c *checks) conditions(d *Conditions) {
 	c.Number("guards.conditions.minLevel", d.MinLevel, 0, MaxLevel)
 	c.Number("guards.conditions.minAgeDays", d.MinAgeDays, 0, MaxAgeDays)
 	if d.MinLevel == 0 && d.MinAgeDays == 0 {
-		c.Bad("guards.conditions", invalid.NothingSet, invalid.SomeOf,
+		c.Bad("guards.conditions", nothingSet, someOf,
 			invalid.Data{"values": []string{"minLevel", "minAgeDays"}})
 	}
 }
@@ -88,11 +88,11 @@ func (c *checks) challenge(s *Settings) {
 	c.Number("guards.challenge.difficulty", s.Challenge.Difficulty, MinDifficulty, MaxDifficulty)
 	c.Number("guards.challenge.maxDifficulty", s.Challenge.MaxDifficulty, MinDifficulty, MaxDifficulty)
 	if s.Challenge.MaxDifficulty < s.Challenge.Difficulty {
-		c.Bad("guards.challenge.maxDifficulty", invalid.BelowOther, invalid.AtLeastOther,
+		c.Bad("guards.challenge.maxDifficulty", belowOther, atLeastOther,
 			invalid.Data{"other": "guards.challenge.difficulty"})
 	}
 	if s.Tickets == nil {
-		c.Bad("guards.challenge", invalid.WithoutOther, invalid.TogetherWith, invalid.Data{"other": "guards.tickets"})
+		c.Bad("guards.challenge", withoutOther, togetherWith, invalid.Data{"other": "guards.tickets"})
 	}
 }
 
@@ -100,7 +100,7 @@ func (c *checks) units(u *Units) {
 	c.Number("guards.units.perAddress", u.PerAddress, 0, MaxShare)
 	c.Number("guards.units.perNetwork", u.PerNetwork, 0, MaxShare)
 	if u.PerAddress == 0 && u.PerNetwork == 0 {
-		c.Bad("guards.units", invalid.NothingSet, invalid.SomeOf,
+		c.Bad("guards.units", nothingSet, someOf,
 			invalid.Data{"values": []string{"perAddress", "perNetwork"}})
 	}
 	c.Text("guards.units.shared", u.Shared, 0, MaxShared)
@@ -109,7 +109,7 @@ func (c *checks) units(u *Units) {
 	}
 	for entry := range strings.SplitSeq(u.Shared, ",") {
 		if _, err := parseNetwork(entry); err != nil {
-			c.Bad("guards.units.shared", invalid.Entry, invalid.Networks, invalid.Data{"value": invalid.Clip(entry)})
+			c.Bad("guards.units.shared", invalid.Entry, networksText, invalid.Data{"value": invalid.Clip(entry)})
 			return
 		}
 	}
@@ -127,7 +127,7 @@ func (c *checks) enoughForTickets(s *Settings) {
 		rate  *Rate
 	}{{"perAddress", s.Limits.PerAddress}, {"perNetwork", s.Limits.PerNetwork}, {"perUser", s.Limits.PerUser}} {
 		if r.rate != nil && r.rate.Requests > 0 && r.rate.Requests < least {
-			c.Bad("guards.limits."+r.field+".requests", invalid.TooFewRequests, invalid.AtLeast,
+			c.Bad("guards.limits."+r.field+".requests", tooFewRequests, atLeast,
 				invalid.Data{"value": r.rate.Requests, "min": least, "other": "guards.tickets"})
 		}
 	}

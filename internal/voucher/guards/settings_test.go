@@ -78,7 +78,7 @@ func TestSettingsCheck(t *testing.T) {
 			var fields []string
 			for _, p := range s.Check() {
 				fields = append(fields, p.Field)
-				if p.Reason == "" || p.Allowed == "" {
+				if p.Reason.Code == "" || p.Allowed.Code == "" {
 					t.Errorf("%+v lacks words", p)
 				}
 			}

@@ -75,7 +75,7 @@ func ParseEventID(text string) (EventID, error) {
 }
 
 func noEventID(text string) error {
-	return invalid.Join(invalid.New("eventId", invalid.Malformed, invalid.EventID,
+	return invalid.Join(invalid.New("eventId", invalid.Malformed, webhookID,
 		invalid.Data{"value": invalid.Clip(text)}))
 }
 

@@ -67,7 +67,7 @@ type Terms struct {
 func (t Terms) Check() error {
 	problems := []*invalid.Problem{checkURL(t.URL), checkTypes(t.Types), checkDescription(t.Description)}
 	if t.ShopID < 0 || t.ShopID > voucher.MaxID {
-		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, invalid.ShopOrAll,
+		problems = append(problems, invalid.New("shopId", invalid.OutOfRange, shopOrAll,
 			invalid.Data{"value": t.ShopID}))
 	}
 	return invalid.Join(problems...)
@@ -75,7 +75,7 @@ func (t Terms) Check() error {
 
 // wrongURL returns a problem of an endpoint's URL.
 func wrongURL(reason invalid.Reason, data invalid.Data) *invalid.Problem {
-	return invalid.New("url", reason, invalid.URL, data)
+	return invalid.New("url", reason, endpointURL, data)
 }
 
 // checkURL returns a problem if the URL is malformed. It does not resolve the host, whose address is checked at each
@@ -91,13 +91,13 @@ func checkURL(text string) *invalid.Problem {
 	case err != nil || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > unicode.MaxASCII }):
 		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(text)})
 	case u.Scheme != "" && u.Scheme != "https" && u.Scheme != "http":
-		return wrong(invalid.Scheme, invalid.Data{"value": invalid.Clip(u.Scheme)})
+		return wrong(badScheme, invalid.Data{"value": invalid.Clip(u.Scheme)})
 	case u.Scheme == "", u.Hostname() == "", u.User != nil, u.Fragment != "":
 		return wrong(invalid.Malformed, invalid.Data{"value": invalid.Clip(u.Redacted())})
 	case !isHost(u.Hostname()):
-		return wrong(invalid.HostName, invalid.Data{"value": invalid.Clip(u.Hostname())})
+		return wrong(badHostName, invalid.Data{"value": invalid.Clip(u.Hostname())})
 	case !isPort(u.Port()):
-		return wrong(invalid.Port, invalid.Data{"value": invalid.Clip(u.Port())})
+		return wrong(badPort, invalid.Data{"value": invalid.Clip(u.Port())})
 	}
 	return nil
 }
@@ -135,9 +135,9 @@ func checkReach(text string, never func(*url.URL) Failure) error {
 	}
 	switch f := never(u); f.Code {
 	case NeedsTLS:
-		return invalid.Join(wrongURL(invalid.Unencrypted, invalid.Data{"value": f.Address}))
+		return invalid.Join(wrongURL(unencrypted, invalid.Data{"value": f.Address}))
 	case AddressNotAllowed:
-		return invalid.Join(wrongURL(invalid.PrivateAddress, invalid.Data{"value": f.Address}))
+		return invalid.Join(wrongURL(privateAddress, invalid.Data{"value": f.Address}))
 	default:
 		return nil
 	}
@@ -168,7 +168,7 @@ func checkTypes(types []Type) *invalid.Problem {
 	all := Types()
 	for i, t := range types {
 		if !slices.Contains(all, t) || slices.Contains(types[:i], t) {
-			return invalid.New("types", invalid.Entry, invalid.EachOnce,
+			return invalid.New("types", invalid.Entry, eachOnce,
 				invalid.Data{"value": invalid.Clip(string(t)), "values": namesOf(all)})
 		}
 	}
