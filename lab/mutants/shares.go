@@ -83,7 +83,7 @@ func inShares() []mutant.Mutant {
 		),
 		packageMutant("an unknown outcome keeps the units for good", guard, "TestUnknownUnits$/not_bought",
 			"is free: false",
-			mutant.Change{File: unknown, From: `		e.Outcome = httpkit.Refused
+			mutant.Change{File: unknown, From: `		e.Outcome = guards.Refused
 `, To: ``},
 		),
 		packageMutant("a Redis that does not say frees the units", guard, "TestUnknownUnits$/not_known", "it was asked",

@@ -48,13 +48,13 @@ func (g *Gate) Enter(c *gin.Context, who httpkit.Identity, v voucher.Voucher) er
 // Reserve implements httpkit.Gatekeeper with a *StoppedError.
 func (g *Gate) Reserve(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
-) (finish func(httpkit.Ending), err error) {
+) (finish func(guards.Ending), err error) {
 	caller := callerOf(g.front, c, who)
 	r, err := g.entry.Reserve(c.Request.Context(), saleOf(v), caller, units)
 	if err != nil {
 		return nil, g.unlessHidden(v, err)
 	}
-	return func(e httpkit.Ending) { g.units.end(v.ID, caller, r, e) }, nil
+	return func(e guards.Ending) { g.units.end(v.ID, caller, r, e) }, nil
 }
 
 // unlessHidden replaces a guard's error by voucher.ErrNotFound if the sale is hidden, as purchases do.

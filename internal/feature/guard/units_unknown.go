@@ -8,10 +8,10 @@ import (
 
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/periodic"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 const (
@@ -45,7 +45,7 @@ type unknownUnits struct {
 	saleID      int64
 	caller      Caller
 	reservation budget.Reservation
-	ending      httpkit.Ending
+	ending      guards.Ending
 	next        time.Time     // when it is looked up next
 	pause       time.Duration // from that look-up to the one after it
 }
@@ -59,14 +59,14 @@ func NewUnits(
 }
 
 // end ends a reservation with the purchase. An unknown outcome is looked up later.
-func (u *Units) end(saleID int64, c Caller, r budget.Reservation, e httpkit.Ending) {
-	if e.Outcome == httpkit.Unknown {
+func (u *Units) end(saleID int64, c Caller, r budget.Reservation, e guards.Ending) {
+	if e.Outcome == guards.Unknown {
 		u.keep(unknownUnits{saleID, c, r, e, u.now().Add(unknownAfter), unknownEvery})
 		return
 	}
-	accepted := (e.Outcome == httpkit.Won || e.Outcome == httpkit.Claimed) && u.counted.add(saleID, c.UserID, e.ID)
+	accepted := (e.Outcome == guards.Won || e.Outcome == guards.Claimed) && u.counted.add(saleID, c.UserID, e.ID)
 	u.limits.End(r, accepted)
-	if accepted && e.Outcome == httpkit.Won {
+	if accepted && e.Outcome == guards.Won {
 		u.tally.Sold(saleID, c.Claims.Since, c.Address, r.Units)
 	}
 }
@@ -88,7 +88,7 @@ func (u *Units) Run(ctx context.Context) error {
 }
 
 // round looks up the purchases that are due. If Redis does not answer for a sale, its other purchases wait for the next
-// round, because they would take as long. Look-ups elsewhere are repeated ever more seldom.
+// round, because they would take as long. Other look-ups back off.
 func (u *Units) round(ctx context.Context) {
 	failing := make(map[int64]bool)
 	for _, one := range u.due() {
@@ -98,7 +98,7 @@ func (u *Units) round(ctx context.Context) {
 		}
 		one.ending = u.ask(ctx, one)
 		switch {
-		case one.ending.Outcome != httpkit.Unknown:
+		case one.ending.Outcome != guards.Unknown:
 			u.end(one.saleID, one.caller, one.reservation, one.ending)
 		case one.ending.Look == nil:
 			failing[one.saleID] = true
@@ -119,7 +119,7 @@ func (u *Units) keep(one unknownUnits) {
 
 // ask looks up the outcome of a purchase. A purchase without an id of its own has that of the user's order: it panicked
 // before it had one.
-func (u *Units) ask(ctx context.Context, one unknownUnits) httpkit.Ending {
+func (u *Units) ask(ctx context.Context, one unknownUnits) guards.Ending {
 	asking, cancel := context.WithTimeout(ctx, unknownTimeout)
 	defer cancel()
 	e := one.ending
@@ -132,10 +132,10 @@ func (u *Units) ask(ctx context.Context, one unknownUnits) httpkit.Ending {
 	own, bought := errors.AsType[*gate.AlreadyBoughtError](err)
 	switch {
 	case bought && (e.ID == own.OrderID || e.ID == 0):
-		e.Outcome, e.ID = httpkit.Won, own.OrderID
+		e.Outcome, e.ID = guards.Won, own.OrderID
 	case bought, errors.Is(err, gate.ErrBarred), errors.Is(err, voucher.ErrNotFound),
 		errors.Is(err, voucher.ErrNotSeckill):
-		e.Outcome = httpkit.Refused
+		e.Outcome = guards.Refused
 	}
 	return e
 }

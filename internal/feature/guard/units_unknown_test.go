@@ -13,7 +13,6 @@ import (
 
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/tally"
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
@@ -25,18 +24,18 @@ import (
 func TestUnknownUnits(t *testing.T) {
 	t.Parallel()
 	const id = 77
-	ask := func(outcomes ...httpkit.Outcome) func(context.Context) httpkit.Ending {
-		return func(context.Context) httpkit.Ending {
+	ask := func(outcomes ...guards.Outcome) func(context.Context) guards.Ending {
+		return func(context.Context) guards.Ending {
 			o := outcomes[0]
 			if len(outcomes) > 1 {
 				outcomes = outcomes[1:]
 			}
-			return httpkit.Ending{Outcome: o, ID: id}
+			return guards.Ending{Outcome: o, ID: id}
 		}
 	}
-	unknown := httpkit.Ending{Outcome: httpkit.Unknown, ID: id}
+	unknown := guards.Ending{Outcome: guards.Unknown, ID: id}
 	for name, c := range map[string]struct {
-		ending  httpkit.Ending
+		ending  guards.Ending
 		own     error
 		counted bool // the user's order has counted before
 		free    bool
@@ -50,22 +49,22 @@ func TestUnknownUnits(t *testing.T) {
 		"not known":           {unknown, order.ErrUnavailable, false, false, 0, true},
 		"paused":              {unknown, gate.ErrPaused, false, false, 0, true},
 		"not decided":         {unknown, nil, false, false, 0, true},
-		"panicked":            {httpkit.Ending{Outcome: httpkit.Unknown}, gate.ErrBarred, false, true, 0, false},
+		"panicked":            {guards.Ending{Outcome: guards.Unknown}, gate.ErrBarred, false, true, 0, false},
 		"panicked, bought": {
-			httpkit.Ending{Outcome: httpkit.Unknown}, &gate.AlreadyBoughtError{OrderID: id}, false, false, 1, false,
+			guards.Ending{Outcome: guards.Unknown}, &gate.AlreadyBoughtError{OrderID: id}, false, false, 1, false,
 		},
 		"panicked, bought before": {
-			httpkit.Ending{Outcome: httpkit.Unknown}, &gate.AlreadyBoughtError{OrderID: id}, true, true, 0, false,
+			guards.Ending{Outcome: guards.Unknown}, &gate.AlreadyBoughtError{OrderID: id}, true, true, 0, false,
 		},
 		"accepted": {
-			httpkit.Ending{Outcome: httpkit.Unknown, Look: ask(httpkit.Unknown, httpkit.Won)},
+			guards.Ending{Outcome: guards.Unknown, Look: ask(guards.Unknown, guards.Won)},
 			nil, false, false, 1, false,
 		},
 		"accepted in vain": {
-			httpkit.Ending{Outcome: httpkit.Unknown, Look: ask(httpkit.Refused)}, nil, false, true, 0, false,
+			guards.Ending{Outcome: guards.Unknown, Look: ask(guards.Refused)}, nil, false, true, 0, false,
 		},
 		"promised": {
-			httpkit.Ending{Outcome: httpkit.Unknown, Look: ask(httpkit.Claimed)}, nil, false, false, 0, false,
+			guards.Ending{Outcome: guards.Unknown, Look: ask(guards.Claimed)}, nil, false, false, 0, false,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +120,7 @@ func TestUnknownUnitsAreBounded(t *testing.T) {
 		return gate.ErrBarred
 	}
 	units := NewUnits(table, tally.New(time.Now), away, clock)
-	unknown := httpkit.Ending{Outcome: httpkit.Unknown, ID: 5}
+	unknown := guards.Ending{Outcome: guards.Unknown, ID: 5}
 	for user := range int64(maxUnknown - 1) {
 		units.end(1, Caller{UserID: user}, budget.Reservation{}, unknown)
 	}

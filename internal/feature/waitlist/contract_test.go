@@ -140,13 +140,13 @@ func routesBehind(lists fakeLists, gate httpkit.Gatekeeper, set *guards.Settings
 type gatekeeper struct {
 	httpkit.Gatekeeper
 	entry, share error
-	outcome      *httpkit.Outcome
+	outcome      *guards.Outcome
 }
 
 func (g gatekeeper) Enter(*gin.Context, httpkit.Identity, voucher.Voucher) error { return g.entry }
 
 func (g gatekeeper) Reserve(
 	_ *gin.Context, _ httpkit.Identity, _ voucher.Voucher, _ int64,
-) (finish func(httpkit.Ending), err error) {
-	return func(e httpkit.Ending) { *g.outcome = e.Outcome }, g.share
+) (finish func(guards.Ending), err error) {
+	return func(e guards.Ending) { *g.outcome = e.Outcome }, g.share
 }

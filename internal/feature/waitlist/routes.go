@@ -14,6 +14,7 @@ import (
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Service serves users and admins of waiting lists: *Waitlists. Every method may return order.ErrUnavailable.
@@ -146,11 +147,11 @@ func unlisted(err error) error {
 }
 
 // claim reserves one of the units that the guards allow the caller's address. Call end with the place and the error
-// that the request got; ending then decides what becomes of the unit. claim reserves nothing if the place's unit is
+// that the request got; ending then decides who gets the unit. claim reserves nothing if the place's unit is
 // claimed already and goesOn returns true for the place's state.
 func (h handlers) claim(
 	c *gin.Context, who httpkit.Identity, v voucher.Voucher, goesOn func(State) bool,
-	ending func(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending,
+	ending func(ctx context.Context, userID, voucherID int64, p Place, err error) guards.Ending,
 ) (end func(Place, error), err error) {
 	none := func(Place, error) {}
 	if !h.guarded(v) {
@@ -170,65 +171,65 @@ func (h handlers) claim(
 
 // promised is the ending of a request with a standing yes: a place claims its unit once, with the first yes that is
 // recorded, and has no order yet. After a failure the yes may have been recorded; the place tells.
-func (h handlers) promised(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending {
+func (h handlers) promised(ctx context.Context, userID, voucherID int64, p Place, err error) guards.Ending {
 	switch {
 	case err == nil && p.Claims:
-		return httpkit.Ending{Outcome: httpkit.Claimed, ID: -p.Position}
+		return guards.Ending{Outcome: guards.Claimed, ID: -p.Position}
 	case err == nil, !errors.Is(err, order.ErrUnavailable): // claimed by another request, or refused
-		return httpkit.Ending{Outcome: httpkit.Refused}
+		return guards.Ending{Outcome: guards.Refused}
 	}
-	return h.looked(ctx, func(ctx context.Context) httpkit.Ending {
+	return h.looked(ctx, func(ctx context.Context) guards.Ending {
 		p, err := h.lists.Place(ctx, userID, voucherID)
 		switch {
 		case errors.Is(err, ErrNoPlace), err == nil && !p.Claimed:
-			return httpkit.Ending{Outcome: httpkit.Refused}
+			return guards.Ending{Outcome: guards.Refused}
 		case err != nil:
-			return httpkit.Ending{Outcome: httpkit.Unknown}
+			return guards.Ending{Outcome: guards.Unknown}
 		}
-		return httpkit.Ending{Outcome: httpkit.Claimed, ID: -p.Position}
+		return guards.Ending{Outcome: guards.Claimed, ID: -p.Position}
 	})
 }
 
 // accepted is the ending of a request that accepts an invitation. It wins the unit if Redis has accepted the order that
 // this request made of the place.
-func (h handlers) accepted(ctx context.Context, userID, voucherID int64, p Place, err error) httpkit.Ending {
+func (h handlers) accepted(ctx context.Context, userID, voucherID int64, p Place, err error) guards.Ending {
 	mine := p.OrderID
 	switch {
 	case err == nil && p.Claims:
-		if e := endingOf(p); e.Outcome != httpkit.Unknown {
+		if e := endingOf(p); e.Outcome != guards.Unknown {
 			return e
 		}
 	case err == nil, !errors.Is(err, order.ErrUnavailable), mine == 0: // claimed by another request, or refused
-		return httpkit.Ending{Outcome: httpkit.Refused}
+		return guards.Ending{Outcome: guards.Refused}
 	}
-	return h.looked(ctx, func(ctx context.Context) httpkit.Ending {
+	return h.looked(ctx, func(ctx context.Context) guards.Ending {
 		p, err := h.lists.Place(ctx, userID, voucherID)
 		switch {
 		case errors.Is(err, ErrNoPlace), err == nil && p.OrderID != mine:
-			return httpkit.Ending{Outcome: httpkit.Refused}
+			return guards.Ending{Outcome: guards.Refused}
 		case err != nil:
-			return httpkit.Ending{Outcome: httpkit.Unknown}
+			return guards.Ending{Outcome: guards.Unknown}
 		}
 		return endingOf(p)
 	})
 }
 
 // endingOf is the ending of the request that accepted a place.
-func endingOf(p Place) httpkit.Ending {
+func endingOf(p Place) guards.Ending {
 	switch p.State {
 	case Bought:
-		return httpkit.Ending{Outcome: httpkit.Won, ID: p.OrderID}
+		return guards.Ending{Outcome: guards.Won, ID: p.OrderID}
 	case Accepted:
-		return httpkit.Ending{Outcome: httpkit.Unknown, ID: p.OrderID}
+		return guards.Ending{Outcome: guards.Unknown, ID: p.OrderID}
 	default:
-		return httpkit.Ending{Outcome: httpkit.Refused}
+		return guards.Ending{Outcome: guards.Refused}
 	}
 }
 
 // looked returns what a look at the place tells. If that is not known yet, the guards look again.
-func (h handlers) looked(ctx context.Context, look func(context.Context) httpkit.Ending) httpkit.Ending {
+func (h handlers) looked(ctx context.Context, look func(context.Context) guards.Ending) guards.Ending {
 	e := look(ctx)
-	if e.Outcome == httpkit.Unknown {
+	if e.Outcome == guards.Unknown {
 		e.Look = look
 	}
 	return e

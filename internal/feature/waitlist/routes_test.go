@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/testkit/apitest"
@@ -30,7 +29,7 @@ func ask(tb testing.TB, h http.Handler, method, target string) (int, string) {
 // beforehand claim a unit, once for a place.
 func TestGuards(t *testing.T) {
 	t.Parallel()
-	const none = httpkit.Outcome(-1)
+	const none = guards.Outcome(-1)
 	barred, full := apitest.StoppedError("COOL_DOWN"), apitest.StoppedError("SHARE_TAKEN")
 	waiting, accepted, bought := placeIn(Waiting), placeIn(Accepted), placeIn(Bought)
 	claimed := accepted
@@ -45,71 +44,71 @@ func TestGuards(t *testing.T) {
 		entry, share error
 		lists        fakeLists
 		code         string // "" for a success
-		outcome      httpkit.Outcome
+		outcome      guards.Outcome
 	}{
 		"joining":          {"POST ", nil, full, fakeLists{place: waiting}, "", none},
 		"joining, barred":  {"POST ", barred, nil, fakeLists{place: waiting}, "COOL_DOWN", none},
 		"looking":          {"GET ", barred, full, fakeLists{place: waiting}, "", none},
 		"leaving":          {"POST /leave", barred, full, fakeLists{place: waiting}, "", none},
-		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: claims(waiting)}, "", httpkit.Claimed},
-		"saying yes twice": {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", httpkit.Refused},
-		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: claims(earlier)}, "", httpkit.Claimed},
+		"saying yes":       {"POST ?standing=true", nil, nil, fakeLists{place: claims(waiting)}, "", guards.Claimed},
+		"saying yes twice": {"POST ?standing=true", nil, nil, fakeLists{place: waiting}, "", guards.Refused},
+		"after a purchase": {"POST ?standing=true", nil, nil, fakeLists{place: claims(earlier)}, "", guards.Claimed},
 		"saying yes, paused": {
 			"POST ?standing=true", nil, nil,
 			fakeLists{place: waiting, join: gate.ErrPaused},
 			"PAUSED",
-			httpkit.Refused,
+			guards.Refused,
 		},
 		"saying yes, not known, and not claimed": {
 			"POST ?standing=true", nil, nil,
 			fakeLists{place: waiting, join: order.ErrUnavailable},
 			"UNAVAILABLE",
-			httpkit.Refused,
+			guards.Refused,
 		},
 		"saying yes, not known, but claimed": {
 			"POST ?standing=true", nil, nil,
 			fakeLists{place: earlier, join: order.ErrUnavailable},
 			"UNAVAILABLE",
-			httpkit.Claimed,
+			guards.Claimed,
 		},
-		"in vain":              {"POST ?standing=true", nil, nil, fakeLists{place: sleeper}, "", httpkit.Refused},
+		"in vain":              {"POST ?standing=true", nil, nil, fakeLists{place: sleeper}, "", guards.Refused},
 		"to a full share":      {"POST ?standing=true", nil, full, fakeLists{place: sleeper}, "SHARE_TAKEN", none},
 		"again":                {"POST ?standing=true", nil, full, fakeLists{place: claimed}, "", none},
 		"taking back":          {"POST ?standing=false", nil, full, fakeLists{place: waiting}, "", none},
-		"accepting":            {"POST /accept", nil, nil, fakeLists{place: claims(bought)}, "", httpkit.Won},
+		"accepting":            {"POST /accept", nil, nil, fakeLists{place: claims(bought)}, "", guards.Won},
 		"accepting, barred":    {"POST /accept", barred, nil, fakeLists{place: bought}, "COOL_DOWN", none},
-		"accepting, undecided": {"POST /accept", nil, nil, fakeLists{place: claims(accepted)}, "", httpkit.Unknown},
+		"accepting, undecided": {"POST /accept", nil, nil, fakeLists{place: claims(accepted)}, "", guards.Unknown},
 		"accepting, in vain": {
-			"POST /accept", nil, nil, fakeLists{place: claims(placeIn(Refused))}, "NOT_INVITED", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{place: claims(placeIn(Refused))}, "NOT_INVITED", guards.Refused,
 		},
 		"accepting, not known, but accepted": {
 			"POST /accept", nil, nil,
 			fakeLists{place: bought, accept: order.ErrUnavailable},
 			"UNAVAILABLE",
-			httpkit.Won,
+			guards.Won,
 		},
 		"accepting, not known, and undecided": {
 			"POST /accept", nil, nil,
 			fakeLists{place: accepted, accept: order.ErrUnavailable},
 			"UNAVAILABLE",
-			httpkit.Unknown,
+			guards.Unknown,
 		},
 		"accepting, no share": {"POST /accept", nil, full, fakeLists{place: bought}, "SHARE_TAKEN", none},
 		"accepting, claimed":  {"POST /accept", nil, full, fakeLists{place: claimed}, "", none},
 		"accepting, meanwhile": {
-			"POST /accept", nil, nil, fakeLists{place: bought}, "", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{place: bought}, "", guards.Refused,
 		},
 		"accepting, too late": {
-			"POST /accept", nil, nil, fakeLists{place: waiting, accept: ErrNotInvited}, "NOT_INVITED", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{place: waiting, accept: ErrNotInvited}, "NOT_INVITED", guards.Refused,
 		},
 		"accepting, paused": {
-			"POST /accept", nil, nil, fakeLists{accept: gate.ErrPaused}, "PAUSED", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{accept: gate.ErrPaused}, "PAUSED", guards.Refused,
 		},
 		"accepting, not known": {
-			"POST /accept", nil, nil, fakeLists{accept: order.ErrUnavailable}, "UNAVAILABLE", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{accept: order.ErrUnavailable}, "UNAVAILABLE", guards.Refused,
 		},
 		"accepting, no place": {
-			"POST /accept", nil, nil, fakeLists{err: ErrNoPlace}, "NOT_FOUND", httpkit.Refused,
+			"POST /accept", nil, nil, fakeLists{err: ErrNoPlace}, "NOT_FOUND", guards.Refused,
 		},
 		"accepting, no ledger": {
 			"POST /accept", nil, nil, fakeLists{err: order.ErrUnavailable}, "UNAVAILABLE", none,

@@ -1,36 +1,12 @@
 package httpkit
 
 import (
-	"context"
-
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 )
-
-// Outcome is how a purchase with reserved units ended.
-type Outcome int8
-
-// The outcomes.
-const (
-	Refused Outcome = iota // nobody got them
-	Won                    // the order was accepted, whatever becomes of it
-	Unknown                // it is not known yet
-	Claimed                // the unit counts as the user's, but there is no order yet
-)
-
-// Ending is how a purchase with reserved units ended.
-type Ending struct {
-	Outcome Outcome
-	// ID is the purchase's own order, also one that may have been accepted; for Claimed, anything that is unique to the
-	// user in the sale. An id counts once.
-	ID int64
-	// Look looks up an Unknown outcome. If it is nil, the user's order in Redis tells: the purchase won if that order
-	// has its ID, or has not counted and the purchase has no ID.
-	Look func(ctx context.Context) Ending
-}
 
 // Gatekeeper keeps bots from taking sales that have guards. It is not asked about other sales. It stands before the
 // routes with [Limited], before a purchase, and before joining a waiting list. It refuses with errors of its own, which
@@ -45,10 +21,10 @@ type Gatekeeper interface {
 	// Reserve keeps units of the voucher's sale for a user who may enter it, before they are asked for, or refuses an
 	// address or a network that has its share, as Enter does. A user who is remembered to have an order gets
 	// *gate.AlreadyBoughtError. Call finish once, also after a panic.
-	Reserve(c *gin.Context, who Identity, v voucher.Voucher, units int64) (finish func(Ending), err error)
+	Reserve(c *gin.Context, who Identity, v voucher.Voucher, units int64) (finish func(guards.Ending), err error)
 	// Headers are the headers of requests that it reads. Pages of other origins may send them.
 	Headers() []string
-	// Lacks returns why there is no such guard here, as a reason with its data; "" if there is one.
+	// Lacks returns why there is no such guard here, as a reason with its data; the zero reason if there is one.
 	Lacks(n guards.Name) (why invalid.Reason, data invalid.Data)
 }
 
@@ -62,13 +38,14 @@ func (NoGuards) Limits(*gin.Context, Identity, int64, *guards.Settings) error { 
 func (NoGuards) Enter(*gin.Context, Identity, voucher.Voucher) error { return nil }
 
 // Reserve implements Gatekeeper.
-func (NoGuards) Reserve(*gin.Context, Identity, voucher.Voucher, int64) (func(Ending), error) {
-	return func(Ending) {}, nil
+func (NoGuards) Reserve(*gin.Context, Identity, voucher.Voucher, int64) (func(guards.Ending), error) {
+	return func(guards.Ending) {}, nil
 }
 
 // Headers implements Gatekeeper.
 func (NoGuards) Headers() []string { return nil }
 
+// needsGuards is why NoGuards lacks every guard.
 var needsGuards = invalid.NewReason("NEEDS_GUARDS", "needs guards, which this service was built without",
 	"本服务的构建不含防刷功能")
 

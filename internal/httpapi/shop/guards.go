@@ -27,19 +27,19 @@ func (a *API) enter(
 		return nil, err
 	}
 	end, err := a.cfg.Gatekeeper.Reserve(c, who, v, units)
-	return func(orderID int64, err error) { end(httpkit.Ending{Outcome: outcomeOf(err), ID: orderID}) }, err
+	return func(orderID int64, err error) { end(guards.Ending{Outcome: outcomeOf(err), ID: orderID}) }, err
 }
 
 // outcomeOf returns how a purchase ended, for the guards.
-func outcomeOf(err error) httpkit.Outcome {
+func outcomeOf(err error) guards.Outcome {
 	_, failed := errors.AsType[*OrderFailedError](err)
 	switch {
 	case err == nil, failed: // a failed order had won its units, even if they come back
-		return httpkit.Won
+		return guards.Won
 	case gate.Refused(err):
-		return httpkit.Refused
+		return guards.Refused
 	default:
-		return httpkit.Unknown
+		return guards.Unknown
 	}
 }
 

@@ -90,22 +90,22 @@ func TestOutcomeOfReservedUnits(t *testing.T) {
 	for name, c := range map[string]struct {
 		order order.Order
 		err   error
-		want  httpkit.Outcome
+		want  guards.Outcome
 	}{
-		"won":           {order.Order{ID: orderID, Status: order.Queued}, nil, httpkit.Won},
-		"failed later":  {order.Order{ID: orderID, Status: order.Failed}, nil, httpkit.Won},
-		"sold out":      {order.Order{}, gate.ErrSoldOut, httpkit.Refused},
-		"paused":        {order.Order{}, fmt.Errorf("wrapped: %w", gate.ErrPaused), httpkit.Refused},
-		"off the shelf": {order.Order{}, voucher.ErrOffShelf, httpkit.Refused},
-		"away":          {order.Order{}, order.ErrUnavailable, httpkit.Refused},
-		"bought before": {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, httpkit.Refused},
-		"not enough":    {order.Order{}, &gate.NotEnoughError{}, httpkit.Refused},
+		"won":           {order.Order{ID: orderID, Status: order.Queued}, nil, guards.Won},
+		"failed later":  {order.Order{ID: orderID, Status: order.Failed}, nil, guards.Won},
+		"sold out":      {order.Order{}, gate.ErrSoldOut, guards.Refused},
+		"paused":        {order.Order{}, fmt.Errorf("wrapped: %w", gate.ErrPaused), guards.Refused},
+		"off the shelf": {order.Order{}, voucher.ErrOffShelf, guards.Refused},
+		"away":          {order.Order{}, order.ErrUnavailable, guards.Refused},
+		"bought before": {order.Order{}, &gate.AlreadyBoughtError{OrderID: 1}, guards.Refused},
+		"not enough":    {order.Order{}, &gate.NotEnoughError{}, guards.Refused},
 		"not known": {
-			order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), httpkit.Unknown,
+			order.Order{ID: orderID}, fmt.Errorf("timeout: %w", order.ErrUnknownOutcome), guards.Unknown,
 		},
-		"something else": {order.Order{}, errors.New("a bug"), httpkit.Unknown},
-		"hung up":        {order.Order{}, context.Canceled, httpkit.Unknown},
-		"panic":          {order.Order{}, nil, httpkit.Unknown},
+		"something else": {order.Order{}, errors.New("a bug"), guards.Unknown},
+		"hung up":        {order.Order{}, context.Canceled, guards.Unknown},
+		"panic":          {order.Order{}, nil, guards.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

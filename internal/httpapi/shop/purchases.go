@@ -17,6 +17,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 )
 
 // Purchases sells in sales, and shows buyers their orders: *service.Purchases.
@@ -90,7 +91,7 @@ func unlessUnlisted(v voucher.Voucher, err error) error {
 	}
 	_, bought := errors.AsType[*gate.AlreadyBoughtError](err)
 	_, failed := errors.AsType[*OrderFailedError](err)
-	if bought || failed || outcomeOf(err) == httpkit.Unknown {
+	if bought || failed || outcomeOf(err) == guards.Unknown {
 		return err
 	}
 	return voucher.ErrNotFound

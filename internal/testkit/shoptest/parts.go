@@ -172,7 +172,7 @@ type Gate struct {
 	OnLacks                      string
 	Asked                        []string
 	Won, ID                      int64
-	Outcome                      httpkit.Outcome
+	Outcome                      guards.Outcome
 }
 
 func (g *Gate) Limits(_ *gin.Context, who httpkit.Identity, voucherID int64, _ *guards.Settings) error {
@@ -187,11 +187,11 @@ func (g *Gate) Enter(_ *gin.Context, who httpkit.Identity, v voucher.Voucher) er
 
 func (g *Gate) Reserve(
 	_ *gin.Context, who httpkit.Identity, v voucher.Voucher, units int64,
-) (func(httpkit.Ending), error) {
+) (func(guards.Ending), error) {
 	g.Asked = append(g.Asked, fmt.Sprint("reserve ", who.UserID, " ", v.ID))
-	return func(e httpkit.Ending) {
+	return func(e guards.Ending) {
 		g.ID = e.ID
-		if g.Outcome = e.Outcome; e.Outcome == httpkit.Won {
+		if g.Outcome = e.Outcome; e.Outcome == guards.Won {
 			g.Won += units
 		}
 	}, g.OnReserve
