@@ -42,7 +42,9 @@ func Serve(ctx context.Context, addr string, secret []byte, b Buyer) error {
 			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: noVouchers{}, Purchases: purchases{b}, MaxWait: defaults.HTTP.MaxWait, InFlight: inFlight,
-		FindVoucher: func(_ context.Context, id int64) (voucher.Voucher, error) { return voucher.Voucher{ID: id, Status: voucher.OnShelf}, nil },
+		FindVoucher: func(_ context.Context, id int64) (voucher.Voucher, error) {
+			return voucher.Voucher{ID: id, Status: voucher.OnShelf}, nil
+		},
 	})
 	if err != nil {
 		return err
