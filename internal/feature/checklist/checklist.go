@@ -1,6 +1,7 @@
 package checklist
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,8 @@ import (
 )
 
 const (
+	// sourceTimeout is the time limit of each source. A store that needs longer is a No anyway.
+	sourceTimeout = 5 * time.Second
 	// partitionTimeout bounds the query for a sale's partition; after it, partition 0 is inspected.
 	partitionTimeout = 2 * time.Second
 	// changesShown is how many of a sale's latest changes are read.
@@ -31,39 +34,57 @@ func newChecklist(core feature.Core, away error) *Checklist {
 	return &Checklist{core, away, servers{core.Partitions, core.Settings.Redis.Prefix, core.Settings.Embedded()}}
 }
 
-// Facts gathers all facts; with voucherID 0, it leaves out those about a sale. Errors: voucher.ErrNotFound,
+// Facts asks all sources concurrently; with voucherID 0, it leaves out those about a sale. Errors: voucher.ErrNotFound,
 // voucher.ErrNotSeckill.
 func (c *Checklist) Facts(ctx context.Context, voucherID int64) (Facts, error) {
-	s := Sources{
-		Redis:  func(ctx context.Context) []Redis { return c.redis(ctx, voucherID) },
-		Ledger: c.ledger, Instances: c.core.Redis.Instances, Backlog: c.backlog,
-	}
-	if voucherID > 0 {
-		s.Sale = func(ctx context.Context) (*Sale, error) { return c.sale(ctx, voucherID) }
-	}
 	set := c.core.Settings
-	f := Gather(ctx, Facts{
+	f := Facts{
 		PoolSize: set.MySQL.PoolSize, Confirming: set.Redis.Replicas, HasProvider: set.Payment.Provider != "none",
 		Embedded: set.Embedded(),
-	}, s)
+	}
+	redis := ask(ctx, func(ctx context.Context) (Redis, error) { return c.redis(ctx, voucherID) })
+	ledger, instances, backlog := ask(ctx, c.ledger), ask(ctx, c.core.Redis.Instances), ask(ctx, c.backlog)
+	if voucherID > 0 {
+		f.Sale, f.SaleErr = ask(ctx, func(ctx context.Context) (*Sale, error) { return c.sale(ctx, voucherID) })()
+	}
+	f.Redis, f.RedisErr = redis()
+	f.Ledger, f.LedgerErr = ledger()
+	f.Instances, f.InstancesErr = instances()
+	f.Backlog, f.BacklogErr = backlog()
 	if errors.Is(f.SaleErr, voucher.ErrNotFound) || errors.Is(f.SaleErr, voucher.ErrNotSeckill) {
 		return f, f.SaleErr
 	}
 	return f, nil
 }
 
+// ask starts asking a source, and returns a function that waits for the answer.
+func ask[T any](ctx context.Context, source func(context.Context) (T, error)) func() (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, sourceTimeout)
+	var (
+		answer T
+		err    error
+	)
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		defer cancel()
+		answer, err = source(ctx)
+	}()
+	return func() (T, error) {
+		<-answered
+		return answer, err
+	}
+}
+
 // redis inspects the server that has the sale. Without a sale, or if its partition is unknown, it inspects the server
 // of partition 0, and reports the memory of the fullest server.
-func (c *Checklist) redis(ctx context.Context, voucherID int64) []Redis {
+func (c *Checklist) redis(ctx context.Context, voucherID int64) (Redis, error) {
 	partition, known := c.partitionOf(ctx, voucherID)
-	found := c.servers.inspectAll(ctx, []int{partition})
-	if r := &found[0]; !known && r.Err == nil && !c.core.Settings.Embedded() {
-		r.Used, r.Limit, r.Err = c.core.Redis.Memory(ctx)
+	r, err := c.servers.inspect(ctx, partition)
+	if !known && err == nil && !c.core.Settings.Embedded() {
+		r.Used, r.Limit, err = c.core.Redis.Memory(ctx)
 	}
-	if err := c.core.Redis.OtherData(partition); err != nil {
-		found[0].Err = err
-	}
-	return found
+	return r, cmp.Or(c.core.Redis.OtherData(partition), err)
 }
 
 // partitionOf returns a sale's partition; 0 if it is not known.

@@ -9,15 +9,16 @@ import (
 
 // Facts are the findings. An error says why some of them are missing.
 type Facts struct {
-	Redis        []Redis // the servers of the sale; without a sale, the server that was asked
+	Backlog
+
+	Redis        Redis // the server that has the sale; without a sale, the server of partition 0
+	RedisErr     error
 	Ledger       Ledger
 	LedgerErr    error
 	Instances    []partition.Instance // the live ones: they sent a heartbeat within the last seconds
 	InstancesErr error
-	PoolSize     int   // connections to the ledger that each instance may have
-	Confirming   int   // how many replicas must have an order before its buyer is answered
-	Waiting      int64 // stream entries without rows yet; one may hold several orders
-	DeadLetters  int64
+	PoolSize     int // connections to the ledger that each instance may have
+	Confirming   int // how many replicas must have an order before its buyer is answered
 	BacklogErr   error
 	HasProvider  bool  // a payment provider is configured
 	Embedded     bool  // one process with its stores inside: no other instances, no store settings
@@ -25,12 +26,15 @@ type Facts struct {
 	SaleErr      error
 }
 
+// Backlog is what waits in the streams of all partitions.
+type Backlog struct {
+	Waiting     int64 // entries without rows yet; one may hold several orders
+	DeadLetters int64
+}
+
 // Redis holds the settings and state that a Redis server reports, and how quickly it answers. A setting that the server
 // hides is "".
 type Redis struct {
-	Node         string        // address, or the hash tag whose node is unknown; "" if there is only one
-	Partitions   []int         // the partitions on this server
-	Err          error         // why it could not be asked; then nothing below is set
 	Answer       time.Duration // median duration of a call
 	Write        time.Duration // median duration of a write; with appendfsync always it waits for the disk
 	Ahead        time.Duration // how far its clock is ahead of this machine's

@@ -2,8 +2,6 @@ package checklist
 
 import (
 	"errors"
-	"slices"
-	"strings"
 
 	"seckill/internal/kit/check"
 	"seckill/internal/kit/words"
@@ -11,71 +9,21 @@ import (
 
 var errNoInfo = errors.New("it shows no INFO")
 
-// ofRedis judges each Redis server of the sale. A server that does not answer is a No; the others are still judged.
 func (f *Facts) ofRedis() []check.Line {
-	if len(f.Redis) == 0 {
-		return []check.Line{check.Unknown("redis.answers", check.No, errors.New("no server was asked"))}
+	switch {
+	case f.RedisErr != nil:
+		return []check.Line{check.Unknown("redis.answers", check.No, f.RedisErr)}
+	case f.Embedded: // no settings for operators, and every answer waits for its row
+		return []check.Line{f.Redis.answers()}
 	}
-	answering := slices.DeleteFunc(slices.Clone(f.Redis), func(r Redis) bool { return r.Err != nil })
-	lines := []check.Line{joint(f.Redis, Redis.answers)}
-	// The embedded Redis has no settings for operators, and every answer waits for its row.
-	if f.Embedded || len(answering) == 0 {
-		return lines
+	return []check.Line{
+		f.Redis.answers(), f.Redis.durable(), f.Redis.restarts(), f.memory(), f.replicas(),
+		clock("redis.clock", "Redis", f.Redis.Ahead),
 	}
-	for _, judge := range []func(Redis) check.Line{Redis.durable, Redis.restarts, f.memory, f.replicas, Redis.clock} {
-		lines = append(lines, joint(answering, judge))
-	}
-	return lines
-}
-
-// joint combines the lines of all servers into one with the worst level. It names the servers for each finding, and
-// says what to do about the worst one.
-func joint(servers []Redis, judge func(Redis) check.Line) check.Line {
-	lines := make([]check.Line, len(servers))
-	for i, r := range servers {
-		lines[i] = judge(r)
-	}
-	if len(lines) == 1 {
-		return lines[0]
-	}
-	has := func(level check.Level) bool {
-		return slices.ContainsFunc(lines, func(l check.Line) bool { return l.Level == level })
-	}
-	level := check.Worse(has(check.No), has(check.Warning))
-	var what, do words.Text
-	for in := range what {
-		var said, todo []string
-		for i, l := range lines {
-			what, do := l.What(words.Language(in)), l.Do(words.Language(in))
-			if slices.Index(lines, l) == i { // equal lines are combined, with all their servers' names
-				said = append(said, nodesThat(servers, lines, l)+": "+what)
-			}
-			if l.Level == level && do != "" && !slices.Contains(todo, do) {
-				todo = append(todo, do)
-			}
-		}
-		what[in], do[in] = strings.Join(said, "; "), strings.Join(todo, "; ")
-	}
-	return check.NewLine(lines[0].Name, level, what, do)
-}
-
-// nodesThat names the servers with the given line.
-func nodesThat(servers []Redis, lines []check.Line, said check.Line) string {
-	var nodes []string
-	for i, l := range lines {
-		if l == said {
-			nodes = append(nodes, servers[i].Node)
-		}
-	}
-	return strings.Join(nodes, ", ")
 }
 
 func (r Redis) answers() check.Line {
-	const name = "redis.answers"
-	if r.Err != nil {
-		return check.Unknown(name, check.No, r.Err)
-	}
-	return check.NewLine(name, check.Worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
+	return check.NewLine("redis.answers", check.Worse(r.Answer > hopelessAnswer, r.Answer > slowAnswer),
 		check.Say("within %s, writes within %s", "读 %s，写 %s", check.Span(r.Answer), check.Span(r.Write)),
 		check.Say("see what else uses its processor, disk or network", "检查占用其 CPU、磁盘或网络的其他任务"))
 }
@@ -134,11 +82,10 @@ func (r Redis) restarts() check.Line {
 			"执行 ACL SETUSER <用户名> +info，否则丢失数据后仍会放行买家（docs/operations.md）"))
 }
 
-func (r Redis) clock() check.Line { return clock("redis.clock", "Redis", r.Ahead) }
-
-// memory checks that a server has room for its data and all orders of the sale.
-func (f *Facts) memory(r Redis) check.Line {
+// memory checks that Redis has room for its data and all orders of the sale.
+func (f *Facts) memory() check.Line {
 	const name, mib = "redis.memory", 1 << 20
+	r := f.Redis
 	if r.NoInfo {
 		return check.Unknown(name, check.Warning, errNoInfo)
 	}
@@ -164,15 +111,16 @@ func (f *Facts) units() int64 {
 
 // replicas warns if a master has only as many replicas as must confirm: once a replica dies or is promoted, no purchase
 // can be confirmed any more.
-func (f *Facts) replicas(r Redis) check.Line {
+func (f *Facts) replicas() check.Line {
 	do := check.Say("connect more, or lower SECKILL_REDIS_REPLICAS: every purchase would be UNKNOWN_OUTCOME",
 		"增加副本或调低 SECKILL_REDIS_REPLICAS，否则所有购买都会返回 UNKNOWN_OUTCOME")
-	scarce := f.Confirming > 0 && r.Replicas == f.Confirming
+	scarce := f.Confirming > 0 && f.Redis.Replicas == f.Confirming
 	if scarce {
 		do = check.Say("connect one more: one more failure stops the sale, as every purchase would be UNKNOWN_OUTCOME",
 			"再增加一个副本：再有一次故障就会停售，所有购买都会返回 UNKNOWN_OUTCOME")
 	}
-	return check.NewLine("redis.replicas", check.Worse(r.Replicas < f.Confirming, scarce),
-		check.Say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认", r.Replicas, f.Confirming),
+	return check.NewLine("redis.replicas", check.Worse(f.Redis.Replicas < f.Confirming, scarce),
+		check.Say("%d are connected, %d must confirm each order", "已连接 %d 个，每个订单需 %d 个确认",
+			f.Redis.Replicas, f.Confirming),
 		do)
 }

@@ -24,7 +24,10 @@ var now = time.Date(2026, 6, 1, 19, 0, 0, 0, time.UTC)
 // good returns facts with no objection to the sale.
 func good() Facts {
 	return Facts{
-		Redis: []Redis{redisAt("", 0)},
+		Redis: Redis{
+			Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always",
+			Eviction: "noeviction", Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
+		},
 		Ledger: Ledger{
 			Answer: time.Millisecond, Commit: 5 * time.Millisecond, FlushAtTrx: "1", SyncBinlog: "1",
 			Connections: 20, MaxConnected: 151,
@@ -37,23 +40,11 @@ func good() Facts {
 	}
 }
 
-// redisAt returns a server with no objection to the sale.
-func redisAt(node string, partitions ...int) Redis {
-	return Redis{
-		Node: node, Partitions: partitions,
-		Answer: time.Millisecond, Write: 2 * time.Millisecond, AppendOnly: "yes", AppendFsync: "always",
-		Eviction: "noeviction", Used: 10 << 20, Limit: 100 << 20, Replicas: 1,
-	}
-}
-
-// twoServers replaces the Redis servers by two, a and b.
-func twoServers(f *Facts) { f.Redis = []Redis{redisAt("a", 0, 2), redisAt("b", 1)} }
-
 // A Redis that hides INFO is a no-go, and its memory is unknown.
 func TestListWithoutInfo(t *testing.T) {
 	t.Parallel()
 	f := good()
-	f.Redis[0].NoInfo, f.Redis[0].Used = true, 0
+	f.Redis.NoInfo, f.Redis.Used = true, 0
 	lines := List(f, now)
 	for name, level := range map[string]check.Level{"redis.restarts": no, "redis.memory": warning} {
 		if i := slices.IndexFunc(lines, func(l check.Line) bool { return l.Name == name }); lines[i].Level != level {
@@ -111,85 +102,59 @@ func TestList(t *testing.T) {
 			func(f *Facts) { f.Sale.Changes = []Change{{now.Add(-200 * time.Hour), "stock", nil, 3}} }, "", ok, "",
 		},
 
-		"Redis is away": {func(f *Facts) { f.Redis[0].Err = away }, "redis.answers", no, "connection refused"},
+		"Redis is away": {func(f *Facts) { f.RedisErr = away }, "redis.answers", no, "connection refused"},
 		"Redis is slow": {
-			func(f *Facts) { f.Redis[0].Answer = 20 * time.Millisecond }, "redis.answers", warning, "20 ms",
+			func(f *Facts) { f.Redis.Answer = 20 * time.Millisecond }, "redis.answers", warning, "20 ms",
 		},
-		"Redis is hopeless": {func(f *Facts) { f.Redis[0].Answer = time.Second }, "redis.answers", no, "1 s"},
+		"Redis is hopeless": {func(f *Facts) { f.Redis.Answer = time.Second }, "redis.answers", no, "1 s"},
 		"evicts": {
-			func(f *Facts) { f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", no, "allkeys-lru",
+			func(f *Facts) { f.Redis.Eviction = "allkeys-lru" }, "redis.durability", no, "allkeys-lru",
 		},
 		"no append-only file": {
-			func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", no, "appendonly yes",
+			func(f *Facts) { f.Redis.AppendOnly = "no" }, "redis.durability", no, "appendonly yes",
 		},
 		"never flushes": {
-			func(f *Facts) { f.Redis[0].AppendFsync = "no" }, "redis.durability", no, "appendfsync always",
+			func(f *Facts) { f.Redis.AppendFsync = "no" }, "redis.durability", no, "appendfsync always",
 		},
 		"measured": {
-			func(f *Facts) { f.Redis[0].Eviction = "" }, "redis.durability", warning,
+			func(f *Facts) { f.Redis.Eviction = "" }, "redis.durability", warning,
 			"measured: a write is on disk within 2 ms, and then answered",
 		},
 		"measured, not flushed": {
-			func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", warning,
+			func(f *Facts) { f.Redis.AppendFsync = "everysec" }, "redis.durability", warning,
 			"measured: a write is answered within 2 ms, before it is on disk",
 		},
 		"measured, in memory": {
-			func(f *Facts) { f.Redis[0].AppendOnly = "no" }, "redis.durability", no,
+			func(f *Facts) { f.Redis.AppendOnly = "no" }, "redis.durability", no,
 			"measured: a write is answered within 2 ms, and in memory alone",
 		},
 		"measured, not known": {
-			func(f *Facts) { f.Redis[0].AppendFsync = "" }, "redis.durability", warning,
+			func(f *Facts) { f.Redis.AppendFsync = "" }, "redis.durability", warning,
 			"(measured: a write is answered within 2 ms)",
 		},
 		"flushes each second": {
-			func(f *Facts) { f.Redis[0].AppendFsync = "everysec" }, "redis.durability", warning, "last second",
+			func(f *Facts) { f.Redis.AppendFsync = "everysec" }, "redis.durability", warning, "last second",
 		},
 		"shows nothing": {
-			func(f *Facts) { f.Redis[0].AppendFsync, f.Redis[0].AppendOnly, f.Redis[0].Eviction = "", "", "" },
+			func(f *Facts) { f.Redis.AppendFsync, f.Redis.AppendOnly, f.Redis.Eviction = "", "", "" },
 			"redis.durability", warning, "appendonly ?",
 		},
-		"cannot write":           {func(f *Facts) { f.Redis[0].FailedWrites = true }, "redis.durability", no, "disk"},
-		"memory is full":         {func(f *Facts) { f.Redis[0].Used = 90 << 20 }, "redis.memory", no, "of 100 MiB"},
+		"cannot write":           {func(f *Facts) { f.Redis.FailedWrites = true }, "redis.durability", no, "disk"},
+		"memory is full":         {func(f *Facts) { f.Redis.Used = 90 << 20 }, "redis.memory", no, "of 100 MiB"},
 		"orders fill the memory": {func(f *Facts) { f.Sale.Issued = 200_000 }, "redis.memory", no, "86 of 100 MiB"},
-		"memory is scarce":       {func(f *Facts) { f.Redis[0].Used = 65 << 20 }, "redis.memory", warning, "maxmemory"},
-		"no limit of memory":     {func(f *Facts) { f.Redis[0].Limit = 0 }, "redis.memory", warning, "no maxmemory"},
+		"memory is scarce":       {func(f *Facts) { f.Redis.Used = 65 << 20 }, "redis.memory", warning, "maxmemory"},
+		"no limit of memory":     {func(f *Facts) { f.Redis.Limit = 0 }, "redis.memory", warning, "no maxmemory"},
 		"a replica is missing": {
 			func(f *Facts) { f.Confirming = 2 }, "redis.replicas", no, "1 are connected, 2 must",
 		},
 		"one more failure": {
 			func(f *Facts) { f.Confirming = 1 }, "redis.replicas", warning, "one more failure stops the sale",
 		},
-		"one replica to spare": {func(f *Facts) { f.Confirming, f.Redis[0].Replicas = 1, 2 }, "", ok, ""},
+		"one replica to spare": {func(f *Facts) { f.Confirming, f.Redis.Replicas = 1, 2 }, "", ok, ""},
 		"Redis's clock": {
-			func(f *Facts) { f.Redis[0].Ahead = -2 * time.Second }, "redis.clock", warning, "2 s behind",
+			func(f *Facts) { f.Redis.Ahead = -2 * time.Second }, "redis.clock", warning, "2 s behind",
 		},
-		"Redis's clock is lost": {func(f *Facts) { f.Redis[0].Ahead = time.Minute }, "redis.clock", no, "1 min ahead"},
-
-		"one of its servers is away": {func(f *Facts) {
-			twoServers(f)
-			f.Redis[1].Err = away
-		}, "redis.answers", no, "b: not found out: connection refused"},
-		"all of its servers are away": {
-			func(f *Facts) { twoServers(f); f.Redis[0].Err, f.Redis[1].Err = away, away }, "redis.answers", no,
-			"a, b: not found out: connection refused",
-		},
-		"one of its servers is slow": {
-			func(f *Facts) { twoServers(f); f.Redis[1].Answer = 20 * time.Millisecond }, "redis.answers", warning,
-			"a: within 1 ms, writes within 2 ms; b: within 20 ms",
-		},
-		"one of its servers evicts": {
-			func(f *Facts) { twoServers(f); f.Redis[0].Eviction = "allkeys-lru" }, "redis.durability", no,
-			"maxmemory-policy allkeys-lru (measured: a write is on disk within 2 ms, and then " +
-				"answered); b: appendonly yes",
-		},
-		"one lacks a replica": {
-			func(f *Facts) { twoServers(f); f.Confirming, f.Redis[1].Replicas = 1, 0 }, "redis.replicas",
-			no, "b: 0 are connected",
-		},
-		"a server's clock": {
-			func(f *Facts) { twoServers(f); f.Redis[1].Ahead = 2 * time.Second }, "redis.clock", warning,
-			"b: Redis is 2 s ahead",
-		},
+		"Redis's clock is lost": {func(f *Facts) { f.Redis.Ahead = time.Minute }, "redis.clock", no, "1 min ahead"},
 
 		"the database is away": {
 			func(f *Facts) { f.LedgerErr = away }, "ledger.answers", no, "connection refused",
@@ -238,7 +203,7 @@ func TestList(t *testing.T) {
 			func(f *Facts) { f.Sale, f.SaleErr = nil, away }, "sale.window", no, "connection refused",
 		},
 		"embedded": {
-			func(f *Facts) { f.Embedded, f.Redis[0].AppendOnly, f.Instances = true, "", nil },
+			func(f *Facts) { f.Embedded, f.Redis.AppendOnly, f.Instances = true, "", nil },
 			"instances", warning, "trying out",
 		},
 		"more than one thing": {func(f *Facts) { f.Sale.Paused, f.DeadLetters = true, 0 }, "sale.window", no, "paused"},
@@ -274,20 +239,6 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Servers with equal lines are named together in one line.
-func TestServersAreNamed(t *testing.T) {
-	t.Parallel()
-	facts := good()
-	twoServers(&facts)
-	said := map[string]string{}
-	for _, l := range List(facts, now) {
-		said[l.Name] = l.What(chinese)
-	}
-	if got, want := said["redis.replicas"], "a, b: 已连接 1 个，每个订单需 0 个确认"; got != want {
-		t.Errorf("redis.replicas says %q, want %q", got, want)
-	}
-}
-
 // If the instances are unknown, it is unknown whether their connections suffice.
 func TestUnknownInstances(t *testing.T) {
 	t.Parallel()
@@ -308,10 +259,10 @@ func TestUnknownInstances(t *testing.T) {
 func TestChinese(t *testing.T) {
 	t.Parallel()
 	facts := good()
-	facts.Sale.Paused, facts.Redis[0].AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
-	facts.Redis[0].Answer, facts.Confirming, facts.Redis[0].Limit, facts.Instances, facts.DeadLetters = time.Second,
+	facts.Sale.Paused, facts.Redis.AppendOnly, facts.Ledger.ReadOnly, facts.HasProvider = true, "no", true, false
+	facts.Redis.Answer, facts.Confirming, facts.Redis.Limit, facts.Instances, facts.DeadLetters = time.Second,
 		5, 0, nil, 3
-	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis[0].Ahead, facts.Sale.Unbalanced = 1, "0",
+	facts.Ledger.MaxConnected, facts.Ledger.FlushAtTrx, facts.Redis.Ahead, facts.Sale.Unbalanced = 1, "0",
 		time.Hour, "+1"
 	for _, l := range List(facts, now) {
 		if l.Level != ok && !strings.ContainsFunc(l.Do(chinese),

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -36,43 +34,6 @@ func (s servers) keyIn(partition int) string {
 // node returns the partition's server.
 func (s servers) node(ctx context.Context, partition int) (redis.UniversalClient, error) {
 	return rediskit.Node(ctx, s.partitions.In(partition), s.partitions.Key(partition, "inspected"))
-}
-
-// inspectAll inspects the servers that have the partitions, each once and all at the same time: one that hangs delays
-// no other.
-func (s servers) inspectAll(ctx context.Context, partitions []int) []Redis {
-	servers := s.serversOf(ctx, partitions)
-	var asking sync.WaitGroup
-	for i, found := range servers {
-		if found.Err != nil {
-			continue
-		}
-		asking.Go(func() {
-			r, err := s.inspect(ctx, found.Partitions[0])
-			r.Node, r.Partitions, r.Err = found.Node, found.Partitions, err
-			servers[i] = r
-		})
-	}
-	asking.Wait()
-	return servers
-}
-
-// serversOf returns the servers that have the partitions, in the partitions' order, each once.
-func (s servers) serversOf(ctx context.Context, partitions []int) (servers []Redis) {
-	for _, number := range partitions {
-		name := fmt.Sprintf("{p%d}", number)
-		node, err := s.node(ctx, number)
-		if err == nil {
-			name = rediskit.AddressOf(s.partitions.In(number), node)
-		}
-		known := slices.IndexFunc(servers, func(r Redis) bool { return r.Node == name })
-		if known < 0 {
-			servers = append(servers, Redis{Node: name, Partitions: []int{number}, Err: err})
-		} else if !slices.Contains(servers[known].Partitions, number) {
-			servers[known].Partitions = append(servers[known].Partitions, number)
-		}
-	}
-	return servers
 }
 
 // inspect reads from the partition's server the facts on which its sales depend. Facts that the server hides (managed
