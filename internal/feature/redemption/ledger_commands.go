@@ -138,7 +138,7 @@ func disputedOrders(tx *gorm.DB, ids []int64) (map[int64]bool, error) {
 	for part := range sqlkit.Chunks(ids) {
 		var found []int64
 		err := tx.Table("tb_payment").Where("order_id IN ? AND accept_time IS NOT NULL AND dispute IN ?", part,
-			[]payment.Dispute{payment.DisputeOpen, payment.DisputeLost}).Pluck("order_id", &found).Error
+			payment.BarringDisputes()).Pluck("order_id", &found).Error
 		if err != nil {
 			return nil, fmt.Errorf("reading which of %d orders are disputed: %w", len(part), err)
 		}

@@ -35,8 +35,8 @@ func (d Dispute) String() string {
 	return disputeNames[d]
 }
 
-// Bars reports whether tills must refuse orders whose payment is in this state of dispute.
-func (d Dispute) Bars() bool { return d == DisputeOpen || d == DisputeLost }
+// BarringDisputes returns the states of a payment's dispute in which tills must refuse its order.
+func BarringDisputes() []Dispute { return []Dispute{DisputeOpen, DisputeLost} }
 
 // Flow is what has happened to a payment's money since it was received, according to the provider.
 type Flow struct {
