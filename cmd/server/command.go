@@ -14,7 +14,7 @@ import (
 	"seckill/internal/kit/cmdline"
 )
 
-// command is one command of the program.
+// command is a subcommand of the program.
 type command struct {
 	name    string
 	summary string

@@ -6,7 +6,7 @@
 //
 // The source. The same commit and the same Go make the same bytes, on any machine and in any folder: paths are
 // trimmed, times are the commit's, owners are nobody in particular, and the build takes nothing from the machine but
-// the Go toolchain. Who doubts a release builds it again and compares SHA256SUMS.
+// the Go toolchain. To check a release, build it again and compare SHA256SUMS.
 //
 // # What can go wrong
 //
@@ -41,7 +41,7 @@ func main() {
 	}
 }
 
-// release is what is built, and where to.
+// release has the settings of one build.
 type release struct {
 	version  string
 	out      string
@@ -56,7 +56,7 @@ type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// programs are what is built: packages of cmd.
+// programs returns the packages of cmd that a release contains.
 func programs() []string { return []string{"server", "loadgen"} }
 
 const usage = `release builds archives of the binaries, with checksums and a list of what is in them.

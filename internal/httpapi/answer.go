@@ -8,7 +8,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// result is what was written.
+// result describes an answer that was written.
 type result struct {
 	status int
 	code   string // the error's; "" for a success

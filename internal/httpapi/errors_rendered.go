@@ -22,7 +22,7 @@ type renderedErrors struct {
 	cancelled renderedError
 }
 
-// renderedError is one rule, rendered.
+// renderedError is a rule with its headers and bodies rendered.
 type renderedError struct {
 	matches    func(error) bool
 	code       string

@@ -231,7 +231,7 @@ func (s stage) evict(t *testing.T, name string, upgrades bool) {
 }
 
 func valuesAndPrefixes(t *testing.T, s stage) {
-	// Prefixes of which one could be taken for another's escape.
+	// Some of these prefixes look like the escaped form of another.
 	var holds []aHold
 	for _, prefix := range []string{"%", "%25", "{", "%7B", "%257B", "}", "%7D", "{}", "%7b"} {
 		own := s

@@ -49,8 +49,8 @@ func ByAdmin(id int64) Actor {
 // Made returns what is stored with the act's key: the order's id.
 func (a StaffAct) Made() string { return strconv.FormatInt(a.OrderID, 10) }
 
-// Audited returns the audit trail's entry for an act that moves the order from one state to another; more is what else
-// it changes.
+// Audited returns the audit trail's entry for an act that moves the order from one state to another; more has its
+// other changes.
 func (a StaffAct) Audited(from, to Status, more ...voucher.FieldChange) []voucher.FieldChange {
 	changes := []voucher.FieldChange{{Field: "orderId", From: a.Made(), To: a.Made()}}
 	if from != to {

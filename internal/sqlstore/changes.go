@@ -52,7 +52,7 @@ type change struct {
 	voucherRows
 }
 
-// write stores what is different in v and returns the voucher as it is then.
+// write stores the fields of v that differ, and returns the changed voucher.
 func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	row, before := c.row, c.voucher()
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status

@@ -176,8 +176,8 @@ func valueOf(ops []operationRow, value func(operationRow) int64) any {
 	return gorm.Expr("CASE number"+text+" END", args...)
 }
 
-// completion completes operations of one sale, some of which take units. The caller has locked the orders that they
-// revive, and then the sale.
+// completion collects the effects of a sale's operations while they are completed. The caller has locked the orders
+// that they revive, and then the sale.
 type completion struct {
 	tx     transaction
 	now    time.Time
@@ -190,7 +190,7 @@ type completion struct {
 	conflict         error
 }
 
-// complete decides what becomes of one operation. If Redis gave a unit that the ledger does not have, it refuses the
+// complete decides the outcome of one operation. If Redis gave a unit that the ledger does not have, it refuses the
 // operation with a conflict.
 func (c *completion) complete(op operationRow, taken bool) error {
 	var lacking error

@@ -121,7 +121,7 @@ func readLive(tx transaction, claims []order.Claim, live map[order.BuyerKey]orde
 	return nil
 }
 
-// apply writes what was decided: orders sorted by id, and last the stock of each sale.
+// apply writes the decisions: orders sorted by id, and last the stock of each sale.
 func (tx transaction) apply(decisions []order.Decision, sales map[int64]saleRow) error {
 	ids := sqlkit.Distinct(decisions, func(d order.Decision) int64 { return d.Claim.VoucherID })
 	terms, err := tx.terms.of(tx.DB, ids)
@@ -163,7 +163,7 @@ func (tx transaction) apply(decisions []order.Decision, sales map[int64]saleRow)
 	return nil
 }
 
-// failedRow returns a row that can be inserted whatever the claim says: no value is too long, and it refers to nothing
+// failedRow returns a row that can be inserted for any claim: no value is too long, and it refers to nothing
 // that must exist.
 func failedRow(d order.Decision, terms order.Terms, now time.Time) orderRow {
 	row, _ := newOrderRow(d.Claim, terms, now) // an amount that overflows is 0: nothing is owed

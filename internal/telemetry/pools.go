@@ -13,7 +13,7 @@ type Pool struct {
 	Name  string // from a fixed list; a label
 	InUse int
 	Idle  int
-	// Since the start: how often callers waited for a connection, for how long in total, and how often in vain.
+	// Since the start: how often callers waited for a connection, for how long in total, and how often they got none.
 	Waits    int64
 	Waited   time.Duration
 	Timeouts int64

@@ -130,8 +130,7 @@ func (c *crowd) count(a answer, err error, user int64, reached chan<- struct{}) 
 	return false
 }
 
-// sell holds a sale of so many units during which it breaks something, and compares what buyers were told with the
-// ledger.
+// sell runs a sale of the given units, calls breaks during it, and compares the buyers' answers with the ledger.
 func sell(
 	ctx context.Context, s *shop, users *atomic.Int64, name string, units int,
 	breaks func(ctx context.Context) error,

@@ -114,7 +114,7 @@ func alone() (unlock func(), err error) {
 	return func() { _ = lock.Close() }, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 }
 
-// dataDir returns the folder of the engine's data, of which images stay.
+// dataDir returns the folder of the engine's data. Images in it are kept between runs.
 func dataDir() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

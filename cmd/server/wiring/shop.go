@@ -85,7 +85,7 @@ func OpenShop(
 	s.openRecovery(suspects) // keeps Redis as the ledger says
 	s.openVouchers()         // creates and changes vouchers
 	s.openAudit(suspects)    // checks that all units are accounted for
-	s.openOrders(providers)  // what becomes of orders: payments, cancels, expiry
+	s.openOrders(providers)  // payments, cancels, expiry
 	return s
 }
 

@@ -32,7 +32,7 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.commands, m.lapsed, m.lapserSeconds}
 }
 
-// Redemption counts a till's command, by its verb and by what became of it. An error that is not one of this package's
+// Redemption counts a till's command, by its verb and its result. An error that is not one of this package's
 // counts as failed.
 func (m *Metrics) Redemption(v Verb, err error) {
 	m.commands.WithLabelValues(string(v), redemptionResult(err)).Inc()

@@ -194,7 +194,7 @@ const (
 		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL"
 )
 
-// money adds up the payments that came in, or went back, from since on, which is the beginning of a day.
+// money adds up the money that came in, or went back, since the start of a day.
 func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.Time) (Flow, error) {
 	var m Flow
 	err := l.db.Read(ctx).Raw("SELECT COUNT(*) AS payments, COALESCE("+sum+

@@ -69,7 +69,7 @@ type handlers struct {
 	note    func(ctx context.Context, e voucher.Entry) error
 }
 
-// showReport answers GET /admin/voucher/:id/
+// showReport answers GET /admin/voucher/:id/report.
 func (h handlers) showReport(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	r, err := h.reports.Of(c.Request.Context(), id)
 	if err != nil {

@@ -52,7 +52,7 @@ type handlers struct {
 	front     httpkit.Front
 }
 
-// own is the owner of a template.
+// own returns ErrNone unless the template in the path is one of the shop.
 func (h handlers) own(c *gin.Context, shop int64) error {
 	id, err := httpkit.PathID(c)
 	if err != nil {

@@ -2,8 +2,8 @@ package httpkit
 
 import "github.com/gin-gonic/gin"
 
-// Page returns the first n of what was found, and, if there is more, the cursor of the last of them: next. A handler
-// asks for one more than n, which shows whether a page follows.
+// Page trims found to n items and returns the cursor of the next page, if any. A handler reads n+1 items to learn
+// whether a page follows.
 func Page[T any](found []T, n int, cursor func(T) string) (page []T, next string) {
 	if len(found) <= n {
 		return found, ""

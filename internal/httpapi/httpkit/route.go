@@ -44,13 +44,13 @@ type Route struct {
 	Again Again
 }
 
-// Again answers a request that an earlier one with its Idempotency-Key has done: with what that made, as it is now, and
-// without secrets. made is its id. It returns idempotency.ErrGone if that is no longer there.
+// Again answers a request whose Idempotency-Key an earlier one has used. It shows what the earlier request made, by its
+// id, as it is now and without secrets. It returns idempotency.ErrGone if that no longer exists.
 type Again func(c *gin.Context, who Identity, made string) (Answer, error)
 
-// Strict reports whether a request with a name that the route does not know, in its query or body, is refused. A caller
-// who misspells one means money, a change, or a part of what there is, and would get something else. What everybody
-// reads ignores such names, as proxies and trackers add some.
+// Strict reports whether a request with a name that the route does not know, in its query or body, is refused: a
+// misspelled name would buy, change or select something else than the caller meant. Public reads ignore such names,
+// because proxies and trackers add some.
 func (r *Route) Strict() bool {
 	switch {
 	case r.Foreign, r.Method == "": // the latter answers 404 and 405
@@ -97,14 +97,14 @@ func Public(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.PublicRead, ForAll, h, options)
 }
 
-// Callback is a route for other programs that sign what they send. It has a bound of its own.
+// Callback is a route for other programs, which sign their requests. It has a limit of its own.
 func Callback(pattern string, h Handler) Route {
 	return newRoute(pattern, bulkhead.Purchase, ForAll, h, []Option{Uncounted, Body, foreign})
 }
 
 func foreign(r *Route) { r.Foreign = true }
 
-// SignIn is a route for everybody that makes users of callers. It has a bound of its own.
+// SignIn is a public route that signs users in. It has a limit of its own.
 func SignIn(pattern string, h Handler) Route {
 	return newRoute(pattern, bulkhead.OwnRead, ForAll, h, []Option{Uncounted, Body})
 }
@@ -114,12 +114,12 @@ func Buying(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.Purchase, ForBuyers, h, options)
 }
 
-// Owning is a route for buyers about what is theirs, which may wait while others buy.
+// Owning is a buyer's read of their own data; it yields to purchases.
 func Owning(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.OwnRead, ForBuyers, h, options)
 }
 
-// Signed is a route for users of every role about themselves.
+// Signed is a route on which users of every role read or change their own data.
 func Signed(pattern string, h Handler, options ...Option) Route {
 	return newRoute(pattern, bulkhead.OwnRead, ForUsers, h, options)
 }

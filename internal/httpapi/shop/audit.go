@@ -64,7 +64,7 @@ type entryJSON struct {
 	VoucherID int64                 `json:"voucherId,omitempty"`
 	Changes   []voucher.FieldChange `json:"changes"`
 	Delta     int64                 `json:"delta,omitempty"`   // units added to the stock; negative: removed
-	Outcome   string                `json:"outcome,omitempty"` // what became of the change of stock
+	Outcome   string                `json:"outcome,omitempty"` // whether Redis took the change of stock
 }
 
 func entryView(e voucher.Entry) entryJSON {

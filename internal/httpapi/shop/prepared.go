@@ -94,7 +94,7 @@ func (a *API) answerShown(s *shown) httpkit.Answer {
 	return httpkit.Answer{Write: func(c *gin.Context) int { return a.writeShown(c, s) }}
 }
 
-// writeShown writes the answer, or 304 if the caller has it already.
+// writeShown writes the answer, or 304 if the caller's copy is current.
 func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
 	h := c.Writer.Header()
 	tag := `W/"` + s.tag + `"` // weak: the time in the body differs, and so do encodings

@@ -6,7 +6,7 @@ import (
 )
 
 // tick is how often the in-process Redis expires keys. Because time before a key was set counts as well, a key may
-// expire up to one tick early, but never late while Run runs. Each tick scans all keys, of which there are few.
+// expire up to one tick early, but never late while Run runs. Each tick scans all keys; there are few.
 const tick = 100 * time.Millisecond
 
 // Run expires keys of the in-process Redis, which does not do that by itself, until the context ends. It returns nil.

@@ -92,7 +92,7 @@ func unzip(zipped []byte) []byte {
 	return plain
 }
 
-// serve answers with the status and the file, or with 304 if the caller has it already.
+// serve answers with the status and the file, or with 304 if the caller's copy is current.
 func (f *file) serve(w http.ResponseWriter, r *http.Request, status int, caching string) {
 	h := w.Header()
 	h.Set("Cache-Control", caching)

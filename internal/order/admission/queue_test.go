@@ -178,7 +178,7 @@ func (m *queueModel) anyLeft() bool {
 	return false
 }
 
-// over ends a call, of which some sales may have been released before.
+// over ends a call. Some of its sales may have been released earlier.
 func (m *queueModel) over(c *call) {
 	for _, s := range c.sales {
 		m.free(c, s)

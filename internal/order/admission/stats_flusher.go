@@ -19,7 +19,7 @@ const (
 )
 
 // StatsStore adds to the sum of all instances' counts of a sale in Redis: counts of answers, and of how long answers
-// took. ErrUnavailable says that certainly nothing was added.
+// took. After ErrUnavailable nothing was added.
 type StatsStore func(ctx context.Context, sale order.SaleRef, since gate.Counts, took histogram.Counts) error
 
 // Timeline adds, for good, the answers that this process gave at about the time at, and how long they took. It does not

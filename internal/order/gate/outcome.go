@@ -263,7 +263,7 @@ func Answers() []Answer {
 // Counts is how often each answer was given. Answers that were not given are missing.
 type Counts map[Answer]int64
 
-// Minus returns c minus o: what was counted after o.
+// Minus returns c minus o: the answers that were counted after o.
 func (c Counts) Minus(o Counts) Counts {
 	since := Counts{}
 	for answer, n := range c {

@@ -158,7 +158,7 @@ func (f *finisher) each(
 	return append(failed, sales...)
 }
 
-// try runs the step for one sale, and logs when Redis begins or ceases to reject the sale's corrections for good.
+// try runs the step for one sale, and logs when Redis starts or stops rejecting the sale's corrections.
 func (f *finisher) try(ctx context.Context, sale int64, step func(ctx context.Context, sale int64) error) error {
 	call, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()

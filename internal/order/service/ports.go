@@ -120,8 +120,8 @@ type Outbox interface {
 type Observer interface {
 	// OrdersExpired counts overdue orders that expired in one transaction.
 	OrdersExpired(orders int, took time.Duration)
-	// PaymentReceived counts a provider's notice, the first or a repeated one, that it has the money. The payment has
-	// this state after it.
+	// PaymentReceived counts a notice, first or repeated, that the provider has the money. state is the payment's
+	// state after it.
 	PaymentReceived(state payment.State)
 	// PaymentRefunded counts a payment whose money went back or, with err, a failed attempt; *payment.RefusedError is
 	// the provider's final no.

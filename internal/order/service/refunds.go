@@ -111,7 +111,7 @@ func (p *Payments) refund(ctx context.Context, listed payment.Payment) error {
 	return err
 }
 
-// asItIs returns the payment as the ledger has it now.
+// asItIs reads the payment again.
 func (p *Payments) asItIs(ctx context.Context, payment payment.Payment) (payment.Payment, error) {
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()

@@ -12,7 +12,7 @@ type Partitions interface {
 	// In returns the client for keys of the partition. While the partition has data of another format or another
 	// installation, that client sends nothing, and every command returns an order.ErrUnavailable.
 	In(partition int) redis.UniversalClient
-	// Key returns a key of the partition, in its slot of a cluster; rest is the end of the key.
+	// Key returns a key of the partition, in its slot of a cluster; rest ends the key.
 	Key(partition int, rest string) string
 }
 

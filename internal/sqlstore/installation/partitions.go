@@ -156,10 +156,10 @@ func mayChange(
 	return known, err
 }
 
-// LockPartition keeps a partition open until the transaction in which a voucher is created there ends. It is
-// voucher.ErrNoPartition when the partition is not open any more: it was when the voucher was placed, which may be
-// long ago. Of partition 0 there is nothing to lock until it is closed for the first time: a voucher may then be
-// there in the same moment, which harms nobody, since it stays.
+// LockPartition keeps a partition open until the transaction in which a voucher is created there ends. It returns
+// voucher.ErrNoPartition if the partition was closed since the voucher was placed, which may be long ago. Partition 0
+// has no row to lock until it is first closed. A voucher may be created there at that moment, which is harmless,
+// because the partition stays.
 func LockPartition(tx *gorm.DB, number int) error {
 	var row sqlkit.SettingRow
 	switch err := sqlkit.Locking(tx).Where("name = ?", partitionName(number)).Take(&row).Error; {

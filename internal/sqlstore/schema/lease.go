@@ -119,7 +119,7 @@ func (l *lease) change(ctx context.Context, statement string, args ...any) (bool
 	return n == 1, err
 }
 
-// keep renews the lease until ctx ends. What fails is tried again; guardedConn finds out what it led to.
+// keep renews the lease until ctx ends. It retries failures; guardedConn notices if the lease was lost.
 func (l *lease) keep(ctx context.Context) {
 	ticker := time.NewTicker(l.length / 3)
 	defer ticker.Stop()

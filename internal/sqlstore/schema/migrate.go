@@ -96,7 +96,7 @@ func (s *Schema) migrateUnder(ctx context.Context, lease *lease) ([]string, erro
 	return applied, errors.Join(err, pool.Close())
 }
 
-// awaitLease waits for the lease, and reports whether it has it: not when another instance has migrated meanwhile.
+// awaitLease waits for the lease, and reports whether it got it; it does not if another instance migrates meanwhile.
 func (s *Schema) awaitLease(ctx context.Context, lease *lease) (bool, error) {
 	poll := time.NewTicker(leasePoll)
 	defer poll.Stop()

@@ -10,7 +10,7 @@ import (
 	"seckill/internal/kit/idempotency"
 )
 
-// keyRow is a request that has been done, by its Idempotency-Key.
+// keyRow is a finished request and what it made, by its Idempotency-Key.
 type keyRow struct {
 	Caller     int64     `gorm:"column:caller;primaryKey;autoIncrement:false"`
 	Name       string    `gorm:"column:request_key;primaryKey"`

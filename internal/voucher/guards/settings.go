@@ -118,7 +118,7 @@ func (u *Units) IsShared(a netip.Addr) bool {
 	return false
 }
 
-// parseNetwork reads a network, or an address as the network that has it alone.
+// parseNetwork reads a network; a single address is a network of one.
 func parseNetwork(text string) (netip.Prefix, error) {
 	text = strings.TrimSpace(text)
 	if a, err := netip.ParseAddr(text); err == nil {

@@ -44,7 +44,7 @@ type jwk struct {
 
 // parseKeys reads a key set. It leaves out keys for other uses or of other kinds, also secret keys (HMAC): a set is
 // public. It skips keys that are too weak or malformed, and different keys of one kid and algorithm, and returns why
-// (RFC 7517, section 5); equal ones count once. The error is that the set has no usable key.
+// (RFC 7517, section 5); equal ones count once. It returns an error only if no key is usable.
 func parseKeys(b []byte) (keys map[keyID]crypto.PublicKey, skipped []string, err error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`

@@ -37,7 +37,7 @@ type Lock[L, H, C any] interface { //nolint:interfacebloat // one door for one p
 	RaiseToken(ctx context.Context, h H, token int64) error
 }
 
-// ErrLate is part of the error of a try that Redis answered when the lease may have been over already.
+// ErrLate is wrapped by the error of a try whose answer came so late that the lease may be over.
 var ErrLate = errors.New("the lock was granted, but the answer took longer than the lease")
 
 // Held is what Do needs of a hold.
