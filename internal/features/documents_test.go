@@ -242,7 +242,8 @@ func TestDescribedFailuresExist(t *testing.T) {
 	for code, bodies := range told {
 		example, has := examples[code]
 		if !has {
-			if code != "METHOD" { // of no operation: it is in the description's introduction
+			// METHOD is of no operation; OFF_SHELF is counted among the answers, but told as NOT_FOUND.
+			if code != "METHOD" && code != "OFF_SHELF" {
 				t.Errorf("no example of %s", code)
 			}
 			continue
