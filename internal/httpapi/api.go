@@ -50,7 +50,7 @@ func New(cfg Config) (*API, error) {
 	if cfg.Void == nil {
 		cfg.Void = func(int64, time.Time) bool { return false }
 	}
-	auth, err := newAuthenticator(cfg.Tokens, cfg.Now, cfg.Void)
+	auth, err := newAuthenticator(cfg.Tokens, cfg.Void)
 	if err != nil {
 		return nil, err
 	}

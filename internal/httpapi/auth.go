@@ -15,22 +15,21 @@ import (
 // authenticator finds out who calls. It does not cache tokens: checking one takes less time than storing it in a cache.
 type authenticator struct {
 	tokens *authtoken.Verifier
-	now    func() time.Time
 	void   func(userID int64, issued time.Time) bool
 }
 
 func newAuthenticator(
-	rules authtoken.Rules, now func() time.Time, void func(userID int64, issued time.Time) bool,
+	rules authtoken.Rules, void func(userID int64, issued time.Time) bool,
 ) (*authenticator, error) {
 	tokens, err := authtoken.NewVerifier(rules)
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: %w", err)
 	}
-	return &authenticator{tokens: tokens, now: now, void: void}, nil
+	return &authenticator{tokens: tokens, void: void}, nil
 }
 
-// identify returns who calls, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) identify(h http.Header) (httpkit.Identity, error) {
+// identify returns who calls at the time now, or an error that wraps errNoToken or errBadToken.
+func (a *authenticator) identify(h http.Header, now time.Time) (httpkit.Identity, error) {
 	lines := h["Authorization"]
 	if len(lines) > 1 {
 		return httpkit.Identity{}, fmt.Errorf("%w: several Authorization headers", errBadToken)
@@ -38,25 +37,25 @@ func (a *authenticator) identify(h http.Header) (httpkit.Identity, error) {
 	if len(lines) == 0 {
 		return httpkit.Identity{}, errNoToken
 	}
-	return a.verify(bareToken(lines[0]))
+	return a.verify(bareToken(lines[0]), now)
 }
 
 // identifyQuery returns who calls, from the token in the query, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) identifyQuery(r *http.Request) (httpkit.Identity, error) {
+func (a *authenticator) identifyQuery(r *http.Request, now time.Time) (httpkit.Identity, error) {
 	values, badQuery := param.ParseQuery(r)
 	token, _, severalTimes := values.Text(httpkit.TokenName)
 	if badQuery != nil || severalTimes != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: no single %s in the query", errBadToken, httpkit.TokenName)
 	}
-	return a.verify(token)
+	return a.verify(token, now)
 }
 
 // verify returns whose token it is, or an error that wraps errNoToken or errBadToken.
-func (a *authenticator) verify(token string) (httpkit.Identity, error) {
+func (a *authenticator) verify(token string, now time.Time) (httpkit.Identity, error) {
 	if token == "" {
 		return httpkit.Identity{}, errNoToken
 	}
-	who, err := a.tokens.Verify(token, a.now())
+	who, err := a.tokens.Verify(token, now)
 	if err != nil {
 		return httpkit.Identity{}, fmt.Errorf("%w: %w", errBadToken, err)
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/gin-gonic/gin"
 	"golang.org/x/time/rate"
@@ -37,7 +38,13 @@ func (a *API) AllRoutes() []httpkit.Route            { return a.routes() }
 func (a *API) Serve(r httpkit.Route) gin.HandlerFunc { return a.serve(r) }
 func (a *API) DemoBuyers() *rate.Limiter             { return a.demoBuyers }
 
-func (a *API) Identify(h http.Header) (httpkit.Identity, error) { return a.auth.Identify(h) }
+func (a *API) Identify(h http.Header) (httpkit.Identity, error) {
+	return a.auth.identify(h, a.cfg.Now())
+}
+func (a *API) Verify(token string) (httpkit.Identity, error) {
+	return a.auth.verify(token, a.cfg.Now())
+}
 
-func (a *API) Verify(token string) (httpkit.Identity, error)              { return a.auth.verify(token) }
-func (a *authenticator) Identify(h http.Header) (httpkit.Identity, error) { return a.identify(h) }
+func (a *authenticator) Identify(h http.Header, now time.Time) (httpkit.Identity, error) {
+	return a.identify(h, now)
+}

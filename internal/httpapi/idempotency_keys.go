@@ -15,9 +15,6 @@ import (
 
 // readKey gives the request of a keyed route its key, if it has one. Its body has been read before.
 func (a *API) readKey(r *httpkit.Route, c *gin.Context, who httpkit.Identity) error {
-	if !r.Keyed {
-		return nil
-	}
 	name, bad := param.IdempotencyKey(c.Request.Header)
 	if err := invalid.Join(bad); err != nil || name == "" {
 		return err

@@ -19,6 +19,7 @@ import (
 // serve adapts a route to Gin: the only place where requests are authenticated, answers written, and requests logged
 // and counted.
 func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
+	r.Handle = a.handlerOf(r)
 	return func(c *gin.Context) {
 		began := a.cfg.Now()
 		id := requestID(c.Request)
@@ -47,6 +48,13 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
+// catchPanic makes a panic of the function that defers it that function's error.
+func catchPanic(ans *httpkit.Answer, err *error) {
+	if p := recover(); p != nil {
+		*ans, *err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
+	}
+}
+
 // declaresTooMuch reports whether a request declares a body beyond the limit. Nothing of such a body is read, and the
 // connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never come.
 // A body of undeclared length is cut off while it is read (httpkit.Bodies.Read), or by net/http where nobody reads it.
@@ -61,11 +69,7 @@ func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a
 func (a *API) run(
 	r *httpkit.Route, c *gin.Context, began time.Time,
 ) (who httpkit.Identity, ans httpkit.Answer, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			ans, err = httpkit.Answer{}, &panicError{value: p, stack: debug.Stack()}
-		}
-	}()
+	defer catchPanic(&ans, &err)
 	tokenFirst := a.looksAtTokenFirst(r, c, began)
 	if tokenFirst {
 		if who, err = a.checkRequest(r, c, began); err != nil {
@@ -87,34 +91,61 @@ func (a *API) run(
 	if err := a.checkLimits(r, c, who); err != nil {
 		return who, httpkit.Answer{}, err
 	}
-	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase { // the stores' default class is Purchase
-		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), r.Class))
-	}
-	if shop := who.Only(); shop != 0 && r.Owner != nil {
-		if err := r.Owner(c, shop); err != nil {
-			return who, httpkit.Answer{}, err
-		}
-	}
-	ans, err = a.handle(r, c, who)
+	ans, err = r.Handle(c, who)
 	return who, ans, err
 }
 
-// handle calls the route's handler, unless the request repeats one that has been done. It checks that first, because
-// the handler may now refuse what it accepted the first time: the sale has begun, or the rehearsal runs.
-func (a *API) handle(r *httpkit.Route, c *gin.Context, who httpkit.Identity) (ans httpkit.Answer, err error) {
-	if r.Again == nil {
-		return r.Handle(c, who)
+// handlerOf returns the route's handler with what comes before it on some routes: the class of its calls to stores
+// (their default class is Purchase), the owner's consent, and the answer to a request that has been done before.
+func (a *API) handlerOf(r httpkit.Route) httpkit.Handler {
+	handle := r.Handle
+	if r.Again != nil {
+		handle = a.once(handle, r.Again)
 	}
-	if k := httpkit.KeyOf(c); k.Given() {
-		err = a.cfg.FindKey(c.Request.Context(), k)
+	if r.Owner != nil {
+		handle = ifOwned(handle, r.Owner)
 	}
-	if err == nil {
-		ans, err = r.Handle(c, who)
+	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase {
+		handle = inClass(handle, r.Class)
 	}
-	if before, done := errors.AsType[*idempotency.RepeatedError](err); done {
-		return r.Again(c, who, before.Made)
+	return handle
+}
+
+// inClass returns a handler that calls the stores in the class.
+func inClass(handle httpkit.Handler, class bulkhead.Class) httpkit.Handler {
+	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), class))
+		return handle(c, who)
 	}
-	return ans, err
+}
+
+// ifOwned returns a handler for callers who act in one shop alone, if the owner lets them.
+func ifOwned(handle httpkit.Handler, owner httpkit.Owner) httpkit.Handler {
+	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+		if shop := who.Only(); shop != 0 {
+			if err := owner(c, shop); err != nil {
+				return httpkit.Answer{}, err
+			}
+		}
+		return handle(c, who)
+	}
+}
+
+// once returns a handler that calls handle, unless the request repeats one that has been done. It checks that first,
+// because handle may now refuse what it accepted the first time: the sale has begun, or the rehearsal runs.
+func (a *API) once(handle httpkit.Handler, again httpkit.Again) httpkit.Handler {
+	return func(c *gin.Context, who httpkit.Identity) (ans httpkit.Answer, err error) {
+		if k := httpkit.KeyOf(c); k.Given() {
+			err = a.cfg.FindKey(c.Request.Context(), k)
+		}
+		if err == nil {
+			ans, err = handle(c, who)
+		}
+		if before, done := errors.AsType[*idempotency.RepeatedError](err); done {
+			return again(c, who, before.Made)
+		}
+		return ans, err
+	}
 }
 
 // looksAtTokenFirst reports whether the token is checked before a permit is taken, so that strangers cannot take
@@ -129,10 +160,10 @@ func (a *API) looksAtTokenFirst(r *httpkit.Route, c *gin.Context, now time.Time)
 // the route does not know. It uses no store.
 func (a *API) checkRequest(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
 	who, err := a.authorize(r, c, now)
-	if err == nil {
+	if err == nil && (c.Request.ContentLength != 0 || c.Request.URL.RawQuery != "") {
 		err = a.strict(r, c)
 	}
-	if err == nil {
+	if err == nil && r.Keyed {
 		err = a.readKey(r, c, who)
 	}
 	return who, err
@@ -147,15 +178,11 @@ func (a *API) comesWithBadTokens(c *gin.Context, now time.Time) bool {
 func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpkit.Identity, error) {
 	req := c.Request
 	if r.Access == httpkit.ForAll {
-		if !r.Recognizes {
-			return httpkit.Identity{}, nil
-		}
-		who, _ := a.auth.identify(req.Header) // without a valid token the caller is nobody
-		return who, nil
+		return a.recognize(r, req, now), nil
 	}
-	who, err := a.auth.identify(req.Header)
+	who, err := a.auth.identify(req.Header, now)
 	if r.QueryToken && errors.Is(err, errNoToken) {
-		who, err = a.auth.identifyQuery(req)
+		who, err = a.auth.identifyQuery(req, now)
 	}
 	switch {
 	case err != nil:
@@ -169,6 +196,14 @@ func (a *API) authorize(r *httpkit.Route, c *gin.Context, now time.Time) (httpki
 		return who, errRateLimited
 	}
 	return who, nil
+}
+
+// recognize returns the caller of a route for all, if it wants to know them. Without a valid token they are nobody.
+func (a *API) recognize(r *httpkit.Route, req *http.Request, now time.Time) (who httpkit.Identity) {
+	if r.Recognizes {
+		who, _ = a.auth.identify(req.Header, now)
+	}
+	return who
 }
 
 // refusalOf returns the error for a caller whose role has no access.

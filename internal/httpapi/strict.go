@@ -32,9 +32,14 @@ func (a *API) strict(r *httpkit.Route, c *gin.Context) error {
 			return err
 		}
 	}
-	if !sendsBody(r, c.Request) {
-		return nil
+	if sendsBody(r, c.Request) {
+		return a.readStrictly(r, c)
 	}
+	return nil
+}
+
+// readStrictly reads a body. It refuses one with members if the route reads none.
+func (a *API) readStrictly(r *httpkit.Route, c *gin.Context) error {
 	body, err := jsonbody.Bytes(httpkit.RawWriter(c), c.Request, a.cfg.BodyLimit)
 	if err != nil {
 		return httpkit.SizeError(err)

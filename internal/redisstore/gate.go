@@ -11,7 +11,6 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/redisstore/rediskit"
-	"seckill/internal/voucher"
 )
 
 // Admit runs scripts/seckill.lua once for batches of several sales of one partition. It returns a result for each, in
@@ -21,11 +20,6 @@ import (
 // error is of the second kind. While the partition has other data, all requests get gate.Paused.
 func (s *Store) Admit(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error) {
 	partition := batches[0].Sale.Partition
-	for i := range batches {
-		if err := checkBatch(&batches[i]); err != nil {
-			return alone(batches, err)
-		}
-	}
 	if s.formats.in(partition) != nil {
 		return pausedResults(batches), nil
 	}
@@ -37,13 +31,11 @@ func (s *Store) Admit(ctx context.Context, batches []gate.Batch) ([]gate.BatchRe
 		cmd, doubt = s.decide(ctx, partition, batches, "eval", s.scripts.seckill.Source)
 	}
 	reply, err := cmd.Slice()
-	switch {
-	case redis.HasErrorPrefix(err, "TRYAGAIN"): // the slot is moving, and one of the sales is incomplete on both nodes
-		return alone(batches, rediskit.Translate(err))
-	case err != nil:
-		return nil, rediskit.Translate(err)
-	case len(reply) != len(batches):
-		return nil, fmt.Errorf("redis: a script answered for %d sales instead of %d", len(reply), len(batches))
+	if err == nil && len(reply) != len(batches) {
+		err = fmt.Errorf("the script answered for %d sales instead of %d", len(reply), len(batches))
+	}
+	if err != nil {
+		return failedCall(batches, err)
 	}
 	results := make([]gate.BatchResult, len(batches))
 	for i := range batches {
@@ -52,13 +44,19 @@ func (s *Store) Admit(ctx context.Context, batches []gate.Batch) ([]gate.BatchRe
 	return results, nil
 }
 
-// alone returns the error of a call that had no effect because of one sale: it is the sale's own if no other sale is in
-// the call.
-func alone(batches []gate.Batch, err error) ([]gate.BatchResult, error) {
-	if len(batches) > 1 {
+// failedCall returns the error of a call. TRYAGAIN says that the slot is moving, and that one of the sales is
+// incomplete on both nodes; it is the sale's own if no other sale is in the call.
+func failedCall(batches []gate.Batch, err error) ([]gate.BatchResult, error) {
+	apart := redis.HasErrorPrefix(err, "TRYAGAIN")
+	err = rediskit.Translate(err)
+	switch {
+	case apart && len(batches) > 1:
 		return nil, fmt.Errorf("%w: %w: %w", order.ErrUnavailable, gate.ErrApart, err)
+	case apart:
+		return []gate.BatchResult{{Err: err}}, nil
+	default:
+		return nil, err
 	}
-	return []gate.BatchResult{{Err: err}}, nil
 }
 
 // decide calls the script. It also returns an error that wraps errUnconfirmed if too few replicas have confirmed the
@@ -67,16 +65,19 @@ func (s *Store) decide(
 	ctx context.Context, partition int, batches []gate.Batch, verb, text string,
 ) (cmd *redis.Cmd, doubt error) {
 	cmd = s.command(ctx, partition, batches, verb, text)
-	cluster, isCluster := s.commands.(*redis.ClusterClient)
-	switch {
-	case s.options.Replicas.Count == 0:
-		_ = s.commands.Process(ctx, rediskit.Once{Cmder: cmd}) // the command has its own error
-		return cmd, nil
-	case isCluster:
-		return cmd, s.atMaster(ctx, cluster, partition, cmd)
-	default:
-		return cmd, s.confirm(ctx, s.commands, s.keys.confirmed(), cmd)
+	if s.options.Replicas.Count > 0 {
+		return cmd, s.confirmed(ctx, partition, cmd)
 	}
+	_ = s.commands.Process(ctx, rediskit.Once{Cmder: cmd}) // the command has its own error
+	return cmd, nil
+}
+
+// confirmed is confirm at the server that has the partition.
+func (s *Store) confirmed(ctx context.Context, partition int, cmd *redis.Cmd) error {
+	if cluster, is := s.commands.(*redis.ClusterClient); is {
+		return s.atMaster(ctx, cluster, partition, cmd)
+	}
+	return s.confirm(ctx, s.commands, s.keys.confirmed(), cmd)
 }
 
 // atMaster is confirm at the cluster's node that has the partition's slot. WAIT must follow on the same connection, and
@@ -115,7 +116,8 @@ func (s *Store) command(ctx context.Context, partition int, batches []gate.Batch
 	line := make([]any, 0, size)
 	line = append(line, verb, text, 1+2*len(batches), s.keys.orders(partition))
 	for i := range batches {
-		line = append(line, s.keys.sale(batches[i].Sale), s.keys.buyers(batches[i].Sale))
+		sale, buyers := s.keys.ofSale(batches[i].Sale)
+		line = append(line, sale, buyers)
 	}
 	for i := range batches {
 		b := &batches[i]
@@ -137,26 +139,6 @@ func (e refusedWriteError) Error() string { return string(e) }
 
 // RedisError marks it as an error that Redis itself returned.
 func (refusedWriteError) RedisError() {}
-
-// checkBatch refuses a batch that the script does not accept, since the script would then refuse the batches of all
-// sales in the call.
-func checkBatch(b *gate.Batch) error {
-	if n := len(b.Requests); n < 1 || n > gate.MaxBatch {
-		return fmt.Errorf("%w: a batch of %d requests, allowed are 1 to %d", order.ErrUnavailable, n, gate.MaxBatch)
-	}
-	for i := range b.Requests {
-		r := &b.Requests[i]
-		if r.UserID <= 0 || r.OrderID < 0 {
-			return fmt.Errorf("%w: a request of user %d (order %d) has no positive id",
-				order.ErrUnavailable, r.UserID, r.OrderID)
-		}
-		if n := r.Quantity.Units(); n < 1 || n > voucher.MaxPerUser {
-			return fmt.Errorf("%w: a request for %d units, allowed are 1 to %d",
-				order.ErrUnavailable, n, voucher.MaxPerUser)
-		}
-	}
-	return nil
-}
 
 // quantitiesOf returns how many units each request asks for, in the script's form: "" if each asks for one.
 func quantitiesOf(requests []gate.Request) string {

@@ -39,12 +39,19 @@ type keys struct {
 // sale is the state of a sale (hash). Only scripts read and write its fields, which README.md lists
 // (generated from sale_fields_test.go).
 func (k keys) sale(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":sale:" + strconv.FormatInt(s.VoucherID, 10)
+	sale, _ := k.ofSale(s)
+	return sale
 }
 
 // buyers is the holders of a sale (hash: user id → order: holders.go).
 func (k keys) buyers(s order.SaleRef) string {
-	return k.partition(s.Partition) + ":buyers:" + strconv.FormatInt(s.VoucherID, 10)
+	_, buyers := k.ofSale(s)
+	return buyers
+}
+
+func (k keys) ofSale(s order.SaleRef) (sale, buyers string) {
+	tag, id := k.partition(s.Partition), strconv.FormatInt(s.VoucherID, 10)
+	return tag + ":sale:" + id, tag + ":buyers:" + id
 }
 
 // outcomes counts the answers to a sale's requests, and how long they took (hash: answer or bucket → count). It expires

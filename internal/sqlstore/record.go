@@ -120,19 +120,23 @@ func takesOf(claims []order.Claim) ([]*take, error) {
 	return slices.SortedFunc(maps.Values(bySale), func(a, b *take) int { return cmp.Compare(a.sale, b.sale) }), nil
 }
 
-// takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict. In a rush on many sales at
-// once, a batch has few orders of each, and one statement per sale would cost more than all orders. So MySQL gets one
-// statement for all. STRAIGHT_JOIN makes it go through the takes in their order, so that concurrent batches lock rows
-// in the same order.
+// takeAll lowers the stock of each sale as fromEpoch does, or returns order.ErrConflict.
 func (tx transaction) takeAll(takes []*take) error {
-	if tx.db.Dialect() == sqlkit.SQLite || len(takes) == 1 {
-		for _, t := range takes {
-			if err := t.fromEpoch(tx); err != nil {
-				return err
-			}
-		}
-		return nil
+	if tx.db.Dialect() == sqlkit.MySQL && len(takes) > 1 {
+		return tx.takeTogether(takes)
 	}
+	for _, t := range takes {
+		if err := t.fromEpoch(tx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeTogether is takeAll in one statement, for MySQL: in a rush on many sales at once, a batch has few orders of each,
+// and one statement per sale would cost more than all orders. STRAIGHT_JOIN makes it go through the takes in their
+// order, so that concurrent batches lock rows in the same order.
+func (tx transaction) takeTogether(takes []*take) error {
 	for part := range sqlkit.Chunks(takes) {
 		result := tx.Exec(takeStatement(part))
 		if result.Error != nil {
@@ -186,8 +190,8 @@ func (t take) fromEpoch(tx transaction) error {
 	return nil
 }
 
-// batchRecorded does what recorded does, for claims that a batch has just inserted. It reads the new rows back, because
-// the database set their times, but only those of vouchers that a hook wants or that are free.
+// batchRecorded does what recorded does, for claims that a batch has just inserted: those of vouchers that a hook wants
+// or that are free.
 func (tx transaction) batchRecorded(claims []order.Claim, terms map[int64]order.Terms) error {
 	concerned := make(map[int64]bool) // vouchers
 	for id, t := range terms {
@@ -199,6 +203,12 @@ func (tx transaction) batchRecorded(claims []order.Claim, terms map[int64]order.
 	if len(concerned) == 0 {
 		return nil
 	}
+	return tx.recordedOf(claims, concerned)
+}
+
+// recordedOf reads the new rows of the concerned vouchers back, because the database set their times, and calls
+// recorded.
+func (tx transaction) recordedOf(claims []order.Claim, concerned map[int64]bool) error {
 	var ids []int64
 	for _, c := range claims {
 		if concerned[c.VoucherID] {

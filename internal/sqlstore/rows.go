@@ -232,18 +232,23 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms,
 		}
 	}
 	c.mu.Unlock()
-	for part := range sqlkit.Chunks(missing) {
+	return terms, c.read(db, missing, terms)
+}
+
+// read adds the terms of vouchers that are not cached.
+func (c *termsCache) read(db *gorm.DB, voucherIDs []int64, terms map[int64]order.Terms) error {
+	for part := range sqlkit.Chunks(voucherIDs) {
 		var rows []voucherRow
 		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until",
 			"valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
-			return nil, fmt.Errorf("reading pay terms: %w", err)
+			return fmt.Errorf("reading pay terms: %w", err)
 		}
 		for _, row := range rows {
 			terms[row.ID] = row.terms(c.currency)
 		}
 		c.learn(rows)
 	}
-	return terms, nil
+	return nil
 }
 
 func (c *termsCache) learn(rows []voucherRow) {

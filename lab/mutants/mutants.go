@@ -22,7 +22,7 @@ func inAdmission() []mutant.Mutant {
 			mutant.Change{File: gate, From: `	return results, nil
 }
 
-// alone`, To: `	for i, b := range batches {
+// failedCall`, To: `	for i, b := range batches {
 		if slices.ContainsFunc(results[i].Results, func(r gate.Result) bool { return r.Outcome == gate.Accepted }) {
 			err = s.commands.HSet(ctx, s.keys.sale(b.Sale), "stock", results[i].View.Stock).Err()
 		}
@@ -30,7 +30,7 @@ func inAdmission() []mutant.Mutant {
 	return results, err
 }
 
-// alone`},
+// failedCall`},
 		),
 		serverMutant("MAXLEN in admission", "F13", "it was rebuilt, and Redis had lost nothing",
 			mutant.Change{
@@ -76,8 +76,8 @@ func inAdmission() []mutant.Mutant {
 		serverMutant("a lost answer is called a refusal", "F03", "the record is",
 			mutant.Change{
 				File: "internal/order/admission/batcher.go",
-				From: `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, turns[i].err, unmarked{err})`,
-				To:   `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnavailable, turns[i].err, unmarked{err})`,
+				From: `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, f.decided[at].Err, unmarked{err})`,
+				To:   `fmt.Errorf("%w: %w; repeated: %w", order.ErrUnavailable, f.decided[at].Err, unmarked{err})`,
 			},
 		),
 	}
@@ -228,11 +228,11 @@ func inQuantities() []mutant.Mutant {
 			"after others wanted three",
 			mutant.Change{
 				File: "internal/order/admission/batcher.go",
-				From: `		s.observe(ctx, &observation{view: ` +
-					`decided.View,`, To: `		if decided.Results[0].Outcome == gate.NotEnough {
-			decided.View.Stock = 0
-		}
-		s.observe(ctx, &observation{view: decided.View,`,
+				From: `	t.sale.observe(ctx, &observation{view: ` +
+					`decided.View,`, To: `	if decided.Results[0].Outcome == gate.NotEnough {
+		decided.View.Stock = 0
+	}
+	t.sale.observe(ctx, &observation{view: decided.View,`,
 			},
 		),
 	}

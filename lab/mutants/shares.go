@@ -45,13 +45,12 @@ func inShares() []mutant.Mutant {
 		packageMutant("a reservation is kept after a panic", "./internal/httpapi", "TestOutcomeOfReservedUnits$/panic",
 			"was told, want",
 			mutant.Change{
-				File: "internal/httpapi/shop/purchases.go", From: `	outcome = err
-	return`, To: `	finish(bought.ID, err)
-	return`,
-			},
-			mutant.Change{
-				File: "internal/httpapi/shop/purchases.go", From: `	defer func() { finish(bought.ID, outcome) }()
-`, To: `	_ = outcome
+				File: "internal/httpapi/shop/purchases.go", From: `defer func() { finish(bought.ID, outcome) }()
+`, To: `defer func() {
+			if outcome != order.ErrUnknownOutcome {
+				finish(bought.ID, outcome)
+			}
+		}()
 `,
 			},
 		),

@@ -50,6 +50,11 @@ func (c *subscribedShops) refresh(db *gorm.DB) error {
 	if age >= 0 && age < subscribedFor/2 {
 		return nil
 	}
+	return c.read(db, now, age)
+}
+
+// read reads the shops, which are that old, unless another caller does and they are young enough.
+func (c *subscribedShops) read(db *gorm.DB, now time.Time, age time.Duration) error {
 	if first := c.reading.TryLock(); first {
 		defer c.reading.Unlock()
 	} else if age >= 0 && age < subscribedFor {

@@ -42,11 +42,11 @@ type Orders interface {
 func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	values, badQuery := param.ParseQuery(c.Request)
-	wait, badWait := a.wait(values, who)
+	wait, badWait := values.Duration("wait", a.cfg.MaxWait)
 	if err := invalid.Join(badID, badQuery, badWait); err != nil {
 		return httpkit.Answer{}, err
 	}
-	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.UserID, id, wait)
+	o, err := a.cfg.Purchases.Order(c.Request.Context(), who.UserID, id, a.wait(wait, who))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

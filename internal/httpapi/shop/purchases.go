@@ -60,7 +60,10 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	case values["quantity"] != nil: // in the body and in the query
 		badUnits = invalid.New("quantity", invalid.Repeated, invalid.Once, nil)
 	}
-	wait, badWait := a.wait(values, who)
+	wait, badWait := values.Duration("wait", a.cfg.MaxWait)
+	if wait > 0 {
+		wait = a.wait(wait, who)
+	}
 	if err := invalid.Join(badID, badQuery, badUnits, badWait); err != nil {
 		return order.Order{}, err
 	}
@@ -68,19 +71,19 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	if err != nil {
 		return order.Order{}, err
 	}
-	finish, err := a.enter(c, who, v, units)
-	if err != nil {
-		return order.Order{}, unlessUnlisted(v, err)
-	}
 	bought, outcome := order.Order{}, order.ErrUnknownOutcome // stays so if Buy panics
-	defer func() { finish(bought.ID, outcome) }()
-	o, err := a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
-	bought = o
-	if err == nil && o.Status == order.Failed {
-		o, err = order.Order{}, &OrderFailedError{o}
+	if v.Sale != nil && v.Sale.Guards != nil {
+		finish, err := a.enter(c, who, v, units)
+		if err != nil {
+			return order.Order{}, unlessUnlisted(v, err)
+		}
+		defer func() { finish(bought.ID, outcome) }()
 	}
-	outcome = err
-	return o, unlessUnlisted(v, err)
+	bought, outcome = a.cfg.Purchases.Buy(c.Request.Context(), who.UserID, v, order.QuantityOf(units), wait)
+	if outcome == nil && bought.Status == order.Failed {
+		outcome = &OrderFailedError{bought}
+	}
+	return bought, unlessUnlisted(v, outcome)
 }
 
 // unlessUnlisted returns err, or voucher.ErrNotFound if err is a refusal that tells an unlisted voucher from none. An
@@ -97,25 +100,23 @@ func unlessUnlisted(v voucher.Voucher, err error) error {
 	return voucher.ErrNotFound
 }
 
-// wait returns how long the answer waits for an order to be recorded, at most until the caller's token expires. It is 0
-// if the caller does not ask for it. It is also 0 while many requests are in flight, so that those that wait do not
-// keep out new ones.
-func (a *API) wait(values param.Query, who httpkit.Identity) (time.Duration, *invalid.Problem) {
-	d, p := values.Duration("wait", a.cfg.MaxWait)
-	if d > 0 {
-		d = max(0, min(d, who.Left(a.cfg.Now())))
-	}
+// wait returns how long the answer waits for an order to be recorded if the caller asks it to wait: at most until their
+// token expires. It is 0 while many requests are in flight, so that those that wait do not keep out new ones.
+func (a *API) wait(asked time.Duration, who httpkit.Identity) time.Duration {
 	if taken, size := a.cfg.InFlight.Taken(); taken > size/2 {
-		d = 0
+		return 0
 	}
-	return d, p
+	return max(0, min(asked, who.Left(a.cfg.Now())))
 }
 
 // buy answers POST /voucher/seckill/:id: 202 while the order is queued, 201 once it is recorded.
 func (a *API) buy(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	units, err := a.unitsInBody(c)
-	if err != nil {
-		return httpkit.Answer{}, err
+	units := int64(0)
+	if c.Request.ContentLength != 0 {
+		var err error
+		if units, err = a.unitsInBody(c); err != nil {
+			return httpkit.Answer{}, err
+		}
 	}
 	o, err := a.purchase(c, who, units)
 	if err != nil {
@@ -130,9 +131,6 @@ func (a *API) buy(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) 
 
 // unitsInBody returns the quantity in the body of a purchase, 0 if it has none.
 func (a *API) unitsInBody(c *gin.Context) (int64, error) {
-	if c.Request.ContentLength == 0 {
-		return 0, nil
-	}
 	var units *int64
 	err := a.cfg.Bodies.Read(c, jsonbody.Optional(jsonbody.Integer, "quantity", &units))
 	if err != nil || units == nil {

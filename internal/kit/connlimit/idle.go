@@ -35,7 +35,7 @@ func (l *Listener) Watch(s *http.Server) {
 	s.ConnState = func(c net.Conn, state http.ConnState) {
 		for {
 			if own, is := c.(*conn); is {
-				own.enter(state, l.now())
+				own.enter(state)
 				return
 			}
 			wrapped, is := c.(interface{ NetConn() net.Conn })
@@ -48,9 +48,9 @@ func (l *Listener) Watch(s *http.Server) {
 }
 
 // enter records whether a request is under way.
-func (c *conn) enter(s http.ConnState, now time.Time) {
+func (c *conn) enter(s http.ConnState) {
 	if s == http.StateNew || s == http.StateIdle {
-		c.idleSince.Store(now.UnixNano())
+		c.idleSince.Store(c.of.now().UnixNano())
 		return
 	}
 	c.idleSince.Store(busy)

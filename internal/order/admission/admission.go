@@ -109,8 +109,11 @@ func (a *Admission) Admit(ctx context.Context, v voucher.Voucher, request gate.R
 	result, err := s.join(ctx, request, recorded, began)
 	took := time.Since(began)
 	s.counts.took.Observe(took)
+	if err == nil && result.Outcome == gate.Accepted {
+		return nil
+	}
 	if err == nil {
-		err = a.result(s, result)
+		err = a.refusal(s, result)
 	}
 	return unlessHidden(v, err, began.Add(took))
 }
@@ -170,7 +173,7 @@ func (a *Admission) Order(ctx context.Context, voucherID, userID int64) error {
 	if err != nil {
 		return err
 	}
-	return a.result(s, result)
+	return a.refusal(s, result)
 }
 
 // Holds reports whether this instance remembers the user as a holder of a sale that was sold out. They may have
@@ -219,9 +222,9 @@ func (a *Admission) Close() {
 	a.running.Wait()
 }
 
-// result returns a request's result as the caller's error, and requests a repair of the sale if the outcome asks for
-// one.
-func (a *Admission) result(s *sale, r gate.Result) error {
+// refusal returns a refused request's result as the caller's error, and requests a repair of the sale if the outcome
+// asks for one.
+func (a *Admission) refusal(s *sale, r gate.Result) error {
 	switch r.Outcome.Repair() {
 	case gate.RepairEpoch:
 		// The script may have been unable to stop the sale (out of memory), so the epoch itself is reported.

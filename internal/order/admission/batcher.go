@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +38,14 @@ type batcher struct {
 	queue queue
 }
 
+func newBatcher(a *Admission) *batcher {
+	return &batcher{
+		admission: a,
+		unused:    sync.Pool{New: func() any { return &pending{done: make(chan struct{}, 1)} }},
+		calls:     sync.Pool{New: func() any { return newCall(a.limit) }},
+	}
+}
+
 // pending is a request that waits for its result, and its sale's mark in the ledger.
 type pending struct {
 	gate.Request
@@ -47,7 +56,13 @@ type pending struct {
 	done   chan struct{}   // receives a value once result or err is set
 	gone   <-chan struct{} // closed when the caller gives up; nil if they never do
 	sent   bool            // it is part of a call; guarded by batcher.mu
-	next   *pending        // in the sale's line or turn
+	next   *pending        // in the sale's line
+}
+
+// refuse answers a request with an error. Its caller may reuse it from then on.
+func (p *pending) refuse(err error) {
+	p.err = err
+	p.done <- struct{}{}
 }
 
 // join waits for the outcome of a request that came at the time now; recorded is the sale's mark in the ledger. It
@@ -56,19 +71,15 @@ type pending struct {
 // count what was accepted. A question about a user's order does not wait.
 func (s *sale) join(ctx context.Context, r gate.Request, recorded order.Mark, now time.Time) (gate.Result, error) {
 	b := s.batcher
-	p, _ := b.unused.Get().(*pending)
-	if p == nil {
-		p = &pending{done: make(chan struct{}, 1)}
-	}
+	p := b.unused.Get().(*pending)
 	p.Request, p.recorded, p.gone = r, recorded, ctx.Done()
 	b.mu.Lock()
+	start := false
 	if b.queue.wait(s) > maxWait {
-		b.mu.Unlock()
-		b.unused.Put(p)
-		s.counts.add(gate.Unavailable, 1)
-		return gate.Result{}, errOverloaded
+		p.refuse(errOverloaded)
+	} else {
+		start = b.queue.add(s, p, now)
 	}
-	start := b.queue.add(s, p, now)
 	b.mu.Unlock()
 	if start {
 		b.start(ctx)
@@ -123,10 +134,7 @@ func (b *batcher) sent(p *pending) bool {
 func (b *batcher) start(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	b.admission.running.Go(func() {
-		c, _ := b.calls.Get().(*call)
-		if c == nil {
-			c = new(call)
-		}
+		c := b.calls.Get().(*call)
 		for b.next(ctx, c) {
 			b.decide(ctx, c, c.turns, c.batches)
 		}
@@ -145,31 +153,11 @@ func (b *batcher) next(ctx context.Context, c *call) bool {
 	if start {
 		b.start(ctx)
 	}
-	c.batches, c.requests = c.batches[:0], c.requests[:0]
-	for i := range c.turns {
-		c.load(&c.turns[i], b.admission.limit)
-	}
 	return more
 }
 
-// load appends a turn's batch.
-func (c *call) load(t *turn, limit int64) {
-	from := len(c.requests)
-	for p := t.first; p != nil; p = p.next {
-		c.requests = append(c.requests, p.Request)
-		if t.sale.known.Before(p.recorded) {
-			t.sale.known = p.recorded
-		}
-	}
-	c.batches = append(c.batches,
-		gate.Batch{Sale: t.sale.ref, Known: t.sale.known, MaxBacklog: limit, Requests: c.requests[from:]})
-}
-
-// decide runs the script for turns of a call, and answers their requests. It repeats identically, once, the batches
-// that may have had an effect but got no answer: all of them if the call's answer did not arrive, otherwise those with
-// an error of their own. The second answer then also names everyone whom the first call accepted (rule 3). Requests
-// still undecided after that get an unknown outcome. So do those that only the repetition refuses: the first call may
-// still be under way, and accept the request when it arrives.
+// decide runs the script for turns of a call, and answers their requests. It repeats those that may have had an effect
+// but got no answer: all of them if the call's answer did not arrive, otherwise those with an error of their own.
 func (b *batcher) decide(ctx context.Context, c *call, turns []turn, batches []gate.Batch) {
 	sent := time.Now()
 	decided, lost := b.try(ctx, batches)
@@ -182,39 +170,61 @@ func (b *batcher) decide(ctx context.Context, c *call, turns []turn, batches []g
 	if errors.Is(lost, order.ErrUnavailable) {
 		b.refuse(lost)
 	}
-	open := 0 // turns to repeat; they are moved to the front
+	var open []int // turns to repeat
 	for i := range turns {
 		if err := decided[i].Err; err == nil || errors.Is(err, order.ErrUnavailable) {
 			b.answer(ctx, &turns[i], &batches[i], &decided[i], sent, false)
-			continue
+		} else {
+			open = append(open, i)
 		}
-		turns[i].err = decided[i].Err
-		turns[open], turns[i] = turns[i], turns[open]
-		batches[open], batches[i] = batches[i], batches[open]
-		open++
 	}
-	if open == 0 {
-		return
-	}
-	b.release(ctx, c, turns[open:])
-	again, lostAgain := b.try(ctx, batches[:open])
-	if lost != nil && lostAgain != nil {
-		b.refuse(lostAgain)
-	}
-	for i := range open {
-		if err := again[i].Err; err != nil {
-			again[i].Err = fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, turns[i].err, unmarked{err})
-		}
-		b.answer(ctx, &turns[i], &batches[i], &again[i], sent, true)
+	if len(open) > 0 {
+		b.repeat(ctx, c, failed{turns, batches, decided, open, sent, lost != nil})
 	}
 }
 
-// release ends answered turns while their call goes on.
-func (b *batcher) release(ctx context.Context, c *call, turns []turn) {
+// failed is a try after which turns are open.
+type failed struct {
+	turns   []turn
+	batches []gate.Batch
+	decided []gate.BatchResult
+	open    []int
+	sent    time.Time
+	lost    bool // the call as a whole got no answer
+}
+
+// repeat sends open turns identically, once. The second answer then also names everyone whom the first call accepted
+// (rule 3). Requests still undecided after that get an unknown outcome. So do those that only the repetition refuses:
+// the first call may still be under way, and accept the request when it arrives.
+func (b *batcher) repeat(ctx context.Context, c *call, f failed) {
+	var batches []gate.Batch
+	var answered []*sale
+	for i := range f.turns {
+		if slices.Contains(f.open, i) {
+			batches = append(batches, f.batches[i])
+		} else {
+			answered = append(answered, f.turns[i].sale)
+		}
+	}
+	b.release(ctx, c, answered)
+	again, lost := b.try(ctx, batches)
+	if f.lost && lost != nil {
+		b.refuse(lost)
+	}
+	for i, at := range f.open {
+		if err := again[i].Err; err != nil {
+			again[i].Err = fmt.Errorf("%w: %w; repeated: %w", order.ErrUnknownOutcome, f.decided[at].Err, unmarked{err})
+		}
+		b.answer(ctx, &f.turns[at], &batches[i], &again[i], f.sent, true)
+	}
+}
+
+// release ends answered sales' part in a call that goes on.
+func (b *batcher) release(ctx context.Context, c *call, answered []*sale) {
 	now := time.Now()
 	b.mu.Lock()
-	for i := range turns {
-		b.queue.release(c, turns[i].sale, now)
+	for _, s := range answered {
+		b.queue.release(c, s, now)
 	}
 	start := b.queue.hire()
 	b.mu.Unlock()
@@ -230,48 +240,41 @@ func (b *batcher) try(ctx context.Context, asked []gate.Batch) ([]gate.BatchResu
 	start := time.Now()
 	decided, err := b.admission.stores.Gate(ctx, asked)
 	b.admission.observer.Admitted(decided, time.Since(start), err)
-	if err == nil && len(decided) != len(asked) {
-		err = fmt.Errorf("answers for %d sales instead of %d", len(decided), len(asked))
-	}
 	if err != nil {
-		decided = make([]gate.BatchResult, len(asked))
-	}
-	for i := range decided {
-		if err != nil {
-			decided[i].Err = err
-		} else if r := &decided[i]; r.Err == nil && len(r.Results) != len(asked[i].Requests) {
-			r.Err = fmt.Errorf("%d outcomes for %d requests", len(r.Results), len(asked[i].Requests))
-		}
+		decided = slices.Repeat([]gate.BatchResult{{Err: err}}, len(asked))
 	}
 	return decided, err
 }
 
-// answer gives a turn's requests their results. An error of the sale also refuses all that wait behind them.
+// answer gives a turn's requests their results.
 func (b *batcher) answer(
 	ctx context.Context, t *turn, asked *gate.Batch, decided *gate.BatchResult, sent time.Time, twice bool,
 ) {
-	s, err := t.sale, decided.Err
-	if err != nil {
-		s.counts.add(outcomeOf(err), t.size)
-		b.mu.Lock()
-		s.refuse(errBehind(err))
-		b.mu.Unlock()
-	} else {
-		b.admission.recent.write(*asked, *decided, twice)
-		if twice {
-			markDoubtful(decided.Results)
-		}
-		s.observe(ctx, &observation{view: decided.View, sentAt: sent, receivedAt: time.Now()})
-		s.counts.outcomes(decided.Results)
+	if decided.Err != nil {
+		b.fail(t, decided.Err)
+		return
 	}
-	p := t.first
-	for i := range t.size {
-		next := p.next
-		if p.err = err; err == nil {
-			p.result = decided.Results[i]
-		}
+	if twice {
+		markDoubtful(decided.Results)
+	}
+	if accepted := t.sale.counts.outcomes(decided.Results); accepted > 0 {
+		b.admission.recent.write(asked, decided, accepted, twice)
+	}
+	t.sale.observe(ctx, &observation{view: decided.View, sentAt: sent, receivedAt: time.Now()})
+	for i, p := range t.pending {
+		p.result = decided.Results[i]
 		p.done <- struct{}{} // its caller may reuse it from now on
-		p = next
+	}
+}
+
+// fail gives a turn's requests, and all that wait behind them, an error.
+func (b *batcher) fail(t *turn, err error) {
+	t.sale.counts.add(outcomeOf(err), len(t.pending))
+	b.mu.Lock()
+	t.sale.refuse(errBehind(err))
+	b.mu.Unlock()
+	for _, p := range t.pending {
+		p.refuse(err)
 	}
 }
 

@@ -362,7 +362,8 @@ func TestEverybodyGetsATrueAnswer(t *testing.T) {
 			callers.Wait()
 			a.running.Wait() // calls may outlive their callers
 			found, _ := a.batchers.Load(0)
-			if q := &found.(*batcher).queue; q.ready != 0 || q.workers != 0 || len(q.calls) != 0 || q.callTime != 0 {
+			q := &found.(*batcher).queue
+			if len(q.ring) != 0 || q.workers != 0 || len(q.calls) != 0 || q.callTime != 0 {
 				g.wrong = append(g.wrong, fmt.Sprintf("left: %+v", q))
 			}
 		})

@@ -39,8 +39,8 @@ func (a answered) minus(o answered) answered {
 
 func (a answered) empty() bool { return len(a.counts) == 0 && len(a.took) == 0 }
 
-// outcomes counts the results of one batch.
-func (c *outcomeCounts) outcomes(results []gate.Result) {
+// outcomes counts the results of one batch. It returns how many were accepted.
+func (c *outcomeCounts) outcomes(results []gate.Result) (accepted int64) {
 	var counts [gate.OutcomeKinds]int64
 	for _, r := range results {
 		counts[r.Outcome.Index()]++
@@ -50,6 +50,7 @@ func (c *outcomeCounts) outcomes(results []gate.Result) {
 			c.asked[i].Add(n)
 		}
 	}
+	return counts[gate.Accepted.Index()]
 }
 
 // add counts n requests with the same outcome.

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"slices"
 	"sort"
 	"time"
 
@@ -17,12 +18,11 @@ const maxCalls = 2
 // Each sale of the ring gets one place in a call when its turn comes; sales that still have requests after a call go to
 // the ring's end. Places that are left go, one by one, to the sale that has most waiting.
 type queue struct {
-	first, last *sale // the ring
-	ready       int   // sales in the ring
-	calls       []*call
-	workers     int           // goroutines that make calls
-	made        int           // calls since no worker was left
-	callTime    time.Duration // of those calls, a moving average; 0: none was made
+	ring     []*sale // sales with waiting requests that are in no call, in turn
+	calls    []*call
+	workers  int           // goroutines that make calls
+	made     int           // calls since no worker was left
+	callTime time.Duration // of those calls, a moving average; 0: none was made
 }
 
 // line is a sale's waiting requests, and its turns since it last had none.
@@ -30,28 +30,34 @@ type line struct {
 	first, last *pending
 	waiting     int           // callers who have gone included
 	in          *call         // the call that the sale is part of
-	next        *sale         // in the ring
 	due         time.Time     // when the sale entered the ring
 	turns       int           // calls that the sale was part of
 	turnTime    time.Duration // from due to the end of the call, a moving average; 0: no turn yet
 	places      float64       // in calls that left requests behind, a moving average; 0: none did
 }
 
-// call is a call under way.
+// call is a call under way. Its turns do not change until it ends.
 type call struct {
+	limit    int64 // gate.Batch.MaxBacklog
 	began    time.Time
-	sales    []*sale // does not change until the call ends
 	turns    []turn
 	batches  []gate.Batch   // of the turns, in the same order
 	requests []gate.Request // of the batches
+	pending  []*pending     // of the requests
 }
 
 // turn is a sale's requests in a call.
 type turn struct {
-	sale        *sale
-	first, last *pending
-	size        int
-	err         error // why the first try got no answer
+	sale    *sale
+	pending []*pending
+}
+
+// newCall returns a call with room for as many requests as one may have: batches are parts of its requests, which must
+// not move.
+func newCall(limit int64) *call {
+	return &call{
+		limit: limit, requests: make([]gate.Request, 0, gate.MaxBatch), pending: make([]*pending, 0, gate.MaxBatch),
+	}
 }
 
 // add puts a request at the end of its sale's line. It reports whether a worker must be started.
@@ -71,7 +77,7 @@ func (q *queue) add(s *sale, p *pending, now time.Time) bool {
 
 // hire registers another worker if a sale waits for one and another one is allowed.
 func (q *queue) hire() bool {
-	if q.ready == 0 || q.workers == maxCalls {
+	if len(q.ring) == 0 || q.workers == maxCalls {
 		return false
 	}
 	q.workers++
@@ -79,32 +85,26 @@ func (q *queue) hire() bool {
 }
 
 // enter puts a sale at the ring's end.
-func (q *queue) enter(s *sale, now time.Time) {
-	s.due, s.next = now, nil
-	if q.ready++; q.ready == 1 {
-		q.first = s
-	} else {
-		q.last.next = s
-	}
-	q.last = s
-}
+func (q *queue) enter(s *sale, now time.Time) { s.due, q.ring = now, append(q.ring, s) }
 
 // take fills the call. It returns false, and deregisters the worker, if nothing can be sent. While no other call is
 // under way it takes at most half of several sales, so that the other worker can serve the other half.
 func (q *queue) take(c *call, now time.Time) bool {
-	c.sales, c.turns = c.sales[:0], c.turns[:0]
-	most := min(q.ready, gate.MaxSales)
-	if len(q.calls) == 0 && q.ready > 1 {
-		most = min(q.ready/2, gate.MaxSales)
+	c.turns, c.batches, c.requests, c.pending = c.turns[:0], c.batches[:0], c.requests[:0], c.pending[:0]
+	most := min(len(q.ring), gate.MaxSales)
+	if len(q.calls) == 0 && len(q.ring) > 1 {
+		most = min(len(q.ring)/2, gate.MaxSales)
 	}
-	for q.ready > 0 && len(c.turns) < most {
-		var before *sale // the ring's next sale follows it
+	for len(q.ring) > 0 && len(c.turns) < most {
+		next := 0
 		if most > 1 && len(c.turns) == most-1 {
-			before = q.beforeLongest()
+			next = q.longest()
 		}
-		s := q.remove(before)
-		if t := (turn{sale: s}); t.add(1) {
-			s.in, c.sales, c.turns = c, append(c.sales, s), append(c.turns, t)
+		s := q.ring[next]
+		copy(q.ring[1:], q.ring[:next]) // usually nothing
+		q.ring = q.ring[1:]
+		if s.live() {
+			s.in, c.turns = c, append(c.turns, turn{sale: s})
 		} else {
 			s.forget()
 		}
@@ -120,77 +120,77 @@ func (q *queue) take(c *call, now time.Time) bool {
 	return true
 }
 
-// beforeLongest returns the sale before the one that has most waiting, nil if that is the ring's first.
-func (q *queue) beforeLongest() (before *sale) {
-	most := q.first.waiting
-	for s := q.first; s.next != nil; s = s.next {
-		if n := s.next.waiting; n > most {
-			most, before = n, s
+// longest returns the place in the ring of the sale that has most waiting, the first of several.
+func (q *queue) longest() (at int) {
+	for i, s := range q.ring {
+		if s.waiting > q.ring[at].waiting {
+			at = i
 		}
 	}
-	return before
+	return at
 }
 
-// remove takes the sale after the given one out of the ring; nil: the first.
-func (q *queue) remove(before *sale) *sale {
-	at := &q.first
-	if before != nil {
-		at = &before.next
-	}
-	s := *at
-	if *at = s.next; q.last == s {
-		q.last = before
-	}
-	s.next = nil
-	q.ready--
-	return s
-}
-
-// fill gives the call's free places to the sales that have most waiting: it lowers the longest lines to one level.
+// fill gives each of the call's sales a place, and the free places to those that have most waiting: it lowers the
+// longest lines to one level.
 func (c *call) fill() {
 	free, longest := gate.MaxBatch-len(c.turns), 0
 	for i := range c.turns {
-		longest = max(longest, c.turns[i].sale.waiting)
+		longest = max(longest, c.turns[i].sale.waiting-1)
 	}
 	above := func(level int) (n int) {
 		for i := range c.turns {
-			n += max(0, c.turns[i].sale.waiting-level)
+			n += max(0, c.turns[i].sale.waiting-1-level)
 		}
 		return n
 	}
 	level := sort.Search(longest, func(level int) bool { return above(level) <= free })
 	free -= above(level)
 	for i := range c.turns {
-		t := &c.turns[i]
-		n := max(0, t.sale.waiting-level)
-		if free > 0 && level > 0 && t.sale.waiting >= level {
+		rest := c.turns[i].sale.waiting - 1
+		n := max(0, rest-level)
+		if free > 0 && level > 0 && rest >= level {
 			n, free = n+1, free-1
 		}
-		t.add(n)
-		t.sale.learn(t.size)
+		c.load(&c.turns[i], 1+n)
 	}
 }
 
-// add moves up to n requests of the sale to the turn, and drops those whose callers have gone. It reports whether there
-// were any.
-func (t *turn) add(n int) bool {
-	l := &t.sale.line
-	for ; n > 0 && l.waiting > 0; l.waiting-- {
-		p := l.first
-		l.first, p.next = p.next, nil
-		select {
-		case <-p.gone:
-			continue
-		default:
+// load moves up to n requests of the turn's sale into the call, as a batch. It moves the first even if its caller has
+// gone since take looked: a batch is never empty.
+func (c *call) load(t *turn, n int) {
+	from := len(c.requests)
+	for more := true; more; more = n > 0 && t.sale.live() {
+		p := t.sale.pop()
+		n--
+		p.sent = true
+		c.requests, c.pending = append(c.requests, p.Request), append(c.pending, p)
+		if t.sale.known.Before(p.recorded) {
+			t.sale.known = p.recorded
 		}
-		if t.size++; t.size == 1 {
-			t.first = p
-		} else {
-			t.last.next = p
-		}
-		p.sent, t.last, n = true, p, n-1
 	}
-	return t.size > 0
+	t.pending = c.pending[from:]
+	t.sale.learn(len(t.pending))
+	c.batches = append(c.batches,
+		gate.Batch{Sale: t.sale.ref, Known: t.sale.known, MaxBacklog: c.limit, Requests: c.requests[from:]})
+}
+
+// live drops requests at the line's front whose callers have gone. It reports whether one is left.
+func (l *line) live() bool {
+	for ; l.waiting > 0; l.pop() {
+		select {
+		case <-l.first.gone:
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// pop removes the line's first request.
+func (l *line) pop() *pending {
+	p := l.first
+	l.first, l.waiting = p.next, l.waiting-1
+	return p
 }
 
 // learn remembers how many places the sale got, if it could have used more or got more than lately.
@@ -236,17 +236,15 @@ func (q *queue) release(c *call, s *sale, now time.Time) {
 
 // end ends a call, which may be new.
 func (q *queue) end(c *call, now time.Time) {
-	for i, other := range q.calls {
-		if other != c {
-			continue
-		}
-		q.calls = append(q.calls[:i], q.calls[i+1:]...)
-		q.made++
-		q.callTime = average(q.callTime, now.Sub(c.began), q.made)
-		for _, s := range c.sales {
-			q.release(c, s, now)
-		}
+	i := slices.Index(q.calls, c)
+	if i < 0 {
 		return
+	}
+	q.calls = slices.Delete(q.calls, i, i+1)
+	q.made++
+	q.callTime = average(q.callTime, now.Sub(c.began), q.made)
+	for i := range c.turns {
+		q.release(c, c.turns[i].sale, now)
 	}
 }
 
@@ -255,7 +253,7 @@ func (q *queue) end(c *call, now time.Time) {
 func (q *queue) wait(s *sale) time.Duration {
 	turn, places := s.turnTime, s.places
 	if turn == 0 {
-		turn = q.callTime * time.Duration(q.ready/(maxCalls*gate.MaxSales)+1)
+		turn = q.callTime * time.Duration(len(q.ring)/(maxCalls*gate.MaxSales)+1)
 	}
 	if places == 0 {
 		places = gate.MaxBatch
@@ -266,24 +264,22 @@ func (q *queue) wait(s *sale) time.Duration {
 // refuse empties all lines with the error.
 func (q *queue) refuse(err error) {
 	for _, c := range q.calls {
-		for _, s := range c.sales {
-			if s.in == c {
+		for i := range c.turns {
+			if s := c.turns[i].sale; s.in == c {
 				s.refuse(err)
 			}
 		}
 	}
-	for q.ready > 0 {
-		s := q.remove(nil)
+	for _, s := range q.ring {
 		s.refuse(err)
 		s.forget()
 	}
+	q.ring = nil
 }
 
 // refuse answers all requests of the line with the error; they were not sent.
 func (l *line) refuse(err error) {
-	for ; l.waiting > 0; l.waiting-- {
-		p := l.first
-		l.first, p.next, p.err = p.next, nil, err
-		p.done <- struct{}{}
+	for l.waiting > 0 {
+		l.pop().refuse(err)
 	}
 }

@@ -66,7 +66,7 @@ func (m *queueModel) call() *call {
 	if m.began == 0 {
 		return nil
 	}
-	c, idle := new(call), len(m.calls) == 0
+	c, idle := newCall(1), len(m.calls) == 0
 	places := min(len(m.ring), gate.MaxSales)
 	if idle && len(m.ring) > 1 {
 		places = min(len(m.ring)/2, gate.MaxSales)
@@ -90,10 +90,10 @@ func (m *queueModel) call() *call {
 	size, taken := 0, map[*sale]int{}
 	for i := range c.turns {
 		t := &c.turns[i]
-		if taken[t.sale] > 0 || t.sale != c.sales[i] || !slices.Contains(ring, t.sale) {
+		if taken[t.sale] > 0 || t.sale.in != c || !slices.Contains(ring, t.sale) {
 			m.Fatalf("sale %d is in the call twice, or in another one", m.number(t.sale))
 		}
-		taken[t.sale], size = t.size, size+t.size
+		taken[t.sale], size = len(t.pending), size+len(t.pending)
 		m.sent(t)
 	}
 	if size > gate.MaxBatch || len(c.turns) > places {
@@ -119,18 +119,15 @@ func (m *queueModel) live() []*sale {
 
 // sent removes the requests of a turn, which must be the first of the sale's line, without those who have gone.
 func (m *queueModel) sent(t *turn) {
-	p, line := t.first, m.lines[t.sale]
-	for range t.size {
+	line := m.lines[t.sale]
+	for _, p := range t.pending {
 		for line[0].left {
 			line = line[1:]
 		}
 		if line[0].pending != p || line[0].answered || !p.sent {
 			m.Fatalf("sale %d: a request is lost, sent twice or overtaken", m.number(t.sale))
 		}
-		line[0].answered, line, p = true, line[1:], p.next
-	}
-	if p != nil {
-		m.Fatalf("sale %d: more than %d requests", m.number(t.sale), t.size)
+		line[0].answered, line = true, line[1:]
 	}
 	m.lines[t.sale] = line[len(line)-t.sale.waiting:] // callers who have gone may have been dropped behind them
 }
@@ -149,20 +146,20 @@ func (m *queueModel) inTurn(c *call, ring []*sale, places int) {
 func (m *queueModel) fair(c *call, ring []*sale, places int) {
 	size, longest := 0, 0
 	for _, t := range c.turns {
-		size += t.size
+		size += len(t.pending)
 		longest = max(longest, t.sale.waiting)
 	}
 	if size < gate.MaxBatch && longest > 0 {
 		m.Fatalf("%d places are free, and %d requests of a sale wait", gate.MaxBatch-size, longest)
 	}
 	for _, t := range c.turns {
-		if t.size > 1 && t.sale.waiting+1 < longest {
-			m.Fatalf("a sale got %d places and has %d waiting, another has %d", t.size, t.sale.waiting, longest)
+		if got := len(t.pending); got > 1 && t.sale.waiting+1 < longest {
+			m.Fatalf("a sale got %d places and has %d waiting, another has %d", got, t.sale.waiting, longest)
 		}
 	}
 	last := c.turns[len(c.turns)-1]
 	for _, s := range ring {
-		if places > 1 && s.in != c && s.waiting > last.size+last.sale.waiting {
+		if places > 1 && s.in != c && s.waiting > len(last.pending)+last.sale.waiting {
 			m.Fatalf("a sale with %d waiting is not in the call", s.waiting)
 		}
 	}
@@ -180,8 +177,8 @@ func (m *queueModel) anyLeft() bool {
 
 // over ends a call. Some of its sales may have been released earlier.
 func (m *queueModel) over(c *call) {
-	for _, s := range c.sales {
-		m.free(c, s)
+	for _, t := range c.turns {
+		m.free(c, t.sale)
 	}
 	m.end(c, m.now)
 }
@@ -216,12 +213,8 @@ func (m *queueModel) number(s *sale) int { return slices.Index(m.all, s) }
 
 // check compares the queue with the model.
 func (m *queueModel) check(*rapid.T) {
-	var ring []*sale
-	for s := m.first; s != nil; s = s.next {
-		ring = append(ring, s)
-	}
-	if !slices.Equal(ring, m.ring) || m.ready != len(ring) || m.ready > 0 && m.last != ring[len(ring)-1] {
-		m.Fatalf("the ring has %d sales, want %d", len(ring), len(m.ring))
+	if !slices.Equal(m.queue.ring, m.ring) {
+		m.Fatalf("the ring has %d sales, want %d", len(m.queue.ring), len(m.ring))
 	}
 	for _, s := range m.all {
 		if s.waiting != len(m.lines[s]) {
@@ -231,7 +224,7 @@ func (m *queueModel) check(*rapid.T) {
 	if m.workers != m.began || m.workers > maxCalls || len(m.calls) > m.workers {
 		m.Fatalf("%d workers, of which %d were started, with %d calls", m.workers, m.began, len(m.calls))
 	}
-	if m.ready > 0 && m.workers == 0 {
+	if len(m.ring) > 0 && m.workers == 0 {
 		m.Fatal("sales wait, and there is no worker")
 	}
 }
@@ -276,7 +269,7 @@ func TestQueueModel(t *testing.T) {
 			"release": func(*rapid.T) {
 				if len(m.calls) > 0 {
 					c := m.calls[rapid.IntRange(0, len(m.calls)-1).Draw(t, "call")]
-					m.free(c, c.sales[rapid.IntRange(0, len(c.sales)-1).Draw(t, "of")])
+					m.free(c, c.turns[rapid.IntRange(0, len(c.turns)-1).Draw(t, "of")].sale)
 				}
 			},
 			"refuse a sale": func(*rapid.T) {
@@ -303,6 +296,21 @@ func TestQueueModel(t *testing.T) {
 	})
 }
 
+// A call has a request of each of its sales, even if the caller goes while it is filled: the script refuses a call with
+// an empty batch.
+func TestNoBatchIsEmpty(t *testing.T) {
+	t.Parallel()
+	gone := make(chan struct{})
+	close(gone)
+	s, c := new(sale), newCall(1)
+	new(queue).add(s, &pending{gone: gone}, time.Unix(0, 0))
+	c.turns = []turn{{sale: s}}
+	c.fill()
+	if len(c.batches) != 1 || len(c.batches[0].Requests) != 1 || len(c.turns[0].pending) != 1 {
+		t.Errorf("batches %+v", c.batches)
+	}
+}
+
 // A thousand sales with one request each, beside one with 20,000: each of them has its place in the first time that the
 // ring comes round, and the rush gets all other places of each call that it is in.
 func TestThousandSalesBesideARush(t *testing.T) {
@@ -316,15 +324,15 @@ func TestThousandSalesBesideARush(t *testing.T) {
 		m.come(rush, 20_000-1)
 		calls, of, served := 0, 0, 0
 		for ; served < 1000; calls++ {
-			for len(m.calls) < maxCalls && m.ready > 0 {
+			for len(m.calls) < maxCalls && len(m.ring) > 0 {
 				c := m.call()
 				for _, turn := range c.turns {
 					if turn.sale != rush {
 						served++
 						continue
 					}
-					if of++; turn.size != gate.MaxBatch-(len(c.turns)-1) {
-						t.Fatalf("the rush got %d places of a call with %d other sales", turn.size, len(c.turns)-1)
+					if of++; len(turn.pending) != gate.MaxBatch-(len(c.turns)-1) {
+						t.Fatalf("the rush got %d places of a call of %d sales", len(turn.pending), len(c.turns))
 					}
 				}
 			}

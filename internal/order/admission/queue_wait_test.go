@@ -34,7 +34,7 @@ func TestWaitIsTheSalesOwn(t *testing.T) {
 				}
 			}
 			rushes := make([]sale, tc.rushes)
-			calls := []*call{{}, {}}
+			calls := []*call{newCall(1), newCall(1)}
 			for range 30 { // both workers begin and end a call at the same time
 				for i := range rushes {
 					come(&rushes[i], tc.waiting)
@@ -70,7 +70,7 @@ func TestWaitIsTheSalesOwn(t *testing.T) {
 func TestQueueForgets(t *testing.T) {
 	t.Parallel()
 	var q queue
-	now, s, c := time.Unix(0, 0), new(sale), new(call)
+	now, s, c := time.Unix(0, 0), new(sale), newCall(1)
 	for range 2 * gate.MaxBatch {
 		q.add(s, &pending{done: make(chan struct{}, 1)}, now)
 	}

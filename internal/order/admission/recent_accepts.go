@@ -41,18 +41,9 @@ func newRecentAccepts() *recentAccepts {
 	return &recentAccepts{start: time.Now(), ring: make([]accept, recentStart)}
 }
 
-// write remembers the accepted orders of a batch. If the batch was sent twice, nobody knows which call accepted which
-// order, so Sequence stays 0.
-func (r *recentAccepts) write(b gate.Batch, v gate.BatchResult, twice bool) {
-	accepted := int64(0)
-	for _, o := range v.Results {
-		if o.Outcome == gate.Accepted {
-			accepted++
-		}
-	}
-	if accepted == 0 {
-		return
-	}
+// write remembers the accepted orders of a batch; accepted is how many there are. If the batch was sent twice, nobody
+// knows which call accepted which order, so Sequence stays 0.
+func (r *recentAccepts) write(b *gate.Batch, v *gate.BatchResult, accepted int64, twice bool) {
 	sequence, step := v.View.Mark.Sequence-accepted, int64(1)
 	if twice {
 		sequence, step = 0, 0
@@ -60,33 +51,33 @@ func (r *recentAccepts) write(b gate.Batch, v gate.BatchResult, twice bool) {
 	at := time.Since(r.start)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, o := range v.Results {
-		if o.Outcome != gate.Accepted {
+	for i := range v.Results {
+		if v.Results[i].Outcome != gate.Accepted {
 			continue
 		}
+		if r.n == len(r.ring) {
+			r.makeRoom(at)
+		}
 		sequence += step
-		r.add(accept{at: at, claim: order.Claim{
+		r.ring[(r.first+r.n)%len(r.ring)] = accept{at: at, claim: order.Claim{
 			OrderID: b.Requests[i].OrderID, UserID: b.Requests[i].UserID, VoucherID: b.Sale.VoucherID,
 			Epoch: v.View.Mark.Epoch, Sequence: sequence, Quantity: b.Requests[i].Quantity,
-		}})
+		}}
+		r.n++
 	}
 }
 
-// add appends an order. When the ring is full it grows if its oldest order is younger than recentAge and recentMax
-// allows; otherwise the oldest is dropped.
-func (r *recentAccepts) add(a accept) {
-	if r.n == len(r.ring) {
-		if r.n < recentMax && a.at-r.ring[r.first].at < recentAge {
-			grown := make([]accept, 2*len(r.ring))
-			copy(grown[copy(grown, r.ring[r.first:]):], r.ring[:r.first])
-			r.ring, r.first = grown, 0
-		} else {
-			r.first = (r.first + 1) % len(r.ring)
-			r.n--
-		}
+// makeRoom grows the full ring if its oldest order is younger than recentAge and recentMax allows. Otherwise it drops
+// the oldest.
+func (r *recentAccepts) makeRoom(now time.Duration) {
+	if r.n >= recentMax || now-r.ring[r.first].at >= recentAge {
+		r.first = (r.first + 1) % len(r.ring)
+		r.n--
+		return
 	}
-	r.ring[(r.first+r.n)%len(r.ring)] = a
-	r.n++
+	grown := make([]accept, 2*len(r.ring))
+	copy(grown[copy(grown, r.ring[r.first:]):], r.ring[:r.first])
+	r.ring, r.first = grown, 0
 }
 
 // of returns the remembered orders of the sales, oldest first. It drops none for its age: the process may have been

@@ -14,7 +14,7 @@ import (
 func TestRecentAcceptsAllocatesNothing(t *testing.T) {
 	recent := newRecentAccepts()
 	b, v := ordertest.BatchOf(ordertest.VoucherA, 1, 2), ordertest.VerdictOf(2, gate.Accepted, gate.Accepted)
-	if allocs := testing.AllocsPerRun(recentStart/4, func() { recent.write(b, v, false) }); allocs > 0 {
+	if allocs := testing.AllocsPerRun(recentStart/4, func() { recent.write(&b, &v, 2, false) }); allocs > 0 {
 		t.Errorf("%v allocations", allocs)
 	}
 }

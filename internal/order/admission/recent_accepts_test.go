@@ -12,15 +12,20 @@ import (
 	"seckill/internal/order/ordertest"
 )
 
+// write remembers a batch's accepted orders.
+func write(r *recentAccepts, b gate.Batch, v gate.BatchResult, twice bool) {
+	r.write(&b, &v, new(outcomeCounts).outcomes(v.Results), twice)
+}
+
 func TestRecentAcceptsRemembersOrders(t *testing.T) {
 	t.Parallel()
 	recent := newRecentAccepts()
-	recent.write(ordertest.BatchOf(ordertest.VoucherA, 1, 4),
+	write(recent, ordertest.BatchOf(ordertest.VoucherA, 1, 4),
 		ordertest.VerdictOf(12, gate.Accepted, gate.SoldOut, gate.AlreadyBought, gate.Accepted), false)
-	recent.write(ordertest.BatchOf(ordertest.VoucherA, 5, 2),
+	write(recent, ordertest.BatchOf(ordertest.VoucherA, 5, 2),
 		ordertest.VerdictOf(12, gate.SoldOut, gate.SoldOut), false)
-	recent.write(ordertest.BatchOf(ordertest.VoucherA+1, 7, 1), ordertest.VerdictOf(1, gate.Accepted), false)
-	recent.write(ordertest.BatchOf(ordertest.VoucherA, 8, 2),
+	write(recent, ordertest.BatchOf(ordertest.VoucherA+1, 7, 1), ordertest.VerdictOf(1, gate.Accepted), false)
+	write(recent, ordertest.BatchOf(ordertest.VoucherA, 8, 2),
 		ordertest.VerdictOf(14, gate.Accepted, gate.Doubtful), true)
 	claim := func(user, sequence int64) order.Claim {
 		return order.Claim{
@@ -45,7 +50,7 @@ func TestRecentAcceptsIsBounded(t *testing.T) {
 		fill := func(n int) {
 			for range n {
 				user++
-				recent.write(ordertest.BatchOf(ordertest.VoucherA, user, 1),
+				write(recent, ordertest.BatchOf(ordertest.VoucherA, user, 1),
 					ordertest.VerdictOf(user, gate.Accepted), false)
 			}
 		}

@@ -36,7 +36,7 @@ func (a *Admission) sale(ref order.SaleRef) *sale {
 func (a *Admission) newSale(ref order.SaleRef) *sale {
 	found, ok := a.batchers.Load(ref.Partition)
 	if !ok {
-		found, _ = a.batchers.LoadOrStore(ref.Partition, &batcher{admission: a})
+		found, _ = a.batchers.LoadOrStore(ref.Partition, newBatcher(a))
 	}
 	return &sale{ref: ref, batcher: found.(*batcher), cache: soldOutCache{
 		holders: a.stores.Holders, sale: ref, log: a.log, running: &a.running, closing: a.closing,
@@ -82,5 +82,7 @@ func (s *sale) observe(ctx context.Context, o *observation) {
 	if seen := s.seen.Load(); seen == nil || seen.Before(o.view.Mark) {
 		s.seen.Store(&o.view.Mark)
 	}
-	s.cache.observe(ctx, o)
+	if o.soldOut() || s.cache.winners.Load() != nil {
+		s.cache.observe(ctx, o)
+	}
 }

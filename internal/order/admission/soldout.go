@@ -101,22 +101,28 @@ func (o *observation) soldOut() bool {
 
 // observe starts loading the winners once a sale has sold out, and forgets winners of an older mark.
 func (c *soldOutCache) observe(ctx context.Context, o *observation) {
-	if winners := c.winners.Load(); winners != nil {
-		if winners.mark == o.view.Mark {
-			return
-		}
-		c.winners.Store(nil)
-	}
-	if !o.soldOut() {
+	winners := c.winners.Load()
+	if winners != nil && winners.mark == o.view.Mark {
 		return
 	}
+	if winners != nil {
+		c.winners.Store(nil)
+	}
+	if o.soldOut() {
+		c.startLoading(ctx, o.view)
+	}
+}
+
+// startLoading starts to load the winners, unless that is under way or failed a moment ago; the next observation then
+// tries again.
+func (c *soldOutCache) startLoading(ctx context.Context, view order.SaleView) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.loading || time.Now().Before(c.notBefore) {
-		return // the next observation tries again
+		return
 	}
 	c.loading = true
-	c.running.Go(func() { c.load(ctx, o.view) })
+	c.running.Go(func() { c.load(ctx, view) })
 }
 
 // load reads the winners of a sale that was sold out in the view. It begins after Redis gave that view, so it finds

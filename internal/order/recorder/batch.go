@@ -21,38 +21,27 @@ type batch struct {
 	finished  chan struct{} // closed once no stage has the batch
 }
 
+// newBatch returns the entries as a batch, which keeps them.
 func newBatch(entries []order.Entry) *batch {
-	b := &batch{
-		claimed: make([]order.Entry, 0, len(entries)), committed: make(chan struct{}), finished: make(chan struct{}),
-	}
-	for _, e := range entries {
-		if e.Malformed == nil {
-			b.claimed = append(b.claimed, e)
-		} else {
-			b.unreadable = append(b.unreadable, e)
-		}
+	b := &batch{claimed: entries, committed: make(chan struct{}), finished: make(chan struct{})}
+	if slices.ContainsFunc(entries, isMalformed) {
+		b.unreadable = slices.DeleteFunc(slices.Clone(entries), func(e order.Entry) bool { return !isMalformed(e) })
+		b.claimed = slices.DeleteFunc(slices.Clone(entries), isMalformed)
 	}
 	return b
 }
 
-// split divides the entries into parts that have at most the given number of orders. Entries with the same key stay
-// together, even if a part then has more.
-func split(entries []order.Entry, most int) [][]order.Entry {
-	var parts [][]order.Entry
-	for len(entries) > most {
-		n := most
-		for n > 0 && entries[n-1].Key == entries[n].Key {
-			n--
-		}
-		if n == 0 { // the entries of the first key alone are too many
-			for n = most; n < len(entries) && entries[n].Key == entries[0].Key; {
-				n++
-			}
+func isMalformed(e order.Entry) bool { return e.Malformed != nil }
+
+// split divides the entries into parts of the given number of orders. A part has more if entries with the same key
+// would otherwise be divided.
+func split(entries []order.Entry, most int) (parts [][]order.Entry) {
+	for len(entries) > 0 {
+		n := min(most, len(entries))
+		for n < len(entries) && entries[n].Key == entries[n-1].Key {
+			n++
 		}
 		parts, entries = append(parts, entries[:n]), entries[n:]
-	}
-	if len(entries) > 0 {
-		parts = append(parts, entries)
 	}
 	return parts
 }

@@ -32,10 +32,10 @@ func TestSplit(t *testing.T) {
 		"":          nil,
 		"abc":       {"abc"},
 		"abcdef":    {"abc", "def"},
-		"abbb":      {"a", "bbb"},
-		"aabbcc":    {"aa", "bb", "cc"},
+		"abbb":      {"abbb"},
+		"aabbcc":    {"aabb", "cc"},
 		"aaaaabcde": {"aaaaa", "bcd", "e"},
-		"abcccccd":  {"ab", "ccccc", "d"},
+		"abcccccd":  {"abccccc", "d"},
 	} {
 		var got []string
 		for _, part := range split(keyed(entries), 3) {

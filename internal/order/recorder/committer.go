@@ -49,42 +49,63 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 	for i, e := range entries {
 		claims[i] = e.Claim
 	}
-	var decisions []order.Decision
-	var rejected, last error
-	conflicts := 0
+	a := attempt{claims: claims}
 	start := time.Now()
 	committed := c.retrier.retry(ctx, func(ctx context.Context) error {
-		decisions, last = c.commit(ctx, claims, rejected)
-		if rejected == nil && len(claims) == 1 && errors.Is(last, order.ErrRejected) {
-			rejected = last
-			c.reject(ctx, claims[0], rejected)
-			decisions, last = c.commit(ctx, claims, rejected)
+		if a.decisions, a.last = c.commit(ctx, claims, a.rejected); a.last != nil {
+			return c.failed(ctx, &a)
 		}
-		if answers(last) {
-			c.busy.begin()
-		}
-		switch {
-		case errors.Is(last, order.ErrConflict): // with another batch, which is over by now; or within this one
-			if conflicts++; conflicts == maxConflicts && len(claims) > 1 {
-				return backoff.Permanent(last)
-			}
-		case errors.Is(last, order.ErrRejected):
-			return backoff.Permanent(last)
-		}
-		return last
+		return nil
 	})
+	if committed {
+		c.report(ctx, b, entries, a.decisions, time.Since(start))
+	} else if ctx.Err() == nil {
+		c.halve(ctx, b, entries, a.last)
+	}
+}
+
+// attempt is a try, and its repetitions, to commit claims.
+type attempt struct {
+	claims    []order.Claim
+	decisions []order.Decision // nil for a plain insert
+	last      error            // of the last try
+	rejected  error            // why the only claim is recorded as failed; nil: it is not
+	conflicts int
+}
+
+// failed returns the error of a failed try, permanent if repeating it cannot help. A claim that is rejected alone is
+// committed again at once, as a failed order.
+func (c *committer) failed(ctx context.Context, a *attempt) error {
+	if a.rejected == nil && len(a.claims) == 1 && errors.Is(a.last, order.ErrRejected) {
+		a.rejected = a.last
+		c.reject(ctx, a.claims[0], a.rejected)
+		a.decisions, a.last = c.commit(ctx, a.claims, a.rejected)
+	}
+	if answers(a.last) {
+		c.busy.begin()
+	}
 	switch {
-	case committed:
-		c.report(ctx, b, entries, decisions, time.Since(start))
-	case ctx.Err() == nil && len(entries) > 1:
-		half := len(entries) / 2
+	case errors.Is(a.last, order.ErrConflict): // with another batch, which is over by now; or within this one
+		if a.conflicts++; a.conflicts == maxConflicts && len(a.claims) > 1 {
+			return backoff.Permanent(a.last)
+		}
+	case errors.Is(a.last, order.ErrRejected):
+		return backoff.Permanent(a.last)
+	}
+	return a.last
+}
+
+// halve commits each half of the entries by itself. It logs an entry that is alone already.
+func (c *committer) halve(ctx context.Context, b *batch, entries []order.Entry, why error) {
+	if half := len(entries) / 2; half > 0 {
 		c.record(ctx, b, entries[:half])
 		c.record(ctx, b, entries[half:])
-	case ctx.Err() == nil:
-		c.log.ErrorContext(ctx,
-			"an accepted order can be neither recorded nor failed; it stays pending and is retried",
-			"order", claims[0].OrderID, "user", claims[0].UserID, "voucher", claims[0].VoucherID, "error", last)
+		return
 	}
+	claim := entries[0].Claim
+	c.log.ErrorContext(ctx,
+		"an accepted order can be neither recorded nor failed; it stays pending and is retried",
+		"order", claim.OrderID, "user", claim.UserID, "voucher", claim.VoucherID, "error", why)
 }
 
 // reject counts and logs an order that the ledger rejects for good. It is committed again, as a failed row that says
@@ -114,6 +135,11 @@ func (c *committer) commit(ctx context.Context, claims []order.Claim, rejected e
 			return nil, err
 		}
 	}
+	return c.decide(ctx, claims, rejected)
+}
+
+// decide writes the claims as one decision each.
+func (c *committer) decide(ctx context.Context, claims []order.Claim, rejected error) ([]order.Decision, error) {
 	decisions, sales, err := settle(ctx, c.ledger, claims, rejected)
 	for id, sale := range sales {
 		c.epochs[id] = sale.Epoch
@@ -136,10 +162,20 @@ func (c *committer) report(
 	for _, e := range entries {
 		outcomes[e.Claim.OrderID] = order.Unpaid
 	}
-	orders, failed := len(entries), 0
+	failed, existed := c.followAll(ctx, b, decisions, outcomes)
+	b.settled = append(b.settled, entries...)
+	c.notifier.Notify(outcomes)
+	c.observer.Recorded(len(entries)-existed, failed, took)
+}
+
+// followAll follows decisions up, and corrects the outcomes of their orders. It returns how many orders failed, and how
+// many were not inserted.
+func (c *committer) followAll(
+	ctx context.Context, b *batch, decisions []order.Decision, outcomes map[int64]order.Status,
+) (failed, existed int) {
 	for _, d := range decisions {
 		if d.Verb != order.Insert {
-			orders--
+			existed++
 			delete(outcomes, d.Claim.OrderID) // callers learn the existing row's status from the ledger
 		}
 		if d.Verb == order.Fail {
@@ -150,9 +186,7 @@ func (c *committer) report(
 		}
 		c.follow(ctx, b, d)
 	}
-	b.settled = append(b.settled, entries...)
-	c.notifier.Notify(outcomes)
-	c.observer.Recorded(orders, failed, took)
+	return failed, existed
 }
 
 // follow logs a failed order, puts into the batch what the finisher must do about a decision, and requests a repair of

@@ -58,13 +58,17 @@ func (f *fetcher) loop(ctx context.Context) {
 			backOff.Reset()
 			continue
 		}
-		if ctx.Err() != nil {
-			return
-		}
+		ownAt = time.Time{}
+		f.pause(ctx, backOff.NextBackOff(), err)
+	}
+}
+
+// pause waits after a failed read.
+func (f *fetcher) pause(ctx context.Context, pause time.Duration, err error) {
+	if ctx.Err() == nil {
 		f.log.WarnContext(ctx, "reading accepted orders failed; retrying", "partition",
 			f.options.Partition, "error", err)
-		ownAt = time.Time{}
-		retry.Sleep(ctx, backOff.NextBackOff())
+		retry.Sleep(ctx, pause)
 	}
 }
 

@@ -50,24 +50,20 @@ func (r *rejections) note(sale int64, rejected bool) (changed bool) {
 	return true
 }
 
-// run finishes batches until in is closed. Batches that are not finished when ctx ends stay pending.
+// run finishes batches until in is closed: it removes their entries from the stream, except those that must be
+// delivered again. Batches that are not finished when ctx ends stay pending.
 func (f *finisher) run(ctx context.Context, in <-chan *batch) {
 	for b := range in {
-		f.finish(ctx, b)
+		left := f.free(ctx, b.freed)
+		maps.Copy(left, f.correct(ctx, b.corrections))
+		// Entries that are left are read again soon, and Redis is corrected then. Meanwhile they hold up no others.
+		if len(left) > 0 {
+			f.again.in(againAfter)
+		}
+		f.acknowledge(ctx, b.done(left))
+		f.deadLetter(ctx, b.unreadable)
 		close(b.finished)
 	}
-}
-
-// finish removes every entry of the batch from the stream, except those that must be delivered again.
-func (f *finisher) finish(ctx context.Context, b *batch) {
-	left := f.free(ctx, b.freed)
-	maps.Copy(left, f.correct(ctx, b.corrections))
-	// Entries that are left are read again soon, and Redis is corrected then. Meanwhile they hold up no others.
-	if len(left) > 0 {
-		f.again.in(againAfter)
-	}
-	f.acknowledge(ctx, b.done(left))
-	f.deadLetter(ctx, b.unreadable)
 }
 
 // free corrects Redis about cancelled and refunded orders, and returns those for which it failed.

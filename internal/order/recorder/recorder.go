@@ -102,7 +102,7 @@ type Stores struct {
 // Options tune a Recorder.
 type Options struct {
 	Partition int  // the partition whose stream it reads
-	Batch     int  // most orders in one transaction, unless one packed entry has more; also most entries read at once
+	Batch     int  // most orders in one transaction, but for the rest of a packed entry; also most entries read at once
 	Drain     bool // when stopped, first record the rest of the stream, because the stream ends with the process
 }
 

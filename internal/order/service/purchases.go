@@ -61,14 +61,16 @@ func (p *Purchases) Buy(
 	}
 	o := order.Order{ID: id, UserID: userID, VoucherID: v.ID, Quantity: quantity, Status: order.Queued}
 	request := gate.Request{UserID: userID, OrderID: id, Quantity: quantity}
-	if wait <= 0 && !p.options.WaitForRow {
-		err := p.admission.Admit(ctx, v, request)
-		return o, p.explain(ctx, userID, err)
+	var sub *Subscription
+	if wait > 0 || p.options.WaitForRow {
+		sub = p.notifier.Subscribe(id)
+		defer sub.Cancel()
 	}
-	sub := p.notifier.Subscribe(id)
-	defer sub.Cancel()
 	if err := p.admission.Admit(ctx, v, request); err != nil {
 		return o, p.explain(ctx, userID, err)
+	}
+	if sub == nil {
+		return o, nil
 	}
 	return p.await(ctx, sub, o, wait, v.PayValue == 0)
 }

@@ -168,19 +168,24 @@ func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		}
 	}
 	var after commits
-	err = d.db.WithContext(context.WithValue(ctx, commitsKey{}, &after)).Transaction(f)
-	switch {
-	case err == nil:
-		d.failed.Store(nil)
-		after.run()
-	case IsAway(err) && !IsContended(err), isFull(err):
+	if err := d.db.WithContext(context.WithValue(ctx, commitsKey{}, &after)).Transaction(f); err != nil {
+		d.noteFailure(err)
+		return err
+	}
+	d.failed.Store(nil)
+	after.run()
+	return nil
+}
+
+// noteFailure remembers that a transaction found the database away or its disk full, and leaves a read-only server.
+func (d *DB) noteFailure(err error) {
+	if IsAway(err) && !IsContended(err) || isFull(err) {
 		now := d.now()
 		d.failed.Store(&now)
 	}
 	if IsReadOnly(err) {
 		d.dropIdle()
 	}
-	return err
 }
 
 // awaitTurn waits until no other transaction writes, for a bounded time.
