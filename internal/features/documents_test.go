@@ -77,10 +77,10 @@ func TestDocumentOfWords(t *testing.T) {
 func declared(t *testing.T, constructor string) map[string]words.Text {
 	t.Helper()
 	texts := make(map[string]words.Text)
-	visit := func(n ast.Node) bool {
+	visit := func(n ast.Node) {
 		call, ok := n.(*ast.CallExpr)
 		if !ok || len(call.Args) != 3 {
-			return true
+			return
 		}
 		name, qualified := call.Fun.(*ast.SelectorExpr)
 		bare, _ := call.Fun.(*ast.Ident)
@@ -88,14 +88,13 @@ func declared(t *testing.T, constructor string) map[string]words.Text {
 			bare = name.Sel
 		}
 		if bare == nil || bare.Name != constructor {
-			return true
+			return
 		}
 		code := literal(t, call.Args[0])
 		if _, twice := texts[code]; twice {
 			t.Errorf("%s is declared twice", code)
 		}
 		texts[code] = words.Text{literal(t, call.Args[1]), literal(t, call.Args[2])}
-		return true
 	}
 	err := filepath.WalkDir("..", func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -103,7 +102,9 @@ func declared(t *testing.T, constructor string) map[string]words.Text {
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 		if err == nil {
-			ast.Inspect(file, visit)
+			for n := range ast.Preorder(file) {
+				visit(n)
+			}
 		}
 		return err
 	})

@@ -70,8 +70,6 @@ func New(client Client, prefix string) (*Locker, error) {
 
 // subscribes returns an error if the client panics when it is to open a subscription without channels, which does not
 // connect yet. A waiter would open it in a goroutine where nobody recovers.
-//
-//nolint:contextcheck // nothing is sent, so that there is nothing to cancel
 func subscribes(client Client) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
