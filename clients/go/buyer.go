@@ -24,11 +24,12 @@ type Buyer struct {
 	client *ClientWithResponses
 }
 
-// errNoOrder is a success that says nothing of an order: nothing that Buy could repeat makes another answer of it.
+// errNoOrder is the error for a success that names no order. Buy does not repeat such a request: the answer would be
+// the same.
 var errNoOrder = errors.New("names no order")
 
 // NewBuyer returns a buyer at a server such as https://shop.example.com, with the user's token. Options are those of
-// the client. It refuses what can never be sent.
+// the client. It returns an error for a server or a token that no request can be sent with.
 func NewBuyer(server, token string, options ...ClientOption) (*Buyer, error) {
 	u, err := url.Parse(server)
 	switch {
@@ -103,8 +104,8 @@ func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillPara
 	}
 }
 
-// retry reports whether a request that ended like this is to be repeated, and how long to wait before: at random up
-// to half as long again, so that a crowd that was turned away does not come back in the same moment.
+// retry reports whether to repeat a request that ended with err, and how long to wait first. It adds up to half of the
+// pause at random, so that a refused crowd does not come back at the same moment.
 func retry(err error, pause time.Duration) (time.Duration, bool) {
 	var refusal *Refusal
 	var certificate *tls.CertificateVerificationError

@@ -89,10 +89,10 @@ func run(ctx context.Context, args []string, progress io.Writer) error {
 	return r.build(ctx)
 }
 
-// dirty ends the version of what was built from a working tree with changes.
+// dirty is the suffix of a version that was built from a working tree with uncommitted changes.
 const dirty = "-dirty"
 
-// versionPattern is what may stand in the name of a file.
+// versionPattern matches versions that can be part of a file's name.
 const versionPattern = `^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$`
 
 func parse(args []string, progress io.Writer) (release, error) {
@@ -201,8 +201,8 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 	return []string{archive, bill}, nil
 }
 
-// linkerFlags has a program say its version, and the server its revision: the build itself looks at no repository, so
-// that it makes the same bytes from an archive of the source.
+// linkerFlags returns the flags that set a program's version, and the server's revision: the build itself looks at no
+// repository, so that it makes the same bytes from an archive of the source.
 func (r release) linkerFlags(program string) string {
 	flags := "-s -w -buildid= -X main.version=" + r.version
 	if program == "server" {

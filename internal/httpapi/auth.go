@@ -12,7 +12,7 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// authenticator finds out who calls. It does not cache tokens: checking one takes less time than storing it in a cache.
+// authenticator identifies callers. It does not cache tokens: checking one takes less time than storing it in a cache.
 type authenticator struct {
 	tokens *authtoken.Verifier
 	void   func(userID int64, issued time.Time) bool
@@ -40,7 +40,7 @@ func (a *authenticator) identify(h http.Header, now time.Time) (httpkit.Identity
 	return a.verify(bareToken(lines[0]), now)
 }
 
-// identifyQuery returns who calls, from the token in the query, or an error that wraps errNoToken or errBadToken.
+// identifyQuery returns the caller, from the token in the query, or an error that wraps errNoToken or errBadToken.
 func (a *authenticator) identifyQuery(r *http.Request, now time.Time) (httpkit.Identity, error) {
 	values, badQuery := param.ParseQuery(r)
 	token, _, severalTimes := values.Text(httpkit.TokenName)
@@ -50,7 +50,7 @@ func (a *authenticator) identifyQuery(r *http.Request, now time.Time) (httpkit.I
 	return a.verify(token, now)
 }
 
-// verify returns whose token it is, or an error that wraps errNoToken or errBadToken.
+// verify returns the owner of a token, or an error that wraps errNoToken or errBadToken.
 func (a *authenticator) verify(token string, now time.Time) (httpkit.Identity, error) {
 	if token == "" {
 		return httpkit.Identity{}, errNoToken
@@ -77,7 +77,7 @@ func signedBefore(who authtoken.Identity) time.Time {
 	return who.Issued.Add(-authtoken.ClockLead)
 }
 
-// bareToken returns the token of an Authorization header: all of it, or what follows the word Bearer.
+// bareToken returns the token in an Authorization header: its whole value, or the part after the word Bearer.
 func bareToken(header string) string {
 	const scheme = "bearer"
 	header = strings.TrimSpace(header)

@@ -27,14 +27,14 @@ const firstDemoUser = voucher.FirstAccount >> 1
 // demoAdminID is the admin of the sign-in link.
 const demoAdminID = 1
 
-// How many demo buyers are made for all callers together: enough for people who try the service out, but too few for a
+// The rate of new demo buyers, for all callers together: enough for people who try the service, but too few for a
 // script that wants to buy up the demonstration sale.
 const (
 	demoBuyersPerSecond = 1
 	demoBuyersAtOnce    = 60
 )
 
-// demoTokenJSON is a token for trying out, and its user.
+// demoTokenJSON is a token for trying the service, with its user.
 type demoTokenJSON struct {
 	UserID     int64        `json:"userId"`
 	Token      string       `json:"token"`
@@ -124,7 +124,7 @@ func onThisMachine(r *http.Request) bool {
 		r.Header.Get("Forwarded") == ""
 }
 
-// demoToken is the answer with a token for trying out.
+// demoToken returns the answer with a token for trying the service.
 func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer, error) {
 	life := a.cfg.DemoTokens
 	if longest := a.cfg.Tokens.Life(role); longest > 0 {
@@ -139,7 +139,7 @@ func (a *API) demoToken(user int64, role string, now time.Time) (httpkit.Answer,
 	}}, nil
 }
 
-// The refusals of the embedded mode's tokens for trying out, which the error table names.
+// The refusals of tokens for trying the service. The error table names them.
 var (
 	// errManyDemoBuyers: too many demo buyers have been made.
 	errManyDemoBuyers = errors.New("too many demo buyers")
@@ -147,11 +147,11 @@ var (
 	errUsedLink = errors.New("no such sign-in code")
 	// errNotLocal: the sign-in link is used on another machine.
 	errNotLocal = errors.New("the caller is not on this machine")
-	// errForeignPage: a page of another site asks, or one that reached this machine by another name.
+	// errForeignPage: the request comes from a page of another site, or used an unknown host name.
 	errForeignPage = errors.New("a page of another site asks")
 )
 
-// manyDemoBuyers is the 429 for asking for too many demo buyers.
+// manyDemoBuyers is the 429 once too many demo buyers have been made.
 func manyDemoBuyers() httpkit.Failure {
 	return httpkit.Failure{
 		Code: httpkit.CodeRateLimited, Status: http.StatusTooManyRequests, RetryAfter: "1",

@@ -3,7 +3,7 @@
 //
 // # A request
 //
-//	route → is a slot free → who calls (token) → may they ask again → does the route know every name
+//	route → a free slot → the caller (token) → their rate limit → only names that the route knows
 //	      → path, query, header, body → the domain → answer or error → one writer
 //
 // The routes' handlers call the domain. Package param reads paths, queries and headers, and package jsonbody reads
@@ -103,5 +103,5 @@
 // Tokens are JWTs signed with HS256, checked for each request by internal/authtoken. docs/operations.md says which
 // role may use which route. Only the feature identity revokes tokens, so without it they should be short-lived.
 //
-// What routes are made of is in httpkit; what knows nothing of the service is in jsonbody and param.
+// Package httpkit has the building blocks of routes; jsonbody and param know nothing of the service.
 package httpapi

@@ -11,7 +11,7 @@ import (
 	"seckill/internal/order"
 )
 
-// problemType is what the type of every problem document begins with; the code follows, in lower case with hyphens.
+// problemType is the prefix of every problem document's type; the code follows, in lower case with hyphens.
 const problemType = "urn:seckill:problem:"
 
 // renderedErrors are the rules with every answer rendered, once: most requests of a sale end in one of a handful of
@@ -43,7 +43,7 @@ type document struct {
 	envelope
 }
 
-// envelope says that a request failed, and how.
+// envelope is the plain envelope of a failed request.
 type envelope struct {
 	Success  bool   `json:"success"` // always false
 	Code     string `json:"code"`

@@ -58,7 +58,7 @@ var rushRules = []httpkit.Rule{
 	}},
 }
 
-// ownRules are its other refusals.
+// ownRules are this package's other refusals.
 var ownRules = []httpkit.Rule{
 	{Matches: httpkit.Is(errManyDemoBuyers), Failure: manyDemoBuyers()},
 	{Matches: httpkit.Is(httpkit.ErrUserStreams), Failure: httpkit.Failure{

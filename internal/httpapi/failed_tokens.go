@@ -9,8 +9,8 @@ import (
 	"seckill/internal/kit/clientip"
 )
 
-// How many requests with a missing or invalid token an address may send, per second and at once. Beyond that, the
-// tokens of its requests are checked before they get a permit.
+// An address's budget of requests with a missing or invalid token: its rate and its burst. Beyond that, the tokens of
+// its requests are checked before they get a permit.
 const (
 	failedTokensPerSecond = 10
 	failedTokensAtOnce    = 100

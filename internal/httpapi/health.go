@@ -30,8 +30,8 @@ type Check struct {
 	// Required: the service cannot work without it, and /readyz answers 503. When a check that is not required fails,
 	// the service is degraded, but still ready.
 	Required bool
-	// Run returns what is wrong, or nil. It must end with its context. Everybody can read the error's text, so it must
-	// hold no address with a password in it.
+	// Run returns an error if the check fails. It must end with its context. Everybody can read the error's text, so it
+	// must not contain an address with a password.
 	Run func(context.Context) error
 }
 
@@ -41,7 +41,7 @@ type readyReport struct {
 	Checks []checkResult `json:"checks"`
 }
 
-// checkResult is what one check found.
+// checkResult is the result of one check.
 type checkResult struct {
 	Name     string `json:"name"`
 	Required bool   `json:"required"`
@@ -124,7 +124,7 @@ func (r *readiness) check(ctx context.Context) readyReport {
 	return rep
 }
 
-// await returns what a check found, or that it took too long.
+// await returns a check's result, or an error if it takes too long.
 func await(ctx context.Context, found <-chan error) error {
 	select {
 	case err := <-found:
@@ -139,7 +139,7 @@ func await(ctx context.Context, found <-chan error) error {
 	}
 }
 
-// safely runs a check; one that panics has failed, and the process goes on.
+// safely runs a check. A panic fails the check, and the process goes on.
 func safely(ctx context.Context, check Check) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -13,7 +13,7 @@ import (
 	"seckill/internal/kit/invalid"
 )
 
-// readKey gives the request of a keyed route its key, if it has one. Its body has been read before.
+// readKey sets the key of a request on a keyed route, if it has one. The body has been read before.
 func (a *API) readKey(r *httpkit.Route, c *gin.Context, who httpkit.Identity) error {
 	name, bad := param.IdempotencyKey(c.Request.Header)
 	if err := invalid.Join(bad); err != nil || name == "" {

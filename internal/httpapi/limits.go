@@ -63,8 +63,8 @@ func shardOfUser(userID int64) uint64 {
 	return uint64(userID) * golden >> (64 - bits.TrailingZeros(limitShards))
 }
 
-// allow takes a token out of the caller's bucket, or returns false if there is none. now may lag behind by as much as
-// requests overtake each other. A nil limit allows everything.
+// allow takes a token out of the caller's bucket, or returns false if there is none. Concurrent callers may pass now
+// slightly out of order. A nil limit allows everything.
 func (l *rateLimit[K]) allow(caller K, now time.Time) bool {
 	if l == nil {
 		return true

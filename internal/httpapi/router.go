@@ -54,7 +54,8 @@ func (a *API) newRouter() (*gin.Engine, error) {
 	return e, nil
 }
 
-// noPage answers people at a browser, as far as there are pages; like these it is neither logged nor counted.
+// noPage shows people at a browser a page for an unknown path, if the service has pages. Like all pages it is neither
+// logged nor counted.
 func (a *API) noPage(c *gin.Context) {
 	reads := c.Request.Method == http.MethodGet || c.Request.Method == http.MethodHead
 	if a.cfg.NoPage != nil && reads && strings.Contains(c.GetHeader("Accept"), "text/html") {

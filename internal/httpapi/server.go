@@ -14,7 +14,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 )
 
-// What a listener allows. Gin's own Run sets none of them.
+// Limits of a listener. Gin's own Run sets none of them.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 15 * time.Second // header and body
@@ -27,7 +27,7 @@ const (
 )
 
 // NewServer returns the server of the public address, with every timeout and limit set. A request may wait for up to
-// maxWait. It is not started; its end ends the streams.
+// maxWait. It is not started; shutting it down ends the streams.
 func NewServer(
 	addr string, h http.Handler, maxWait time.Duration, streams *httpkit.Streams, log *slog.Logger,
 ) *http.Server {
@@ -79,7 +79,7 @@ func (a *API) Operations(metrics http.Handler) http.Handler {
 	return a.onlyKnownHosts(mux)
 }
 
-// misdirected is the answer of the operations listener to a name that it does not know.
+// misdirected is the answer of the operations listener to a request for an unknown host name.
 const misdirected = `{"type":"about:blank","title":"Misdirected request","status":421,` +
 	`"detail":"This listener answers by its IP address, as localhost, and by the names in SECKILL_OPS_HOSTS."}`
 

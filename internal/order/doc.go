@@ -1,7 +1,7 @@
-// Package order says what an order is: its states and transitions, the claims that become orders, and the errors. Four
-// packages beside it have what is about one thing each:
+// Package order defines orders: their states and transitions, the claims that become orders, and the errors. Four
+// packages beside it define one subject each:
 //
-//	gate       what the admission script is asked, and the outcomes with their consequences
+//	gate       requests to the admission script, and its outcomes with their consequences
 //	operation  the numbered changes of a sale that Redis applies
 //	payment    payments, their states and the notices of providers
 //	reason     why something happened to an order

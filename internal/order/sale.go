@@ -25,7 +25,7 @@ func (m Mark) Before(o Mark) bool {
 	return m.Epoch < o.Epoch || m.Epoch == o.Epoch && m.Sequence < o.Sequence
 }
 
-// SaleMode is what Redis holds as a sale's state.
+// SaleMode is a sale's state in Redis.
 type SaleMode int8
 
 // The modes of a sale in Redis.
@@ -38,7 +38,7 @@ const (
 	SaleCalledOff                  // called off: it never sells again
 )
 
-// ModeOf returns the mode that Redis is to hold of a sale.
+// ModeOf returns the mode that a sale must have in Redis.
 func ModeOf(status voucher.Status, sale voucher.Sale) SaleMode {
 	switch {
 	case sale.IsCalledOff():
@@ -75,7 +75,7 @@ func (e *UnreadableHolderError) Error() string {
 	return fmt.Sprintf("holder %q with order %q cannot be read", e.Field, e.Value)
 }
 
-// Snapshot is what the ledger holds of one sale, read in one transaction under its row's lock.
+// Snapshot is the ledger's data of one sale, read in one transaction under its row's lock.
 type Snapshot struct {
 	Voucher   voucher.Voucher
 	Operation int64          // number of the last operation; the snapshot includes all operations up to it

@@ -8,7 +8,7 @@ import (
 	"seckill/internal/voucher"
 )
 
-// StaffAct is what staff do with somebody's order. It takes effect once for each key of its author, and the audit trail
+// StaffAct is an act of staff on somebody's order. It takes effect once for each key of its author, and the audit trail
 // has an entry of it.
 type StaffAct struct {
 	OrderID int64
@@ -16,7 +16,7 @@ type StaffAct struct {
 	Why     string // for people; it is in the audit trail, but not in the order's history, which its owner reads
 }
 
-// PaymentAct is what staff do with a payment whose refund is stuck. Like a StaffAct, it takes effect once for each key.
+// PaymentAct is an act of staff on a payment whose refund is stuck. Like a StaffAct, it takes effect once for each key.
 type PaymentAct struct {
 	PaymentID string
 	By        voucher.Author

@@ -2,10 +2,10 @@ package order
 
 import "fmt"
 
-// Action is what moves a recorded order from one state to the next.
+// Action moves a recorded order from one state to the next.
 type Action int8
 
-// The actions, and which way they lead. Nothing else changes an order's state.
+// The actions, each with its two states. Nothing else changes an order's state.
 const (
 	Pay           Action = iota // unpaid → paid: the provider has the money
 	Cancel                      // unpaid → cancelled, by its owner

@@ -34,11 +34,11 @@ const (
 	replayNotHeld int64 = 2
 )
 
-// maxUnpackings is how many pages of packed dead letters one listing unpacks. It lists those after them as they are.
+// maxUnpackings is how many pages of packed dead letters one listing unpacks; it lists later ones packed.
 const maxUnpackings = 100
 
 // DeadLetters returns up to n dead letters after the one with the id after ("" for the first), oldest first, and the
-// number of all. It first unpacks packed ones; if Redis takes no writes, it lists them as they are.
+// number of all. It first unpacks packed ones; if Redis takes no writes, it lists them packed.
 func (s *Store) DeadLetters(
 	ctx context.Context, partition int, after string, n int,
 ) ([]recorder.DeadLetter, int64, error) {
@@ -81,8 +81,8 @@ func (s *Store) letters(ctx context.Context, partition int, from string, n int) 
 	return page.Val(), total.Val(), nil
 }
 
-// isPackedLetter reports whether a dead letter is of a packed entry in which at least one order can be read, although
-// another may be damaged.
+// isPackedLetter reports whether a dead letter is a packed entry with at least one readable order; others may be
+// damaged.
 func isPackedLetter(m redis.XMessage) bool { return packedLetter(letterOf(m).Fields) != nil }
 
 // unpackLetters turns each order of the packed entries into its own dead letter, at the end of the list.
@@ -126,7 +126,7 @@ func (s *Store) DeadLetter(ctx context.Context, partition int, id string) (recor
 	return letterOf(messages[0]), nil
 }
 
-// letterOf reads a dead letter. Fields of its entry that cannot be read are zero.
+// letterOf reads a dead letter. Unreadable fields of its entry are zero.
 func letterOf(m redis.XMessage) recorder.DeadLetter {
 	l := recorder.DeadLetter{ID: m.ID, Fields: make(map[string]string, len(m.Values))}
 	if millis, err := strconv.ParseInt(strings.SplitN(m.ID, "-", 2)[0], 10, 64); err == nil {

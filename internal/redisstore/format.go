@@ -40,7 +40,7 @@ func (e *FormatError) Error() string {
 		partition.ErrFormat, e.Address, found, e.Word, strings.TrimSuffix(e.Key, ":format"))
 }
 
-// Is makes it a partition.ErrFormat, and an order.ErrUnavailable, because nothing was sent.
+// Is matches partition.ErrFormat, and order.ErrUnavailable because nothing was sent.
 func (e *FormatError) Is(target error) bool {
 	return target == partition.ErrFormat || target == order.ErrUnavailable
 }
@@ -179,8 +179,8 @@ func (s *Store) placeOf(ctx context.Context, partition int) string {
 	return "an unknown address"
 }
 
-// pausedView returns the view of a sale while its partition has other data. Its window is empty, so that nothing begins
-// or ends by this machine's clock.
+// pausedView returns the view of a sale while its partition has other data. Its window is empty, so nothing begins or
+// ends by this machine's clock.
 func pausedView() order.SaleView {
 	return order.SaleView{Mode: order.SalePaused, Now: time.Now().UTC()}
 }

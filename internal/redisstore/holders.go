@@ -19,7 +19,7 @@ const scanDetail = 1000 // how many fields one HSCAN reads
 
 // Correct applies corrections, each only while the order that it names makes the user a holder, so repeating it is
 // harmless. Corrections of one sale share a call. A call that fails does not stop the corrections of other sales. The
-// error wraps order.ErrOutdated when Redis has applied operations that a correction was decided without, and
+// error wraps order.ErrOutdated when Redis has applied operations that a correction does not take into account, and
 // order.ErrRejected when a retry cannot help any of the failed corrections.
 //
 // It returns, by sale, the epoch of the rebuild during which a unit was given back, because that rebuild may have

@@ -27,10 +27,11 @@ const (
 )
 
 // Apply applies at most operation.MaxBatch operations, in order and without gaps. Redis applies each operation once,
-// however often and by however many callers it is sent. Without operations Apply returns how far Redis is. Operations
-// that Redis has applied get their first results again; one that took units and was completed long ago gets none.
+// however often and by however many callers it is sent. Without operations Apply returns how far Redis has got.
+// Operations that Redis has applied get their first results again; one that took units and was completed long ago gets
+// none.
 //
-// A revival or an acceptance may have to wait until its unit can be sold, and Apply waits with it, for up to
+// A revival or an acceptance may have to wait until its unit can be sold. Apply waits for that, up to
 // order.ReturnDelay. If ctx ends first, the next call with the same operations continues from there.
 func (s *Store) Apply(
 	ctx context.Context, sale order.SaleRef, ops []operation.Operation,
@@ -98,7 +99,7 @@ func operationOrder(op operation.Operation) any {
 	return heldArgument(op.Held())
 }
 
-// checkOperation returns what is wrong with an operation that must have that number.
+// checkOperation returns an error if the operation is malformed or does not have the expected number.
 func checkOperation(sale order.SaleRef, op operation.Operation, number int64) error {
 	switch {
 	case op.VoucherID != sale.VoucherID:

@@ -15,8 +15,8 @@ type Replicas struct {
 	Timeout time.Duration // how long to wait for them; less than rediskit.Config.Timeout
 }
 
-// errUnconfirmed: too few replicas have confirmed in time what Redis did. It does not wrap order.ErrUnavailable,
-// because Redis did it.
+// errUnconfirmed: too few replicas confirmed a write in time. It does not wrap order.ErrUnavailable, because the master
+// has the write.
 var errUnconfirmed = errors.New("redis: too few replicas have confirmed it")
 
 // check refuses to wait for replicas of a Redis that has none.
@@ -27,10 +27,10 @@ func (r Replicas) check(alone bool) error {
 	return nil
 }
 
-// confirmation asks the replicas whether they have the calls before it in a pipeline. WAIT covers only writes of its
-// own connection, so it must be sent together with the calls. It covers nothing if the calls wrote nothing, as when a
-// call repeats one whose answer was lost. So confirmation itself writes a key after the calls: replicas receive all
-// writes in one stream, and cannot confirm that write before the earlier ones.
+// confirmation asks the replicas whether they have the writes of the calls before it in a pipeline. WAIT covers only
+// writes of its own connection, so it must be sent together with the calls. It covers nothing if the calls wrote
+// nothing, for example when a call repeats one whose answer was lost. So confirmation itself writes a key after the
+// calls: replicas receive all writes in one stream, and cannot confirm that write before the earlier ones.
 type confirmation struct {
 	wanted       int
 	write, count *redis.IntCmd
@@ -40,7 +40,7 @@ type confirmation struct {
 func (r Replicas) ask(ctx context.Context, pipe redis.Pipeliner, key string) confirmation {
 	c := confirmation{wanted: r.Count, write: pipe.Incr(ctx, key)}
 	c.count = redis.NewIntCmd(ctx, "wait", r.Count, max(r.Timeout.Milliseconds(), 1)) // 0 would wait forever
-	// This only queues it; a command has its own error.
+	// This only queues the command, which keeps its own error.
 	_ = pipe.Process(ctx, c.count)
 	return c
 }

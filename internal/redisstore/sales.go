@@ -43,7 +43,7 @@ func (s *Store) Views(ctx context.Context, sales []order.SaleRef) ([]order.SaleV
 	return views, nil
 }
 
-// viewParts returns the indexes of sales that each call of scripts/views.lua reads: of one partition, at most maxViews.
+// viewParts groups the indexes of sales into calls of scripts/views.lua: one partition and at most maxViews sales each.
 func viewParts(sales []order.SaleRef) (parts [][]int) {
 	groups := make(map[int][]int, 1)
 	for i, sale := range sales {

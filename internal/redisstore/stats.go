@@ -68,7 +68,7 @@ func (s *Store) LiveStats(ctx context.Context, v voucher.Voucher) (audit.LiveSta
 	return stats, nil
 }
 
-// tookField is the field of the answers whose durations are in a bucket.
+// tookField returns the field that counts the answers whose duration is in a bucket.
 func tookField(bucket int) string { return "took_" + strconv.Itoa(bucket) }
 
 // countsOf reads the counts of answers, and of how long they took. It skips unknown ones.
@@ -131,7 +131,7 @@ func addedAt(id string) (time.Time, bool) {
 	return time.UnixMilli(ms).UTC(), err == nil
 }
 
-// Backlog counts what waits in a partition.
+// Backlog counts a partition's waiting orders and dead letters.
 type Backlog struct {
 	Waiting int64         // entries of accepted orders
 	Oldest  time.Duration // how long the oldest has waited

@@ -133,7 +133,7 @@ func (s Unwinds) SalesToUnwind(ctx context.Context) (ids []int64, err error) {
 	return ids, sqlkit.ReadError("looking for sales that were called off", err)
 }
 
-// Unwind implements service.UnwindLedger. Orders that another transaction has locked are waited for: tills, buyers and
+// Unwind implements service.UnwindLedger. It waits for orders that another transaction has locked: tills, buyers and
 // notices of payments hold them briefly.
 func (s Unwinds) Unwind(
 	ctx context.Context, token, voucherID, above int64, n int,

@@ -163,7 +163,7 @@ func (s Orders) OrderIDs(ctx context.Context, from, to int64, yield func(int64))
 
 // History implements service.OrderLedger. An order without a row has none.
 func (s Orders) History(ctx context.Context, orderID int64) ([]order.Event, error) {
-	// Events of one order are written under its lock, so that their ids are in the order of what happened.
+	// Events of one order are written under its lock, so their ids are in the order of the events.
 	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("id"),
 		fmt.Sprintf("reading the history of order %d", orderID), func(r *eventRow) order.Event {
 			return order.Event{Status: r.Status, At: r.CreateTime, By: r.Actor, Why: r.Why}

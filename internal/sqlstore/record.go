@@ -13,7 +13,7 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// Records is what the recorder writes. It implements recorder.Ledger.
+// Records writes the rows of accepted orders. It implements recorder.Ledger.
 type Records struct{ *ledger }
 
 // Insert implements recorder.Ledger: it inserts the whole batch or nothing.
@@ -26,7 +26,7 @@ func (s Records) Insert(ctx context.Context, claims []order.Claim) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	// Before the transaction begins: the sooner it ends, the shorter others wait for it.
+	// Read the terms before the transaction begins: the sooner it ends, the shorter others wait for it.
 	terms, err := s.terms.of(s.db.Read(ctx), sqlkit.Distinct(takes, func(t *take) int64 { return t.sale }))
 	if err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -48,7 +48,7 @@ func (s Records) Insert(ctx context.Context, claims []order.Claim) error {
 		if err := tx.batchRecorded(sorted, terms); err != nil {
 			return err
 		}
-		// The hot rows last: they are locked from here to the commit only.
+		// Take the hot rows last, so that they are locked only from here to the commit.
 		return tx.takeAll(takes)
 	}))
 }

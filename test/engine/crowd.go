@@ -20,7 +20,7 @@ const (
 // firstBuyer is the user id of the first buyer of all crowds.
 const firstBuyer = 1_000_000
 
-// result is what became of a sale.
+// result is the outcome of a sale.
 type result struct {
 	name     string
 	units    int
@@ -84,7 +84,7 @@ func (c *crowd) isOver() bool {
 	return c.over
 }
 
-// buy asks until there is an answer that stays.
+// buy repeats the purchase until there is a final answer.
 func (c *crowd) buy(ctx context.Context, user int64, reached chan<- struct{}) {
 	token := c.shop.buyer(user)
 	for ctx.Err() == nil {
@@ -99,7 +99,7 @@ func (c *crowd) buy(ctx context.Context, user int64, reached chan<- struct{}) {
 	}
 }
 
-// count takes note of an answer and reports whether it stays.
+// count records an answer and reports whether it is final.
 func (c *crowd) count(a answer, err error, user int64, reached chan<- struct{}) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -131,8 +131,8 @@ func (e *engine) gone() error {
 	}
 }
 
-// powerCut kills every process of the engine and of its containers. They are all others of this program's space of
-// processes but the first, its parent and itself.
+// powerCut kills every process of the engine and of its containers: all processes in this program's PID namespace
+// except the first, this one and its parent.
 func (e *engine) powerCut() error {
 	me, parent := os.Getpid(), os.Getppid()
 	entries, err := filepath.Glob("/proc/[0-9]*/comm")

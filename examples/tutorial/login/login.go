@@ -33,7 +33,7 @@ type login struct {
 	codes map[string]code // by telephone number
 }
 
-// code is what a person proves to have the telephone with, once.
+// code is the code that was sent to a telephone number. It signs a person in once.
 type code struct {
 	text    string
 	expires time.Time
@@ -108,7 +108,7 @@ func (l *login) use(number, text string) bool {
 	return sent && hmac.Equal([]byte(c.text), []byte(text)) && l.now().Before(c.expires)
 }
 
-// token signs what the coupon service reads: the user's id, here their number, and until when.
+// token returns a signed token for the coupon service: the user's id, here their number, and the expiry.
 func (l *login) token(number string) string {
 	encode := base64.RawURLEncoding.EncodeToString
 	signed := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +

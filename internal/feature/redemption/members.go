@@ -8,7 +8,8 @@ import (
 	"seckill/internal/order"
 )
 
-// ShownCoupon returns httpkit.Member.Order, which uses Tills.CouponOf.
+// ShownCoupon returns a function for httpkit.Member.Order: it shows an order's coupon, which it gets from
+// Tills.CouponOf.
 func ShownCoupon(
 	couponOf func(ctx context.Context, o order.Order) (Coupon, error),
 ) func(ctx context.Context, o order.Order, whole bool) (any, error) {
@@ -27,8 +28,8 @@ func ShownCoupon(
 	}
 }
 
-// ShownCoupons returns httpkit.Member.Orders, with the cells "code" and "validUntil". It uses the given function to
-// read the coupons of orders.
+// ShownCoupons returns a function for httpkit.Member.Orders: it returns the cells "code" and "validUntil" of orders,
+// whose coupons it reads with the given function.
 func ShownCoupons(
 	read func(ctx context.Context, orderIDs []int64) (map[int64]Coupon, error),
 ) func(ctx context.Context, orderIDs []int64, whole bool) (map[int64]map[string]string, error) {
@@ -54,7 +55,7 @@ func shownCode(whole bool) func(Code) string {
 	return Code.Masked
 }
 
-// FoundOrder returns httpkit.Member.Find, which uses the given function to find the order of a code.
+// FoundOrder returns a function for httpkit.Member.Find: it finds the order of a typed code, with the given function.
 func FoundOrder(
 	find func(ctx context.Context, code Code) (orderID int64, err error),
 ) func(ctx context.Context, text string) (orderID int64, err error) {

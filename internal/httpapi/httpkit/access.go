@@ -2,7 +2,7 @@ package httpkit
 
 import "seckill/internal/authtoken"
 
-// Access is who may call a route. docs/operations.md#who-may-do-what lists every route.
+// Access says who may call a route. docs/operations.md#who-may-do-what lists every route.
 type Access int8
 
 // Kinds of access.

@@ -9,20 +9,21 @@ import (
 	"seckill/internal/kit/words"
 )
 
-// Answer is what a handler answers when it did not fail.
+// Answer is a handler's answer to a request that succeeded.
 type Answer struct {
 	Status   int    // an HTTP status
 	Location string // the Location header; "" for none
 	Body     []byte // a whole rendered body, or nil
 	Media    string // the media type of body; "" for JSON
-	// Write writes an answer that was prepared for all who ask, and returns its status; nil: there is none.
+	// Write writes an answer that was rendered once for all callers, and returns its status; nil: there is none.
 	Write    func(c *gin.Context) (status int)
 	Envelope Envelope // marshalled when there is no body
-	// Speak returns the envelope's data in the caller's language; nil: the data has none, and is in the envelope.
+	// Speak returns the envelope's data in the caller's language; nil: the data is the same in all languages, and is in
+	// the envelope.
 	Speak func(in words.Language) any
 }
 
-// Data is an answer with data, or the error.
+// Data returns an answer with the data, or the error.
 func Data(status int, data any, err error) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
@@ -41,7 +42,7 @@ type Envelope struct {
 	ServerTime *Time     `json:"serverTime,omitempty"`
 }
 
-// Warning is what a caller should know of a request that succeeded.
+// Warning tells the caller about a problem of a request that succeeded.
 type Warning struct {
 	Code    string `json:"code"`
 	Field   string `json:"field"`
@@ -50,8 +51,8 @@ type Warning struct {
 	Text words.Text `json:"-"`
 }
 
-// Render is apart from write, where the answer would have to be on the heap for it: those of a rush have a body
-// already.
+// Render returns the envelope as JSON. Marshalling puts the envelope on the heap. It is not part of the writer, whose
+// frequent answers have a body already and must not pay for that.
 func (e Envelope) Render() ([]byte, error) {
 	e.Success = true
 	body, err := json.Marshal(&e)

@@ -32,14 +32,14 @@ type Failure struct {
 	Code       string // stable, for programs
 	Status     int
 	RetryAfter string // seconds until asking again makes sense; "" for no header
-	// Wait returns them where they depend on the error, "" for RetryAfter; nil: they never do.
+	// Wait returns the seconds where they depend on the error, or "" for those in RetryAfter; nil: they never do.
 	Wait      func(err error) string
 	Challenge string // WWW-Authenticate; "" for no header
 	Title     string // the same for every occurrence of the code
 	Detail    string // for developers
 	English   string // errorMsg
 	Chinese   string // errorMsg
-	// Label is what the console calls this refusal of a sale, by language. Only answers of admission have one.
+	// Label is the console's name for this refusal of a sale, by language. Only answers of admission have one.
 	Label words.Text
 	// Members appends JSON members that depend on the error, each with a leading comma; nil for none.
 	Members func(body []byte, l words.Language, err error) []byte
@@ -60,6 +60,6 @@ const (
 type Rule struct {
 	Matches func(error) bool
 	Failure Failure
-	// Early: a sale in a rush answers so, most of all. Such rules stand before all others.
+	// Early: this is a frequent answer of a sale in a rush. Early rules are matched before all others.
 	Early bool
 }

@@ -8,9 +8,9 @@ import (
 	"seckill/internal/voucher/guards"
 )
 
-// Gatekeeper keeps bots from taking sales that have guards. It is not asked about other sales. It stands before the
-// routes with [Limited], before a purchase, and before joining a waiting list. It refuses with errors of its own, which
-// have their own rules.
+// Gatekeeper keeps bots from taking sales that have guards. It is not asked about other sales. It is asked on routes
+// with [Limited], before a purchase, and before joining a waiting list. Its errors are its own, and have their own
+// rules.
 type Gatekeeper interface {
 	// Limits refuses a caller who asks for units of the voucher's sale too often, or whose address or network does. It
 	// asks no store.
@@ -18,13 +18,13 @@ type Gatekeeper interface {
 	// Enter returns nil if the user may enter the voucher's sale. A user who may not, but has an order there, gets
 	// *gate.AlreadyBoughtError. A sale that the public does not see yet is voucher.ErrNotFound.
 	Enter(c *gin.Context, who Identity, v voucher.Voucher) error
-	// Reserve keeps units of the voucher's sale for a user who may enter it, before they are asked for, or refuses an
-	// address or a network that has its share, as Enter does. A user who is remembered to have an order gets
-	// *gate.AlreadyBoughtError. Call finish once, also after a panic.
+	// Reserve reserves units of the voucher's sale for a user who may enter it, before the purchase is tried. Like
+	// Enter, it refuses callers whose address or network has its full share. A user who is remembered to have an order
+	// gets *gate.AlreadyBoughtError. Call finish once, also after a panic.
 	Reserve(c *gin.Context, who Identity, v voucher.Voucher, units int64) (finish func(guards.Ending), err error)
-	// Headers are the headers of requests that it reads. Pages of other origins may send them.
+	// Headers returns the request headers that it reads. Pages of other origins may send them.
 	Headers() []string
-	// Lacks returns why there is no such guard here, as a reason with its data; the zero reason if there is one.
+	// Lacks returns the reason why a guard is not available here, with its data; the zero reason if it is available.
 	Lacks(n guards.Name) (why invalid.Reason, data invalid.Data)
 }
 

@@ -20,5 +20,5 @@ type Identity struct {
 // Admin reports whether the caller is an admin.
 func (who Identity) Admin() bool { return who.Role == authtoken.RoleAdmin }
 
-// Left is for how long the identity is proven from a time on.
+// Left returns how long the caller's token is still valid at the time now.
 func (who Identity) Left(now time.Time) time.Duration { return who.Expires.Sub(now) }

@@ -11,8 +11,9 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Members are functions by which features add to the answers of others, by the member's name in the answer. A map
-// without a name has nothing to add under it. What cannot be read in time is an order.ErrUnavailable.
+// Members are functions with which features add members to answers of the core and of other features, by the member's
+// name in the answer. A name that is missing adds nothing. A function returns order.ErrUnavailable if it cannot read
+// its data in time.
 type Members map[string]Member
 
 // Member is what a feature adds under one name. A nil function adds nothing.
@@ -20,21 +21,22 @@ type Member struct {
 	// Sale returns the member of a voucher's sale, to be written as JSON; nil if there is none. With an error, it
 	// returns what can be shown all the same.
 	Sale func(ctx context.Context, v voucher.Voucher) (shown any, err error)
-	// Order returns the member of an order, to be written as JSON, whole or masked; nil if there is none. It may write
-	// what is missing.
+	// Order returns the member of an order, to be written as JSON, whole or masked; nil if there is none. It may store
+	// data that is missing.
 	Order func(ctx context.Context, o order.Order, whole bool) (shown any, err error)
 	// Orders returns the cells of orders in a file, whole or masked, by order and the cell's name. It writes nothing.
 	Orders func(ctx context.Context, ids []int64, whole bool) (map[int64]map[string]string, error)
-	// Users returns the accounts of those of the users who have one.
+	// Users returns the accounts of the users; users without an account are left out.
 	Users func(ctx context.Context, ids []int64) (map[int64]voucher.Account, error)
-	// Find returns the order that a text of this member names, as people type it; 0 if there is none. Error:
-	// *invalid.Error.
+	// Find returns the order that a typed text names in the terms of this member, such as a code; 0 if there is none.
+	// Error: *invalid.Error.
 	Find func(ctx context.Context, text string) (orderID int64, err error)
-	// Check returns the line of the list before a sale, whose last change by staff was at changed; zero: never.
+	// Check returns a line for the checklist of a sale. The last change by staff was at changed; zero: never.
 	Check func(ctx context.Context, voucherID int64, changed time.Time) check.Line
 }
 
-// Of returns the member with the name. Its functions can all be called: those that no feature has return nothing.
+// Of returns the member with the name. All of its functions can be called: a function that no feature provides returns
+// nothing.
 func (m Members) Of(name string) Member {
 	type (
 		cells    = map[int64]map[string]string
@@ -61,7 +63,7 @@ func (m Members) Of(name string) Member {
 
 func nothing[T any]() (none T, err error) { return none, nil }
 
-// Checks returns the lines of all members in the list before a sale, by their names.
+// Checks returns the lines of all members for the checklist of a sale, in the order of their names.
 func (m Members) Checks(ctx context.Context, voucherID int64, changed time.Time) (lines []check.Line) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if of := m[name]; of.Check != nil {

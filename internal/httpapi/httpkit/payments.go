@@ -16,8 +16,9 @@ func PaymentQuery(r *Route) {
 	Query("payment", "orderId", "voucherId", "shopId", "state", "dispute", "from", "to")(r)
 }
 
-// ReadPaymentFilter returns the payments that a query selects: a merchant's shop's only. Times without a zone are read
-// in the zone. Besides the problems of the query it returns ErrNoShop for another shop than the merchant's.
+// ReadPaymentFilter reads which payments a query selects; a merchant gets only those of their shop. Times without a
+// zone are read in the zone. Besides the problems of the query it returns ErrNoShop for another shop than the
+// merchant's.
 func ReadPaymentFilter(
 	values param.Query, who Identity, zone *time.Location,
 ) (f payment.Filter, problems []*invalid.Problem, err error) {
@@ -43,7 +44,7 @@ func ReadPaymentFilter(
 	return f, bad[:], nil
 }
 
-// PaymentName returns what a query asks for: a payment's id or a provider's reference of one; "" for any.
+// PaymentName returns the payment that a query names, by its id or by the provider's reference; "" if it names none.
 func PaymentName(values param.Query) (string, *invalid.Problem) {
 	text, given, bad := values.Text("payment")
 	if given && (text == "" || payment.CheckReference(text) != nil) {
@@ -53,7 +54,7 @@ func PaymentName(values param.Query) (string, *invalid.Problem) {
 	return text, bad
 }
 
-// OneOf returns which of the words stands under a name; -1 for none.
+// OneOf returns the index of the word that the query has under a name; -1 for none.
 func OneOf[T interface{ String() string }](values param.Query, name string, of []T) (int, *invalid.Problem) {
 	text, given, bad := values.Text(name)
 	if !given {

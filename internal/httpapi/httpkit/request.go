@@ -27,7 +27,7 @@ var (
 )
 
 // SizeError replaces the error about a body beyond the limit by ErrTooLarge. A body that declares its length is refused
-// before (declaresTooMuch).
+// earlier (declaresTooMuch).
 func SizeError(err error) error {
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return ErrTooLarge
@@ -68,7 +68,7 @@ func RawWriter(c *gin.Context) http.ResponseWriter {
 	return c.Writer
 }
 
-// Author is who makes a change, and with which request.
+// Author returns the author of a change: the caller, with their request.
 func Author(c *gin.Context, who Identity) voucher.Author {
 	return voucher.Author{
 		AdminID: who.UserID, Shop: who.Only(), Request: c.Writer.Header().Get("X-Request-Id"), Key: KeyOf(c),
@@ -81,7 +81,7 @@ const keyName = "seckill.idempotency-key"
 // SetKey gives the request of a keyed route its key.
 func SetKey(c *gin.Context, k idempotency.Key) { c.Set(keyName, k) }
 
-// KeyOf returns the key of a request, which only those of keyed routes have.
+// KeyOf returns the key of a request; only requests on keyed routes have one.
 func KeyOf(c *gin.Context) idempotency.Key {
 	given, _ := c.Get(keyName)
 	k, _ := given.(idempotency.Key)

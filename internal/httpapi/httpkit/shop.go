@@ -14,14 +14,14 @@ import (
 // ErrNoShop says that there is no such shop, or that it is not the caller's.
 var ErrNoShop = errors.New("there is no such shop for this caller")
 
-// Owner returns nil if a merchant of a shop may have what a request names, and otherwise the error for what does not
-// exist. It is not asked for admins.
+// Owner returns nil if the thing that a request names belongs to the merchant's shop, and otherwise the same error as
+// if it did not exist. It is not called for admins.
 type Owner func(c *gin.Context, shop int64) error
 
-// ByHandler is the owner of routes that name nothing, or whose handlers look at Identity.Only or Identity.Within.
+// ByHandler is the Owner of routes that name nothing, or whose handlers check Identity.Only or Identity.Within.
 func ByHandler(*gin.Context, int64) error { return nil }
 
-// Only is the one shop whose things the caller may see and change; 0: all shops.
+// Only returns the only shop that the caller may see and change; 0: all shops.
 func (who Identity) Only() int64 {
 	if who.Role == authtoken.RoleMerchant {
 		return who.Shop
@@ -29,7 +29,8 @@ func (who Identity) Only() int64 {
 	return 0
 }
 
-// Within returns the shop to which a request is restricted that asks for one, or with 0 for all. Error: ErrNoShop.
+// Within returns the shop to which a request is restricted. shopID is the shop that it asks for, 0 for all. Error:
+// ErrNoShop.
 func (who Identity) Within(shopID int64) (int64, error) {
 	switch only := who.Only(); {
 	case only == 0 || only == shopID:
@@ -49,7 +50,7 @@ func OwnVoucher(shopOf func(ctx context.Context, voucherID int64) (int64, error)
 // ownVoucher returns the shop of a voucher.
 type ownVoucher func(ctx context.Context, voucherID int64) (int64, error)
 
-// owner is an Owner.
+// owner implements Owner.
 func (shopOf ownVoucher) owner(c *gin.Context, shop int64) error {
 	id, err := PathVoucher(c)
 	if err != nil {
@@ -58,7 +59,7 @@ func (shopOf ownVoucher) owner(c *gin.Context, shop int64) error {
 	return Owns(c.Request.Context(), shopOf, shop, id)
 }
 
-// Owns returns nil if the voucher is of the shop. voucher.ErrNotFound, and what shopOf returns.
+// Owns returns nil if the voucher belongs to the shop. Errors: voucher.ErrNotFound, and those of shopOf.
 func Owns(
 	ctx context.Context, shopOf func(ctx context.Context, voucherID int64) (int64, error), shop, voucherID int64,
 ) error {

@@ -11,8 +11,8 @@ import (
 	"seckill/internal/order"
 )
 
-// ReadStaffAct reads what staff want to do with the order in the path: why, and what the fields take. It needs an
-// Idempotency-Key, as what is done with money or a coupon must not be done twice.
+// ReadStaffAct reads an act of staff on the order in the path: its reason, and the given fields. It requires an
+// Idempotency-Key, because an act on money or a coupon must not happen twice.
 func ReadStaffAct(c *gin.Context, who Identity, bodies Bodies, fields ...jsonbody.Field) (order.StaffAct, error) {
 	id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
 	_, badKey := param.RequiredIdempotencyKey(c.Request.Header)

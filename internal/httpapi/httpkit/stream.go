@@ -20,7 +20,7 @@ const (
 	streamRetry = 2 * time.Second  // after which a browser comes back
 )
 
-// Why a stream is not opened, or ends although there may be more to report.
+// Reasons why a stream is not opened, or ends although there may be more to report.
 var (
 	ErrStreamOver   = errors.New("the stream has lasted long enough")
 	ErrStreamBroken = errors.New("the stream cannot be written")
@@ -166,14 +166,15 @@ func (s *Stream) Write(piece string) error {
 	return nil
 }
 
-// Abort has the connection end without the end of the answer, so that its caller sees that something is missing.
+// Abort closes the connection before the answer is complete, so that the caller sees that something is missing.
 func (s *Stream) Abort() { _ = s.server.SetWriteDeadline(time.Unix(1, 0)) }
 
 // Heartbeat sends a comment, which keeps proxies from closing the connection, and reveals a dead one.
 func (s *Stream) Heartbeat() error { return s.Send(":\n\n") }
 
-// Finish sends why the stream ends, if it can still be sent, and returns what went wrong. An error before the first
-// event is answered like any other, except that the process stops: a browser does not reconnect after an error.
+// Finish sends the reason why the stream ends, if that is still possible, and returns the error to be logged, if any.
+// An error before the first event is answered like any other, except that the process stops: a browser does not
+// reconnect after an error.
 func (s *Stream) Finish(err error) error {
 	reason := "unavailable"
 	switch {

@@ -19,13 +19,13 @@ func AppendJSON(body []byte, v any) []byte {
 	return append(body, text...)
 }
 
-// Time is a time as it is shown.
+// Time is a time as answers show it.
 type Time = moment.Time
 
-// TimeView is a time as it is shown, or nil for the zero time.
+// TimeView returns a time as answers show it, or nil for the zero time.
 func TimeView(t time.Time) *Time { return moment.OrNil(t) }
 
-// ShownTime is a time as it is shown.
+// ShownTime returns a time as answers show it.
 func ShownTime(t time.Time) Time { return moment.Of(t) }
 
 // P99 returns the time that 99 % of the counted durations are less than, in milliseconds; 0 if there are none.
@@ -33,7 +33,7 @@ func P99(counts histogram.Counts) float64 {
 	return float64(counts.Quantile(0.99)) / float64(time.Millisecond)
 }
 
-// CheckLine is a line of the list before a sale, or of a forecast.
+// CheckLine is a line of the checklist before a sale, or of a forecast.
 type CheckLine struct {
 	Name  string      `json:"name"`
 	Level check.Level `json:"level"`

@@ -18,13 +18,13 @@ type Field struct {
 	forbidden bool
 	allowed   invalid.Allowed
 	data      invalid.Data // of allowed
-	// read stores the value, a JSON token, or returns what is wrong with it.
+	// read stores the value, a JSON token, or returns its problem.
 	read   func(json.Token) wrong
 	fields []Field // of an object; read is then told of null and of values that are no object
 	begun  func()  // an object is there, and its fields follow
 }
 
-// wrong is what is wrong with a value; the zero value is nothing.
+// wrong is a problem of a value; the zero value is no problem.
 type wrong struct {
 	reason invalid.Reason
 	data   invalid.Data
@@ -42,13 +42,13 @@ func wrongValue(reason invalid.Reason, value any) wrong {
 	return wrong{reason, invalid.Data{"value": value}}
 }
 
-// Required returns the field as one that must be there.
+// Required makes a field mandatory.
 func Required(f Field) Field {
 	f.required = true
 	return f
 }
 
-// Optional returns the field of a kind whose value stays nil when it is not there.
+// Optional returns a field of the given kind whose value stays nil if the field is absent.
 func Optional[T any](kind func(name string, into *T) Field, name string, into **T) Field {
 	value := new(T)
 	f := kind(name, value)
@@ -63,7 +63,7 @@ func Optional[T any](kind func(name string, into *T) Field, name string, into **
 	return f
 }
 
-// Forbidden is a field that is known and may not be there, with the reason.
+// Forbidden is a known field that must be absent, with the reason.
 func Forbidden(name string, reason invalid.Reason, data invalid.Data) Field {
 	return Field{
 		name: name, forbidden: true, allowed: invalid.Omit, read: func(json.Token) wrong { return wrong{reason, data} },
@@ -90,8 +90,8 @@ func Integer(name string, into *int64) Field {
 	}}
 }
 
-// Count is a field that holds a whole number from 1 to most. Where a number may be left out, 0 is none: it could mean
-// that, or the opposite.
+// Count is a field that holds a whole number from 1 to most. It refuses 0 even if the number may be left out: 0 could
+// mean "no limit" or "nothing".
 func Count(name string, into *int64, most int64) Field {
 	f := Integer(name, into)
 	f.allowed, f.data = invalid.Range, invalid.Data{"min": 1, "max": most}
@@ -121,7 +121,7 @@ func Text(name string, into *string) Field {
 }
 
 // Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields
-// are read, null when there is none.
+// are read; null is called instead if the value is null.
 func Object(name string, begun, null func(), fields ...Field) Field {
 	return Field{name: name, allowed: objectOrNull, fields: fields, begun: begun, read: func(t json.Token) wrong {
 		if t == nil {

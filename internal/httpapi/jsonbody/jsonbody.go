@@ -1,6 +1,6 @@
-// Package jsonbody reads request bodies that are one JSON object, and takes none that could be meant otherwise:
-// encoding/json alone would take a repeated name, a name in other letters, and stop at the first wrong type. The caller
-// gives a table of fields; everything that is wrong with a body comes back as one [invalid.Error].
+// Package jsonbody strictly reads request bodies that are one JSON object: encoding/json alone would accept a repeated
+// name or a name in another case, and stop at the first wrong type. The caller gives a table of fields; all problems of
+// a body come back as one [invalid.Error].
 package jsonbody
 
 import (
@@ -19,11 +19,11 @@ import (
 	"seckill/internal/kit/invalid"
 )
 
-// maxProblems is how many things that are wrong with a body are reported at once.
+// maxProblems is how many problems of a body are reported at once.
 const maxProblems = 20
 
-// Read reads the request's body, at most limit bytes of it, into the fields. Its error is an *invalid.Error with
-// everything that is wrong, or an *http.MaxBytesError. w is the server's own writer, as in [Bytes].
+// Read reads the request's body, at most limit bytes of it, into the fields. Its error is an *invalid.Error with all
+// problems, or an *http.MaxBytesError. w is the server's own writer, as in [Bytes].
 func Read(w http.ResponseWriter, r *http.Request, limit int64, fields ...Field) error {
 	if err := invalid.Join(wrongContentType(r.Header), wrongEncoding(r.Header)); err != nil {
 		return err
@@ -35,9 +35,9 @@ func Read(w http.ResponseWriter, r *http.Request, limit int64, fields ...Field) 
 	return decode(body, fields)
 }
 
-// Bytes returns the request's body as it is. Its error is an *http.MaxBytesError for one of more than limit bytes, of
-// which no more is read: w, which has to be the server's own writer, then closes the connection after the answer.
-// Else it is an *invalid.Error.
+// Bytes returns the request's body as it is. It returns an *http.MaxBytesError for a body of more than limit bytes, and
+// reads no more of it: w, which must be the server's own writer, then closes the connection after the answer. Any other
+// error is an *invalid.Error.
 func Bytes(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
 	if err == nil {
@@ -46,7 +46,7 @@ func Bytes(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) 
 	if tooLarge, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge
 	}
-	// Too slow, cut off, or wrongly chunked: the caller's side of the connection in any case.
+	// The body is too slow, cut off, or wrongly chunked: the caller's side of the connection in any case.
 	return nil, invalid.Join(invalid.New("body", cutOff, jsonObject, nil))
 }
 
@@ -73,8 +73,8 @@ func wrongEncoding(h http.Header) *invalid.Problem {
 		invalid.Data{"value": invalid.Clip(given), "values": []string{"identity"}})
 }
 
-// decode reads one JSON object into fields and finds everything that is wrong with it: unknown, repeated and missing
-// names, and values of the wrong type.
+// decode reads one JSON object into fields and collects all of its problems: unknown, repeated and missing names, and
+// values of the wrong type.
 func decode(body []byte, fields []Field) error {
 	if err := wholeJSON(body); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (d *decoder) bad(field string, w wrong, of *Field) {
 	d.problems.Bad(d.within+invalid.Clip(field), w.reason, of.allowed, data)
 }
 
-// object reads the whole text. Its error is not about the caller's fields: the text was found valid before.
+// object reads the whole text. Its error is never the caller's fault: the text is known to be valid JSON.
 func (d *decoder) object() error {
 	first, err := d.tokens.Token()
 	if err != nil {
@@ -136,7 +136,7 @@ func (d *decoder) object() error {
 	return d.members()
 }
 
-// members reads what an object holds that has begun.
+// members reads the rest of an object whose opening brace was read.
 func (d *decoder) members() error {
 	for d.tokens.More() && len(d.problems) < maxProblems {
 		if err := d.member(); err != nil {
@@ -182,7 +182,7 @@ func (d *decoder) member() error {
 	return d.skipRest(value)
 }
 
-// nested reads an object that has begun, to its end.
+// nested reads the rest of the object in a field whose opening brace was read.
 func (d *decoder) nested(f *Field) error {
 	f.begun()
 	inner := decoder{
@@ -200,7 +200,7 @@ func (d *decoder) nested(f *Field) error {
 	return err
 }
 
-// skipRest reads the rest of a list or object that value has begun.
+// skipRest skips the rest of a list or object if value opens one.
 func (d *decoder) skipRest(value json.Token) error {
 	depth := nesting(value)
 	for depth > 0 {
@@ -213,7 +213,7 @@ func (d *decoder) skipRest(value json.Token) error {
 	return nil
 }
 
-// nesting is 1 for a token that opens a list or object, -1 for one that closes one, else 0.
+// nesting returns 1 for a token that opens a list or object, -1 for one that closes one, else 0.
 func nesting(t json.Token) int {
 	switch t {
 	case json.Delim('{'), json.Delim('['):

@@ -37,7 +37,7 @@ func wrongKey(reason invalid.Reason, data invalid.Data) *invalid.Problem {
 	return invalid.New(idempotencyKeyHeader, reason, idempotencyKey, data)
 }
 
-// RequiredIdempotencyKey is [IdempotencyKey] where there must be one.
+// RequiredIdempotencyKey is [IdempotencyKey] for requests that must have one.
 func RequiredIdempotencyKey(h http.Header) (string, *invalid.Problem) {
 	key, p := IdempotencyKey(h)
 	if key == "" && p == nil {
@@ -46,7 +46,7 @@ func RequiredIdempotencyKey(h http.Header) (string, *invalid.Problem) {
 	return key, p
 }
 
-// isVisible reports whether s is visible ASCII characters alone.
+// isVisible reports whether s consists of visible ASCII characters.
 func isVisible(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] > '~' {

@@ -1,6 +1,6 @@
-// Package param reads the values that stand in a request's path, query and headers, and takes none that could be
-// meant otherwise: no id with a sign or a leading zero, no name given twice, no duration without a unit. What is
-// wrong comes back as an [invalid.Problem], so that a handler can answer with all of them at once.
+// Package param strictly reads values from a request's path, query and headers: no id with a sign or a leading zero, no
+// name given twice, no duration without a unit. Each problem comes back as an [invalid.Problem], so that a handler can
+// answer with all of them at once.
 package param
 
 import (
@@ -30,7 +30,7 @@ func ParseID(s string, largest int64) (int64, bool) {
 	return id, err == nil && id <= largest
 }
 
-// ID returns the id, at most largest, in the text that a path has at a field.
+// ID parses the text of a field in a path as an id of at most largest.
 func ID(field, text string, largest int64) (int64, *invalid.Problem) {
 	id, ok := ParseID(text, largest)
 	if !ok {
@@ -39,13 +39,13 @@ func ID(field, text string, largest int64) (int64, *invalid.Problem) {
 	return id, nil
 }
 
-// notInRange is the problem of a text that is no whole number from least to most.
+// notInRange is the problem of a text that is not a whole number from least to most.
 func notInRange(field, text string, least, most int64) *invalid.Problem {
 	return invalid.New(field, invalid.Malformed, invalid.Range,
 		invalid.Data{"value": invalid.Clip(text), "min": least, "max": most})
 }
 
-// Query is the values of a query. A nil one is empty.
+// Query has the values of a query; nil is an empty query.
 type Query url.Values
 
 // ParseQuery returns the query's values; nil when there is none, which costs nothing.
@@ -86,7 +86,7 @@ func notPairs() *invalid.Problem {
 	return invalid.New("query", invalid.NotText, queryPairs, nil)
 }
 
-// Text returns the one value of a name, and whether it is there.
+// Text returns the value of a name, and whether the query has it.
 func (q Query) Text(name string) (string, bool, *invalid.Problem) {
 	switch given := q[name]; len(given) {
 	case 0:
@@ -98,7 +98,7 @@ func (q Query) Text(name string) (string, bool, *invalid.Problem) {
 	}
 }
 
-// ID returns the id, at most largest, under a name; 0 when it is not there.
+// ID returns the id, at most largest, under a name; 0 if it is absent.
 func (q Query) ID(name string, largest int64) (int64, *invalid.Problem) {
 	text, given, p := q.Text(name)
 	if !given {
@@ -107,7 +107,8 @@ func (q Query) ID(name string, largest int64) (int64, *invalid.Problem) {
 	return ID(name, text, largest)
 }
 
-// Before returns the cursor of a page: only entries with a lower id are asked for. Without one it is above every id.
+// Before returns the cursor of a page, which has only entries with lower ids. If it is absent, Before returns a number
+// above every id.
 func (q Query) Before() (int64, *invalid.Problem) {
 	id, p := q.ID("before", math.MaxInt64)
 	if id == 0 && p == nil {
@@ -116,7 +117,7 @@ func (q Query) Before() (int64, *invalid.Problem) {
 	return id, p
 }
 
-// Limit returns how many entries a page is to have.
+// Limit returns how many entries the page may have.
 func (q Query) Limit() (int, *invalid.Problem) {
 	if _, given := q["limit"]; !given {
 		return defaultLimit, nil
@@ -125,7 +126,7 @@ func (q Query) Limit() (int, *invalid.Problem) {
 	return int(n), p
 }
 
-// Number returns the whole number from least to most under a name; least when it is not there.
+// Number returns the whole number from least to most under a name; least if it is absent.
 func (q Query) Number(name string, least, most int64) (int64, *invalid.Problem) {
 	text, given, p := q.Text(name)
 	if !given {
@@ -138,7 +139,7 @@ func (q Query) Number(name string, least, most int64) (int64, *invalid.Problem) 
 	return n, nil
 }
 
-// Flag returns whether the value under a name is "true"; false when it is "false" or not there.
+// Flag returns whether the value under a name is "true"; false if it is "false" or absent.
 func (q Query) Flag(name string) (bool, *invalid.Problem) {
 	text, given, p := q.Text(name)
 	if !given || text == "true" || text == "false" {
@@ -147,7 +148,7 @@ func (q Query) Flag(name string) (bool, *invalid.Problem) {
 	return false, invalid.New(name, invalid.Malformed, invalid.Boolean, invalid.Data{"value": invalid.Clip(text)})
 }
 
-// Time returns the time under a name, as invalid.Time reads it; zero when it is not there.
+// Time returns the time under a name, as invalid.Time reads it; zero if it is absent.
 func (q Query) Time(name string, zone *time.Location) (time.Time, *invalid.Problem) {
 	text, given, p := q.Text(name)
 	if !given {
@@ -161,7 +162,7 @@ func (q Query) Time(name string, zone *time.Location) (time.Time, *invalid.Probl
 	return at, nil
 }
 
-// Duration returns the duration, at most longest, under a name; 0 when it is not there.
+// Duration returns the duration, at most longest, under a name; 0 if it is absent.
 func (q Query) Duration(name string, longest time.Duration) (time.Duration, *invalid.Problem) {
 	text, given, p := q.Text(name)
 	if !given {

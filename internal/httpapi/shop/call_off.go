@@ -44,12 +44,12 @@ type tallyJSON struct {
 	Cents  int64 `json:"amount"`
 }
 
-// unwindingJSON is what calling a sale off would mean for its orders or, afterwards, how far it has got.
+// unwindingJSON shows what calling a sale off would do to its orders or, afterwards, how far it has got.
 type unwindingJSON struct {
 	VoucherID int64         `json:"voucherId"`
 	CalledOff *httpkit.Time `json:"callOffTime,omitempty"` // absent: the sale was not called off
 	Currency  string        `json:"currency"`
-	// Pending: the service itself still has something to do.
+	// Pending: the service itself still has work to do.
 	Pending   bool  `json:"pending"`
 	Unwound   bool  `json:"unwound"` // called off, and nothing is pending
 	Issued    int64 `json:"issued"`
@@ -82,7 +82,7 @@ type leftJSON struct {
 	PayTime  *httpkit.Time `json:"payTime,omitempty"`
 }
 
-// unwinding answers GET /admin/voucher/:id/call-off: what calling the sale off would mean, or how far it has got.
+// unwinding answers GET /admin/voucher/:id/call-off: what calling the sale off would do, or how far it has got.
 func (a *API) unwinding(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)

@@ -24,9 +24,9 @@ import (
 type Purchases interface {
 	// Buy buys quantity units of a voucher, as FindVoucher returned it, in one order. It waits at most wait for the
 	// order to be recorded and returns it, still order.Queued or with its new status. It returns the errors of order
-	// and voucher, including *gate.AlreadyBoughtError and *gate.NotEnoughError, and *invalid.Error for more units
-	// than the sale allows. After any other error it is not known whether something was bought; the order then has the
-	// id that it would have.
+	// and voucher, including *gate.AlreadyBoughtError and *gate.NotEnoughError, and *invalid.Error for more units than
+	// the sale allows. After any other error it is not known whether something was bought; the returned order then has
+	// the id of the order that there would be.
 	Buy(ctx context.Context, userID int64, v voucher.Voucher, quantity order.Quantity,
 		wait time.Duration) (order.Order, error)
 	// Order returns a user's own order. While the order is queued, it waits for up to wait. Errors: order.ErrNotFound,
@@ -86,8 +86,8 @@ func (a *API) purchase(c *gin.Context, who httpkit.Identity, units int64) (order
 	return bought, unlessUnlisted(v, outcome)
 }
 
-// unlessUnlisted returns err, or voucher.ErrNotFound if err is a refusal that tells an unlisted voucher from none. An
-// answer that names an order stays, and so does one that may stand for an order.
+// unlessUnlisted returns err, or voucher.ErrNotFound if err would reveal that an unlisted voucher exists. It keeps
+// errors that name an order, and errors after which there may be an order.
 func unlessUnlisted(v voucher.Voucher, err error) error {
 	if err == nil || v.Listed() && !errors.Is(err, voucher.ErrOffShelf) {
 		return err

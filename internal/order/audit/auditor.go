@@ -156,7 +156,7 @@ func (a *Auditor) Run(ctx context.Context) error {
 	return nil
 }
 
-// turn runs passes until one fails or ctx ends, as it also does when the lock is lost.
+// turn runs passes until one fails or ctx ends; losing the lock ends ctx too.
 func (a *Auditor) turn(ctx context.Context) error {
 	defer a.observer.AuditOver()
 	clear(a.cases) // another instance may have audited meanwhile
@@ -234,7 +234,8 @@ func (a *Auditor) pass(ctx context.Context, early bool) (busy time.Duration, err
 func (a *Auditor) checkOne(ctx context.Context, id int64) error {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	// Twice at most: the next round tries again if the sale is still undecided, or its orders could not be compared.
+	// Read twice at most: the next round tries again if the sale is still undecided, or its orders could not be
+	// compared.
 	b, err := a.readUpTo(asking, id, 2, 0)
 	switch {
 	case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound):

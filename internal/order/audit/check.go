@@ -67,7 +67,7 @@ func (a *Auditor) Check(ctx context.Context, sale int64) (Balance, error) {
 	return a.readUpTo(ctx, sale, maxReads, readAgain)
 }
 
-// readUpTo reads one sale, and again as long as it changes meanwhile.
+// readUpTo reads one sale, up to the given number of times, until it has not changed during a read.
 func (a *Auditor) readUpTo(ctx context.Context, sale int64, reads int, pause time.Duration) (Balance, error) {
 	for try := 1; ; try++ {
 		b, err := a.read(ctx, sale)

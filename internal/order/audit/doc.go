@@ -13,7 +13,7 @@
 // Across the stores: stock + units of holders in Redis = stock + units of live orders in the ledger. Purchases,
 // payments, cancels and returns change neither side, so this holds at every moment, and the operations' numbers account
 // for changes of stock. In the stream: holders without a live order = orders that wait, compared when the ledger did
-// not change while Redis was read. It acts once two checks in a row find the same wrong:
+// not change while Redis was read. It acts once two checks in a row find the same error:
 //
 //	Redis differs from the ledger, or accepted    the sale is rebuilt, at most every half minute; lost orders are
 //	orders are in neither stream nor ledger       requeued

@@ -56,7 +56,7 @@ func NewMonitor(
 	return &Monitor{ledger: ledger, catalog: catalog, live: live, balance: balance}
 }
 
-// readings is the most times that Stats reads the stores, to get units left and held that are no more than were issued.
+// readings is how often Stats reads the stores at most, until units left and held do not exceed the units issued.
 const readings = 3
 
 // Stats returns the current stats of the sale. It costs two queries and two round trips to Redis, and a balance every

@@ -54,7 +54,7 @@ func (j Job) Run(ctx context.Context, locker order.FencedLocker, log *slog.Logge
 	return nil
 }
 
-// turn works until a batch fails or ctx ends, which it also does when the lock is lost.
+// turn works until a batch fails or ctx ends; losing the lock ends ctx too.
 func (j Job) turn(ctx context.Context, token int64) error {
 	for ctx.Err() == nil {
 		start := time.Now()

@@ -218,7 +218,7 @@ func (f *FakeStores) live(key order.BuyerKey) int64 {
 	return 0
 }
 
-// ReadRows puts into view what the rows hold of the claim.
+// ReadRows adds the rows that a claim may have to the view.
 func ReadRows(view order.LedgerView, c order.Claim, rows map[int64]order.Order) {
 	for try := 0; ; try++ {
 		row, has := rows[c.RowID(try)]

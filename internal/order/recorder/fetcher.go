@@ -153,7 +153,7 @@ func (f *fetcher) drain(ctx context.Context) {
 	}
 }
 
-// rereading is when the finisher wants own entries read again, if sooner than once a minute.
+// rereading has the time at which the finisher wants own entries read again, ahead of the read once a minute.
 type rereading struct {
 	mu sync.Mutex
 	at time.Time // zero: not wanted

@@ -21,8 +21,8 @@ type inspection struct {
 	waited   time.Duration     // time spent waiting for silent partitions after the last readable one was read
 }
 
-// inspect reads the sales from the ledger and then from Redis. It fails if the ledger or
-// every partition cannot be read.
+// inspect reads the sales from the ledger and then from Redis. It fails if the ledger cannot be read, or if none of the
+// partitions can.
 func (r *Reconciler) inspect(ctx context.Context) (inspection, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()

@@ -46,7 +46,8 @@ func (e *Expirer) batch(ctx context.Context, token int64) (int, error) {
 	return len(orders), nil
 }
 
-// ended notifies the callers who wait for orders that a job has ended, and requests that Redis gets the units back.
+// ended notifies the callers who wait for orders that a job has ended, and requests flushes that give their units back
+// to Redis.
 func ended(orders []order.Order, outbox order.FlushRequester, notifier order.StatusNotifier) {
 	outcomes := make(map[int64]order.Status, len(orders))
 	requested := make(map[int64]bool)

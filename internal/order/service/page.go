@@ -52,7 +52,7 @@ func (p *Purchases) Orders(ctx context.Context, f order.Filter, before int64, li
 	return page, nil
 }
 
-// addQueued adds an order that Redis has queued to a page of these rows, unless they have it, or it is not asked for.
+// addQueued adds an order that Redis has queued to a page, unless the rows have it, or it is not on this page.
 func (p *Purchases) addQueued(ctx context.Context, page *order.Page, rows ownRows, q order.Order, asked ownQuestion) {
 	if slices.ContainsFunc(rows.orders, func(o order.Order) bool { return o.ID == q.ID }) {
 		return // this order has its row
@@ -111,8 +111,8 @@ func newOwnReads(rows order.Reader) *batch.Batcher[ownQuestion, ownRows] {
 	})
 }
 
-// queued returns the user's orders that may have no row yet, may be named, and pass the filter. all is false when there
-// may be more.
+// queued returns the user's queued orders that pass the filter; none if orders may be named only once they have a row.
+// all is false when there may be more.
 func (p *Purchases) queued(ctx context.Context, f order.Filter) (queued []order.Order, all bool, err error) {
 	if p.options.WaitForRow || f.Status != order.Queued {
 		return nil, true, nil

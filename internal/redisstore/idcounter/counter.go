@@ -16,7 +16,7 @@ import (
 // counterTTL is how long a day's counter is kept: until the day is over by any clock, even a wrong one.
 const counterTTL = 3 * 24 * time.Hour
 
-// The answers of scripts/reserve_ids.lua that are no numbers.
+// The answers of scripts/reserve_ids.lua that are not numbers.
 const (
 	counterMissing   = -1
 	counterExhausted = -2
@@ -37,7 +37,7 @@ func New(client redis.UniversalClient, prefix string) (*Counter, error) {
 	return &Counter{client: client, prefix: prefix, reserve: rediskit.NewScript("reserve_ids")}, nil
 }
 
-// Reserve takes the next numbers of a day, see idworker.Counter. Its other errors are Redis's.
+// Reserve implements idworker.Counter. Its other errors are Redis's.
 func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, error) {
 	random := rand.Int64N(1 << 31) //nolint:gosec // must only differ from call to call; protects nothing
 	last, err := c.reserve.RunInt(ctx, c.client,
@@ -56,8 +56,9 @@ func (c *Counter) Reserve(ctx context.Context, r idworker.Reservation) (int64, e
 	return last, nil
 }
 
-// key is a day's order id counter (string: the last number given out). It is in no partition.
+// key returns the key of a day's order id counter (string: the last number given out). It is in no partition.
 func (c *Counter) key(day string) string { return c.prefix + "icr:order:" + day }
 
-// serverKey is the server that last counted a day's ids (string: its run id), in the slot of the day's counter.
+// serverKey returns the key of the server that last counted a day's ids (string: its run id), in the slot of the day's
+// counter.
 func (c *Counter) serverKey(day string) string { return c.prefix + "icr:server:{" + c.key(day) + "}" }

@@ -1,3 +1,3 @@
-// Package inspect reads what the Redis servers of the partitions are: settings that can lose orders, memory, and
-// whether a restart would be noticed. It knows no sales; a sale's facts are read by package redisstore.
+// Package inspect reads facts about the Redis servers of the partitions: settings that can lose orders, memory use, and
+// whether a restart would be noticed. Package redisstore reads the facts about sales.
 package inspect

@@ -9,7 +9,7 @@ import (
 	"seckill/internal/redisstore/rediskit"
 )
 
-// Servers is the Redis servers that have the partitions. It is safe for concurrent use.
+// Servers are the Redis servers of the partitions. It is safe for concurrent use.
 type Servers struct {
 	client     redis.UniversalClient
 	partitions rediskit.Partitions
@@ -17,7 +17,7 @@ type Servers struct {
 	log        *slog.Logger
 }
 
-// New returns the servers of the client; alone says that it is the embedded mode's, inside this process. New makes no
+// New returns the servers of the client; alone means that Redis runs inside this process (embedded mode). New makes no
 // call.
 func New(client redis.UniversalClient, partitions rediskit.Partitions, alone bool, log *slog.Logger) *Servers {
 	return &Servers{client, partitions, alone, log}

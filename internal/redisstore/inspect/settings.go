@@ -43,7 +43,7 @@ func (s *Servers) CheckConfig(ctx context.Context) error {
 	return nil
 }
 
-// checkConfig logs problem's text about one setting, unless that is empty.
+// checkConfig passes a setting's value to problem, and logs the text that it returns, unless it is empty.
 func (s *Servers) checkConfig(ctx context.Context, setting string, problem func(value string) string) {
 	values, err := s.client.ConfigGet(ctx, setting).Result()
 	value, known := values[setting]
@@ -56,8 +56,8 @@ func (s *Servers) checkConfig(ctx context.Context, setting string, problem func(
 	}
 }
 
-// RunID returns rediskit.ErrNoRunID, wrapped, if the partition's server does not show its run id, as to a user
-// without the right to INFO.
+// RunID returns rediskit.ErrNoRunID, wrapped, if the partition's server does not show its run id, for example to a user
+// who may not call INFO.
 func (s *Servers) RunID(ctx context.Context, partition int) error {
 	if s.alone {
 		return nil // its Redis ends with this process

@@ -48,8 +48,8 @@ func Info(ctx context.Context, node redis.Cmdable, section string) map[string]st
 // ErrNoRunID says that Redis does not show its run id, by which the scripts of a sale notice a restart or a failover.
 var ErrNoRunID = errors.New("redis shows no run id")
 
-// ShowsRunID returns ErrNoRunID, wrapped, if the server does not show its run id, as to a user without the right to
-// INFO.
+// ShowsRunID returns ErrNoRunID, wrapped, if the server does not show its run id, for example to a user who may not
+// call INFO.
 func ShowsRunID(ctx context.Context, node redis.Cmdable) error {
 	text, err := node.Info(ctx, "server").Result()
 	var reply redis.Error

@@ -30,7 +30,7 @@ func (s *permits) bound(client redis.UniversalClient) {
 	client.AddHook(s.node())
 }
 
-// node returns the hook of a new node.
+// node returns a hook with its own permits, for a new node.
 func (s *permits) node() redis.Hook {
 	b := bulkhead.New(s.size, s.wait, bulkhead.Stores()...)
 	s.mu.Lock()

@@ -23,7 +23,8 @@ func (t *Tables) IDKey(ctx context.Context) ([16]byte, error) {
 	}
 	var fresh [16]byte
 	_, _ = rand.Read(fresh[:]) // it never fails: without randomness the program ends
-	// Of instances that start at once on a Galera cluster all but one end here in a deadlock, and then find its key.
+	// If several instances start at once on a Galera cluster, all but one get a deadlock here, and then find that one's
+	// key.
 	err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := t.db.LedgerTime(tx)
 		if err != nil {

@@ -15,8 +15,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// partitionSetting begins the names of the partitions' states; the number follows. Partition 0 has none until it is
-// closed for the first time, so that a service with one partition has no row.
+// partitionSetting is the prefix of the settings with the partitions' states; the number follows. Partition 0 has none
+// until it is closed for the first time, so that a service with one partition has no row.
 const partitionSetting = "partition_"
 
 func partitionName(number int) string { return partitionSetting + strconv.Itoa(number) }
@@ -58,8 +58,8 @@ func partitions(db *gorm.DB) ([]partition.Partition, error) {
 	return all, nil
 }
 
-// AddPartitions adds those of the partitions 0 to n - 1 that never were, and returns which: not one that was closed
-// or removed.
+// AddPartitions adds the partitions from 0 to n - 1 that have never existed, and returns them. Closed and removed ones
+// have existed.
 func (t *Tables) AddPartitions(ctx context.Context, n int) (added []int, err error) {
 	all, err := t.Partitions(ctx)
 	if err != nil {
@@ -88,9 +88,8 @@ func (t *Tables) addPartition(ctx context.Context, number int) error {
 	})
 }
 
-// ChangePartition implements partition.AdminLedger. Times are the ledger's. The rows of all partitions are locked
-// meanwhile, so that changes come one after the other, and none while a voucher is created in one of them
-// (LockPartition).
+// ChangePartition implements partition.AdminLedger. Times are the ledger's. It locks the rows of all partitions:
+// changes come one after the other, and none while a voucher is created in one of them (LockPartition).
 func (t *Tables) ChangePartition(ctx context.Context, number int, from, to partition.State) error {
 	err := t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := t.db.LedgerTime(tx)

@@ -24,8 +24,8 @@ type saleMinuteRow struct {
 // TableName implements gorm's schema.Tabler.
 func (saleMinuteRow) TableName() string { return "tb_sale_minute" }
 
-// PutMinutes is a timeline.Ledger. A statement whose caller has given up may run after the next one, so a row
-// never goes back to fewer requests.
+// PutMinutes is a timeline.Ledger. A statement whose caller has given up may run late, so no statement lowers a row's
+// number of requests.
 func (t *Tables) PutMinutes(ctx context.Context, minutes []timeline.Minute) error {
 	rows := make([]saleMinuteRow, len(minutes))
 	for i, m := range minutes {

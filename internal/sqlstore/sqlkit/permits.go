@@ -10,12 +10,12 @@ import (
 	"seckill/internal/kit/bulkhead"
 )
 
-// maxPermitWait is how long a caller waits for a connection at most, while those of their class are in use. It is
-// short because most callers who wait for longer have given up, and the others retry.
+// maxPermitWait is how long a caller waits at most for a connection of their class. It is short because most callers
+// who wait for longer have given up, and the others retry.
 const maxPermitWait = 2 * time.Second
 
 // newPermits divides the pool among the classes of callers. There are as many permits as connections, so that nobody
-// waits in database/sql, which knows no classes and no end of waiting.
+// waits in database/sql, which has neither classes nor a bounded wait.
 func newPermits(o Options) *bulkhead.Bulkhead {
 	return bulkhead.New(o.MaxConns, min(o.Timeout, maxPermitWait), bulkhead.Stores()...)
 }

@@ -43,7 +43,8 @@ func Count(tx *gorm.DB, dialect sqlkit.Dialect, expired []order.Order, now time.
 	if err != nil {
 		return err
 	}
-	// From the clock, so that numbers go on rising after a failover that lost the last ones, which instances have seen.
+	// The number comes from the clock, so that numbers still rise after a failover that lost the last ones: instances
+	// have seen those.
 	number := max(last+1, now.UnixMilli())
 	rows := make([]row, 0, len(orders))
 	for _, user := range slices.Sorted(maps.Keys(orders)) {
@@ -64,7 +65,7 @@ func add(dialect sqlkit.Dialect, now time.Time) clause.OnConflict {
 	count := "CASE WHEN tb_unpaid.last_time < ? THEN " + given + " ELSE tb_unpaid.expired + " + given + " END"
 	return clause.OnConflict{
 		Columns: []clause.Column{{Name: "user_id"}},
-		// In this order: MySQL assigns one after the other, and the count depends on the previous time.
+		// The order matters: MySQL assigns one column after the other, and the count depends on the previous time.
 		DoUpdates: append(clause.Set{
 			{Column: clause.Column{Name: "expired"}, Value: gorm.Expr(count, now.Add(-guards.CoolDownMemory))},
 		},

@@ -12,7 +12,8 @@ import (
 	"seckill/internal/testkit/contract"
 )
 
-// FindKey returns what finds that the thing with the id made was made by every key; by none with "".
+// FindKey returns a function for httpapi.Keys that finds every key used, by a request that made the thing with the id
+// made; with "" it finds every key unused.
 func FindKey(made string) func(context.Context, idempotency.Key) error {
 	return func(context.Context, idempotency.Key) error {
 		if made == "" {

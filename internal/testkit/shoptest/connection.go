@@ -79,7 +79,8 @@ func AnswerOn(t *testing.T, r *bufio.Reader) (resp Answered, body string) {
 	return Answered{Status: got.StatusCode, Closes: got.Close}, string(text)
 }
 
-// Begin sends the head of a request, its last lines given, and what follows it at once.
+// Begin sends the head of a request up to its Authorization header, and then rest: more headers, the empty line, and
+// perhaps a body.
 func Begin(t *testing.T, conn net.Conn, route, authorization, rest string) {
 	t.Helper()
 	if _, err := fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nAuthorization: %s\r\n"+
@@ -88,7 +89,7 @@ func Begin(t *testing.T, conn net.Conn, route, authorization, rest string) {
 	}
 }
 
-// Saturate takes all permits that requests can have in flight, those of admins apart, until release is called.
+// Saturate takes all permits of requests in flight, except those of admins, until release is called.
 func Saturate(a *API) (release func()) {
 	var permits []bulkhead.Permit
 	for _, c := range []bulkhead.Class{bulkhead.Purchase, bulkhead.OwnRead, bulkhead.PublicRead} {
