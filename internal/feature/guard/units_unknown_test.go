@@ -148,23 +148,24 @@ func TestUnknownUnitsAreBounded(t *testing.T) {
 	}
 }
 
-// While the ledger hangs, thousands of places whose outcome it has do not keep the outcomes waiting that Redis has: one of
-// them is looked up in a round.
+// While the ledger hangs, thousands of places whose outcome it has do not keep the outcomes waiting that Redis has: one
+// of them is looked up in a round.
 func TestHangingLookUpsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		table := budget.NewTable(time.Now)
 		u, a := &guards.Units{PerAddress: 1}, netip.MustParseAddr("192.0.2.7")
-		units := NewUnits(table, tally.New(time.Now), func(context.Context, int64, int64) error { return gate.ErrBarred },
-			time.Now)
+		barred := func(context.Context, int64, int64) error { return gate.ErrBarred }
+		units := NewUnits(table, tally.New(time.Now), barred, time.Now)
 		looked := 0
 		hang := func(ctx context.Context) httpkit.Ending {
 			looked++
 			<-ctx.Done()
 			return httpkit.Ending{Outcome: httpkit.Unknown}
 		}
+		unknown := httpkit.Ending{Outcome: httpkit.Unknown, Look: hang}
 		for user := range int64(unknownAtOnce - 1) {
-			units.end(1, Caller{UserID: user}, budget.Reservation{}, httpkit.Ending{Outcome: httpkit.Unknown, Look: hang})
+			units.end(1, Caller{UserID: user}, budget.Reservation{}, unknown)
 		}
 		r, err := table.Reserve(u, 2, 7, a, 1)
 		if err != nil {
