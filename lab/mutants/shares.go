@@ -42,8 +42,8 @@ func inShares() []mutant.Mutant {
 				To: `	return is && share.Busy && false`,
 			},
 		),
-		packageMutant("a reservation is kept after a panic", "./internal/httpapi", "TestOutcomeOfReservedUnits$/panic",
-			"was told, want",
+		packageMutant("a reservation is kept after a panic", "./internal/httpapi/shop",
+			"TestOutcomeOfReservedUnits$/panic", "was told, want",
 			mutant.Change{
 				File: "internal/httpapi/shop/purchases.go", From: `	outcome = err
 	return`, To: `	finish(bought.ID, err)
@@ -54,6 +54,11 @@ func inShares() []mutant.Mutant {
 `, To: `	_ = outcome
 `,
 			},
+		),
+		serverMutant("what was won does not count in the share", "F62", "units counted, want",
+			mutant.Change{File: unknown, From: `	u.limits.End(r, accepted)
+`, To: `	u.limits.End(r, false)
+`},
 		),
 		packageMutant("a remembered buyer reserves units", guard, "TestRememberedBuyers$", "ALREADY_BOUGHT",
 			mutant.Change{
