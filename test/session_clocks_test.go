@@ -63,7 +63,8 @@ func (s *signers) exchange(c *caller) string {
 		purpose = "console"
 	}
 	r, err := s.site.Client.Do(s.t.Context(), box.Request{
-		Method: http.MethodPost, URL: s.site.URL("/session"), Body: map[string]string{"token": c.theirs, "for": purpose},
+		Method: http.MethodPost, URL: s.site.URL("/session"),
+		Body: map[string]string{"token": c.theirs, "for": purpose},
 	})
 	if err != nil {
 		s.t.Fatal(err)
