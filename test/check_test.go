@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -46,6 +47,49 @@ func TestCheck(t *testing.T) {
 	expectOutput(t, s, 1, []string{"no voucher 4711"}, "check", "-voucher", "4711")
 	for _, command := range []string{"check", "reconcile"} { // 0 is not all of them
 		expectOutput(t, s, 2, []string{"-voucher is 0", "1 to"}, command, "-voucher", "0")
+	}
+}
+
+// TestCheckOfSecrets checks that secrets which should be replaced are named before a sale and at the start, without
+// their values, and that others are not.
+func TestCheckOfSecrets(t *testing.T) {
+	t.Parallel()
+	const jwt, payment, guards = "SECKILL_JWT_SECRET", "SECKILL_PAYMENT_SECRET", "SECKILL_GUARD_SECRET"
+	digits := strings.Repeat("0123456789", 4)
+	s := box.RealSite(t, 1) // whose two secrets are one
+	if log := s.Servers[0].Log.String(); !strings.Contains(log, jwt+", "+payment) || strings.Contains(log, box.Secret) {
+		t.Errorf("the log of the start does not name the secret that two settings share, or shows it:\n%s", log)
+	}
+	for name, tc := range map[string]struct {
+		settings map[string]string
+		lang     string
+		want     []string // the lines about secrets
+	}{
+		"one for two": {nil, "en", []string{"warning  " + jwt + ", " + payment + ": one secret for both"}},
+		"in Chinese":  {nil, "zh", []string{"warning  " + jwt + ", " + payment + ": 两处使用同一个密钥"}},
+		"a piece repeated": {
+			map[string]string{payment: digits}, "en", []string{"warning  " + payment + ": a short piece repeated"},
+		},
+		"two pieces repeated": {
+			map[string]string{payment: digits, guards: strings.Repeat("0123456789abcdef", 2)}, "en", []string{
+				"warning  " + guards + ": a short piece repeated", "warning  " + payment + ": a short piece repeated",
+			},
+		},
+		"good ones": {map[string]string{payment: adminSecret}, "en", nil},
+	} {
+		settings := maps.Clone(s.Servers[0].Settings)
+		maps.Copy(settings, tc.settings)
+		got := box.Command(t, settings, "check", "-lang", tc.lang)
+		var lines []string
+		for line := range strings.Lines(got.Stdout) {
+			if strings.Contains(line, "_SECRET") {
+				lines = append(lines, line)
+			}
+		}
+		same := slices.EqualFunc(lines, tc.want, strings.HasPrefix)
+		if !same || strings.Contains(got.Stdout, box.Secret) || strings.Contains(got.Stdout, digits) {
+			t.Errorf("%s: %q, want %q\n%s%s", name, lines, tc.want, got.Stdout, got.Stderr)
+		}
 	}
 }
 

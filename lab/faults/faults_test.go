@@ -171,6 +171,10 @@ func scenarios() []scenario {
 		{"F56-redis", "Redis restored from before a part of the orders", "I1 I2 I3 I10", false, redisRestored},
 		{"F56-both", "both restored, MySQL from an earlier moment", "I1 I2 I10", false, bothRestored},
 		{
+			"F62", "thousands of purchases hang up, of buyers with an order and without, while their neighbours buy",
+			"I1 I2 I6", false, callersHangUp,
+		},
+		{
 			"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders",
 			"I3 I12", false, winnersPoll,
 		},

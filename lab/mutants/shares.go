@@ -42,8 +42,8 @@ func inShares() []mutant.Mutant {
 				To: `	return is && share.Busy && false`,
 			},
 		),
-		packageMutant("a reservation is kept after a panic", "./internal/httpapi", "TestOutcomeOfReservedUnits$/panic",
-			"was told, want",
+		packageMutant("a reservation is kept after a panic", "./internal/httpapi/shop",
+			"TestOutcomeOfReservedUnits$/panic", "was told, want",
 			mutant.Change{
 				File: "internal/httpapi/shop/purchases.go", From: `defer func() { finish(bought.ID, outcome) }()
 `, To: `defer func() {
@@ -53,6 +53,11 @@ func inShares() []mutant.Mutant {
 		}()
 `,
 			},
+		),
+		serverMutant("what was won does not count in the share", "F62", "units counted, want",
+			mutant.Change{File: unknown, From: `	u.limits.End(r, accepted)
+`, To: `	u.limits.End(r, false)
+`},
 		),
 		packageMutant("a remembered buyer reserves units", guard, "TestRememberedBuyers$", "ALREADY_BOUGHT",
 			mutant.Change{

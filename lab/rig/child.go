@@ -25,6 +25,7 @@ type Server struct {
 	*Child
 	Addr    string
 	Voucher int64
+	Terms   string // more members of the sales that it creates, in JSON: `,"perUser":2`
 }
 
 // Endpoint returns where buyers of the server's voucher send their requests.

@@ -41,9 +41,9 @@ func admin() string { return load.Token(9_000_001, `,"role":"admin"`) }
 func (s *Server) createSale(ctx context.Context, stock int64) (int64, error) {
 	answer, err := post(ctx, "http://"+s.Addr+"/voucher/seckill", admin(),
 		fmt.Sprintf(`{"shopId":%d,"title":"benchmark","payValue":1000,"actualValue":10000,"stock":%d,`+
-			`"beginTime":%q,"endTime":%q}`,
+			`"beginTime":%q,"endTime":%q%s}`,
 			Shop, stock, time.Now().Add(-time.Minute).Format(time.RFC3339),
-			time.Now().Add(24*time.Hour).Format(time.RFC3339)))
+			time.Now().Add(24*time.Hour).Format(time.RFC3339), s.Terms))
 	if err != nil {
 		return 0, err
 	}

@@ -8,6 +8,7 @@
 // CI runs a small siege, a host without tokens behind the address of buyers, and idle connections of one peer.
 // make -C lab siege runs all kinds of bots against no guard, each guard alone and all, five times, and people who share
 // addresses. make -C lab siege-asks measures how long people wait for a ticket while others ask for challenges and
-// solve none: that is in seconds, and wants a machine that does nothing else. With UPDATE=1 both write tables of
-// docs/guards.md.
+// solve none: that is in seconds, and wants a machine that does nothing else. make -C lab siege-cuts compares what
+// buyers who hang up leave to their neighbours with an earlier commit. With UPDATE=1 all write tables of
+// lab/notes/siege.md.
 package siege

@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// envSiege is what is besieged besides what CI runs: "full" is everything, "asks" the unsolved asks for challenges.
+	// envSiege is what is besieged besides what CI runs: "full" is everything, "asks" the unsolved asks for challenges,
+	// "cuts" the callers who hang up.
 	envSiege = "SECKILL_TEST_SIEGE"
 	// envReport is "write" where the tables are written into the document.
 	envReport = "SECKILL_TEST_REPORT"

@@ -88,19 +88,22 @@ func (u *Units) Run(ctx context.Context) error {
 }
 
 // round looks up the purchases that are due. If Redis does not answer for a sale, its other purchases wait for the next
-// round, because they would take as long. Other look-ups back off.
+// round looks up the purchases that are due. If Redis does not answer for a sale, its other purchases wait for the next
+// round, because they would take as long; so do all look-ups elsewhere once one got no answer in time. Those back off.
 func (u *Units) round(ctx context.Context) {
-	failing := make(map[int64]bool)
+	failing, hangs := make(map[int64]bool), false
 	for _, one := range u.due() {
-		if one.ending.Look == nil && failing[one.saleID] {
+		elsewhere := one.ending.Look != nil
+		if elsewhere && hangs || !elsewhere && failing[one.saleID] {
 			u.keep(one)
 			continue
 		}
-		one.ending = u.ask(ctx, one)
+		ending, inTime := u.ask(ctx, one)
+		one.ending, hangs = ending, hangs || elsewhere && !inTime
 		switch {
 		case one.ending.Outcome != guards.Unknown:
 			u.end(one.saleID, one.caller, one.reservation, one.ending)
-		case one.ending.Look == nil:
+		case !elsewhere:
 			failing[one.saleID] = true
 			u.keep(one)
 		default:
@@ -117,16 +120,16 @@ func (u *Units) keep(one unknownUnits) {
 	}
 }
 
-// ask looks up the outcome of a purchase. A purchase without an id of its own has that of the user's order: it panicked
-// before it had one.
-func (u *Units) ask(ctx context.Context, one unknownUnits) guards.Ending {
+// ask looks up the outcome of a purchase, and reports whether the answer came in time. A purchase without an id of its
+// own has that of the user's order: it panicked before it had one.
+func (u *Units) ask(ctx context.Context, one unknownUnits) (e guards.Ending, inTime bool) {
 	asking, cancel := context.WithTimeout(ctx, unknownTimeout)
 	defer cancel()
-	e := one.ending
+	e = one.ending
 	if e.Look != nil {
 		seen := e.Look(asking)
 		seen.Look = e.Look
-		return seen
+		return seen, asking.Err() == nil
 	}
 	err := u.ownOrder(asking, one.caller.UserID, one.saleID)
 	own, bought := errors.AsType[*gate.AlreadyBoughtError](err)
@@ -137,7 +140,7 @@ func (u *Units) ask(ctx context.Context, one unknownUnits) guards.Ending {
 		errors.Is(err, voucher.ErrNotSeckill):
 		e.Outcome = guards.Refused
 	}
-	return e
+	return e, asking.Err() == nil
 }
 
 // due takes the purchases that are to be looked up now, as many as a round looks up.

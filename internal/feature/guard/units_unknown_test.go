@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -144,6 +145,42 @@ func TestUnknownUnitsAreBounded(t *testing.T) {
 	if _, err := table.Reserve(u, 2, 8, a, 1); err != nil {
 		t.Errorf("behind a sale whose Redis is away: %v", err)
 	}
+}
+
+// While the ledger hangs, thousands of places whose outcome it has do not keep the outcomes waiting that Redis has: one
+// of them is looked up in a round.
+func TestHangingLookUpsDoNotDelayOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		table := budget.NewTable(time.Now)
+		u, a := &guards.Units{PerAddress: 1}, netip.MustParseAddr("192.0.2.7")
+		barred := func(context.Context, int64, int64) error { return gate.ErrBarred }
+		units := NewUnits(table, tally.New(time.Now), barred, time.Now)
+		looked := 0
+		hang := func(ctx context.Context) guards.Ending {
+			looked++
+			<-ctx.Done()
+			return guards.Ending{Outcome: guards.Unknown}
+		}
+		unknown := guards.Ending{Outcome: guards.Unknown, Look: hang}
+		for user := range int64(unknownAtOnce - 1) {
+			units.end(1, Caller{UserID: user}, budget.Reservation{}, unknown)
+		}
+		r, err := table.Reserve(u, 2, 7, a, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		units.end(2, Caller{UserID: 7, Address: a}, r, guards.Ending{Outcome: guards.Unknown, ID: 5})
+		time.Sleep(unknownAfter)
+		began := time.Now()
+		units.round(t.Context())
+		if took := time.Since(began); took != unknownTimeout || looked != 1 || len(units.waiting) != unknownAtOnce-1 {
+			t.Errorf("the round took %s and asked the ledger %d times; %d wait", took, looked, len(units.waiting))
+		}
+		if _, err := table.Reserve(u, 2, 8, a, 1); err != nil {
+			t.Errorf("behind look-ups that hang: %v", err)
+		}
+	})
 }
 
 // Over HTTP: an address buys its share and no more; whom the sale refuses leaves theirs to others; a buyer who has an

@@ -22,7 +22,9 @@
 //	one sale of a call fails         it is repeated without the others, once; then its requests alone are refused, and
 //	                                 those that wait behind them
 //	Redis becomes slow               requests that would wait for over five seconds: ErrUnavailable, at once
-//	a buyer gives up                 before the call: certainly not sent; during it: ErrUnknownOutcome
+//	a buyer gives up                 before the call: certainly not sent; during it the request waits for the answer,
+//	                                 two seconds at most, then ErrUnknownOutcome. The calls of a partition have room
+//	                                 for 512 requests, so that thousands who hang up hold no more permits
 //	the process dies after the call  the order is in the stream; any instance records it
 //	Redis lost its tail or all       a lower mark than one seen shows it; the sale stops and is reported for repair,
 //	                                 and recent accepts bring back what only this instance remembers

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"seckill/lab/load"
@@ -36,6 +37,7 @@ type plan struct {
 	backlog     time.Duration // how long users buy while nothing is recorded
 	refuse      time.Duration // how long users are refused because nothing is left
 	margin      float64       // percentage that a figure's interval must exclude
+	shares      string        // which builds' sales have shares: "", "new" or "both"
 	out         string        // folder of the report; "" writes none
 }
 
@@ -63,6 +65,7 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	seconds := flags.Duration("duration", 3*time.Second,
 		"how long users buy from each build in a round; what else is measured takes as long again")
 	flags.Float64Var(&p.margin, "margin", 2, "what must be excluded of a cost for it to be called excluded, `percent`")
+	flags.StringVar(&p.shares, "shares", "", "give the sales of these `builds` shares of addresses: new or both")
 	flags.StringVar(&p.out, "out", "", "the `folder` to write versus-<old>-<new>.md into")
 	smoke := flags.Bool("smoke", false, "compare the work tree with itself, for seconds")
 	quick := flags.Bool("quick", false, "three short rounds, less than a minute; tells large changes only")
@@ -76,10 +79,11 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 		p.rounds, p.connections, *seconds = 1, 16, 300*time.Millisecond
 	}
 	p.accept, p.warmUp, p.backlog, p.refuse = *seconds, *seconds/4, *seconds/3, *seconds/2
-	if flags.NArg() > 0 || p.rounds < 1 || p.connections < 1 || *seconds <= 0 ||
+	known := slices.Contains([]string{"", "new", "both"}, p.shares)
+	if flags.NArg() > 0 || !known || p.rounds < 1 || p.connections < 1 || *seconds <= 0 ||
 		p.old == "" != *smoke || *smoke && p.out != "" {
-		return p, errors.New("-old is needed, -rounds, -connections and -duration are positive, there are " +
-			"no other arguments, and -smoke goes without -old and -out")
+		return p, errors.New("-old is needed, -rounds, -connections and -duration are positive, -shares is new or " +
+			"both, there are no other arguments, and -smoke goes without -old and -out")
 	}
 	return p, nil
 }

@@ -19,6 +19,8 @@ func TestParse(t *testing.T) {
 		{"-old x -duration 0s", true},
 		{"-old x -connections 0", true},
 		{"-old x y", true},
+		{"-old x -shares both", false},
+		{"-old x -shares old", true},
 		{"-smoke", false},
 		{"-smoke -old x", true},
 		{"-smoke -out .", true},

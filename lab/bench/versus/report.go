@@ -26,6 +26,9 @@ func (r *report) markdown() string {
 		"round, from %d connections.\n\n",
 		time.Now().UTC().Format(time.DateOnly), r.machine, len(r.rounds), r.old, r.new, r.old, r.plan.accept,
 		r.plan.refuse, r.plan.connections)
+	if r.plan.shares != "" {
+		fmt.Fprintf(&b, "Sales with shares of addresses: %s.\n\n", r.plan.shares)
+	}
 	fmt.Fprintf(&b, "Medians; of the builds with lowest and highest in brackets, of the ratios with the 95 "+
 		"%% interval (bootstrap of the median).\n\n")
 	fmt.Fprintf(&b, "| | %s | %s | new / old | old / old | nine of ten of these within | Verdict | more than "+
@@ -43,6 +46,9 @@ func (r *report) markdown() string {
 	again := "OLD=" + r.old
 	if r.plan.new != "" {
 		again += " NEW=" + r.new
+	}
+	if r.plan.shares != "" {
+		again += " SHARES=" + r.plan.shares
 	}
 	fmt.Fprintf(&b, "\nFewer than %d rounds decide nothing. Again: `make -C lab versus %s ROUNDS=%d`. "+
 		"What is measured and how it is decided: `lab/bench/versus/doc.go`.\n", leastRounds, again, len(r.rounds))

@@ -33,7 +33,8 @@ func runRound(
 	var all [sides]*candidate
 	for who, binary := range binaries {
 		var c *candidate // separate from err, to which the deferred end adds
-		if c, err = newCandidate(ctx, st, p, users, binary); c != nil {
+		shares := p.shares == "both" || p.shares == "new" && side(who) == newTree
+		if c, err = newCandidate(ctx, st, p, users, binary, shares); c != nil {
 			//nolint:gocritic // there are three
 			defer func() { err = errors.Join(err, c.end(context.WithoutCancel(ctx))) }()
 		}
@@ -75,10 +76,13 @@ func runRound(
 	return r, nil
 }
 
-// newCandidate starts a build with two sales: one that cannot sell out, and one that is sold out. The caller must end
-// the candidate, even after an error.
+// roomyShares are the largest shares that there are: a round of three seconds does not use them up.
+const roomyShares = `,"guards":{"units":{"perAddress":100000,"perNetwork":100000}}`
+
+// newCandidate starts a build with two sales: one that cannot sell out, and one that is sold out, with shares of
+// addresses or without guards. The caller must end the candidate, even after an error.
 func newCandidate(
-	ctx context.Context, st *rig.Stores, p plan, users load.Users, binary string,
+	ctx context.Context, st *rig.Stores, p plan, users load.Users, binary string, shares bool,
 ) (c *candidate, err error) {
 	at, err := st.NewNamespace(ctx)
 	if err != nil {
@@ -87,6 +91,9 @@ func newCandidate(
 	c = &candidate{Namespace: at, buyers: buyers{users: users, connections: p.connections}}
 	if c.server, err = (rig.Service{Path: binary}).Launch(ctx, at, "versus"); err != nil {
 		return c, err
+	}
+	if shares {
+		c.server.Terms = roomyShares
 	}
 	c.processes = st.Processes(ctx, c.server)
 	if err = c.processes.Known(); err != nil {

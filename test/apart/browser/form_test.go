@@ -198,6 +198,7 @@ func TestSaleSaysWhatWillHappen(t *testing.T) {
 	w.click("[data-act=recommend]")
 	w.sees(".guards", "what still helps while the sale runs: Limits, Conditions, Cool-down, Shares.")
 	w.until(`[...document.querySelectorAll('[role=switch]')].filter((e) => e.checked).length === 4`)
+	w.sees("[data-unsold]", "stay unsold")
 	w.accessible()
 	w.picture("console-guards-recommended-desktop", false)
 	w.click("[data-act=save]")

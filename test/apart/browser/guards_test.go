@@ -99,6 +99,10 @@ func TestConsoleGuards(t *testing.T) {
 	w.click("[data-act=propose]")
 	w.sees(".guards", "a delay of 20 s")
 	w.sees(".guards", "no guard was turned on")
+	w.sees("[data-unsold]", "sells out only if its buyers come from at least 19 networks") // 27 units to each
+	w.sees("[data-unsold]", "in two, 446 of 500 units stay unsold")
+	w.accessible()
+	w.picture("console-guards-proposal-desktop", false)
 	w.until(`document.querySelector('[name="guards.tickets.delayMs"]').value === '20000'`)
 	w.click(`[name="guards.coolDown"]`)
 	w.click(`[name="guards.coolDown.dryRun"]`)
@@ -133,6 +137,9 @@ func TestConsoleGuards(t *testing.T) {
 	zh.acts("guards")
 	zh.sees("dialog", "为每位买家分配各自的开抢时刻")
 	zh.sees("dialog", "最长延迟") // the values of a guard that is set are unfolded
+	zh.click("[data-act=propose]")
+	zh.sees("[data-unsold]", "个网段才能售完")
+	zh.picture("console-guards-proposal-phone-dark-zh", false)
 	zh.accessible()
 	zh.picture("console-guards-phone-dark-zh", false)
 }

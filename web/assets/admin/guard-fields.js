@@ -133,11 +133,13 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
   const { t, number } = words;
   const [proposed, setProposed] = useState(/** @type {any} */ (null));
   const [said, setSaid] = useState('');
+  const [unsold, setUnsold] = useState(''); // how many units the proposed shares may leave
   const [on, setOn] = useState(() => Object.fromEntries(Object.keys(GUARDS).map((guard) => [guard, draft.of(`guards.${guard}`, stateOf(settings, guard) !== 'off')])));
   const crowd = useRef(/** @type {any} */ (null));
   const [touched] = useState(() => new Set(draft.names())); // the fields that somebody has typed into, or emptied
   /** Asks for what is proposed, and puts it into the fields that are shown: into all, or those that nobody has touched. It returns the proposal. @param {boolean} all */
   const propose = async (all) => {
+    if (all) setUnsold('');
     const form = crowd.current.form;
     const sold = whole(form.elements.stock?.value ?? String(units)) || (all ? 0 : 100);
     const expected = crowd.current.value.trim() === '' ? CROWD * sold : whole(crowd.current.value);
@@ -158,11 +160,11 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
     }
     const { tickets, units: shares } = answer.data.guards;
     const left = answer.data.leftOfTwoNetworks;
-    const unsold = left > 0 ? ` ${t('guard.proposal.left', { n: number(answer.data.networksForAll), left: number(left) })}` : '';
+    if (all && left > 0) setUnsold(t('guard.proposal.left', { n: number(answer.data.networksForAll), left: number(left), units: number(sold) }));
     if (all) setSaid(t('guard.proposal.says', {
       n: number(tickets.delayMs / 1000), crowd: number(expected), units: number(sold), share: number(shares.perAddress),
       instances: number(answer.data.instances), people: number(answer.data.addressPeople),
-    }) + unsold);
+    }));
     return answer.data.guards;
   };
   /** Turns on what is proposed, with its values: all guards of a sale to come, of one that runs those that still help. It is saved with the form. */
@@ -188,7 +190,7 @@ export function GuardFields({ settings, draft, wrong, words, units, perUser, beg
       <span class="row"><input id="f-crowd" class="small-input" aria-describedby="f-crowd-hint" ref=${crowd} inputmode="numeric" autocomplete="off" />
         <button type="button" class="button quiet small" data-act="propose" onClick=${() => propose(true)}>${t('guard.propose')}</button></span>
       <p class="field-hint" id="f-crowd-hint">${t('guard.propose.says')}</p>
-      <p class="field-hint" role="status">${said}</p>
+      <div class="field-hint" role="status"><p>${said}</p>${unsold && html`<p class="note" data-unsold>${unsold}</p>`}</div>
     </div>
     ${!SIGNS && html`<p class="note">${t('guards.unsigned')}</p>`}
     ${(begun ? BEGUN : Object.keys(GUARDS)).filter(can).map((guard) => html`<${Guard} key=${guard} guard=${guard} on=${on[guard]} turn=${turn}

@@ -141,6 +141,7 @@ func TestPurchasesOfOneUser(t *testing.T) {
 	}{
 		"one":               {"7 2 here", 8, 18},
 		"the largest":       {"7 2 here, 7 5 here, 7 3 here", 5, 15},
+		"the same again":    {"7 2 here, 7 2 here", 8, 18},
 		"not the largest":   {"7 2 here, 7 5 here, -2", 8, 18},
 		"two users":         {"7 2 here, 8 5 here", 3, 13},
 		"two addresses":     {"7 2 here, 7 5 there", 8, 15},
