@@ -61,8 +61,8 @@ func inPayments() []mutant.Mutant {
 		packageMutant("a till redeems what was lost in a dispute", "./internal/feature/redemption",
 			"TestDisputedAtTills", "lost:", mutant.Change{
 				File: redemption + "ledger_commands.go",
-				From: "[]payment.Dispute{payment.DisputeOpen, payment.DisputeLost}",
-				To:   "[]payment.Dispute{payment.DisputeOpen}",
+				From: "payment.BarringDisputes()).",
+				To:   "[]payment.Dispute{payment.DisputeOpen}).",
 			}),
 		packageMutant("a refund sends all of a payment, also what has gone back", bank, "TestStatement", "",
 			mutant.Change{
