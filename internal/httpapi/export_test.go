@@ -41,6 +41,7 @@ func (a *API) DemoBuyers() *rate.Limiter             { return a.demoBuyers }
 func (a *API) Identify(h http.Header) (httpkit.Identity, error) {
 	return a.auth.identify(h, a.cfg.Now())
 }
+
 func (a *API) Verify(token string) (httpkit.Identity, error) {
 	return a.auth.verify(token, a.cfg.Now())
 }
