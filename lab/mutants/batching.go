@@ -27,8 +27,7 @@ func inBatching() []mutant.Mutant {
 			}),
 		historyMutant("a call takes all of two rushes", admission, "TestQueueModel", "it may have",
 			mutant.Change{File: queue, From: `if len(q.calls) == 0 && len(q.ring) > 1 {`, To: `if false {`}),
-		historyMutant("a sale is in two calls at a time", admission, "TestEverybodyGetsATrueAnswer",
-			"in two calls at a time",
+		historyMutant("a sale is in two calls at a time", admission, "TestQueueModel", "the ring has",
 			mutant.Change{File: queue, From: `if s.waiting > 1 || s.in != nil {`, To: `if s.waiting > 1 {`}),
 		historyMutant("requests of callers who have gone are sent", admission, "TestQueueModel", "is lost, sent twice",
 			mutant.Change{File: queue, From: `		case <-l.first.gone:
