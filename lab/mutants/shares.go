@@ -42,8 +42,8 @@ func inShares() []mutant.Mutant {
 				To: `	return is && share.Busy && false`,
 			},
 		),
-		packageMutant("a reservation is kept after a panic", "./internal/httpapi", "TestOutcomeOfReservedUnits$/panic",
-			"was told, want",
+		packageMutant("a reservation is kept after a panic", "./internal/httpapi/shop",
+			"TestOutcomeOfReservedUnits$/panic", "was told, want",
 			mutant.Change{
 				File: "internal/httpapi/shop/purchases.go", From: `defer func() { finish(bought.ID, outcome) }()
 `, To: `defer func() {
