@@ -29,7 +29,8 @@ func inBatching() []mutant.Mutant {
 			mutant.Change{File: queue, From: `if len(q.calls) == 0 && len(q.ring) > 1 {`, To: `if false {`}),
 		historyMutant("a sale is in two calls at a time", admission, "TestQueueModel", "the ring has",
 			mutant.Change{File: queue, From: `if s.waiting > 1 || s.in != nil {`, To: `if s.waiting > 1 {`}),
-		historyMutant("requests of callers who have gone are sent", admission, "TestQueueModel", "is lost, sent twice",
+		historyMutant("requests of callers who have gone are sent", admission, "TestQueueModel",
+			"is in the call twice, or",
 			mutant.Change{File: queue, From: `		case <-l.first.gone:
 `, To: ``}),
 		packageMutant("a caller who goes meanwhile leaves an empty batch", admission, "TestNoBatchIsEmpty", "batches",
@@ -56,7 +57,8 @@ func inBatching() []mutant.Mutant {
 		packageMutant("a call without an answer refuses its sales alone", admission, "TestNoAnswerRefusesThePartition",
 			"waiting request",
 			mutant.Change{File: batcher, From: `if f.lost && lost != nil {`, To: `if false {`}),
-		packageMutant("sales that must be called alone are refused together", admission, "TestSalesApart", "calls [[1]",
+		packageMutant("sales that must be called alone are refused together", admission, "TestSalesApart",
+			"no call is held",
 			mutant.Change{File: batcher, From: `errors.Is(lost, gate.ErrApart) && len(turns) > 1`, To: `false`}),
 	}
 }

@@ -49,6 +49,9 @@ func (g *heldGate) Admit(_ context.Context, batches []gate.Batch) ([]gate.BatchR
 func (g *heldGate) answer(as func([]gate.Batch) ([]gate.BatchResult, error)) {
 	synctest.Wait()
 	g.mu.Lock()
+	if len(g.held) == 0 {
+		panic("no call is held")
+	}
 	next := g.held[0]
 	g.held = g.held[1:]
 	g.mu.Unlock()
@@ -211,7 +214,7 @@ func TestErrorOfOneSale(t *testing.T) {
 				behind := joinAll(t.Context(), sales[3], 2)[0]
 				next := joinAll(t.Context(), sales[4], 2)[0]
 				g.answer(failing(tc.err, 3))
-				if four.err != nil || four.outcome != gate.Accepted {
+				if !four.answered || four.err != nil || four.outcome != gate.Accepted {
 					t.Errorf("the other sale of the call: %+v", *four)
 				}
 				if !errors.Is(tc.want, order.ErrUnavailable) {
