@@ -52,7 +52,8 @@ func (s *signers) exchanged(ahead time.Duration, staff bool) (caller, string) {
 		claims["groups"] = []string{"ops"}
 	}
 	c.theirs = s.provider.Token(s.t, strconv.FormatInt(s.users, 10), claims)
-	return c, s.exchange(&c)
+	answer := s.exchange(&c)
+	return c, answer
 }
 
 // exchange exchanges the provider's token of a caller at the first instance.

@@ -88,7 +88,6 @@ func (u *Units) Run(ctx context.Context) error {
 }
 
 // round looks up the purchases that are due. If Redis does not answer for a sale, its other purchases wait for the next
-// round looks up the purchases that are due. If Redis does not answer for a sale, its other purchases wait for the next
 // round, because they would take as long; so do all look-ups elsewhere once one got no answer in time. Those back off.
 func (u *Units) round(ctx context.Context) {
 	failing, hangs := make(map[int64]bool), false
