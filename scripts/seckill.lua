@@ -15,7 +15,9 @@
 --   4  max backlog       requests are refused while so many orders are in the stream
 --   5  how many requests follow, 1 to 256
 --   6  quantities        how many units each of them asks for, 1 to 20, as "1 3 1"; "": one each
---   7… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
+--   7  traces            the entry's field t: order id, traceparent of each order that is to be followed, separated by
+--                        blanks; "": none is
+--   8… user id, order id; one pair for each request. Ids are opaque text, never numbers: a Lua number is exact only
 --      up to 2^53. The order id 0: the user may not buy, and only asks for an order that they have
 --      (internal/feature/guard)
 --
@@ -98,7 +100,7 @@ while ARGV[at] do
     end
   end
   ats[sale], sizes[sale] = at, n
-  at = at + 6 + 2 * n
+  at = at + 7 + 2 * n
 end
 if at ~= #ARGV + 1 or #ats ~= sales or sales < 1 or sales > MAX_SALES then
   return redis.error_reply('ERR seckill.lua: bad arguments')
@@ -113,7 +115,7 @@ for s = 1, sales do
   local at, n, quantities = ats[s], sizes[s], units[s]
   local voucher = ARGV[at]
   local known_epoch, known_seq, max_backlog = tonumber(ARGV[at + 1]), tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3])
-  local first = at + 6 -- where the pairs begin
+  local first, traces = at + 7, ARGV[at + 6] -- where the pairs begin
 
   -- XLEN counts entries, not orders, and an entry may be packed. So orders are packed only while few entries wait, and
   -- that many entries are assumed to be full. This never exceeds the allowed backlog, and refuses nobody below 97 % of
@@ -217,8 +219,13 @@ for s = 1, sales do
     -- Not whole(): calling it would add 5 % to a batch in which each order has its own entry.
     local epoch, sequence = sale[2], string.format('%.0f', seq + from)
     local id
-    if to > from then
-      id = pcall('XADD', orders_key, '*', 'v', voucher, 'e', epoch, 's', sequence, 'p', table.concat(added, ' ', 2 * from - 1, 2 * to))
+    if to > from or traces ~= '' then
+      local packed = table.concat(added, ' ', 2 * from - 1, 2 * to)
+      if traces == '' then
+        id = pcall('XADD', orders_key, '*', 'v', voucher, 'e', epoch, 's', sequence, 'p', packed)
+      else
+        id = pcall('XADD', orders_key, '*', 'v', voucher, 'e', epoch, 's', sequence, 'p', packed, 't', traces)
+      end
     else
       id = pcall('XADD', orders_key, '*', 'v', voucher, 'u', added[2 * from - 1], 'o', added[2 * from], 'e', epoch, 's', sequence)
     end

@@ -1763,9 +1763,12 @@ type Order struct {
 	RefundingTime *Time `json:"refundingTime,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
-	Status    *OrderStatus `json:"status,omitempty"`
-	UserId    Id           `json:"userId"`
-	VoucherId Id           `json:"voucherId"`
+	Status *OrderStatus `json:"status,omitempty"`
+
+	// TraceUrl Where the operator has the order's logs and traces, for admins who ask for the order alone. There if SECKILL_TRACE_URL is set.
+	TraceUrl  *string `json:"traceUrl,omitempty"`
+	UserId    Id      `json:"userId"`
+	VoucherId Id      `json:"voucherId"`
 }
 
 // OrderAnswer defines model for OrderAnswer.

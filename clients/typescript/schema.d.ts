@@ -3617,6 +3617,8 @@ export interface components {
             history?: components["schemas"]["Event"][];
             /** @description Oldest first, for admins who ask for the order alone. */
             payments?: components["schemas"]["Payment"][];
+            /** @description Where the operator has the order's logs and traces, for admins who ask for the order alone. There if SECKILL_TRACE_URL is set. */
+            traceUrl?: string;
         };
         Payment: {
             /** @description The provider knows the payment by it, too. */

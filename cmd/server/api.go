@@ -72,6 +72,7 @@ func (p *process) openAPI(context.Context) error {
 		OperationsHosts: cfg.HTTP.OpsHosts,
 		Log:             p.log,
 		Observe:         p.metrics.Request,
+		Traces:          cfg.Log.Traces,
 	})
 	if err != nil {
 		return err
@@ -103,6 +104,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,
+		TraceURL:        p.cfg.Log.TraceURL,
 		MaxWait:         p.cfg.HTTP.MaxWait,
 		InFlight:        inFlight,
 	})

@@ -91,7 +91,7 @@ mv "$positions/.$name" "$positions/$name"
 echo "galera: position $mine; $nodes"
 
 exec 9> "$positions/.lock"
-turns=0
+said=$(date +%s)
 while :; do
   for node in $nodes; do
     if [ "$node" != "$name" ] && runs "$node"; then
@@ -115,7 +115,11 @@ while :; do
     waits=" ${chosen:-people: the nodes have data of several clusters, or none is the founder}"
   fi
   flock -u 9
-  [ $((turns % 40)) != 39 ] || echo "galera: waits for$waits"
-  turns=$((turns + 1))
+  # By the clock: asking for a node that is away may take seconds.
+  now=$(date +%s)
+  if [ $((now - said)) -ge 10 ]; then
+    echo "galera: waits for$waits"
+    said=$now
+  fi
   sleep 0.25
 done

@@ -84,6 +84,14 @@ func TestProblems(t *testing.T) {
 		"half a colour": {
 			[]string{"SECKILL_SITE_COLOUR=#12345g"}, found{"SECKILL_SITE_COLOUR": `is "#12345g"`},
 		},
+		"a link for all orders": {
+			[]string{"SECKILL_TRACE_URL=https://logs.example"},
+			found{"SECKILL_TRACE_URL": `is "https://logs.example"`},
+		},
+		"a link that runs": {
+			[]string{"SECKILL_TRACE_URL=javascript:alert({order})"},
+			found{"SECKILL_TRACE_URL": `is "javascript:alert({order})"`},
+		},
 		"address without a port": {[]string{"SECKILL_HTTP_ADDR=8080"}, found{"SECKILL_HTTP_ADDR": `is "8080"`}},
 		"port too high": {
 			[]string{"SECKILL_HTTP_ADDR=:65536"}, found{"SECKILL_HTTP_ADDR": `is ":65536"`},

@@ -262,6 +262,11 @@ type Log struct {
 	Level slog.Level `env:"SECKILL_LOG_LEVEL" envDefault:"info" unit:"debug, info, warn or error" effect:"least severity that is logged"`
 
 	Format string `env:"SECKILL_LOG_FORMAT" envDefault:"text" oneof:"text,json" effect:"how log lines look: for people, or for programs"`
+
+	// Traces is off by default: what it costs is a log line for each request that callers want followed.
+	Traces bool `env:"SECKILL_TRACES" envDefault:"false" unit:"true or false" effect:"follow requests whose traceparent is sampled, 100 a second: log lines have their trace_id, and webhooks a traceparent"`
+
+	TraceURL string `env:"SECKILL_TRACE_URL" unit:"address with {order}" effect:"where the logs and traces of an order are shown: a link in the console, for admins"`
 }
 
 // Embedded reports whether the service is to run on stores of its own, inside the process.

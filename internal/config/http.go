@@ -70,6 +70,14 @@ func checkCallers(h *HTTP, ps *problems) {
 	}
 }
 
+func (l Log) check(ps *problems) {
+	const want = "an address such as https://logs.example.com/search?q={order}"
+	if u, err := url.Parse(strings.ReplaceAll(l.TraceURL, "{order}", "1")); l.TraceURL != "" && (err != nil ||
+		u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || !strings.Contains(l.TraceURL, "{order}")) {
+		ps.add("SECKILL_TRACE_URL", fmt.Sprintf("is %q", l.TraceURL), want)
+	}
+}
+
 // isColour reports whether s is a colour as #rrggbb.
 func isColour(s string) bool {
 	if len(s) != 7 || s[0] != '#' {

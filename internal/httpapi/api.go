@@ -27,6 +27,7 @@ type API struct {
 	bodies      httpkit.Bodies
 	log         *slog.Logger
 	failureLogs *rate.Limiter
+	traceLogs   *rate.Limiter
 	demoBuyers  *rate.Limiter
 	signIn      *signInCode
 	origins     *http.CrossOriginProtection
@@ -65,6 +66,7 @@ func New(cfg Config) (*API, error) {
 		users:       newUserLimit(cfg.UserRate, cfg.UserBurst, cfg.Now()),
 		failed:      newFailedTokens(cfg.Now()),
 		failureLogs: rate.NewLimiter(failureLogsPerSecond, failureLogsPerSecond),
+		traceLogs:   rate.NewLimiter(tracesPerSecond, tracesPerSecond),
 		demoBuyers:  rate.NewLimiter(demoBuyersPerSecond, demoBuyersAtOnce),
 		signIn:      newSignInCode(cfg.SignInCode),
 		headers: fixedHeaders{

@@ -54,6 +54,8 @@ type Config struct {
 	// Observe is called after each answered request, unless it is nil. route is a pattern of this package, "" if none
 	// matched; code is one of the error table, "" for a success; method is as the caller sent it.
 	Observe func(method, route string, status int, code string, took time.Duration)
+	// Traces has requests followed whose traceparent is sampled (package trace): they are logged.
+	Traces bool
 	// Now is the clock for token expiry and durations; nil: time.Now.
 	Now func() time.Time
 	// BodyLimit is the largest request body in bytes.

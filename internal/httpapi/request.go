@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/trace"
 )
 
 const (
@@ -21,6 +22,8 @@ const (
 	// failureLogsPerSecond bounds the log lines about failing requests: when a store is away, tens of thousands of
 	// requests per second may fail for the same reason. The metrics count them all.
 	failureLogsPerSecond = 20
+	// tracesPerSecond bounds the requests that are followed, whatever callers ask for.
+	tracesPerSecond = 100
 )
 
 // requestID returns the id that the caller or a proxy gave the request, if it is harmless in logs and headers, else a
@@ -41,6 +44,26 @@ func newRequestID() string {
 	id[6] = id[6]&0x0f | 4<<4                            // RFC 9562, section 5.4: the version
 	id[8] = id[8]&0x3f | 2<<6                            // and the variant
 	return id.String()
+}
+
+// traceOf returns the traceparent of a request, "" if it has none.
+func traceOf(r *http.Request) trace.Parent {
+	given := r.Header["Traceparent"]
+	if len(given) != 1 {
+		return ""
+	}
+	return trace.Parse(given[0])
+}
+
+// follow has a request followed if its caller wants that: what is done for it knows its traceparent. It reports whether
+// it did.
+func (a *API) follow(c *gin.Context) bool {
+	p := traceOf(c.Request)
+	if !p.Sampled() || !a.traceLogs.Allow() {
+		return false
+	}
+	c.Request = c.Request.WithContext(trace.With(c.Request.Context(), p))
+	return true
 }
 
 func isHarmless(id string) bool {
@@ -66,10 +89,14 @@ type event struct {
 	code   string
 	err    error
 	took   time.Duration
+
+	followed bool   // API.follow
+	made     string // the answer's Location; "" for none
 }
 
-// record counts the request and logs it: unexpected errors at error level, other answers from 500 up at warn level, all
-// else (a refusal is business as usual) at debug level, which costs nothing when it is off.
+// record counts the request and logs it: unexpected errors at error level, other answers from 500 up at warn level,
+// requests that are followed at info level, all else (a refusal is business as usual) at debug level, which costs
+// nothing when it is off.
 func (a *API) record(c *gin.Context, e event) {
 	if a.cfg.Observe != nil {
 		a.cfg.Observe(c.Request.Method, e.route, e.status, e.code, e.took)
@@ -80,12 +107,14 @@ func (a *API) record(c *gin.Context, e event) {
 		level = slog.LevelError
 	case e.status >= http.StatusInternalServerError && e.code != httpkit.CodePaused && e.route != readyzPath:
 		level = slog.LevelWarn
+	case e.followed:
+		level = slog.LevelInfo
 	}
 	ctx := c.Request.Context()
-	if !a.log.Enabled(ctx, level) || level > slog.LevelDebug && !a.failureLogs.Allow() {
+	if !a.log.Enabled(ctx, level) || level > slog.LevelInfo && !a.failureLogs.Allow() {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
+	attrs := make([]slog.Attr, 0, 14)
 	attrs = append(attrs,
 		slog.String("request_id", e.id),
 		slog.String("method", c.Request.Method),
@@ -96,6 +125,12 @@ func (a *API) record(c *gin.Context, e event) {
 		slog.Duration("took", e.took),
 		slog.String("client", a.cfg.Addresses.Of(c.Request).String()),
 	)
+	if p := traceOf(c.Request); p != "" {
+		attrs = append(attrs, slog.String("trace_id", p.ID()))
+	}
+	if e.made != "" {
+		attrs = append(attrs, slog.String("location", e.made))
+	}
 	if e.user != 0 {
 		attrs = append(attrs, slog.Int64("user_id", e.user))
 	}

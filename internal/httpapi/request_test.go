@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"seckill/internal/kit/clientip"
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
@@ -113,6 +114,50 @@ func TestLogIsQuietAndBounded(t *testing.T) {
 	if got := log.String(); !strings.Contains(got, `"user_id":42`) || !strings.Contains(got, `"status":202`) ||
 		strings.Contains(got, token(t, buyerID, "")) {
 		t.Errorf("at debug level: %s", got)
+	}
+}
+
+// A request whose caller has it followed is logged, with its trace and what it made, and what is done for it knows the
+// trace. Others are not, and nobody is without the setting.
+func TestFollow(t *testing.T) {
+	t.Parallel()
+	const id = "0af7651916cd43dd8448eb211c80319c"
+	for name, c := range map[string]struct {
+		on     bool
+		parent string
+		err    error
+		traced bool
+		want   string // in the log, "" for no line
+	}{
+		"followed":            {true, "00-" + id + "-b7ad6b7169203331-01", nil, true, `"location":"/order/5"`},
+		"followed, refused":   {true, "00-" + id + "-b7ad6b7169203331-01", gate.ErrSoldOut, true, `"code":"SOLD_OUT"`},
+		"not sampled":         {true, "00-" + id + "-b7ad6b7169203331-00", nil, false, ""},
+		"not a traceparent":   {true, "00-" + id + "-01", nil, false, ""},
+		"none":                {true, "", nil, false, ""},
+		"off":                 {false, "00-" + id + "-b7ad6b7169203331-01", nil, false, ""},
+		"a failure, although": {false, "00-" + id + "-b7ad6b7169203331-00", errors.New("x"), false, `"error":"x"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var log lines
+			traced := false
+			a := newAPI(t, withLog(&log, slog.LevelInfo), func(cfg *setup) { cfg.Traces = c.on },
+				withPurchases(fakePurchases{
+					OnBuy: func(ctx context.Context, _, _ int64, _ time.Duration) (order.Order, error) {
+						traced = trace.From(ctx).ID() == id
+						return order.Order{ID: 5}, c.err
+					},
+				}))
+			do(t, a, request{
+				Method: http.MethodPost, Target: "/voucher/seckill/5",
+				Header: map[string]string{"Traceparent": c.parent},
+			})
+			got := log.String()
+			if traced != c.traced || (got != "") != (c.want != "") || !strings.Contains(got, c.want) ||
+				got != "" && !strings.Contains(got, `"trace_id":"`+id+`"`) {
+				t.Errorf("traced: %v, log %s", traced, got)
+			}
+		})
 	}
 }
 

@@ -31,10 +31,11 @@ func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
 			h["Connection"] = a.headers.closing // whatever the answer is: the body stays unread
 		}
 		a.cfg.Addresses.Note(c.Request)
+		followed := a.cfg.Traces && a.follow(c)
 		who, ans, err := a.run(&r, c, began)
 		res := a.write(c, r.Format, ans, err)
 		a.record(c, event{
-			id: id, route: r.Path, user: who.UserID,
+			id: id, route: r.Path, user: who.UserID, followed: followed, made: ans.Location,
 			status: res.status, code: res.code, err: res.err, took: a.cfg.Now().Sub(began),
 		})
 	}

@@ -1,12 +1,16 @@
 package order
 
-import "seckill/internal/order/reason"
+import (
+	"seckill/internal/kit/trace"
+	"seckill/internal/order/reason"
+)
 
 // Entry is one order of a stream entry, as a consumer read it.
 type Entry struct {
 	Key       string // the entry's id in the stream; all orders of a packed entry share it and are adjacent
 	Partition int
 	Claim     Claim
+	Trace     trace.Parent      // of the request, if it is followed
 	Raw       map[string]string // the entry's fields as the stream has them; kept for a dead letter
 	Malformed error             // why the entry cannot be decoded; Claim is then empty
 }

@@ -109,7 +109,7 @@ func (s *Store) confirm(ctx context.Context, client redis.UniversalClient, quest
 // command returns a call of the script with its KEYS and ARGV. ARGV points into the batches: ids are written to the
 // socket from there.
 func (s *Store) command(ctx context.Context, partition int, batches []gate.Batch, verb, text string) *redis.Cmd {
-	size := 4 + 8*len(batches)
+	size := 4 + 9*len(batches)
 	for i := range batches {
 		size += 2 * len(batches[i].Requests)
 	}
@@ -122,7 +122,7 @@ func (s *Store) command(ctx context.Context, partition int, batches []gate.Batch
 	for i := range batches {
 		b := &batches[i]
 		line = append(line, &b.Sale.VoucherID, &b.Known.Epoch, &b.Known.Sequence, &b.MaxBacklog,
-			len(b.Requests), quantitiesOf(b.Requests))
+			len(b.Requests), quantitiesOf(b.Requests), tracesOf(b.Requests))
 		for i := range b.Requests {
 			line = append(line, &b.Requests[i].UserID, &b.Requests[i].OrderID)
 		}

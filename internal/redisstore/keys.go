@@ -25,6 +25,7 @@ const (
 	entryOrder    = "o"
 	entryEpoch    = "e"
 	entrySequence = "s"
+	entryTraces   = "t" // only if an order of its call is followed
 )
 
 // keys names all keys of sales and partitions except those of features and of package inspect; package idcounter names

@@ -2,11 +2,14 @@ package redisstore
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
+	"seckill/internal/order/gate"
 	"seckill/scripts"
 )
 
@@ -26,7 +29,37 @@ func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order
 	if err != nil {
 		return append(entries[:before], malformed(order.Entry{Key: m.ID, Partition: partition}, m, err))
 	}
+	if traces, ok := m.Values[entryTraces].(string); ok {
+		follow(entries[before:], traces)
+	}
 	return entries
+}
+
+// tracesOf returns the orders of a call that are to be followed, as followed reads them: "" if there are none, and of
+// the first scripts.MaxPacked at most, since all entries of the call have the text.
+func tracesOf(requests []gate.Request) string {
+	var text []byte
+	left := scripts.MaxPacked
+	for i := range requests {
+		if r := &requests[i]; r.Trace != "" && left > 0 {
+			text = append(append(strconv.AppendInt(text, r.OrderID, 10), ' '), r.Trace...)
+			text, left = append(text, ' '), left-1
+		}
+	}
+	return string(text)
+}
+
+// follow sets the traces of entries. The text names orders, each with its traceparent; what is none is left out.
+func follow(entries []order.Entry, text string) {
+	words := strings.Fields(text)
+	for i := range entries {
+		id := strconv.FormatInt(entries[i].Claim.OrderID, 10)
+		for w := 0; w+1 < len(words); w += 2 {
+			if words[w] == id {
+				entries[i].Trace = trace.Parse(words[w+1])
+			}
+		}
+	}
 }
 
 // unpack appends the orders of a packed entry. After an error it may have appended some of them.

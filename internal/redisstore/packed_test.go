@@ -7,6 +7,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/testkit"
@@ -48,6 +49,51 @@ func TestReadPackedEntries(t *testing.T) {
 		if len(got) != 1 || got[0].Malformed == nil || got[0].Key != "5-1" || got[0].Raw["p"] != m.Values["p"] ||
 			got[0].Claim != (order.Claim{}) {
 			t.Errorf("%s is read as %+v, want one malformed entry with all fields", name, got)
+		}
+	}
+}
+
+// An order that is followed keeps the trace of its request on the way through the stream; its neighbours have none. The
+// entry has all that the readers of 1.0 need, and one field more.
+func TestTracesInEntries(t *testing.T) {
+	t.Parallel()
+	const parent = trace.Parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	r := newRig(t)
+	r.open(3, r.hour(100))
+	r.admit(gate.Request{UserID: 1, OrderID: 1001, Trace: parent})
+	all := requests(2, scripts.MaxPacked+2)
+	for i := range all {
+		if i > 0 {
+			all[i].Trace = parent[:51] + trace.Parent(string(rune('a'+i%6))) + parent[52:]
+		}
+	}
+	all[5].Quantity = order.QuantityOf(2)
+	r.admit(all...)
+	entries, err := r.commands.XRange(r.ctx(), r.keys.orders(0), "-", "+").Result()
+	r.must(err)
+	first := map[string]any{"v": "7", "e": "3", "s": "1", "p": "1 1001", "t": "1001 " + string(parent) + " "}
+	equal(t, first, entries[0].Values)
+	var got []order.Entry
+	for _, m := range entries {
+		got = appendEntry(got, 0, m)
+	}
+	equal(t, 1+len(all), len(got))
+	equal(t, parent, got[0].Trace)
+	for i, e := range got[1:] {
+		want := all[i].Trace
+		if i > scripts.MaxPacked {
+			want = "" // more than a call says
+		}
+		if e.Claim.OrderID != all[i].OrderID || e.Malformed != nil || e.Trace != want {
+			t.Errorf("order %d is read as %+v, want the trace %q", all[i].OrderID, e, want)
+		}
+	}
+	// What somebody wrote there by hand follows nobody, and is in nobody's way.
+	given := string(parent)
+	for _, text := range []string{"", "1001", "1001 x", "x " + given, "1002 " + given, given} {
+		m := redis.XMessage{ID: "1-1", Values: map[string]any{"v": "7", "e": "3", "s": "1", "p": "1 1001", "t": text}}
+		if e := appendEntry(nil, 0, m); len(e) != 1 || e[0].Malformed != nil || e[0].Trace != "" {
+			t.Errorf("%q is read as %+v", text, e)
 		}
 	}
 }

@@ -129,13 +129,15 @@ func failedUp(ctx context.Context, s *stack) error {
 	if _, err := s.compose(ctx, "start", "galera-3"); err != nil {
 		return err
 	}
-	time.Sleep(20 * time.Second)
-	log, err := s.compose(ctx, "logs", "--no-log-prefix", "--tail", "3", "galera-3")
+	err := eventually(ctx, time.Minute, func(ctx context.Context) error {
+		log, err := s.compose(ctx, "logs", "--no-log-prefix", "--tail", "3", "galera-3")
+		if err == nil && !strings.Contains(log, "galera: waits for") {
+			err = fmt.Errorf("galera-3 does not wait alone: %s", log)
+		}
+		return err
+	})
 	if err != nil {
 		return err
-	}
-	if !strings.Contains(log, "galera: waits for") {
-		return fmt.Errorf("galera-3 does not wait alone: %s", log)
 	}
 	if _, err := s.compose(ctx, "start"); err != nil {
 		return err

@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	set.BoolVar(&o.quick, "quick", false, "only what CI runs: the single stack up, one coupon sold and paid, down")
 	set.BoolVar(&o.packed, "packed", false,
 		"pack the service's image from a binary that this machine's Go builds, in seconds")
-	set.StringVar(&o.only, "run", "", "run only the cases whose names contain this `text`")
+	set.StringVar(&o.only, "run", "", "run only the cases whose names match this `pattern`")
 	if err := set.Parse(args); err != nil {
 		return err
 	}

@@ -142,7 +142,10 @@ func nothingSet(ctx context.Context, s *stack) error {
 	const script = `code=0; said=$(docker run --rm --network none seckill:stack 2>&1) || code=$?
 echo "$said"; [ $code = 2 ] && [ "$(echo "$said" | wc -l)" = 2 ]
 for name in SECKILL_REDIS_ADDRS SECKILL_MYSQL_DSN SECKILL_JWT_SECRET; do echo "$said" | grep -q $name; done
-docker inspect --format '{{json .Config.Labels}}' seckill:stack | grep -q '"org.opencontainers.image.title":"seckill"'`
+labels=$(docker inspect --format '{{json .Config.Labels}}' seckill:stack)
+for label in '"title":"seckill"' '"licenses":"Apache-2.0"' '"version":"[^"]' '"revision":"' '"base.name":"scratch"'; do
+	echo "$labels" | grep -q "${label/\"/\"org.opencontainers.image.}"
+done`
 	_, err := s.sh(ctx, script)
 	return err
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"regexp"
 	"sync/atomic"
 	"text/tabwriter"
 	"time"
@@ -24,15 +24,19 @@ type group struct {
 	trials []trial
 }
 
-// tryTable runs the cases whose names contain the text, and prints what became of them.
+// tryTable runs the cases whose names match the pattern, and prints what became of them.
 func (e *engine) tryTable(ctx context.Context, only string) error {
+	pattern, err := regexp.Compile(only)
+	if err != nil {
+		return err
+	}
 	var results []result
 	users := &atomic.Int64{}
 	users.Store(firstBuyer)
 	for _, g := range []group{startGroup(), singleGroup(), clusterGroup()} {
 		var chosen []trial
 		for _, t := range g.trials {
-			if strings.Contains(g.name+": "+t.name, only) {
+			if pattern.MatchString(g.name + ": " + t.name) {
 				chosen = append(chosen, t)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -100,22 +101,34 @@ func (l *Ledger) Hook() sqlkit.Hook {
 
 // write writes the event of each of the changes.
 func write[T any](tx *gorm.DB, changes []T, eventOf func(T) (dispatch.Event, error)) error {
-	events := make([]eventRow, len(changes))
+	events := make([]dispatch.Event, len(changes))
 	for i, c := range changes {
 		e, err := eventOf(c)
 		if err != nil {
 			return err
 		}
-		events[i] = newEventRow(e)
+		events[i] = e
 	}
-	if err := sqlkit.CreateAll(tx, events); err != nil {
-		return fmt.Errorf("writing %d events: %w", len(events), err)
+	return writeEvents(tx, events...)
+}
+
+func writeEvents(tx *gorm.DB, events ...dispatch.Event) error {
+	rows := make([]eventRow, len(events))
+	for i, e := range events {
+		rows[i] = newEventRow(e)
+	}
+	if err := sqlkit.CreateAll(tx, rows); err != nil {
+		return fmt.Errorf("writing %d events: %w", len(rows), err)
 	}
 	return nil
 }
 
 // announce writes the events of changes of orders.
-func announce(tx *gorm.DB, changes []order.Change) error { return write(tx, changes, dispatch.EventOf) }
+func announce(tx *gorm.DB, changes []order.Change) error {
+	return write(tx, changes, func(c order.Change) (dispatch.Event, error) {
+		return dispatch.EventOf(c, trace.Of(tx.Statement.Context, c.Order.ID))
+	})
+}
 
 // wanted reports whether an endpoint gets events of the shop's orders. No endpoint gets those of rehearsals.
 func wanted(shops map[int64]bool, shopID int64) bool {
@@ -127,7 +140,11 @@ func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
 	if !wanted(l.subscribed.known(), v.ShopID) {
 		return nil
 	}
-	return write(tx, []voucher.Voucher{v}, dispatch.EventOfCallOff)
+	e, err := dispatch.EventOfCallOff(v, trace.From(tx.Statement.Context))
+	if err != nil {
+		return err
+	}
+	return writeEvents(tx, e)
 }
 
 // announcePayment writes the event that a payment has changed, if an endpoint waits for it.
@@ -135,7 +152,11 @@ func (l *Ledger) announcePayment(tx *gorm.DB, c order.PaymentChange) error {
 	if !wanted(l.subscribed.known(), c.Terms.ShopID) {
 		return nil
 	}
-	return write(tx, []order.PaymentChange{c}, dispatch.EventOfPayment)
+	e, err := dispatch.EventOfPayment(c, trace.From(tx.Statement.Context))
+	if err != nil {
+		return err
+	}
+	return writeEvents(tx, e)
 }
 
 // announceTurns writes an event for each of the turns, if an endpoint waits for it. The turns are all of one voucher.
@@ -153,5 +174,6 @@ func (l *Ledger) announceTurns(tx *gorm.DB, turns []order.Turn) error {
 	if !wanted(shops, shopID) {
 		return nil
 	}
-	return write(tx, turns, func(t order.Turn) (dispatch.Event, error) { return dispatch.EventOfTurn(t, shopID) })
+	by := trace.From(tx.Statement.Context)
+	return write(tx, turns, func(t order.Turn) (dispatch.Event, error) { return dispatch.EventOfTurn(t, shopID, by) })
 }

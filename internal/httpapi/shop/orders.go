@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/gin-gonic/gin"
 
@@ -54,16 +55,24 @@ func (a *API) showOrder(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 }
 
 // findOrder answers GET /admin/order/:id: any user's recorded order, with its history.
-func (a *API) findOrder(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
+func (a *API) findOrder(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	o, err := a.cfg.Orders.Order(c.Request.Context(), id)
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return a.wholeOrder(c, o)
+	return a.wholeOrder(c, who, o)
 }
 
-// wholeOrder answers admins with an order, its history and its payments.
-func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) {
+// traceURL returns where the logs and traces of an order are shown; "" for who is no admin.
+func (a *API) traceURL(who httpkit.Identity, id int64) string {
+	if !who.Admin() {
+		return ""
+	}
+	return strings.ReplaceAll(a.cfg.TraceURL, "{order}", strconv.FormatInt(id, 10))
+}
+
+// wholeOrder answers staff with an order, its history and its payments.
+func (a *API) wholeOrder(c *gin.Context, who httpkit.Identity, o order.Order) (httpkit.Answer, error) {
 	ans, err := a.orderAnswer(c, o, false)
 	if err != nil {
 		return ans, err
@@ -76,7 +85,7 @@ func (a *API) wholeOrder(c *gin.Context, o order.Order) (httpkit.Answer, error) 
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
 		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
-		return adminOrderJSON{orderJSON: shown, Payments: views}
+		return adminOrderJSON{orderJSON: shown, Payments: views, TraceURL: a.traceURL(who, o.ID)}
 	}
 	ans.Envelope.Stale = ans.Envelope.Stale || err != nil
 	return ans, nil
@@ -103,7 +112,7 @@ func (a *API) cancelForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return a.wholeOrder(c, o)
+	return a.wholeOrder(c, who, o)
 }
 
 // refundForStaff answers POST /admin/order/:id/refund.
@@ -116,13 +125,13 @@ func (a *API) refundForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	ans, err := a.wholeOrder(c, o)
+	ans, err := a.wholeOrder(c, who, o)
 	ans.Status = refundStatus(o)
 	return ans, err
 }
 
 // actedBefore answers an act of staff that was done before, with its order as it is now.
-func (a *API) actedBefore(c *gin.Context, _ httpkit.Identity, made string) (httpkit.Answer, error) {
+func (a *API) actedBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
 	id, err := madeID(made)
 	if err != nil {
 		return httpkit.Answer{}, err
@@ -131,7 +140,7 @@ func (a *API) actedBefore(c *gin.Context, _ httpkit.Identity, made string) (http
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	ans, err := a.wholeOrder(c, o)
+	ans, err := a.wholeOrder(c, who, o)
 	ans.Status = refundStatus(o)
 	return ans, err
 }

@@ -15,6 +15,7 @@ import (
 	"seckill/internal/idworker"
 	"seckill/internal/order"
 	"seckill/internal/order/reason"
+	"seckill/internal/testkit/apitest"
 )
 
 func TestCancel(t *testing.T) {
@@ -297,6 +298,34 @@ func TestOrderWithHistory(t *testing.T) {
 	}
 	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/order/5"}),
 		http.StatusNotFound, "NOT_FOUND")
+}
+
+// Admins are told where an order's logs are, if the operator has said so, and merchants are not.
+func TestTraceURL(t *testing.T) {
+	t.Parallel()
+	found := withOrders(fakeOrders{OnOrder: func(id int64) (order.Order, error) {
+		return order.Order{ID: id, VoucherID: 5, Status: order.Paid}, nil
+	}})
+	own := withPurchases(fakePurchases{OnOrder: foundOrder(order.Order{ID: 5, Status: order.Paid})})
+	a := newAPI(t, found, own, func(cfg *setup) { cfg.TraceURL = "https://logs.example/?q={order}&from={order}" })
+	merchant := request{Method: http.MethodGet, Target: "/admin/order/5", Header: map[string]string{
+		"Authorization": "Bearer " + apitest.MerchantToken(t, seckillVoucher().ShopID),
+	}}
+	const link = `,"traceUrl":"https://logs.example/?q=5\u0026from=5"`
+	for name, c := range map[string]struct {
+		body string
+		want bool
+	}{
+		"an admin":    {asBoth(t, a, "/admin/order/5").Body.String(), true},
+		"a merchant":  {do(t, a, merchant).Body.String(), false},
+		"the buyer":   {asBoth(t, a, "/order/5").Body.String(), false},
+		"not told so": {asBoth(t, newAPI(t, found), "/admin/order/5").Body.String(), false},
+	} {
+		if !strings.Contains(c.body, `"success":true`) || strings.Contains(c.body, link) != c.want ||
+			strings.Contains(c.body, "traceUrl") != c.want {
+			t.Errorf("%s: %s", name, c.body)
+		}
+	}
 }
 
 func TestFindOrders(t *testing.T) {

@@ -60,6 +60,7 @@ type paymentJSON struct {
 type adminOrderJSON struct {
 	orderJSON
 	Payments []staffPaymentJSON `json:"payments,omitempty"`
+	TraceURL string             `json:"traceUrl,omitempty"` // for admins
 }
 
 // pay answers POST /order/:id/pay.

@@ -69,6 +69,8 @@ type Config struct {
 	// NoProvider says that no payment provider is configured. A voucher with a price is then created with a warning.
 	// With RequireProvider it is refused.
 	NoProvider, RequireProvider bool
+	// TraceURL is where the logs and traces of the order {order} are shown; "": nowhere.
+	TraceURL string
 	// CallbackTime is how long the body of a callback may take to arrive; 0: two seconds. Real ones come in one piece.
 	CallbackTime time.Duration
 	// MaxWait is the longest that ?wait= may ask for.

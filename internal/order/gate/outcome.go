@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
@@ -13,6 +14,7 @@ import (
 type Request struct {
 	UserID, OrderID int64
 	Quantity        order.Quantity
+	Trace           trace.Parent // of the user's request, if it is followed
 }
 
 // MaxBatch is how many requests a call of the admission script has at most.

@@ -45,6 +45,7 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 // alone (rule 8).
 func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry) {
 	c.busy.begin()
+	ctx = followed(ctx, entries)
 	claims := make([]order.Claim, len(entries))
 	for i, e := range entries {
 		claims[i] = e.Claim
@@ -163,6 +164,7 @@ func (c *committer) report(
 		outcomes[e.Claim.OrderID] = order.Unpaid
 	}
 	failed, existed := c.followAll(ctx, b, decisions, outcomes)
+	logFollowed(ctx, c.log, entries, took)
 	b.settled = append(b.settled, entries...)
 	c.notifier.Notify(outcomes)
 	c.observer.Recorded(len(entries)-existed, failed, took)

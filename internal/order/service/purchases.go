@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/batch"
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/gate"
@@ -60,7 +61,7 @@ func (p *Purchases) Buy(
 		return order.Order{}, fmt.Errorf("%w: no order id: %w", order.ErrUnavailable, err)
 	}
 	o := order.Order{ID: id, UserID: userID, VoucherID: v.ID, Quantity: quantity, Status: order.Queued}
-	request := gate.Request{UserID: userID, OrderID: id, Quantity: quantity}
+	request := gate.Request{UserID: userID, OrderID: id, Quantity: quantity, Trace: trace.From(ctx)}
 	var sub *Subscription
 	if wait > 0 || p.options.WaitForRow {
 		sub = p.notifier.Subscribe(id)

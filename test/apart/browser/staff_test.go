@@ -20,25 +20,29 @@ func (w *window) staffAct(act, why string) {
 }
 
 // TestConsoleStaff has an admin extend a coupon, undo its redemption and refund it, from the console; the buyer's page
-// and the audit trail say so.
+// and the audit trail say so. The order leads to its logs.
 func TestConsoleStaff(t *testing.T) {
 	t.Parallel()
-	s := realShop(t)
+	s := realShop(t, "SECKILL_TRACE_URL", "https://logs.example/search?q={order}&live=1")
 	for language, says := range map[string]struct {
 		later, paid, refund, why, missing string
 		extended, refunded, suffix, day   string
+		logs                              string
 	}{
 		"en-GB": {
 			"later than the coupon", "Paid", "Refunded", "the shop was closed", "missing", "The coupon is extended.",
-			"The order is refunded.", "", "Thu, 1 January 2026",
+			"The order is refunded.", "", "Thu, 1 January 2026", "Logs and traces",
 		},
 		"zh-CN": {
 			"晚于现有有效期", "已支付", "已退款", "店铺停业", "必填", "有效期已延长。", "订单已退款。", "-zh", "2026年1月1日周四",
+			"日志",
 		},
 	} {
 		id, code := s.coupon("Noodles for two " + language)
 		w := open(t, s.url("/admin#/orders?orderId="+id), s.asAdmin(desktop().in(language)))
 		w.sees("dialog .tag", says.paid)
+		w.sees("dialog a[data-trace]", says.logs)
+		w.until("document.querySelector('[data-trace]').href === 'https://logs.example/search?q=" + id + "&live=1'")
 		w.accessible()
 		w.picture("console-order-desktop"+says.suffix, false)
 

@@ -79,6 +79,7 @@ function Facts({ order: o, words, onStuck }) {
     ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
       ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
+    ${o.traceUrl && html`<p><a href=${o.traceUrl} target="_blank" rel="noreferrer" data-trace>${t('order.trace')}</a></p>`}
     <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), words.why(e)])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
   </div>`;
 }

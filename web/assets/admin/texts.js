@@ -170,6 +170,7 @@ export const TEXTS = {
   'any.state': { en: 'Any state', zh: '全部状态' },
   order: { en: 'Order', zh: '订单号' },
   'order.title': { en: 'Order {id}', zh: '订单 {id}' },
+  'order.trace': { en: 'Logs and traces of this order', zh: '此订单的日志与链路追踪' },
   user: { en: 'User', zh: '用户' },
   amount: { en: 'Amount', zh: '金额' },
   made: { en: 'Recorded', zh: '落库时间' },

@@ -1,12 +1,14 @@
 package dispatch
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
 
 	"seckill/internal/kit/moment"
+	"seckill/internal/kit/trace"
 	"seckill/internal/kit/words"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
@@ -73,6 +75,20 @@ type Event struct {
 	At            time.Time
 }
 
+// Trace returns the traceparent of the request that caused the event, "" unless it is followed.
+func (e Event) Trace() trace.Parent {
+	if !bytes.Contains(e.Body, []byte(`"traceparent":"`)) {
+		return ""
+	}
+	var p struct {
+		Trace string `json:"traceparent"`
+	}
+	if err := json.Unmarshal(e.Body, &p); err != nil {
+		return "" // a body of another version
+	}
+	return trace.Parse(p.Trace)
+}
+
 // ID returns the event's webhook-id, which is the same at every attempt, and unique to the event.
 func (e Event) ID() string { return EventID{Subject: e.Subject, Number: e.SubjectNumber}.String() }
 
@@ -87,7 +103,8 @@ type payload struct {
 	Timestamp moment.Time  `json:"timestamp"`
 	Subject   *subjectJSON `json:"subject,omitempty"`
 	Number    int64        `json:"number,omitempty"` // Event.SubjectNumber
-	Data      any          `json:"data"`             // orderData, turnData, saleData or testData
+	Trace     trace.Parent `json:"traceparent,omitempty"`
+	Data      any          `json:"data"` // orderData, turnData, saleData or testData
 }
 
 // subjectJSON is an event's subject. Its id is a string, because JavaScript cannot represent an order's id exactly.
@@ -96,11 +113,12 @@ type subjectJSON struct {
 	ID   string            `json:"id"`
 }
 
-// withBody returns the event with its body, which contains the data.
-func (e Event) withBody(data any) (Event, error) {
+// withBody returns the event with its body, which contains the data, and what caused it.
+func (e Event) withBody(data any, by trace.Parent) (Event, error) {
 	body, err := json.Marshal(payload{
 		Version: payloadVersion, Type: e.Type, Timestamp: moment.Of(e.At),
-		Subject: &subjectJSON{Kind: e.Subject.Kind(), ID: e.Subject.ID()}, Number: e.SubjectNumber, Data: data,
+		Subject: &subjectJSON{Kind: e.Subject.Kind(), ID: e.Subject.ID()}, Number: e.SubjectNumber,
+		Trace: by, Data: data,
 	})
 	if err != nil {
 		return Event{}, fmt.Errorf("event %s: %w", e.ID(), err)
@@ -134,8 +152,9 @@ type orderData struct {
 	LapseTime     *moment.Time `json:"lapseTime,omitempty"`
 }
 
-// EventOf returns the event about a change.
-func EventOf(c order.Change) (Event, error) {
+// EventOf returns the event about a change. Here and below, by is the traceparent of what caused it, if that is
+// followed.
+func EventOf(c order.Change, by trace.Parent) (Event, error) {
 	o, shopID, at, why := c.Order, c.Terms.ShopID, c.At, c.Why
 	e := Event{
 		ShopID: shopID, Subject: order.SubjectOfOrder(o.ID), SubjectNumber: o.Number(), Type: typeOfChange(c), At: at,
@@ -150,7 +169,7 @@ func EventOf(c order.Change) (Event, error) {
 		CancelTime: moment.OrNil(o.CancelledAt), RefundingTime: moment.OrNil(o.RefundingAt),
 		RefundTime: moment.OrNil(o.RefundedAt),
 		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt),
-	})
+	}, by)
 }
 
 // Types of events about payments whose money was received: later notices by their provider, and acts of staff.
@@ -203,7 +222,7 @@ type paymentData struct {
 }
 
 // EventOfPayment returns the event about a change of a payment. Its subject is the payment's order.
-func EventOfPayment(c order.PaymentChange) (Event, error) {
+func EventOfPayment(c order.PaymentChange, by trace.Parent) (Event, error) {
 	p := c.Payment
 	e := Event{
 		ShopID: c.Terms.ShopID, Subject: order.SubjectOfOrder(c.Order.ID), SubjectNumber: c.Order.Number(),
@@ -218,7 +237,7 @@ func EventOfPayment(c order.PaymentChange) (Event, error) {
 		ReceiveTime: moment.OrNil(p.ReceivedAt), RefundingTime: moment.OrNil(p.RefundingAt),
 		RefundTime: moment.OrNil(p.RefundedAt), DisputeTime: moment.OrNil(p.DisputedAt),
 		StuckTime: moment.OrNil(p.StuckAt), CloseTime: moment.OrNil(p.ClosedAt),
-	})
+	}, by)
 }
 
 // ofWaitlists returns the kinds of changes on a waiting list; an event's type is "waitlist." and the kind.
@@ -248,7 +267,7 @@ type turnData struct {
 }
 
 // EventOfTurn returns the event about a change on a waiting list.
-func EventOfTurn(t order.Turn, shopID int64) (Event, error) {
+func EventOfTurn(t order.Turn, shopID int64, by trace.Parent) (Event, error) {
 	e := Event{ShopID: shopID, Subject: t.Subject(), SubjectNumber: t.Number, Type: TypeOfTurn(t.Kind), At: t.At}
 	d := turnData{
 		ShopID: shopID, VoucherID: t.ID.VoucherID, UserID: t.UserID, Missed: t.Missed, Units: t.Units,
@@ -258,7 +277,7 @@ func EventOfTurn(t order.Turn, shopID int64) (Event, error) {
 	if t.OrderID != 0 {
 		d.OrderID = strconv.FormatInt(t.OrderID, 10)
 	}
-	return e.withBody(d)
+	return e.withBody(d, by)
 }
 
 // saleData is a sale after the event.
@@ -272,7 +291,7 @@ type saleData struct {
 
 // EventOfCallOff returns the event that a voucher's sale was called off. Its number is the number of the sale's
 // operation.
-func EventOfCallOff(v voucher.Voucher) (Event, error) {
+func EventOfCallOff(v voucher.Voucher, by trace.Parent) (Event, error) {
 	s := v.Sale
 	e := Event{
 		ShopID: v.ShopID, Subject: order.SubjectOfSale(v.ID), SubjectNumber: s.LastOperation, Type: SaleCalledOff,
@@ -281,5 +300,5 @@ func EventOfCallOff(v voucher.Voucher) (Event, error) {
 	return e.withBody(saleData{
 		VoucherID: v.ID, ShopID: v.ShopID, CalledOff: moment.OrNil(s.CalledOff), EndTime: moment.OrNil(s.End),
 		Issued: s.Issued,
-	})
+	}, by)
 }

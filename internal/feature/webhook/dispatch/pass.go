@@ -114,11 +114,15 @@ func (p *pass) send(ctx context.Context, c *chain) bool {
 	defer cancelGrace()
 	call, cancel := context.WithTimeout(longer, sendTimeout)
 	defer cancel()
-	began := p.d.now()
+	began, by := p.d.now(), e.Trace().Child()
 	failure := p.d.send(call, Message{
-		URL: p.work.Endpoint.URL, ID: e.ID(), At: now, Body: e.Body, Secrets: p.work.Endpoint.Secrets(now),
+		URL: p.work.Endpoint.URL, ID: e.ID(), At: now, Body: e.Body, Secrets: p.work.Endpoint.Secrets(now), Trace: by,
 	}).Clip()
 	taken := failure == Failure{}
+	if by != "" {
+		p.d.log.InfoContext(ctx, "a webhook event is sent", "trace_id", by.ID(), "traceparent", by, "event", e.ID(),
+			"endpoint", p.work.Endpoint.ID, "took", p.d.now().Sub(began), "failure", failure.Code)
+	}
 	if !taken && ctx.Err() != nil {
 		return false // the attempt was cut off, and its outcome is unknown
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/kit/trace"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 	"seckill/internal/testkit/contract"
@@ -49,6 +50,7 @@ func TestBodies(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := time.Unix(1, 0)
+	parent := trace.Parent("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	for name, c := range map[string]struct {
 		event func() (Event, error)
 		want  string
@@ -59,7 +61,7 @@ func TestBodies(t *testing.T) {
 					ID: order.PlaceID{VoucherID: 7, Position: 12}, UserID: 1, OrderID: 9007199254740993,
 					Kind: order.TurnInvited, Number: 1, Joined: at, Invited: at, Deadline: at.Add(30 * time.Second),
 					At: at,
-				}, 2)
+				}, 2, "")
 			},
 			`place-7-12-1 {"version":1,"type":"waitlist.invited","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"place","id":"7-12"},"number":1,"data":{"shopId":2,"voucherId":7,"userId":1,` +
@@ -71,7 +73,7 @@ func TestBodies(t *testing.T) {
 			func() (Event, error) {
 				return EventOfTurn(order.Turn{
 					ID: order.PlaceID{VoucherID: 7}, Kind: order.TurnReleased, Number: 9, Units: 3, At: at,
-				}, 2)
+				}, 2, "")
 			},
 			`sale-7-9 {"version":1,"type":"waitlist.released","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"sale","id":"7"},"number":9,"data":{"shopId":2,"voucherId":7,"units":3}}`,
@@ -80,7 +82,7 @@ func TestBodies(t *testing.T) {
 			func() (Event, error) {
 				return EventOfCallOff(voucher.Voucher{ID: 7, ShopID: 2, Sale: &voucher.Sale{
 					LastOperation: 10, CalledOff: at, End: at, Issued: 50,
-				}})
+				}}, "")
 			},
 			`sale-7-10 {"version":1,"type":"sale.called_off","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"sale","id":"7"},"number":10,"data":{"voucherId":7,"shopId":2,` +
@@ -94,10 +96,12 @@ func TestBodies(t *testing.T) {
 						Status: order.Unpaid, CreatedAt: at,
 					},
 					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, Recorded: true, At: at,
-				})
+				}, parent)
 			},
 			`order-9007199254740993-1 {"version":1,"type":"order.unpaid","timestamp":"1970-01-01T00:00:01.000Z",` +
-				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"9007199254740993",` +
+				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,` +
+				`"traceparent":"00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",` +
+				`"data":{"id":"9007199254740993",` +
 				`"shopId":2,"voucherId":7,"userId":1,"quantity":1,"amount":1000,"currency":"CNY","status":"unpaid",` +
 				`"createTime":"1970-01-01T00:00:01.000Z"}}`,
 		},
@@ -112,7 +116,7 @@ func TestBodies(t *testing.T) {
 						CreatedAt: at, ReceivedAt: at, RefundingAt: at, RefundedAt: at,
 					},
 					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, News: payment.NewsReturned, At: at,
-				})
+				}, "")
 			},
 			`order-9007199254740993-1 {"version":1,"type":"payment.returned","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"pay_6f1c",` +
@@ -127,7 +131,7 @@ func TestBodies(t *testing.T) {
 		if got := e.ID() + " " + string(e.Body); err != nil || got != c.want {
 			t.Errorf("%s: %s, %v\nwant %s", name, got, err, c.want)
 		}
-		if err := names.CheckJSON(e.Body, "version", "timestamp"); err != nil {
+		if err := names.CheckJSON(e.Body, "version", "timestamp", "traceparent"); err != nil {
 			t.Errorf("%s has other names than the API: %v", name, err)
 		}
 	}

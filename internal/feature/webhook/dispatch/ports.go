@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"seckill/internal/kit/trace"
 )
 
 // Numberer numbers events in the order of their commits: the ledger.
@@ -41,7 +43,8 @@ type Message struct {
 	ID      string
 	At      time.Time // the time of this attempt
 	Body    []byte
-	Secrets []Secret // the secrets that sign it
+	Secrets []Secret     // the secrets that sign it
+	Trace   trace.Parent // of this attempt, if what caused the event is followed
 }
 
 // Sender sends a message. It returns the zero Failure if the receiver has answered with a status of 200 to 299.

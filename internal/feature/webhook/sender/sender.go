@@ -101,6 +101,9 @@ func (s *Sender) Send(ctx context.Context, m dispatch.Message) dispatch.Failure 
 	h.Set("Webhook-Id", m.ID)
 	h.Set("Webhook-Timestamp", strconv.FormatInt(m.At.Unix(), 10))
 	h.Set("Webhook-Signature", signature)
+	if m.Trace != "" {
+		h.Set("Traceparent", string(m.Trace))
+	}
 	to := s.secure
 	if req.URL.Scheme == "http" {
 		to = s.plain
