@@ -30,7 +30,7 @@ func inBatching() []mutant.Mutant {
 		historyMutant("a sale is in two calls at a time", admission, "TestQueueModel", "the ring has",
 			mutant.Change{File: queue, From: `if s.waiting > 1 || s.in != nil {`, To: `if s.waiting > 1 {`}),
 		historyMutant("requests of callers who have gone are sent", admission, "TestQueueModel",
-			"is in the call twice, or",
+			"is lost, sent twice",
 			mutant.Change{File: queue, From: `		case <-l.first.gone:
 `, To: ``}),
 		packageMutant("a caller who goes meanwhile leaves an empty batch", admission, "TestNoBatchIsEmpty", "batches",

@@ -91,7 +91,7 @@ func (m *queueModel) call() *call {
 	for i := range c.turns {
 		t := &c.turns[i]
 		if taken[t.sale] > 0 || t.sale.in != c || !slices.Contains(ring, t.sale) {
-			m.Fatalf("sale %d is in the call twice, or in another one", m.number(t.sale))
+			m.Fatalf("sale %d: its turn is lost, sent twice or for nobody", m.number(t.sale))
 		}
 		taken[t.sale], size = len(t.pending), size+len(t.pending)
 		m.sent(t)
