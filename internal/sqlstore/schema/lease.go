@@ -169,23 +169,3 @@ type mysqlConn interface {
 	driver.SessionResetter
 	driver.Validator
 }
-
-// guardedConn renews the lease before each statement, and executes nothing when it is lost. It takes a change that was
-// made already for made.
-type guardedConn struct {
-	mysqlConn
-	lease *lease
-}
-
-// ExecContext implements driver.ExecerContext.
-func (c *guardedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.lease.renew(ctx); err != nil {
-		return nil, err
-	}
-	result, err := c.mysqlConn.ExecContext(ctx, query, args)
-	if sqlkit.IsThere(err) {
-		c.lease.log.InfoContext(ctx, "a process that no longer migrates has executed a statement", "answer", err)
-		return driver.RowsAffected(0), nil
-	}
-	return result, err
-}
