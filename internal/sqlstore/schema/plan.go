@@ -35,7 +35,7 @@ const (
 	instantly = 100 * time.Millisecond
 	// indexing is what a row takes in an index that is built while others write (lab/notes/upgrades.md). Where a table
 	// is larger than the server's memory it is more.
-	indexing = 3 * time.Microsecond
+	indexing = 5 * time.Microsecond
 )
 
 // Takes returns about how long all steps take.
