@@ -143,7 +143,11 @@ func TestMigrateCommand(t *testing.T) {
 		"SECKILL_REDIS_ADDRS": testkit.RedisAddr(t), "SECKILL_REDIS_PREFIX": prefix,
 		"SECKILL_MYSQL_DSN": testkit.MySQL(t), "SECKILL_JWT_SECRET": box.Secret,
 	}
-	for range 2 {
+	for _, plan := range []string{"in all: ", "the schema is up to date"} {
+		planned := box.Command(t, settings, "migrate", "-plan")
+		if planned.Code != 0 || !strings.Contains(planned.Stdout, plan) {
+			t.Errorf("the plan, exit code %d\n%s%s", planned.Code, planned.Stdout, planned.Stderr)
+		}
 		got := box.Command(t, settings, "migrate")
 		if got.Code != 0 || !strings.Contains(got.Stderr, "database: ") {
 			t.Fatalf("exit code %d\n%s%s", got.Code, got.Stdout, got.Stderr)

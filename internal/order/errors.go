@@ -22,6 +22,8 @@ var (
 	ErrSeckill = errors.New("voucher is sold in its sale only")
 	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call is safe and shows it.
 	ErrUnknownOutcome = errors.New("outcome unknown")
+	// ErrUpgrading: an instance lives that would misread what the call would write. Nothing was done.
+	ErrUpgrading = errors.New("an instance of an earlier version is alive")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")
 )
@@ -67,7 +69,7 @@ func OrUnavailable(err error) error {
 		return nil
 	}
 	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrUnavailable, ErrNoDeadLetter,
+		ErrNotFound, ErrSeckill, ErrUnavailable, ErrUpgrading, ErrNoDeadLetter,
 		payment.ErrNotFound, payment.ErrNoProvider, payment.ErrWrongAmount,
 		voucher.ErrNotFound, voucher.ErrOffShelf, idempotency.ErrReused, idempotency.ErrGone,
 	} {

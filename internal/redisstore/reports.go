@@ -85,7 +85,7 @@ func (s *Store) Instances(ctx context.Context) ([]partition.Instance, error) {
 		_, version, formats := readHeartbeat(name)
 		reads := func(format string) bool { return slices.Contains(formats, format) }
 		instances[i] = partition.Instance{
-			Name: partition.InstanceName(name), Version: version,
+			Name: partition.InstanceName(name), Version: version, Formats: formats,
 			Old: slices.ContainsFunc(s.options.Formats, func(format string) bool { return !reads(format) }),
 		}
 	}

@@ -370,7 +370,8 @@ func testFormats(t *testing.T, r *rig) {
 		r.must(r.commands.ZAdd(r.ctx(), r.keys.reporters(0), member(r.now().Add(-seen), name)).Err())
 	}
 	want := []partition.Instance{
-		{Name: "a", Version: "v1_beta"}, {Name: "b", Version: "v0", Old: true}, {Name: "c", Old: true},
+		{Name: "a", Version: "v1_beta", Formats: []string{"packed", "quantity"}},
+		{Name: "b", Version: "v0", Formats: []string{"packed"}, Old: true}, {Name: "c", Old: true},
 	}
 	instances, err := r.Instances(r.ctx())
 	r.must(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 
 	"seckill/cmd/server/wiring"
@@ -15,14 +16,29 @@ const migrateHelp = `server migrate brings the tables in SECKILL_MYSQL_DSN (in t
 file under SECKILL_DATA_DIR, which server serve makes) up to date, and prints
 what it did. It is safe to repeat, and to run while instances of the same or the previous version serve;
 several at once wait for each other. server serve does the same at its start
-unless SECKILL_MIGRATE=false.`
+unless SECKILL_MIGRATE=false.
+
+-plan changes nothing: it prints the statements that are missing, with their tables, how many
+rows these have, and about how long each takes.
+
+There is no way down: the version before runs on the newer tables (docs/operations.md, "Migrations").`
 
 // Migrate runs the command migrate.
 func Migrate(ctx context.Context, env wiring.Env) error {
-	if err := cmdline.Parse(env.Env, flag.NewFlagSet("migrate", flag.ContinueOnError), migrateHelp); err != nil {
+	set := flag.NewFlagSet("migrate", flag.ContinueOnError)
+	plan := set.Bool("plan", false, "print what is missing, and change nothing")
+	if err := cmdline.Parse(env.Env, set, migrateHelp); err != nil {
 		return err
 	}
 	return wiring.WithAnyLedger(ctx, env, func(_ config.Config, ledger wiring.Ledger, _ *slog.Logger) error {
+		if *plan {
+			p, err := ledger.Schema().Plan(ctx)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(env.Out, planText(p))
+			return err
+		}
 		applied, err := ledger.Schema().Migrate(ctx)
 		if err != nil {
 			return err

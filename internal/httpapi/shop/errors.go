@@ -258,6 +258,14 @@ var coreRules = []httpkit.Rule{
 			"there yet. Nothing was created.",
 		English: "The service is busy. Please try again shortly.", Chinese: "系统繁忙，请稍后再试",
 	}},
+	{Matches: httpkit.Is(order.ErrUpgrading), Failure: httpkit.Failure{
+		// A stopped instance counts as alive for ten seconds.
+		Code: "UPGRADING", Status: http.StatusServiceUnavailable, RetryAfter: "10", Title: "An upgrade is under way",
+		Detail: "An instance of an earlier version is alive, which would misread what the request writes. Nothing was " +
+			"done; repeat it when all instances are of this version.",
+		English: "The service is being upgraded. Please try again when that is done.",
+		Chinese: "服务正在升级，请在升级完成后重试",
+	}},
 	{Matches: httpkit.Is(voucher.ErrUndecided), Failure: httpkit.Failure{
 		Code: httpkit.CodeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
 		Detail: "Whether the stock was changed is not known yet. Repeat the request with the " +

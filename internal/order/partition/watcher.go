@@ -112,8 +112,9 @@ func missing(alive, here []string) (names []string) {
 // Instance is a living instance.
 type Instance struct {
 	Name    string
-	Version string // "": unknown
-	Old     bool   // it may not be able to read all formats that this version writes
+	Version string   // "": unknown
+	Formats []string // that it reads, beside those of 1.0, whose heartbeats name none
+	Old     bool     // it may not be able to read all formats that this version writes
 }
 
 // InstanceName returns the name that SECKILL_INSTANCE gave to an instance, from its heartbeats' name as name:run

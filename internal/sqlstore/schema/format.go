@@ -20,24 +20,43 @@ const formatTable = "tb_format"
 // not read, and which refuse this one's, as they miss their own.
 const firstVersion = 1000
 
-// Word returns what each partition in Redis must carry to be this ledger's: the format and the ledger's id. The schema
-// must be this program's (Migrate, Check).
+// Word returns what each partition in Redis must carry to be this ledger's: the format, which Raise leaves as it is
+// there, and the ledger's id. The schema must be this program's (Migrate, Check).
 func (s *Schema) Word(ctx context.Context) (string, error) {
-	format, ledger, err := s.readFormat(ctx, s.db.Pool())
+	_, ledger, err := s.readFormat(ctx, s.db.Pool())
 	if err != nil {
 		return "", sqlkit.ReadError("reading "+formatTable, err)
 	}
-	return format + "/" + ledger, nil
+	return migrations.Format + "/" + ledger, nil
 }
 
-// checkFormat returns ErrFormat unless the ledger carries this program's format.
+// Raise makes 1.0 refuse the ledger from now on, because something is switched on that it would misread. Repeating it
+// changes nothing, and there is no way back. Errors: order.ErrUnavailable, order.ErrContended.
+func (s *Schema) Raise(ctx context.Context) error {
+	result, err := s.db.Pool().ExecContext(ctx,
+		"UPDATE "+formatTable+" SET format = ? WHERE id = 1 AND format = ?", migrations.Raised, migrations.Format)
+	if err != nil {
+		return sqlkit.ReadError("raising the ledger's format", sqlkit.WriteError("changing "+formatTable, err))
+	}
+	if n, err := result.RowsAffected(); err != nil || n == 0 {
+		return err
+	}
+	s.log.InfoContext(ctx, "a feature was switched on that 1.0 would misread: from now on 1.0 refuses to start",
+		"format", migrations.Raised)
+	return nil
+}
+
+// isOurs reports whether this program reads a ledger of the format.
+func isOurs(format string) bool { return format == migrations.Format || format == migrations.Raised }
+
+// checkFormat returns ErrFormat unless the ledger carries a format that this program reads.
 func (s *Schema) checkFormat(ctx context.Context, pool *sql.DB) error {
 	switch format, _, err := s.readFormat(ctx, pool); {
 	case err != nil:
 		return fmt.Errorf("reading %s: %w", formatTable, err)
 	case format == "":
 		return s.formatError("it has none")
-	case format != migrations.Format:
+	case !isOurs(format):
 		return s.formatError(fmt.Sprintf("it is %q", format))
 	}
 	return nil
@@ -54,7 +73,7 @@ func (s *Schema) checkEmpty(ctx context.Context, pool *sql.DB) error {
 		return err
 	}
 	format, _, err := s.readFormat(ctx, pool)
-	if err == nil && format != "" && format != migrations.Format {
+	if err == nil && format != "" && !isOurs(format) {
 		err = s.formatError(fmt.Sprintf("it is %q", format))
 	}
 	return err

@@ -148,3 +148,26 @@ func TestEarlierProgramsRefuse(t *testing.T) {
 		}
 	})
 }
+
+// A raised ledger is read as before, under the same word in Redis, and refused by 1.0, whose check is for one format.
+func TestRaise(t *testing.T) {
+	eachOwnSchema(t, func(t *testing.T, l ledger) {
+		before := word(t, l.Store)
+		for range 2 {
+			if err := l.Schema().Raise(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		migrate(t, l.Store, nil)
+		if err := l.Schema().Check(t.Context()); err != nil {
+			t.Errorf("Check: %v", err)
+		}
+		if after := word(t, l.Store); after != before {
+			t.Errorf("Redis's word is %s, and was %s", after, before)
+		}
+		const readBy10 = "SELECT COUNT(*) FROM tb_format WHERE id = 1 AND format = '1'"
+		if n := l.Number(t, readBy10); n != 0 {
+			t.Error("1.0 would start on it")
+		}
+	})
+}

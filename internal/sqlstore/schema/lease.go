@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -51,12 +52,12 @@ const (
 // lease. Before each statement the migrating connection renews it once more, or the migration ends: an instance that
 // stalled and was replaced does nothing more.
 //
-// An instance may still be replaced while its statement runs. The next holder then runs the same statement again, so
-// each must be repeatable. (MySQL goes on with the statement of a connection that is gone, so the next holder may find
-// a change missing at first and made a moment later; it then begins its file again, sqlkit.IsChangedMeanwhile.) DDL
-// cannot be fenced any closer than that.
+// An instance may still die or be replaced while its statement runs, and MySQL goes on with the statement of a
+// connection that is gone. The next holder runs the file from its beginning, so each statement must be repeatable: one
+// that finds its change made (sqlkit.IsThere) counts as executed. DDL cannot be fenced any closer than that.
 type lease struct {
 	pool   *sql.DB // not the one that migrates
+	log    *slog.Logger
 	holder string
 	length time.Duration
 }
@@ -73,7 +74,7 @@ func (s *Schema) newLease(ctx context.Context) (*lease, error) {
 		host = "unknown" // it is for people
 	}
 	return &lease{
-		pool: s.db.Pool(), holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.leaseFor,
+		pool: s.db.Pool(), log: s.log, holder: fmt.Sprintf("%.64s %s", host, rand.Text()), length: s.leaseFor,
 	}, nil
 }
 
@@ -167,18 +168,4 @@ type mysqlConn interface {
 	driver.Pinger
 	driver.SessionResetter
 	driver.Validator
-}
-
-// guardedConn renews the lease before each statement, and executes nothing when it is lost.
-type guardedConn struct {
-	mysqlConn
-	lease *lease
-}
-
-// ExecContext implements driver.ExecerContext.
-func (c *guardedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
-	if err := c.lease.renew(ctx); err != nil {
-		return nil, err
-	}
-	return c.mysqlConn.ExecContext(ctx, query, args)
 }

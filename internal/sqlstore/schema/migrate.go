@@ -86,13 +86,6 @@ func (s *Schema) migrateUnder(ctx context.Context, lease *lease) ([]string, erro
 	renewals.Go(func() { lease.keep(renewing) })
 	pool := sql.OpenDB(lease.guard(s.db.DDL()))
 	applied, err := s.migrate(ctx, pool)
-	for try := 1; sqlkit.IsChangedMeanwhile(err) && try < sqlkit.MaxTries; try++ {
-		s.log.WarnContext(ctx, "a statement of an instance that no longer migrates came first: migrating again",
-			"error", err)
-		var more []string
-		more, err = s.migrate(ctx, pool)
-		applied = append(applied, more...)
-	}
 	return applied, errors.Join(err, pool.Close())
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/pressly/goose/v3"
 
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/schema"
@@ -21,7 +22,7 @@ import (
 )
 
 // files are the migrations, in order.
-var files = []string{"01000_ledger.sql"}
+var files = []string{"01000_ledger.sql", "02000_operation_identity.sql"}
 
 // eachEmpty runs the test with a function that opens the same empty schema again and again.
 func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store, l ledger)) {
@@ -158,31 +159,56 @@ func TestMigrateAfterACrash(t *testing.T) {
 	}
 }
 
-// statements are those of a migration, one by one.
-func statements(text string) (all []string) {
-	for part := range strings.SplitSeq(text, ";\n") {
-		if strings.TrimSpace(part) != "" {
-			all = append(all, part)
-		}
-	}
-	return all
-}
-
-// An empty schema is migrated by programs that die after one more statement each time, and at last by one that lives.
+// An empty schema and a ledger of 1.0 are migrated by programs that die after one more statement each time, and at last
+// by one that lives: between a change and its mark, too.
 func TestMigrateDyingAfterEveryStatement(t *testing.T) {
 	t.Parallel()
-	dsn := testkit.MySQL(t)
-	raw := ledgertest.RawPool(t, "mysql", dsn)
-	for _, text := range migrationTexts(t, "mysql") {
-		all := statements(text)
-		for n := range all {
-			for _, statement := range all[:n+1] {
-				if _, err := raw.ExecContext(t.Context(), statement); err != nil {
-					t.Fatalf("%s: %v", statement, err)
+	for name, first := range map[string]int64{"empty": 0, "of 1.0": firstRelease} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dsn := testkit.MySQL(t)
+			migrateTo(t, dsn, first)
+			dying := openQuiet(t, dsn)
+			err := schema.ErrDied
+			for n := 0; errors.Is(err, schema.ErrDied); n++ {
+				if err = schema.MigrateDying(t.Context(), dying.Schema(), n); err == nil && n < len(files) {
+					t.Errorf("all is done after %d statements", n)
 				}
 			}
-		}
+			if err != nil {
+				t.Fatal(err)
+			}
+			sameSchema(t, dsn)
+		})
 	}
+}
+
+// firstRelease is the last migration of 1.0.
+const firstRelease = 1000
+
+// migrateTo makes the schema as the program had it whose last migration is given; 0 leaves it empty.
+func migrateTo(t *testing.T, dsn string, last int64) {
+	t.Helper()
+	if last == 0 {
+		return
+	}
+	folder, err := fs.Sub(migrations.FS, "mysql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := goose.NewProvider(goose.DialectMySQL, ledgertest.RawPool(t, "mysql", dsn), folder,
+		goose.WithTableName("tb_migration"), goose.WithDisableGlobalRegistry(true))
+	if err == nil {
+		_, err = program.UpTo(t.Context(), last)
+	}
+	if err != nil {
+		t.Fatalf("the schema of version %d: %v", last, err)
+	}
+}
+
+// sameSchema fails the test unless the schema is one that was migrated at once.
+func sameSchema(t *testing.T, dsn string) {
+	t.Helper()
 	l := openMySQL(t, dsn)
 	fresh := openMySQL(t, testkit.MySQL(t))
 	const seeds = "SELECT CONCAT_WS(' ', id, number) FROM tb_webhook_sequence"

@@ -99,13 +99,11 @@ func IsDuplicate(err error) bool {
 	return false
 }
 
-// IsChangedMeanwhile reports whether err means that a change of the schema was made already. The statement of an
-// instance that died may still run in the server after another instance has checked whether its change was made.
-func IsChangedMeanwhile(err error) bool {
+// IsThere reports whether err means that the table, column or key that a statement adds exists already: a process that
+// died has executed the statement, or the server still did so after that.
+func IsThere(err error) bool {
 	my, ok := errors.AsType[*mysql.MySQLError](err)
-	return ok && (my.Number == 1050 || my.Number == 1051 || // a table exists, or is gone
-		my.Number == 1060 || my.Number == 1061 || my.Number == 1091 || // a column or a key exists, or is gone
-		my.Number == 3821 || my.Number == 3940) // a check or a constraint is gone
+	return ok && (my.Number == 1050 || my.Number == 1060 || my.Number == 1061) // a table, a column, a key
 }
 
 // IsRejected reports whether err is about the values of a row, so that repeating the statement cannot help. It returns

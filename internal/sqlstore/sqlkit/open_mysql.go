@@ -47,7 +47,7 @@ const (
 	idleWait = 15
 	// connIdle is when the pool itself closes an unused connection: before the server does.
 	connIdle = idleWait * time.Second * 2 / 3
-	// ddlLockWait is how many seconds DDL waits for running transactions at most: others queue behind it meanwhile.
+	// ddlLockWait is how many seconds DDL waits for running transactions at most, unless it says otherwise itself.
 	ddlLockWait = 60
 )
 
