@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/testkit"
+	"seckill/internal/testkit/ledgertest"
 )
 
 // TestAlterGivesWay: a transaction that goes on for long uses a table that is to be altered. Others write the table
@@ -35,11 +36,15 @@ func TestAlterGivesWay(t *testing.T) {
 		applied, err := store.Schema().Migrate(context.WithoutCancel(t.Context()))
 		migrated <- result{applied, err}
 	}()
+	// Half of what an ALTER once waited.
+	buyers := ledgertest.RawPool(t, "mysql", dsn+"&lock_wait_timeout=30")
 	for n := range 2 { // the ALTER comes again
 		b.await(t, "an ALTER that waits", "SELECT COUNT(*) FROM information_schema.processlist WHERE db = DATABASE() "+
 			"AND info LIKE 'ALTER TABLE tb_voucher_operation%'")
-		b.Exec(t, "INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, actor, state, create_time) "+
-			"VALUES (1, ?, 'stock', 1, 'admin', 2, NOW())", n)
+		if _, err := buyers.ExecContext(t.Context(), "INSERT INTO tb_voucher_operation (voucher_id, number, kind, "+
+			"delta, actor, state, create_time) VALUES (1, ?, 'stock', 1, 'admin', 2, NOW())", n); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if err := long.Commit(); err != nil {
 		t.Fatal(err)
