@@ -9,7 +9,8 @@ import "embed"
 // stays what 1.0 wrote, because stores of another format are refused.
 const Format = "1"
 
-// Raised is the format of a ledger in which something was switched on that 1.0 would misread: 1.0 refuses to start on it.
+// Raised is the format of a ledger in which something was switched on that 1.0 would misread: 1.0 refuses to start on
+// it.
 // This program reads both. Redis keeps the word of Format, so that instances of 1.0 that run go on.
 const Raised = "1.1"
 

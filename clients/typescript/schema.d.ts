@@ -3177,7 +3177,7 @@ export interface components {
          *     | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. Repeat the POST: it is the definitive question. |
          *     | `UNKNOWN_OUTCOME` | 504 | Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it tells, and never changes the stock twice. |
          *     | `OTHER_DATA` | 409 | What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do. |
-         *     | `UPGRADING` | 503 | An instance of an earlier version is alive, which would misread what the request writes. Nothing was done; repeat it when all instances are of this version. |
+         *     | `UPGRADING` | 503 | An instance of an earlier version is alive, which would misread what the request writes. Nothing was written; repeat it when all instances are of this version. |
          *     | `TEMPLATE_EXISTS` | 409 | The shop has a template of this name. Nothing was changed; choose another name. |
          *     | `TOO_MANY_TEMPLATES` | 409 | The shop has 100 templates, which is the limit. Delete one first. |
          *     | `REHEARSAL_OVER` | 409 | The rehearsal's time was over a minute before this report, and its orders may be gone: it says nothing any more. |

@@ -197,7 +197,7 @@ type Orders struct {
 	// Partitions is at most 32: each costs an instance a blocking read, some goroutines and six heartbeats a second.
 	Partitions int `env:"SECKILL_PARTITIONS" envDefault:"1" unit:"partitions" min:"1" max:"32" effect:"streams, each in a hash slot of its own, over which new sales are spread. A higher number adds what is missing; a lower one takes nothing away (server partition)"`
 
-	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders in one transaction"`
+	RecordBatch int `env:"SECKILL_RECORD_BATCH" envDefault:"500" unit:"orders" min:"1" max:"1000" effect:"most orders in one transaction, besides up to 15 more of its last entry"`
 }
 
 // Payment is how orders are paid, and how fast unpaid ones expire.

@@ -22,7 +22,7 @@ var (
 	ErrSeckill = errors.New("voucher is sold in its sale only")
 	// ErrUnknownOutcome: it is not known whether the purchase took place. Repeating the call is safe and shows it.
 	ErrUnknownOutcome = errors.New("outcome unknown")
-	// ErrUpgrading: an instance lives that would misread what the call would write. Nothing was done.
+	// ErrUpgrading: an instance lives that would misread what the call would write. Nothing was written.
 	ErrUpgrading = errors.New("an instance of an earlier version is alive")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")

@@ -13,8 +13,8 @@ import (
 	"seckill/scripts"
 )
 
-// A packed entry of the stream has several orders of one sale, which one call of scripts/seckill.lua accepted. It has
-// the sale, the epoch and the first order's sequence like other entries, and, instead of user and order, the field
+// A packed entry of the stream has one or more orders of one sale, which one call of scripts/seckill.lua accepted. It
+// has the sale, the epoch and the first order's sequence like other entries, and, instead of user and order, the field
 // entryPacked: user and order of each, separated by blanks, as 1001 5001 1002 5002:3. Their sequences are consecutive.
 const entryPacked = "p"
 
@@ -35,7 +35,7 @@ func appendEntry(entries []order.Entry, partition int, m redis.XMessage) []order
 	return entries
 }
 
-// tracesOf returns the orders of a call that are to be followed, as followed reads them: "" if there are none, and of
+// tracesOf returns the orders of a call that are to be followed, as follow reads them: "" if there are none, and of
 // the first scripts.MaxPacked at most, since all entries of the call have the text.
 func tracesOf(requests []gate.Request) string {
 	var text []byte

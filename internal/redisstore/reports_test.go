@@ -371,7 +371,8 @@ func testFormats(t *testing.T, r *rig) {
 	}
 	want := []partition.Instance{
 		{Name: "a", Version: "v1_beta", Formats: []string{"packed", "quantity"}},
-		{Name: "b", Version: "v0", Formats: []string{"packed"}, Old: true}, {Name: "c", Old: true},
+		{Name: "b", Version: "v0", Formats: []string{"packed"}, Old: true},
+		{Name: "c", Old: true},
 	}
 	instances, err := r.Instances(r.ctx())
 	r.must(err)

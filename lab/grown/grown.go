@@ -68,11 +68,7 @@ func Fill(ctx context.Context, db *sql.DB, size Size) error {
 		}
 	}
 	tables := "tb_voucher, tb_seckill_voucher, tb_voucher_order, tb_order_event, tb_payment, tb_voucher_operation"
-	rows, err := conn.QueryContext(ctx, "ANALYZE TABLE "+tables)
-	if err != nil {
-		return err
-	}
-	if err := rows.Close(); err != nil {
+	if _, err := exec("ANALYZE TABLE " + tables); err != nil {
 		return err
 	}
 	_, err = exec("DROP TABLE lab_number")
@@ -103,13 +99,15 @@ func (s Size) sale(voucher int64) []string {
 			cancel_time, pay_deadline) SELECT {first} + n, {user} + n, {voucher}, 1, {price},
 			IF(n % {every} = 0, 0, 1), IF(n % {every} = 0, 4, 2), {at}, IF(n % {every} = 0, NULL, {at}),
 			IF(n % {every} = 0, {at}, NULL), {at} + INTERVAL 900 SECOND FROM lab_number`,
-		`INSERT INTO tb_order_event (order_id, status, actor, create_time) SELECT {first} + n, IF(n % {every} = 0, 4, 2),
+		`INSERT INTO tb_order_event (order_id, status, actor, create_time)
+			SELECT {first} + n, IF(n % {every} = 0, 4, 2),
 			IF(n % {every} = 0, 'owner', 'payment provider'), {at} FROM lab_number`,
 		`INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, create_time, receive_time,
 			accept_time, provider) SELECT {payment}, {first} + n, {user} + n, {voucher}, {shop}, {price}, 2, {at}, {at},
 			{at}, 'sandbox' FROM lab_number WHERE n % {every} <> 0`,
 		`INSERT INTO tb_voucher_operation (voucher_id, number, kind, delta, order_id, user_id, actor, state,
-			create_time, settle_time) SELECT {voucher}, n DIV {every} + 1, 'cancel', 1, {first} + n, {user} + n, 'owner',
+			create_time, settle_time)
+			SELECT {voucher}, n DIV {every} + 1, 'cancel', 1, {first} + n, {user} + n, 'owner',
 			2, {at}, {at} FROM lab_number WHERE n % {every} = 0`,
 	}
 	for i := range statements {

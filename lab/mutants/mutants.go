@@ -38,8 +38,8 @@ func inAdmission() []mutant.Mutant {
 				To: `call('XADD', orders_key, 'MAXLEN', 100, '*', 'v', voucher, 'u'`,
 			},
 			mutant.Change{
-				File: script, From: `call('XADD', orders_key, '*', 'v', voucher, 'e'`,
-				To: `call('XADD', orders_key, 'MAXLEN', 100, '*', 'v', voucher, 'e'`,
+				File: script, From: `'*', 'v', voucher, 'e', epoch, 's', sequence, 'p', packed)`,
+				To: `'MAXLEN', 100, '*', 'v', voucher, 'e', epoch, 's', sequence, 'p', packed)`,
 			},
 		),
 		serverMutant("already bought, without the order's id", "F02", "want 400 that name the order",

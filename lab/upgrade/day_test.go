@@ -14,7 +14,8 @@ import (
 )
 
 // TestDayOnNewerTables runs the previous version's own black-box tests, which ask every route and sell in every way, on
-// the tables of today: that version gets today's migrations, and nothing else of today. make -C lab upgrade-day runs it.
+// the tables of today: that version gets today's migrations, and nothing else of today. make -C lab upgrade-day runs
+// it.
 func TestDayOnNewerTables(t *testing.T) {
 	t.Parallel()
 	commit := os.Getenv(envFrom)

@@ -108,7 +108,8 @@ func openLarge(t *testing.T, of release, size grown.Size) *large {
 	l.run(of, "migrate")
 	begin := time.Now()
 	l.must(grown.Fill(t.Context(), l.ledger.DB, size))
-	t.Logf("%s: %d orders of %d sales in %v", db.Version, size.Orders(), size.Sales, time.Since(begin).Round(time.Second))
+	t.Logf("%s: %d orders of %d sales in %v", db.Version, size.Orders(), size.Sales,
+		time.Since(begin).Round(time.Second))
 	return l
 }
 

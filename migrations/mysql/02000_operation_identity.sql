@@ -4,5 +4,5 @@
 --
 -- Signed, as Go and SQLite have no unsigned 64-bit value that every driver takes; only equality counts.
 ALTER TABLE tb_voucher_operation
-    ADD COLUMN identity BIGINT NULL COMMENT '64 random bits; NULL: of version 1.0',
+    ADD COLUMN identity BIGINT NULL COMMENT '64 random bits; NULL: unknown',
     ALGORITHM = INSTANT;

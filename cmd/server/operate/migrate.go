@@ -18,8 +18,8 @@ what it did. It is safe to repeat, and to run while instances of the same or the
 several at once wait for each other. server serve does the same at its start
 unless SECKILL_MIGRATE=false.
 
--plan changes nothing: it prints the statements that are missing, with their tables, how many
-rows these have, and about how long each takes.
+-plan changes nothing: it prints the statements of the migrations that are missing, with their
+tables, how many rows these have, and about how long each takes.
 
 There is no way down: the version before runs on the newer tables (docs/operations.md, "Migrations").`
 

@@ -30,19 +30,19 @@ func planText(p schema.Plan) string {
 		built = built || s.Kind == ddl.AddIndex
 	}
 	fmt.Fprintf(&b, "\nin all: %s. Instances sell meanwhile.\n", about(p.Takes()))
-	b.WriteString("An ALTER waits for the transactions that use its table. It gives way after 2 s (an index after 10 s) and\n" +
-		"comes again, 30 times at most. End long reports and dumps of that table before you begin.\n")
+	b.WriteString("An ALTER waits for the transactions that use its table. It gives way after 2 s (an index after\n" +
+		"10 s) and comes again, 30 times at most. End long reports and dumps of that table before you begin.\n")
 	if built {
 		b.WriteString("A replica repeats each statement after the primary, and is behind by as long.\n")
 	}
 	if built && p.Galera {
-		b.WriteString("This is a Galera cluster: while an index is built, no node commits anything. Unless a pause of that\n" +
-			"length is harmless, build it by hand, on one node after the other (wsrep_OSU_method = RSU).\n")
+		b.WriteString("This is a Galera cluster: while an index is built, no node commits anything. Unless a pause of\n" +
+			"that length is harmless, build it by hand, on one node after the other (wsrep_OSU_method = RSU).\n")
 	}
 	if p.Takes() > longMigration {
 		b.WriteString("That is long. Run server migrate before you replace instances, hours away from a sale, with\n" +
-			"SECKILL_MIGRATE=false on the instances. If it is too long even so, make the change by hand, with gh-ost or\n" +
-			"pt-online-schema-change: server migrate takes a column or an index that is there for made.\n")
+			"SECKILL_MIGRATE=false on the instances. If it is too long even so, make the change by hand, with gh-ost\n" +
+			"or pt-online-schema-change: server migrate takes a column or an index that is there for made.\n")
 	}
 	return b.String()
 }
@@ -60,7 +60,8 @@ func shortened(text string) string {
 func stepText(s schema.Step) string {
 	switch s.Kind {
 	case ddl.AddColumn:
-		return fmt.Sprintf("%s has about %s rows: %s, however many they are", s.Table, thousands(s.Rows), about(s.Takes))
+		return fmt.Sprintf("%s has about %s rows: %s, however many they are", s.Table, thousands(s.Rows),
+			about(s.Takes))
 	case ddl.AddIndex:
 		return fmt.Sprintf("%s has about %s rows, %d MB: %s, while others write it", s.Table, thousands(s.Rows),
 			s.Bytes>>20, about(s.Takes))

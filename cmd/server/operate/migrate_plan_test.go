@@ -15,7 +15,9 @@ func TestPlanText(t *testing.T) {
 	step := func(kind ddl.Kind, rows int64, takes time.Duration) schema.Step {
 		return schema.Step{
 			File: "02000_change.sql", Rows: rows, Bytes: 120 << 20, Takes: takes,
-			Statement: ddl.Statement{Text: "ALTER TABLE tb_order " + strings.Repeat("x", 200), Kind: kind, Table: "tb_order"},
+			Statement: ddl.Statement{
+				Text: "ALTER TABLE tb_order " + strings.Repeat("x", 200), Kind: kind, Table: "tb_order",
+			},
 		}
 	}
 	column := step(ddl.AddColumn, 1_130_000, time.Millisecond)
@@ -25,7 +27,8 @@ func TestPlanText(t *testing.T) {
 	}{
 		"nothing": {
 			schema.Plan{Place: "shop at db:3306", Server: "9.7.4"},
-			[]string{"shop at db:3306 (9.7.4): the schema is up to date"}, []string{"in all"},
+			[]string{"shop at db:3306 (9.7.4): the schema is up to date"},
+			[]string{"in all"},
 		},
 		"a column": {
 			schema.Plan{Steps: []schema.Step{column}},
@@ -42,7 +45,10 @@ func TestPlanText(t *testing.T) {
 		},
 		"a long index on Galera": {
 			schema.Plan{Galera: true, Steps: []schema.Step{step(ddl.AddIndex, 100_000_000, 5*time.Minute)}},
-			[]string{"100,000,000", "about 5 min", "no node commits anything", "That is long", "SECKILL_MIGRATE=false", "gh-ost"},
+			[]string{
+				"100,000,000", "about 5 min", "no node commits anything", "That is long", "SECKILL_MIGRATE=false",
+				"gh-ost",
+			},
 			nil,
 		},
 	} {

@@ -261,8 +261,8 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.Is(order.ErrUpgrading), Failure: httpkit.Failure{
 		// A stopped instance counts as alive for ten seconds.
 		Code: "UPGRADING", Status: http.StatusServiceUnavailable, RetryAfter: "10", Title: "An upgrade is under way",
-		Detail: "An instance of an earlier version is alive, which would misread what the request writes. Nothing was " +
-			"done; repeat it when all instances are of this version.",
+		Detail: "An instance of an earlier version is alive, which would misread what the request writes. Nothing " +
+			"was written; repeat it when all instances are of this version.",
 		English: "The service is being upgraded. Please try again when that is done.",
 		Chinese: "服务正在升级，请在升级完成后重试",
 	}},

@@ -92,16 +92,20 @@ func TestFewOfThoseWhoHaveGoneWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const callers, sales = 5000, 10
 		all := make(chan struct{}) // closed once all are there
-		a := newTestAdmission(t, ordertest.EachSale(func(ctx context.Context, b gate.Batch) (gate.BatchResult, error) {
+		a := newTestAdmission(t, func(ctx context.Context, batches []gate.Batch) ([]gate.BatchResult, error) {
 			select {
 			case <-all:
 				<-ctx.Done()
-				return gate.BatchResult{}, ctx.Err()
+				return nil, ctx.Err()
 			default: // the first calls have few requests
 				<-all
-				return acceptAll(b), nil
+				results := make([]gate.BatchResult, len(batches))
+				for i, b := range batches {
+					results[i] = acceptAll(b)
+				}
+				return results, nil
 			}
-		}))
+		})
 		ctx, giveUp := context.WithCancel(t.Context())
 		var waiting atomic.Int64
 		for n := range int64(callers) {

@@ -189,7 +189,7 @@ func (l *line) live() bool {
 // pop removes the line's first request.
 func (l *line) pop() *pending {
 	p := l.first
-	l.first, l.waiting = p.next, l.waiting-1
+	l.first, l.waiting, p.next = p.next, l.waiting-1, nil
 	return p
 }
 

@@ -10,9 +10,14 @@ import (
 	"seckill/internal/order"
 )
 
-// heartbeatAgain is how long Formats waits before it reads the heartbeats once more: longer than any living instance
-// takes to send its next one.
-const heartbeatAgain = time.Second
+const (
+	// heartbeatAgain is how long Formats waits before it reads the heartbeats once more: longer than an instance that
+	// reaches Redis takes to send its next one.
+	heartbeatAgain = time.Second
+	// raisedBefore is how long SwitchOn waits for what had read the ledger's word before it was raised: for an instance
+	// that was just starting, or that lost Redis for as long as instances count as alive without a heartbeat.
+	raisedBefore = 11 * time.Second
+)
 
 // Formats decides whether this installation may write what a version before would misread. A format is a word that the
 // heartbeats of all instances name that read it; those of 1.0 name none.
@@ -28,7 +33,8 @@ func NewFormats(instances func(context.Context) ([]Instance, error), raise func(
 }
 
 // SwitchOn is Require for a feature that writes the format from now on: the versions before are then refused for good,
-// those that start meanwhile included. Repeating it is harmless. Errors: as Require.
+// those that start meanwhile included. It takes thirteen seconds. Repeating it is harmless. After an error the ledger
+// may refuse the versions before already; nothing else has changed. Errors: as Require.
 func (f *Formats) SwitchOn(ctx context.Context, format string) error {
 	if err := f.Require(ctx, format); err != nil {
 		return err
@@ -36,7 +42,10 @@ func (f *Formats) SwitchOn(ctx context.Context, format string) error {
 	if err := f.raise(ctx); err != nil {
 		return fmt.Errorf("switching %q on: %w", format, err)
 	}
-	return f.Require(ctx, format) // one may have read the ledger's word just before it was raised
+	if err := sleep(ctx, raisedBefore); err != nil {
+		return err
+	}
+	return f.Require(ctx, format)
 }
 
 // Require returns nil if all living instances read the format, or order.ErrUpgrading, which names the others. It takes
@@ -47,12 +56,20 @@ func (f *Formats) Require(ctx context.Context, format string) error {
 	if err := f.ask(ctx, format); err != nil {
 		return err
 	}
+	if err := sleep(ctx, heartbeatAgain); err != nil {
+		return err
+	}
+	return f.ask(ctx, format)
+}
+
+// sleep waits for d, or returns ctx's error once it has ended.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(heartbeatAgain):
+	case <-time.After(d):
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return f.ask(ctx, format)
 }
 
 // ask is Require by one look.

@@ -35,7 +35,8 @@ type guardedConn struct {
 func (c *guardedConn) ExecContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Result, error) {
 	result, err := c.execute(ctx, query, args)
 	if sqlkit.IsThere(err) {
-		c.lease.log.InfoContext(ctx, "a process that no longer migrates has executed a statement", "answer", err)
+		c.lease.log.InfoContext(ctx, "what a statement adds is there already, and is taken for made",
+			"statement", query, "answer", err)
 		return driver.RowsAffected(0), nil
 	}
 	return result, err

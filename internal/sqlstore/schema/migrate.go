@@ -22,14 +22,14 @@ import (
 // versionTable is where goose records which files were applied.
 const versionTable = "tb_migration"
 
-// migrationWait is how long one instance waits for another that migrates.
-const migrationWait = time.Minute
+// migrationWait is how long one instance waits for another that migrates: longer than an ALTER gives way to others.
+const migrationWait = 8 * time.Minute
 
 // Errors of migrating.
 var (
 	// ErrOld: the schema lacks migrations that this program needs.
 	ErrOld = errors.New("database schema is too old")
-	// ErrBusy: another instance migrates, for a minute already or since this one stalled.
+	// ErrBusy: another instance migrates, for eight minutes already or since this one stalled.
 	ErrBusy = errors.New("another instance is migrating")
 	// ErrFormat: the database holds what this program does not read. The error says what to do.
 	ErrFormat = errors.New("the database has another format")

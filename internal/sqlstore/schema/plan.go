@@ -46,7 +46,7 @@ func (p Plan) Takes() (sum time.Duration) {
 	return sum
 }
 
-// Plan returns what Migrate would do. It changes nothing. It returns order.ErrUnavailable when the database is away, and
+// Plan returns what Migrate would do. It changes nothing. Errors: order.ErrUnavailable when the database is away;
 // ErrFormat.
 func (s *Schema) Plan(ctx context.Context) (Plan, error) {
 	p, err := s.plan(ctx)

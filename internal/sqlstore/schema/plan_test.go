@@ -48,7 +48,8 @@ func TestPlanCountsRows(t *testing.T) {
 	if i < 0 {
 		t.Fatalf("the plan is %+v", plan)
 	}
-	if s := plan.Steps[i]; s.Kind != ddl.AddColumn || s.Rows < rows/2 || s.Rows > 2*rows || s.Bytes == 0 || s.Takes == 0 {
+	if s := plan.Steps[i]; s.Kind != ddl.AddColumn || s.Rows < rows/2 || s.Rows > 2*rows || s.Bytes == 0 ||
+		s.Takes == 0 {
 		t.Errorf("the step is %+v", s)
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// BatchRows is how many rows one INSERT or one IN list holds at most. Larger statements are not faster, and SQLite
-// allows 32,766 placeholders.
-const BatchRows = 500
+// BatchRows is how many rows one INSERT or one IN list holds at most: a batch of the recorder by default (500 orders,
+// and up to 15 more of its last entry). Larger statements are not faster, and SQLite allows 32,766 placeholders.
+const BatchRows = 515
 
 // Chunks yields s in parts that fit into one statement.
 func Chunks[T any](s []T) iter.Seq[[]T] { return slices.Chunk(s, BatchRows) }

@@ -58,21 +58,22 @@ var (
 	addIndex    = regexp.MustCompile(`(?i)^ADD (?:INDEX|KEY) (\w+) ?\([^()]*\)$`)
 	algorithm   = regexp.MustCompile(`(?i)^ALGORITHM ?= ?(\w+)$`)
 	lock        = regexp.MustCompile(`(?i)^LOCK ?= ?(\w+)$`)
-	computed    = regexp.MustCompile(`(?i)\b(GENERATED|AS|STORED|VIRTUAL|UNIQUE|PRIMARY|AUTO_INCREMENT|REFERENCES|CHECK|ON UPDATE)\b`)
-	notNull     = regexp.MustCompile(`(?i)\bNOT NULL\b`)
-	hasDefault  = regexp.MustCompile(`(?i)\bDEFAULT\b`)
+	computed    = regexp.MustCompile(`(?i)\b(GENERATED|AS|STORED|VIRTUAL|UNIQUE|PRIMARY|AUTO_INCREMENT|REFERENCES|` +
+		`CHECK|ON UPDATE)\b`)
+	notNull    = regexp.MustCompile(`(?i)\bNOT NULL\b`)
+	hasDefault = regexp.MustCompile(`(?i)\bDEFAULT\b`)
 )
 
 // What is wrong with a statement.
 var (
-	errForm = errors.New("not one of the forms of migrations (CREATE TABLE IF NOT EXISTS; ALTER TABLE with ADD COLUMN " +
-		"or with ADD INDEX; INSERT IGNORE INTO with VALUES)")
+	errForm = errors.New("not one of the forms of migrations (CREATE TABLE IF NOT EXISTS; ALTER TABLE with ADD " +
+		"COLUMN or with ADD INDEX; INSERT IGNORE INTO with VALUES)")
 	errRepeat    = errors.New("it cannot be repeated: say IF NOT EXISTS, or IGNORE")
 	errAlgorithm = errors.New("it does not say how it is executed: columns need ALGORITHM = INSTANT and no LOCK, " +
 		"indexes ALGORITHM = INPLACE, LOCK = NONE")
 	errColumn = errors.New("a column that versions before do not name needs NULL or a DEFAULT, and is not computed, " +
 		"unique or checked")
-	errMixed = errors.New("columns and indexes need an ALTER each: together they rebuild the table")
+	errSeveral = errors.New("each column and each index needs an ALTER of its own, which is there whole or not at all")
 )
 
 // read reads one statement, on one line.
@@ -129,8 +130,8 @@ func alter(clauses []string) (Kind, error) {
 	kind := AddColumn
 	stated := how == "INSTANT" && locked == ""
 	switch {
-	case columns > 0 && indexes > 0:
-		wrong = append(wrong, errMixed)
+	case columns+indexes > 1:
+		wrong = append(wrong, errSeveral)
 	case indexes > 0:
 		kind, stated = AddIndex, how == "INPLACE" && locked == "NONE"
 	case columns == 0:

@@ -71,7 +71,7 @@ func TestOnline(t *testing.T) {
 	t.Parallel()
 	for text, wrong := range map[string]string{
 		"ALTER TABLE t ADD COLUMN a BIGINT NULL, ALGORITHM = INSTANT":                                "",
-		"alter table t add column a int default 0, add column b int null, algorithm=instant":         "",
+		"alter table t add column a int default 0, algorithm=instant":                                "",
 		"ALTER TABLE t ADD COLUMN a INT NOT NULL DEFAULT 0 COMMENT 'no, DROP it', ALGORITHM=INSTANT": "",
 		"ALTER TABLE t ADD INDEX i (a, b), ALGORITHM = INPLACE, LOCK = NONE":                         "",
 		"CREATE TABLE IF NOT EXISTS t (a INT NOT NULL, CHECK (a > 0))":                               "",
@@ -93,7 +93,8 @@ func TestOnline(t *testing.T) {
 		"ALTER TABLE t ADD COLUMN a INT AS (b) STORED, ALGORITHM = INSTANT":                 "not computed",
 		"ALTER TABLE t ADD COLUMN a INT UNIQUE, ALGORITHM = INSTANT":                        "not computed",
 		"ALTER TABLE t ADD COLUMN a INT CHECK (a > 0), ALGORITHM = INSTANT":                 "not computed",
-		"ALTER TABLE t ADD COLUMN a INT, ADD INDEX i (a), ALGORITHM = INPLACE, LOCK = NONE": "an ALTER each",
+		"ALTER TABLE t ADD COLUMN a INT, ADD INDEX i (a), ALGORITHM = INPLACE, LOCK = NONE": "an ALTER of its own",
+		"ALTER TABLE t ADD COLUMN a INT, ADD COLUMN b INT, ALGORITHM = INSTANT":             "an ALTER of its own",
 		"ALTER TABLE t ADD UNIQUE KEY i (a), ALGORITHM = INPLACE, LOCK = NONE":              "not one of the forms",
 		"ALTER TABLE t ADD CONSTRAINT c CHECK (a > 0), ALGORITHM = INPLACE, LOCK = NONE":    "not one of the forms",
 		"ALTER TABLE t DROP COLUMN a, ALGORITHM = INSTANT":                                  "not one of the forms",
