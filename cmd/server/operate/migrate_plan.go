@@ -36,13 +36,13 @@ func planText(p schema.Plan) string {
 		b.WriteString("A replica repeats each statement after the primary, and is behind by as long.\n")
 	}
 	if built && p.Galera {
-		b.WriteString("This is a Galera cluster: while an index is built, no node commits anything. Unless a pause of\n" +
-			"that length is harmless, build it by hand, on one node after the other (wsrep_OSU_method = RSU).\n")
+		b.WriteString("This is a Galera cluster: while an index is built, no node commits anything. Unless a pause\n" +
+			"of that length is harmless, build it by hand, on one node after the other (wsrep_OSU_method = RSU).\n")
 	}
 	if p.Takes() > longMigration {
 		b.WriteString("That is long. Run server migrate before you replace instances, hours away from a sale, with\n" +
-			"SECKILL_MIGRATE=false on the instances. If it is too long even so, make the change by hand, with gh-ost\n" +
-			"or pt-online-schema-change: server migrate takes a column or an index that is there for made.\n")
+			"SECKILL_MIGRATE=false on the instances. If it is too long even so, make the change by hand, with\n" +
+			"gh-ost or pt-online-schema-change: server migrate takes a column or an index that is there for made.\n")
 	}
 	return b.String()
 }

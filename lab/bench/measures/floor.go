@@ -98,7 +98,7 @@ func admitRaw(ctx context.Context, rdb *redis.Client, keys []string, voucher, fi
 	script := redis.NewScript(scripts.Source("seckill"))
 	pipe := rdb.Pipeline()
 	for user := first; user < first+rawPipeline; user += buyers {
-		args := []any{voucher, 0, 0, 1_000_000_000, buyers, ""}
+		args := []any{voucher, 0, 0, 1_000_000_000, buyers, "", ""}
 		for i := range buyers {
 			args = append(args, user+i, (user+i)<<20) // as many digits as an order id
 		}
