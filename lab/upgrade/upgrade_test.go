@@ -97,6 +97,9 @@ func (s *sale) allRecord(instances ...*instance) {
 }
 
 // emptyRedis empties Redis until an instance of each version has rebuilt the sale, which the others then serve.
+//
+// An instance that loses the race for a rebuild tries again only after its next sweep. So all must be idle before Redis
+// is emptied, or the last winner would win each time.
 func (s *sale) emptyRedis(instances ...*instance) {
 	s.Helper()
 	rebuilds := func() map[string]float64 {
@@ -107,7 +110,15 @@ func (s *sale) emptyRedis(instances ...*instance) {
 		return by
 	}
 	first := rebuilds()
-	for range 15 {
+	for range 30 {
+		box.Eventually(s, "the end of all repairs", func() error {
+			for _, i := range instances {
+				if i.metric("seckill_repairs_waiting_sales", "") > 0 {
+					return errNotYet
+				}
+			}
+			return nil
+		})
 		epoch := s.epoch(s.voucher)
 		s.must(s.rdb.FlushAll(s.Context()).Err())
 		s.awaitAccepted(20, instances...)
