@@ -356,6 +356,21 @@ func (e GuardsUnreadable) Valid() bool {
 	}
 }
 
+// Defines values for OrderProcessing.
+const (
+	OrderProcessingTrue OrderProcessing = true
+)
+
+// Valid indicates whether the value is a known member of the OrderProcessing enum.
+func (e OrderProcessing) Valid() bool {
+	switch e {
+	case OrderProcessingTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for OrderAnswerSuccess.
 const (
 	OrderAnswerSuccessTrue OrderAnswerSuccess = true
@@ -419,6 +434,27 @@ func (e OrderStatus) Valid() bool {
 	case OrderStatusRefunding:
 		return true
 	case OrderStatusUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PaymentProgress.
+const (
+	PaymentProgressCancelled  PaymentProgress = "cancelled"
+	PaymentProgressFailed     PaymentProgress = "failed"
+	PaymentProgressProcessing PaymentProgress = "processing"
+)
+
+// Valid indicates whether the value is a known member of the PaymentProgress enum.
+func (e PaymentProgress) Valid() bool {
+	switch e {
+	case PaymentProgressCancelled:
+		return true
+	case PaymentProgressFailed:
+		return true
+	case PaymentProgressProcessing:
 		return true
 	default:
 		return false
@@ -1184,6 +1220,9 @@ const (
 	WhyCodeNOUNITFORLATEPAYMENT WhyCode = "NO_UNIT_FOR_LATE_PAYMENT"
 	WhyCodePAIDLATE             WhyCode = "PAID_LATE"
 	WhyCodePAIDTWICE            WhyCode = "PAID_TWICE"
+	WhyCodePAYMENTCANCELLED     WhyCode = "PAYMENT_CANCELLED"
+	WhyCodePAYMENTFAILED        WhyCode = "PAYMENT_FAILED"
+	WhyCodePAYMENTPROCESSING    WhyCode = "PAYMENT_PROCESSING"
 	WhyCodeREDEMPTIONUNDONE     WhyCode = "REDEMPTION_UNDONE"
 	WhyCodeREFUNDCLOSED         WhyCode = "REFUND_CLOSED"
 	WhyCodeREFUNDREFUSED        WhyCode = "REFUND_REFUSED"
@@ -1244,6 +1283,12 @@ func (e WhyCode) Valid() bool {
 	case WhyCodePAIDLATE:
 		return true
 	case WhyCodePAIDTWICE:
+		return true
+	case WhyCodePAYMENTCANCELLED:
+		return true
+	case WhyCodePAYMENTFAILED:
+		return true
+	case WhyCodePAYMENTPROCESSING:
 		return true
 	case WhyCodeREDEMPTIONUNDONE:
 		return true
@@ -1452,6 +1497,9 @@ type Event struct {
 	// | `NO_UNIT_FOR_LATE_PAYMENT` | no unit could be taken again for the late payment; the money goes back |
 	// | `PAID_LATE` | the payment arrived after the order was cancelled |
 	// | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
+	// | `PAYMENT_CANCELLED` | the payment has ended without money |
+	// | `PAYMENT_FAILED` | the payment has failed |
+	// | `PAYMENT_PROCESSING` | the money is under way; the unit is held meanwhile |
 	// | `REDEMPTION_UNDONE` | the redemption was undone |
 	// | `REFUND_CLOSED` | the shop has closed the refund |
 	// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
@@ -1747,6 +1795,9 @@ type Order struct {
 	// Payments Oldest first, for admins who ask for the order alone.
 	Payments *[]Payment `json:"payments,omitempty"`
 
+	// Processing It is unpaid, and money for it is under way: `payBefore` has moved for that, once.
+	Processing *OrderProcessing `json:"processing,omitempty"`
+
 	// Quantity Units of the order. Absent: one.
 	Quantity *Quantity `json:"quantity,omitempty"`
 
@@ -1770,6 +1821,9 @@ type Order struct {
 	UserId    Id      `json:"userId"`
 	VoucherId Id      `json:"voucherId"`
 }
+
+// OrderProcessing It is unpaid, and money for it is under way: `payBefore` has moved for that, once.
+type OrderProcessing bool
 
 // OrderAnswer defines model for OrderAnswer.
 type OrderAnswer struct {
@@ -1856,6 +1910,18 @@ type Payment struct {
 	// OrderId A number below 2^63, as a string.
 	OrderId OrderId `json:"orderId"`
 
+	// Progress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
+	Progress *PaymentProgress `json:"progress,omitempty"`
+
+	// ProgressReason Why it failed, in the provider's words.
+	ProgressReason *string `json:"progressReason,omitempty"`
+
+	// ProgressTime When the provider said so.
+	ProgressTime *Time `json:"progressTime,omitempty"`
+
+	// ProgressUntil When the provider expects money that is under way.
+	ProgressUntil *Time `json:"progressUntil,omitempty"`
+
 	// Provider Who moves the money; absent where nothing is to be paid, and for payments of versions that knew one provider only.
 	Provider *string `json:"provider,omitempty"`
 
@@ -1889,6 +1955,9 @@ type Payment struct {
 	UserId    Id    `json:"userId"`
 	VoucherId Id    `json:"voucherId"`
 }
+
+// PaymentProgress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
+type PaymentProgress string
 
 // PaymentAnswer defines model for PaymentAnswer.
 type PaymentAnswer struct {
@@ -2561,6 +2630,9 @@ type Voucher struct {
 	// PerUser Units that a user may have: with a sale in one order, absent is one; of an ordinary voucher in as many orders, absent is any number.
 	PerUser *int64 `json:"perUser,omitempty"`
 
+	// ProcessingWithinSeconds By how much the payment deadline moves at most while money is under way. Absent: by `payWithinSeconds`.
+	ProcessingWithinSeconds *int64 `json:"processingWithinSeconds,omitempty"`
+
 	// Redeemable Paid orders have a code.
 	Redeemable *VoucherRedeemable `json:"redeemable,omitempty"`
 	Rules      string             `json:"rules"`
@@ -2917,6 +2989,9 @@ type WebhookTestAnswerSuccess bool
 // | `NO_UNIT_FOR_LATE_PAYMENT` | no unit could be taken again for the late payment; the money goes back |
 // | `PAID_LATE` | the payment arrived after the order was cancelled |
 // | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
+// | `PAYMENT_CANCELLED` | the payment has ended without money |
+// | `PAYMENT_FAILED` | the payment has failed |
+// | `PAYMENT_PROCESSING` | the money is under way; the unit is held meanwhile |
 // | `REDEMPTION_UNDONE` | the redemption was undone |
 // | `REFUND_CLOSED` | the shop has closed the refund |
 // | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |

@@ -1299,6 +1299,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/notice": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Refused notices of payment providers
+         * @description One entry for each provider and reason: how many notices were refused for it, and the last of them. The latest come first, as of some seconds ago.
+         */
+        get: operations["listRefusedNotices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/deadletter": {
         parameters: {
             query?: never;
@@ -1807,7 +1827,7 @@ export interface paths {
         put?: never;
         /**
          * A payment was received
-         * @description The sandbox's callback, as an example of a provider's. Signed with HMAC-SHA-256 over `t`, a dot and the body, and not older than five minutes. Idempotent: the same callback twice changes nothing. Names that are not known are ignored.
+         * @description The sandbox's callback, as an example of a provider's. Signed with HMAC-SHA-256 over `t`, a dot and the body, and not older than five minutes. Idempotent: the same callback twice changes nothing. Names that are not known are ignored, and so are notices with another `status`: they are answered 200. The body has at most 256 KiB.
          */
         post: operations["receivePayment"];
         delete?: never;
@@ -2035,6 +2055,11 @@ export interface components {
             actualValue: components["schemas"]["Cents"];
             /** Format: int64 */
             payWithinSeconds: number;
+            /**
+             * Format: int64
+             * @description By how much the payment deadline moves at most while money is under way. Absent: by `payWithinSeconds`.
+             */
+            processingWithinSeconds?: number;
             redeemable?: boolean;
             /** Format: int64 */
             validDays?: number;
@@ -2195,6 +2220,11 @@ export interface components {
              */
             payWithinSeconds: number;
             /**
+             * Format: int64
+             * @description By how much the payment deadline moves at most while the order's money is under way, as with bank debits. Absent: by `payWithinSeconds`.
+             */
+            processingWithinSeconds?: number;
+            /**
              * @description Paid orders have a code, which tills of the shop redeem. With false the shop gives buyers what they bought in another way. A server without redemption takes no true, and false is the default.
              * @default true
              */
@@ -2241,6 +2271,11 @@ export interface components {
              * @default 900
              */
             payWithinSeconds: number;
+            /**
+             * Format: int64
+             * @description By how much the payment deadline moves at most while the order's money is under way, as with bank debits. Absent: by `payWithinSeconds`.
+             */
+            processingWithinSeconds?: number;
             /**
              * @description Paid orders have a code, which tills of the shop redeem. With false the shop gives buyers what they bought in another way. A server without redemption takes no true, and false is the default.
              * @default true
@@ -2586,6 +2621,11 @@ export interface components {
             currency: components["schemas"]["Currency"];
             /** Format: int64 */
             payWithinSeconds: number;
+            /**
+             * Format: int64
+             * @description By how much the payment deadline moves at most while money is under way. Absent: by `payWithinSeconds`.
+             */
+            processingWithinSeconds?: number;
             /**
              * @description Paid orders have a code.
              * @enum {boolean}
@@ -2934,6 +2974,8 @@ export interface components {
             };
             /** @description All orders. */
             recorded: components["schemas"]["Tally"];
+            /** @description Of the unpaid ones, those whose money is under way: they hold their units for longer. */
+            underWay?: components["schemas"]["Tally"];
             /** @description Those that have their units. */
             sold: components["schemas"]["Tally"];
             currency: components["schemas"]["Currency"];
@@ -3379,6 +3421,9 @@ export interface components {
          *     | `NO_UNIT_FOR_LATE_PAYMENT` | no unit could be taken again for the late payment; the money goes back |
          *     | `PAID_LATE` | the payment arrived after the order was cancelled |
          *     | `PAID_TWICE` | a payment arrived that was not needed any more; the money goes back |
+         *     | `PAYMENT_CANCELLED` | the payment has ended without money |
+         *     | `PAYMENT_FAILED` | the payment has failed |
+         *     | `PAYMENT_PROCESSING` | the money is under way; the unit is held meanwhile |
          *     | `REDEMPTION_UNDONE` | the redemption was undone |
          *     | `REFUND_CLOSED` | the shop has closed the refund |
          *     | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
@@ -3393,7 +3438,7 @@ export interface components {
          *     | `UNKNOWN_VOUCHER` | there is no such sale |
          * @enum {string}
          */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "REDEMPTION_UNDONE" | "REFUND_CLOSED" | "REFUND_REFUSED" | "REFUND_RETRIED" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "PAYMENT_CANCELLED" | "PAYMENT_FAILED" | "PAYMENT_PROCESSING" | "REDEMPTION_UNDONE" | "REFUND_CLOSED" | "REFUND_REFUSED" | "REFUND_RETRIED" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             eventId: string;
@@ -3451,6 +3496,32 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["DeadLetter"];
+        };
+        RefusedNoticesAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["RefusedNotice"][];
+        };
+        RefusedNotice: {
+            /** @description Whose callback it was. Empty: the path named none that is configured. */
+            provider: string;
+            /**
+             * @description `time`: it was signed too long ago, or by a clock that is ahead. `other`: the provider's adapter does not say. The last two are signed as they should be: somebody has to look at that money.
+             * @enum {string}
+             */
+            reason: "too_large" | "signature" | "time" | "unreadable" | "other" | "unknown_provider" | "unknown_payment" | "wrong_amount";
+            /**
+             * Format: int64
+             * @description How many, more or less: an instance that dies loses some seconds.
+             */
+            count: number;
+            /** @description About the last one. */
+            detail: string;
+            /** @description That the last one named. Only if it was signed as it should be, as are the following. */
+            paymentId?: string;
+            amount?: components["schemas"]["Cents"];
+            currency?: components["schemas"]["Currency"];
+            lastTime: components["schemas"]["Time"];
         };
         PartitionsAnswer: {
             /** @enum {boolean} */
@@ -3598,6 +3669,11 @@ export interface components {
             createTime?: components["schemas"]["Time"];
             /** @description An order that is unpaid then expires. */
             payBefore?: components["schemas"]["Time"];
+            /**
+             * @description It is unpaid, and money for it is under way: `payBefore` has moved for that, once.
+             * @enum {boolean}
+             */
+            processing?: true;
             /** @description When the money came. */
             payTime?: components["schemas"]["Time"];
             /** @description When a till took its code. */
@@ -3663,6 +3739,17 @@ export interface components {
             refusal?: string;
             /** @description When staff closed the refund. */
             closeTime?: components["schemas"]["Time"];
+            /**
+             * @description What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
+             * @enum {string}
+             */
+            progress?: "processing" | "failed" | "cancelled";
+            /** @description Why it failed, in the provider's words. */
+            progressReason?: string;
+            /** @description When the provider said so. */
+            progressTime?: components["schemas"]["Time"];
+            /** @description When the provider expects money that is under way. */
+            progressUntil?: components["schemas"]["Time"];
         };
         /**
          * @description `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
@@ -6449,9 +6536,9 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime
-                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,
-                     *     #end,1,,,,,,,,,,,,,,,,,,,,,
+                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime,progress,progressTime,progressReason
+                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,,,,
+                     *     #end,1,,,,,,,,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };
@@ -7197,6 +7284,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PartitionsAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listRefusedNotices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusedNoticesAnswer"];
                 };
             };
             400: components["responses"]["Invalid"];
@@ -8298,10 +8412,13 @@ export interface operations {
                      */
                     amount: number;
                     /**
-                     * @description `succeeded`: the money is there. `refunded`: so much of it has gone back until now, in all. `disputed`: the buyer disputes so much of it, and `dispute_won` or `dispute_lost`, by the shop, ends that; what is lost has gone back.
+                     * @description `processing`: the money is under way, until `until`. `failed`: it will not come, for the `reason`. `cancelled`: the attempt is over. `succeeded`: the money is there. `refunded`: so much of it has gone back until now, in all. `disputed`: the buyer disputes so much of it, and `dispute_won` or `dispute_lost`, by the shop, ends that; what is lost has gone back.
                      * @enum {string}
                      */
-                    status: "succeeded" | "refunded" | "disputed" | "dispute_won" | "dispute_lost";
+                    status: "succeeded" | "refunded" | "disputed" | "dispute_won" | "dispute_lost" | "processing" | "failed" | "cancelled";
+                    /** Format: date-time */
+                    until?: string;
+                    reason?: string;
                 } & {
                     [key: string]: unknown;
                 };

@@ -99,6 +99,8 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		PaymentsOf:      p.shop.Payments.Of,
 		Ledger:          wiring.ShopLedger(p.stores.Ledger),
 		Callbacks:       p.payments.callbacks,
+		DefaultProvider: p.payments.providers.Default,
+		Notices:         p.shop.Notices,
 		SaleStats:       p.shop.Monitor.Stats,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,

@@ -76,6 +76,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"POST /admin/deadletter/:id/replay":  httpkit.ForAdmins,
 		"HEAD /admin/partition":              httpkit.ForAdmins,
 		"GET /admin/partition":               httpkit.ForAdmins,
+		"HEAD /admin/notice":                 httpkit.ForAdmins,
+		"GET /admin/notice":                  httpkit.ForAdmins,
 		"POST /admin/deadletter/:id/discard": httpkit.ForAdmins,
 		"GET /admin/audit":                   httpkit.ForMerchants,
 		"HEAD /admin/audit":                  httpkit.ForMerchants,

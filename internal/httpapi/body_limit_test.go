@@ -116,6 +116,7 @@ func pour(conn net.Conn, size int) int {
 func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	addr, purchases, _ := bodyAPI(t)
+	const maxCallback = 256 << 10
 	length := fmt.Sprintf("Content-Length: %d\r\n\r\n", testBodyLimit+1)
 	try := func(name, route, authorization, rest string, status int) {
 		t.Run(name+", "+route, func(t *testing.T) {
@@ -128,7 +129,11 @@ func TestHugeBodyIsNotWaitedFor(t *testing.T) {
 		})
 	}
 	for _, c := range bodyRoutes {
-		try("length", c.route, token(t, buyerID, c.role), length, http.StatusRequestEntityTooLarge)
+		declared := length
+		if strings.Contains(c.route, "/payment/callback") { // they have a limit of their own
+			declared = fmt.Sprintf("Content-Length: %d\r\n\r\n", maxCallback+1)
+		}
+		try("length", c.route, token(t, buyerID, c.role), declared, http.StatusRequestEntityTooLarge)
 	}
 	admin := token(t, adminID, authtoken.RoleAdmin)
 	try("chunked", "POST /voucher", admin,

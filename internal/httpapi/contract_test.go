@@ -273,6 +273,10 @@ func routesDescribed() map[string]described {
 			good: request{Target: "/admin/partition"}, succeeds: []func(*setup){asIs},
 			invalid: &request{Target: "/admin/partition?limit=1"}, refusals: []error{unavailable},
 		},
+		"GET /admin/notice": {
+			good: request{Target: "/admin/notice"}, succeeds: []func(*setup){asIs},
+			invalid: &request{Target: "/admin/notice?limit=1"}, refusals: []error{unavailable},
+		},
 		"GET /admin/deadletter": {
 			good:     request{Target: "/admin/deadletter?limit=1&after=8-0"},
 			succeeds: []func(*setup){asIs, withDeadLetters}, invalid: &request{Target: "/admin/deadletter?limit=0"},
@@ -454,6 +458,7 @@ func failing(err error) func(*setup) {
 			OnDiscard: func(string, string, string) (recorder.DeadLetter, error) { return recorder.DeadLetter{}, err },
 		}
 		cfg.Partitions = partitionsOrError(err)
+		cfg.Notices = &notices{Err: err}
 		reader := reads(payment.Notice{}, err)
 		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
 	}

@@ -31,6 +31,7 @@ var privateErrors = map[string]error{
 	"order.NotNowError":    &order.NotNowError{Why: errors.New("a feature's")},
 	"gate.ErrApart":        gate.ErrApart,
 	"payment.RefusedError": &payment.RefusedError{},
+	"payment.ErrIgnored":   payment.ErrIgnored,
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {

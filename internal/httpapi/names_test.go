@@ -38,6 +38,7 @@ type (
 	fakePurchases   = shoptest.FakePurchases
 	fakeVouchers    = shoptest.FakeVouchers
 	lines           = shoptest.Lines
+	notices         = shoptest.Notices
 	request         = shoptest.Request
 	setup           = shoptest.Setup
 )

@@ -27,7 +27,7 @@ func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
 		h["X-Request-Id"] = []string{id}
 		h["X-Content-Type-Options"] = a.headers.nosniff
 		h["Cache-Control"] = a.headers.noStore // answers have live stock, people's orders, and results of purchases
-		if a.declaresTooMuch(c.Request) {
+		if a.declaresTooMuch(&r, c.Request) {
 			h["Connection"] = a.headers.closing // whatever the answer is: the body stays unread
 		}
 		a.cfg.Addresses.Note(c.Request)
@@ -56,10 +56,13 @@ func catchPanic(ans *httpkit.Answer, err *error) {
 	}
 }
 
-// declaresTooMuch reports whether a request declares a body beyond the limit. Nothing of such a body is read, and the
-// connection is closed after the answer; by default net/http would first wait for up to 256 KiB, which may never come.
+// declaresTooMuch reports whether a request declares a body beyond the limit, on a route without one of its own. Such
+// a body is not read, and the connection is closed after the answer; by default net/http would first wait for up to
+// 256 KiB, which may never come.
 // A body of undeclared length is cut off while it is read (httpkit.Bodies.Read), or by net/http where nobody reads it.
-func (a *API) declaresTooMuch(r *http.Request) bool { return r.ContentLength > a.cfg.BodyLimit }
+func (a *API) declaresTooMuch(r *httpkit.Route, req *http.Request) bool {
+	return !r.OwnLimit && req.ContentLength > a.cfg.BodyLimit
+}
 
 // run refuses requests beyond the bound, authenticates the caller, refuses bodies that are too large and names that
 // the route does not know, and lets the handler work. A panic becomes an error, and is answered as one. A body is read

@@ -22,7 +22,7 @@ func sendsBody(r *httpkit.Route, req *http.Request) bool {
 // body of a strict route, whether or not the handler uses it.
 func (a *API) strict(r *httpkit.Route, c *gin.Context) error {
 	switch {
-	case a.declaresTooMuch(c.Request):
+	case a.declaresTooMuch(r, c.Request):
 		return httpkit.ErrTooLarge
 	case !r.Strict():
 		return nil

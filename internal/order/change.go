@@ -16,6 +16,8 @@ type Terms struct {
 	Currency   string        // of all amounts, a code of ISO 4217
 	PayWithin  time.Duration // how long an order may stay unpaid once it is recorded
 	Redemption voucher.Redemption
+	// ProcessingWithin is by how much the payment deadline may move while money is under way.
+	ProcessingWithin time.Duration
 }
 
 // Deadline returns the time until which an order that is recorded at now must be paid.

@@ -65,6 +65,7 @@ type Order struct {
 	RefundedAt  time.Time
 	FailedAt    time.Time
 	LapsedAt    time.Time
+	Processing  bool  // it is unpaid, and money for it is under way
 	Revision    int64 // how much Number exceeds the count of its times (Action.Revisions)
 }
 

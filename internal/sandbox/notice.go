@@ -26,6 +26,7 @@ const maxAge = 5 * time.Minute
 var statuses = [...]string{
 	payment.NoticePaid: "succeeded", payment.NoticeReturned: "refunded", payment.NoticeDisputed: "disputed",
 	payment.NoticeDisputeWon: "dispute_won", payment.NoticeDisputeLost: "dispute_lost",
+	payment.NoticeProcessing: "processing", payment.NoticeFailed: "failed", payment.NoticeCancelled: "cancelled",
 }
 
 // callback is the body of a callback.
@@ -33,6 +34,9 @@ type callback struct {
 	PaymentID string `json:"paymentId"`
 	Amount    int64  `json:"amount"` // cents: the amount paid, sent back in all, or disputed
 	Status    string `json:"status"`
+	// Until is when the sandbox expects money that is under way, and Reason why an attempt has failed.
+	Until  *time.Time `json:"until,omitempty"`
+	Reason string     `json:"reason,omitempty"`
 }
 
 // Notices signs callbacks and reads signed ones.
@@ -53,18 +57,18 @@ func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 
 // Read checks the header of a callback and returns a function that reads its body. Both return payment.ErrBadNotice,
 // wrapped, for anything but a valid callback: Read if the signature is missing or old, the function if the signature
-// does not match the body.
+// does not match the body. One with another status is payment.ErrIgnored.
 func (n *Notices) Read(header http.Header) (read func(body []byte) (payment.Notice, error), err error) {
 	sent, signature, err := parseSignature(header.Get(SignatureHeader))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", payment.ErrBadNotice, err)
+		return nil, payment.BadNotice(payment.RefusedSignature, "%v", err)
 	}
 	if age := n.now().Sub(sent); age > maxAge || age < -maxAge {
-		return nil, fmt.Errorf("%w: it was signed %s ago", payment.ErrBadNotice, age.Truncate(time.Second))
+		return nil, payment.LateNotice(age)
 	}
 	return func(body []byte) (payment.Notice, error) {
 		if !n.key.verify(signed(sent, body), signature) {
-			return payment.Notice{}, fmt.Errorf("%w: the signature does not match", payment.ErrBadNotice)
+			return payment.Notice{}, payment.BadNotice(payment.RefusedSignature, "the signature does not match")
 		}
 		return parse(body)
 	}, nil
@@ -75,21 +79,34 @@ func parse(body []byte) (payment.Notice, error) {
 	var c callback
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(&c); err != nil {
-		return payment.Notice{}, fmt.Errorf("%w: %w", payment.ErrBadNotice, err)
+		return payment.Notice{}, payment.BadNotice(payment.RefusedUnreadable, "%v", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return payment.Notice{}, fmt.Errorf("%w: more data follows the object in the body", payment.ErrBadNotice)
+		return payment.Notice{}, payment.BadNotice(payment.RefusedUnreadable, "more data follows the object")
 	}
 	kind := slices.Index(statuses[:], c.Status)
-	if kind < 0 || c.PaymentID == "" {
-		return payment.Notice{}, fmt.Errorf("%w: payment %q has status %q", payment.ErrBadNotice, c.PaymentID, c.Status)
+	switch {
+	case c.Status != "" && kind < 0:
+		return payment.Notice{}, fmt.Errorf("%w: %.40q", payment.ErrIgnored, c.Status)
+	case kind < 0, c.PaymentID == "":
+		return payment.Notice{}, payment.BadNotice(payment.RefusedUnreadable, "payment %.80q has status %.40q",
+			c.PaymentID, c.Status)
 	}
-	return payment.Notice{Kind: payment.NoticeKind(kind), PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name}, nil
+	n := payment.Notice{
+		Kind: payment.NoticeKind(kind), PaymentID: c.PaymentID, Amount: c.Amount, Provider: Name, Reason: c.Reason,
+	}
+	if c.Until != nil {
+		n.Until = c.Until.UTC()
+	}
+	return n, nil
 }
 
 // Write returns the callback for a notice, and its value of SignatureHeader.
 func (n *Notices) Write(of payment.Notice) (body []byte, signature string, err error) {
-	said := callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: statuses[of.Kind]}
+	said := callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: statuses[of.Kind], Reason: of.Reason}
+	if !of.Until.IsZero() {
+		said.Until = &of.Until
+	}
 	if body, err = json.Marshal(said); err != nil {
 		return nil, "", fmt.Errorf("sandbox: %w", err)
 	}

@@ -97,9 +97,8 @@ func TestNotices(t *testing.T) {
 			sign(`{"paymentId":"pay_1","amount":1000,"status":"succeeded","x":1}`), 0, true,
 		},
 		"signed: more data after the object": {string(body) + "{}", sign(string(body) + "{}"), 0, false},
-		"signed: not paid": {
-			`{"paymentId":"p","amount":1,"status":"failed"}`,
-			sign(`{"paymentId":"p","amount":1,"status":"failed"}`), 0, false,
+		"signed: no status": {
+			`{"paymentId":"p","amount":1}`, sign(`{"paymentId":"p","amount":1}`), 0, false,
 		},
 		"signed: no payment": {
 			`{"paymentId":"","amount":1,"status":"succeeded"}`,
@@ -116,6 +115,20 @@ func TestNotices(t *testing.T) {
 				t.Errorf("accepted: %+v, %v", got, err)
 			}
 		})
+	}
+}
+
+// A signed notice of another type is ignored, whatever else it says; an unsigned one is none.
+func TestNoticesOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	const body = `{"status":"charge.updated","x":{}}`
+	notices := noticesAt(t, time.Unix(1_800_000_000, 0))
+	signature := "t=1800000000,v1=" + hexOf(notices.key.sign([]byte("1800000000."+body)))
+	if n, err := readNotice(notices, signature, []byte(body)); !errors.Is(err, payment.ErrIgnored) {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if n, err := readNotice(notices, signature, []byte(body+" ")); !errors.Is(err, payment.ErrBadNotice) {
+		t.Errorf("not signed: %+v, %v", n, err)
 	}
 }
 

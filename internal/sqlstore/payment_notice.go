@@ -75,6 +75,75 @@ func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n payment.Notic
 	return p.save(tx)
 }
 
+// TakeProgress implements service.PaymentLedger.
+func (s Payments) TakeProgress(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
+	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
+		if err := p.of(n); err != nil {
+			return err
+		}
+		progress, why, news := n.Progress()
+		if progress == payment.ProgressProcessing && n.Amount != p.Amount {
+			return fmt.Errorf("%w: %d, not %d", payment.ErrWrongAmount, n.Amount, p.Amount)
+		}
+		if p.State != payment.Open || progress <= p.Progress {
+			return nil // repeated, or older than what is known
+		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		p.Progress, p.ProgressTime, p.ProgressUntil = progress, &now, sqlkit.Stamp(n.Until)
+		p.Failure = payment.CheckedRefusal(n.Reason)
+		if err := p.save(tx); err != nil {
+			return err
+		}
+		if err := tx.waitForMoney(p, rows, now); err != nil {
+			return err
+		}
+		if err := tx.paymentChanged(p, rows, news, now); err != nil {
+			return err
+		}
+		return writeHistory(tx, rows, cause{by: order.ByProvider, at: now, why: why})
+	}
+	return s.withPayment(ctx, "taking the progress of", idempotency.Key{}, n.PaymentID, take)
+}
+
+// waitForMoney moves the deadline of a locked unpaid order: once to a later time, when money for it is under way first;
+// and back to what a buyer has for another attempt, when none is under way any more.
+func (tx transaction) waitForMoney(p *paymentRow, rows []orderRow, now time.Time) error {
+	row := &rows[0]
+	if row.Status != order.Unpaid || row.PayDeadline == nil {
+		return nil
+	}
+	terms, err := tx.terms.of(tx.DB, []int64{row.VoucherID})
+	if err != nil {
+		return err
+	}
+	t := terms[row.VoucherID]
+	wait := payment.Wait{Deadline: *row.PayDeadline, Until: sqlkit.At(p.ProgressUntil), Within: t.ProcessingWithin}
+	deadline := wait.Deadline
+	switch {
+	case p.Progress == payment.ProgressProcessing && row.Processing == 0:
+		row.Processing, deadline = isProcessing, wait.Moved()
+	case p.Progress == payment.ProgressProcessing: // it moves once
+		row.Processing = isProcessing
+	case row.Processing == isProcessing:
+		others, err := paymentOf(tx.Where("progress = ?", payment.ProgressProcessing), row.ID, payment.Open)
+		if err != nil || others != nil {
+			return err
+		}
+		row.Processing, deadline = wasProcessing, wait.Given(now, t.PayWithin)
+	default:
+		return nil
+	}
+	row.PayDeadline = sqlkit.Stamp(deadline)
+	err = tx.Model(row).Select("processing", "pay_deadline").Updates(row).Error
+	if err != nil {
+		return fmt.Errorf("moving the payment deadline of order %d: %w", row.ID, err)
+	}
+	return nil
+}
+
 // Receive implements service.PaymentLedger.
 func (s Payments) Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
 	receive := func(tx transaction, p *paymentRow, rows []orderRow) error {

@@ -44,6 +44,11 @@ type paymentRow struct {
 	DisputeTime   *time.Time      `gorm:"column:dispute_time"`
 	Provider      string          `gorm:"column:provider"`
 	Reference     string          `gorm:"column:reference"`
+
+	Progress      payment.Progress `gorm:"column:progress"`
+	ProgressTime  *time.Time       `gorm:"column:progress_time"`
+	ProgressUntil *time.Time       `gorm:"column:progress_until"`
+	Failure       string           `gorm:"column:failure"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -55,7 +60,8 @@ func (r *paymentRow) payment() payment.Payment {
 		Amount: r.Amount, State: r.State, Provider: r.Provider, Reference: r.Reference,
 		CreatedAt: r.CreateTime, ReceivedAt: sqlkit.At(r.ReceiveTime), RefundingAt: sqlkit.At(r.RefundingTime),
 		RefundedAt: sqlkit.At(r.RefundTime), StuckAt: sqlkit.At(r.StuckTime), Refusal: r.Refusal,
-		ClosedAt: sqlkit.At(r.CloseTime),
+		ClosedAt: sqlkit.At(r.CloseTime), Progress: r.Progress, ProgressAt: sqlkit.At(r.ProgressTime),
+		ProgressUntil: sqlkit.At(r.ProgressUntil), Failure: r.Failure,
 		Flow: payment.Flow{
 			Returned: r.Returned, Dispute: r.Dispute, Disputed: r.Disputed, DisputedAt: sqlkit.At(r.DisputeTime),
 		},
@@ -66,7 +72,7 @@ func (r *paymentRow) payment() payment.Payment {
 func (r *paymentRow) save(tx transaction) error {
 	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refunding_time", "refund_time",
 		"stuck_time", "refusal", "close_time", "return_time", "gone_before", "returned", "dispute", "disputed",
-		"dispute_time", "reference").Updates(r).Error
+		"dispute_time", "reference", "progress", "progress_time", "progress_until", "failure").Updates(r).Error
 	if err != nil {
 		return fmt.Errorf("writing payment %s: %w", r.ID, err)
 	}
@@ -184,8 +190,9 @@ func (s Payments) OpenPayment(
 		if len(providers) == 0 && row.Amount > 0 {
 			return payment.ErrNoProvider
 		}
-		if p, err = paymentOf(tx.Where("provider IN ?", slices.Concat(providers, []string{beforeNames})), row.ID,
-			payment.Open); err != nil || p != nil {
+		going := tx.Where("provider IN ? AND progress IN ?", slices.Concat(providers, []string{beforeNames}),
+			[]payment.Progress{payment.ProgressNone, payment.ProgressProcessing})
+		if p, err = paymentOf(going, row.ID, payment.Open); err != nil || p != nil {
 			return err
 		}
 		now, err := tx.now()

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -30,7 +31,8 @@ type voucherRow struct {
 	Version     int64          `gorm:"column:version"`
 	CreateTime  time.Time      `gorm:"column:create_time"`
 	UpdateTime  time.Time      `gorm:"column:update_time"`
-	PayWithin   int64          `gorm:"column:pay_within"` // seconds
+	PayWithin   int64          `gorm:"column:pay_within"`        // seconds
+	Processing  *int64         `gorm:"column:processing_within"` // seconds; nil: as PayWithin
 	Redeemable  bool           `gorm:"column:redeemable"`
 	ValidUntil  *time.Time     `gorm:"column:valid_until"`
 	ValidDays   int64          `gorm:"column:valid_days"`
@@ -84,6 +86,7 @@ func (r voucherRow) voucher() voucher.Voucher {
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
 		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
 		VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser, Archived: sqlkit.At(r.Archived),
+		ProcessingWithin: r.processingWithin(),
 	}
 }
 
@@ -105,10 +108,19 @@ func (r voucherRow) redemption() voucher.Redemption {
 	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
 }
 
+// processingWithin returns by how much money that is under way moves a payment deadline; 0: by the time to pay.
+func (r voucherRow) processingWithin() time.Duration {
+	if r.Processing == nil {
+		return 0
+	}
+	return time.Duration(*r.Processing) * time.Second
+}
+
 func (r voucherRow) terms(currency string) order.Terms {
 	return order.Terms{
 		ShopID: r.ShopID, Cents: r.PayValue, Currency: currency, PayWithin: time.Duration(r.PayWithin) * time.Second,
-		Redemption: r.redemption(),
+		Redemption:       r.redemption(),
+		ProcessingWithin: cmp.Or(r.processingWithin(), time.Duration(r.PayWithin)*time.Second),
 	}
 }
 
@@ -134,7 +146,14 @@ type orderRow struct {
 	LapseTime     *time.Time     `gorm:"column:lapse_time"`
 	Quantity      int64          `gorm:"column:quantity"`
 	Revision      int64          `gorm:"column:revision"`
+	Processing    int8           `gorm:"column:processing"`
 }
+
+// What orderRow.Processing says of money for the order.
+const (
+	isProcessing  = 1 // it is under way
+	wasProcessing = 2 // it was, and did not come
+)
 
 // units returns how many units the order has.
 func (r orderRow) units() order.Quantity { return order.QuantityOf(r.Quantity) }
@@ -151,7 +170,7 @@ func (r orderRow) order() order.Order {
 		RedeemedAt:  sqlkit.At(r.RedeemTime),
 		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime),
 		RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
-		Revision: r.Revision,
+		Revision: r.Revision, Processing: r.Status == order.Unpaid && r.Processing == isProcessing,
 	}
 }
 
@@ -239,8 +258,8 @@ func (c *termsCache) of(db *gorm.DB, voucherIDs []int64) (map[int64]order.Terms,
 func (c *termsCache) read(db *gorm.DB, voucherIDs []int64, terms map[int64]order.Terms) error {
 	for part := range sqlkit.Chunks(voucherIDs) {
 		var rows []voucherRow
-		if err := db.Select("id", "pay_value", "pay_within", "shop_id", "redeemable", "valid_until",
-			"valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
+		if err := db.Select("id", "pay_value", "pay_within", "processing_within", "shop_id", "redeemable",
+			"valid_until", "valid_days").Where("id IN ?", part).Find(&rows).Error; err != nil {
 			return fmt.Errorf("reading pay terms: %w", err)
 		}
 		for _, row := range rows {

@@ -125,6 +125,9 @@ func newVoucherRow(v *voucher.Voucher, now time.Time) voucherRow {
 	if v.Sale != nil {
 		row.Guards = v.Sale.Guards.Text()
 	}
+	if within := int64(v.ProcessingWithin / time.Second); within != 0 {
+		row.Processing = &within
+	}
 	return row
 }
 

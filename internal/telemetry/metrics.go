@@ -39,6 +39,8 @@ var (
 	_ outbox.Observer    = (*Metrics)(nil)
 	_ service.Observer   = (*Metrics)(nil)
 	_ audit.Observer     = (*Metrics)(nil)
+
+	_ service.NoticeObserver = (*Metrics)(nil)
 )
 
 // NewMetrics returns metrics in a new registry, which also has those of the Go runtime, the process and the build.

@@ -24,8 +24,10 @@ type orders struct {
 
 	received [payment.Closed + 1]prometheus.Counter // by state; index 0 for any other
 	refunded prometheus.Counter
-	failed   prometheus.Counter // failed refunds
-	declined prometheus.Counter // refunds that a provider refuses for good
+	failed   prometheus.Counter                     // failed refunds
+	declined prometheus.Counter                     // refunds that a provider refuses for good
+	unwanted map[payment.Refusal]prometheus.Counter // notices that were refused
+	ignored  prometheus.Counter
 	stuck    prometheus.Gauge
 	disputed prometheus.Gauge
 }
@@ -36,7 +38,12 @@ func newOrders(r registry) *orders {
 	payments := r.counters("payments", "notices_total",
 		"Payment notices, repeated ones included, by the payment's state after them.", "state")
 	refunds := r.counters("payments", "refunds_total", "Attempts to refund a payment.", "result")
+	unwanted := r.counters("payments", "notices_refused_total",
+		"Notices of payment providers that were refused for good, by reason.", "reason")
 	o := &orders{
+		unwanted: make(map[payment.Refusal]prometheus.Counter),
+		ignored: r.counter("payments", "notices_ignored_total",
+			"Notices of payment providers of types that do not concern this service."),
 		flushSeconds: r.histogram("outbox", "duration_seconds",
 			"Time to apply one batch of operations in Redis and to complete them, failures included.",
 			metric.Seconds()),
@@ -54,6 +61,9 @@ func newOrders(r registry) *orders {
 			"and which nobody has retried or closed; NaN when it is not known."),
 		disputed: r.unknownGauge("payments", "disputed",
 			"Payments that a buyer disputes, undecided; NaN when it is not known."),
+	}
+	for _, why := range payment.Refusals() {
+		o.unwanted[why] = unwanted.WithLabelValues(string(why))
 	}
 	for s := range o.received {
 		o.received[s] = payments.WithLabelValues(payment.State(s).String())
@@ -89,6 +99,16 @@ func (m *Metrics) PaymentReceived(state payment.State) {
 	}
 	m.orders.received[state].Inc()
 }
+
+// NoticeRefused implements [service.NoticeObserver].
+func (m *Metrics) NoticeRefused(why payment.Refusal) {
+	if counter, known := m.orders.unwanted[why]; known {
+		counter.Inc()
+	}
+}
+
+// NoticeIgnored implements [service.NoticeObserver].
+func (m *Metrics) NoticeIgnored() { m.orders.ignored.Inc() }
 
 // PaymentRefunded implements [service.Observer].
 func (m *Metrics) PaymentRefunded(err error) {

@@ -131,6 +131,7 @@ func fieldTexts(v Voucher) []fieldText {
 		{"payValue", number(v.PayValue)},
 		{"actualValue", number(v.ActualValue)},
 		{"payWithinSeconds", number(int64(v.PayWithin / time.Second))},
+		{"processingWithinSeconds", positive(int64(v.ProcessingWithin / time.Second))},
 		{"redeemable", flag(v.Redemption.ByCode)},
 		{"validUntil", written(v.Redemption.ValidUntil)},
 		{"validDays", positive(v.Redemption.ValidDays)},

@@ -14,6 +14,10 @@ const (
 	DefaultPayWithin = 15 * time.Minute
 	MinPayWithin     = time.Second
 	MaxPayWithin     = 30 * 24 * time.Hour
+
+	// MinProcessingWithin and MaxProcessingWithin bound by how much money that is under way moves a payment deadline.
+	MinProcessingWithin = time.Second
+	MaxProcessingWithin = 3 * 24 * time.Hour
 )
 
 // Change is a change of a voucher by an admin or a merchant; nil leaves a field unchanged. Price and shop never change.

@@ -31,9 +31,11 @@ type Draft struct {
 	PayValue    int64         // cents
 	ActualValue int64         // cents
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
-	Redemption  Redemption
-	VisibleFrom time.Time // before then only admins see it; zero: visible at once
-	PerUser     int64     // units that a user may have: at least 1 in a sale; 0 for any number of an ordinary voucher
+	// ProcessingWithin is by how much that may grow while the order's money is under way; 0: by PayWithin again.
+	ProcessingWithin time.Duration
+	Redemption       Redemption
+	VisibleFrom      time.Time // before then only admins see it; zero: visible at once
+	PerUser          int64     // units of a user: at least 1 in a sale; 0 for any number of an ordinary voucher
 }
 
 // SaleDraft is the sale of a seckill voucher to be created.
@@ -57,7 +59,7 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	}
 	r.Number("payValue", d.PayValue, 0, MaxMoney)
 	r.Number("actualValue", d.ActualValue, 1, MaxMoney)
-	v.PayWithin = r.payWithin(d.PayWithin)
+	v.PayWithin, v.ProcessingWithin = r.payWithin(d.PayWithin), r.processingWithin(d.ProcessingWithin)
 	v.Redemption = r.redemption(d.Redemption, now)
 	v.VisibleFrom = r.visibleFrom(d.VisibleFrom)
 	return v

@@ -51,6 +51,15 @@ func (r *fieldRules) payWithin(d time.Duration) time.Duration {
 	return d
 }
 
+// processingWithin checks and returns by how much money that is under way moves a payment deadline; 0 is the default.
+func (r *fieldRules) processingWithin(d time.Duration) time.Duration {
+	if d != 0 && (d < MinProcessingWithin || d > MaxProcessingWithin || d%time.Second != 0) {
+		r.Bad("processingWithinSeconds", invalid.OutOfRange, invalid.Range,
+			spans(d, MinProcessingWithin, MaxProcessingWithin))
+	}
+	return d
+}
+
 // inviteWindow checks how long an invitation of a waiting list stands; 0 is no list.
 func (r *fieldRules) inviteWindow(d time.Duration) {
 	if d != 0 && (d < MinInviteWindow || d > MaxInviteWindow || d%time.Second != 0) {

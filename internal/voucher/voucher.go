@@ -66,9 +66,11 @@ type Voucher struct {
 	PayValue    int64         // price for the buyer, in cents
 	ActualValue int64         // value of the coupon, in cents
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
-	Redemption  Redemption
-	VisibleFrom time.Time // before then only admins see it; zero: always visible
-	Archived    time.Time // when it was archived; zero: it is not
+	// ProcessingWithin is by how much that may grow while the order's money is under way; 0: by PayWithin again.
+	ProcessingWithin time.Duration
+	Redemption       Redemption
+	VisibleFrom      time.Time // before then only admins see it; zero: always visible
+	Archived         time.Time // when it was archived; zero: it is not
 	// PerUser is how many units a user may have in live orders; 0: one in a sale, any number of an ordinary voucher. It
 	// never changes.
 	PerUser   int64

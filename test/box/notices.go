@@ -15,6 +15,14 @@ import (
 // Tells sends the server a notice of the sandbox, signed with the secret, and expects it to be taken.
 func (s *Server) Tells(tb testing.TB, secret string, n payment.Notice) {
 	tb.Helper()
+	if err := s.Says(tb, secret, n); err != nil {
+		tb.Fatalf("%+v: %v", n, err)
+	}
+}
+
+// Says is Tells, and returns an error if the notice is refused.
+func (s *Server) Says(tb testing.TB, secret string, n payment.Notice) error {
+	tb.Helper()
 	notices, err := sandbox.NewNotices([]byte(secret), time.Now)
 	if err != nil {
 		tb.Fatal(err)
@@ -23,9 +31,7 @@ func (s *Server) Tells(tb testing.TB, secret string, n payment.Notice) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := s.tell(tb.Context(), body, signature); err != nil {
-		tb.Fatalf("%+v: %v", n, err)
-	}
+	return s.tell(tb.Context(), body, signature)
 }
 
 func (s *Server) tell(ctx context.Context, body []byte, signature string) error {

@@ -50,6 +50,10 @@ func TestBodiesWhereThereAreNone(t *testing.T) {
 		{"POST", "/session", body(16_000), 200},
 		{"POST", "/session/end", body(100), 413},
 		{"POST", "/payment/callback/bank", body(100), 200},
+		// Above the service's own limit of 256 KiB, which says what is wrong.
+		{"POST", "/payment/callback", body(256<<10 + 1), 200},
+		{"POST", "/payment/callback/bank", body(272 << 10), 200},
+		{"POST", "/payment/callback/bank", body(272<<10 + 1), 413},
 	} {
 		a := e.ask("127.0.0.1", tc.method+" "+tc.path+" HTTP/1.1\r\nHost: shop\r\n"+tc.rest)
 		if a.status != tc.want {

@@ -30,6 +30,7 @@ import (
 	"seckill/internal/telemetry"
 	"seckill/internal/testkit"
 	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/testkit/shoptest"
 	"seckill/internal/voucher"
 )
 
@@ -125,7 +126,7 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
-		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks,
+		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks, Notices: &shoptest.Notices{},
 		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
 		MaxWait:     time.Second, InFlight: inFlight,
 	})

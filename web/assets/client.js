@@ -52,6 +52,7 @@
  * @property {string} [reason] why it failed
  * @property {string} [createTime]
  * @property {string} [payBefore]
+ * @property {boolean} [processing] it is unpaid, and money for it is under way
  * @property {{status: string, at: string, by: string, why?: string}[]} [history]
  * @property {{code: string, validUntil?: string}} [coupon] where one order was asked for
  */

@@ -43,6 +43,7 @@ type Shop struct {
 	DirectSales *service.DirectSales
 	Orders      *service.Orders
 	Payments    *service.Payments
+	Notices     *service.NoticeLog
 	DeadLetters *recorder.DeadLetters
 	Monitor     *audit.Monitor
 	lookup      *service.Lookup
@@ -181,6 +182,7 @@ func (s *Shop) openOrders(providers service.Providers) {
 	s.Payments = service.NewPayments(ledger.Payments, providers,
 		service.PaymentParts{Lookup: s.lookup, Notifier: s.Notifier, Outbox: s.outbox},
 		func() string { return "pay_" + uuid.NewString() }, s.metrics, s.log)
+	s.Notices = service.NewNoticeLog(ledger, s.metrics, s.log)
 	s.expirer = &service.Expirer{
 		Ledger: ledger.Orders, Locker: fenced, Outbox: s.outbox, Notifier: s.Notifier, Rate: rate, Observer: s.metrics,
 		Log: s.log,
@@ -214,7 +216,7 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 func (s *Shop) Jobs() []func(context.Context) error {
 	jobs := []func(context.Context) error{
 		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.unwinder.Run, s.keyCleaner.Run,
-		s.Payments.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
+		s.Payments.Run, s.Notices.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition
 		jobs = append(jobs, s.Partitions.Run, s.report, s.watchPartitions)

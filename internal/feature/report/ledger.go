@@ -28,6 +28,7 @@ type tallyRow struct {
 	Stuck, Closed        int64
 	Status               *order.Status // NULL where there are no orders
 	Expired              bool
+	Processing           bool
 	Orders, Units, Cents int64
 }
 
@@ -45,11 +46,13 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
 			"COALESCE(p.received, 0) AS received, COALESCE(p.returned, 0) AS returned, "+
 			"COALESCE(p.stuck, 0) AS stuck, COALESCE(p.closed, 0) AS closed, "+
-			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
+			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.waits, 0) AS processing, "+
+			"COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
 			"0) AS units, COALESCE(o.cents, 0) AS cents FROM tb_voucher v LEFT JOIN "+
 			"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 "+
-			"ELSE 0 END AS expired, COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
-			"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired) o ON "+
+			"ELSE 0 END AS expired, CASE WHEN status = @unpaid AND processing = 1 THEN 1 ELSE 0 END AS waits, "+
+			"COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
+			"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired, waits) o ON "+
 			"o.voucher_id = v.id LEFT JOIN (SELECT voucher_id, SUM(amount) AS received, "+
 			"SUM("+gone+") AS returned, SUM(CASE WHEN state = @stuck THEN amount - "+gone+" ELSE 0 END) AS stuck, "+
 			"SUM(CASE WHEN state = @closed THEN amount - "+gone+" ELSE 0 END) AS closed FROM tb_payment "+
@@ -57,7 +60,7 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"WHERE v.id = @voucher",
 		map[string]any{
 			"voucher": voucherID, "cancelled": order.Cancelled, "lost": payment.DisputeLost,
-			"stuck": payment.Stuck, "closed": payment.Closed,
+			"stuck": payment.Stuck, "closed": payment.Closed, "unpaid": order.Unpaid,
 		}).Find(&rows).Error
 	switch {
 	case err != nil:
@@ -72,8 +75,12 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 		},
 	}
 	for _, row := range rows {
+		counted := Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
 		if tally := row.of(&sums); tally != nil {
-			*tally = Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
+			*tally = tally.plus(counted)
+		}
+		if row.Processing {
+			sums.Processing = counted
 		}
 	}
 	return sums, nil

@@ -41,6 +41,7 @@ type Sums struct {
 	Money         Money
 
 	Unpaid, Paid, Redeemed, Lapsed, Refunding, Refunded Tally
+	Processing                                          Tally // those of Unpaid whose money is under way
 	Cancelled                                           Tally // cancelled before their payment deadline
 	Expired                                             Tally // cancelled at their payment deadline or later
 	Failed                                              Tally // accepted, but impossible to record

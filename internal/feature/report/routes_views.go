@@ -41,14 +41,16 @@ type reportJSON struct {
 
 	Orders   map[string]Tally `json:"orders"`   // by their present state; each recorded order is in one tally
 	Recorded Tally            `json:"recorded"` // all orders
-	Sold     Tally            `json:"sold"`     // orders that have their units
-	Currency string           `json:"currency"`
-	Received int64            `json:"receivedAmount"` // cents that providers have taken, also late and twice
-	Returned int64            `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
-	Kept     int64            `json:"keptAmount"`     // cents that were received and have not gone back
-	Stuck    int64            `json:"stuckAmount"`    // cents of Kept that providers refuse to send back, for good
-	Closed   int64            `json:"closedAmount"`   // cents of Kept whose refund staff have closed
-	Revenue  int64            `json:"revenue"`        // cents of orders that are paid and not being refunded
+	// UnderWay counts the unpaid orders whose money is under way: they hold their units for longer.
+	UnderWay Tally  `json:"underWay"`
+	Sold     Tally  `json:"sold"` // orders that have their units
+	Currency string `json:"currency"`
+	Received int64  `json:"receivedAmount"` // cents that providers have taken, also late and twice
+	Returned int64  `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
+	Kept     int64  `json:"keptAmount"`     // cents that were received and have not gone back
+	Stuck    int64  `json:"stuckAmount"`    // cents of Kept that providers refuse to send back, for good
+	Closed   int64  `json:"closedAmount"`   // cents of Kept whose refund staff have closed
+	Revenue  int64  `json:"revenue"`        // cents of orders that are paid and not being refunded
 }
 
 // saleJSON is the part of a report that ordinary vouchers do not have.
@@ -96,7 +98,8 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 	v := reportJSON{
 		At: httpkit.ShownTime(now), VoucherID: r.Voucher.ID, ShopID: r.Voucher.ShopID, Title: r.Voucher.Title,
 		PayValue: r.Voucher.PayValue, Orders: r.Sums.byState(), Recorded: r.Sums.Recorded(),
-		Sold: r.Sums.Sold(), Currency: currency, Received: r.Sums.Money.Received,
+		UnderWay: r.Sums.Processing,
+		Sold:     r.Sums.Sold(), Currency: currency, Received: r.Sums.Money.Received,
 		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
 		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
 		Waitlist: r.Waitlist, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,

@@ -38,6 +38,7 @@ type fields struct {
 	PayValue     int64        `json:"payValue"`
 	ActualValue  int64        `json:"actualValue"`
 	PayWithin    int64        `json:"payWithin"`
+	Processing   int64        `json:"processingWithin,omitempty"`
 	ByCode       bool         `json:"redeemable,omitempty"`
 	ValidDays    int64        `json:"validDays,omitempty"`
 	PerUser      int64        `json:"perUser,omitempty"`
@@ -53,7 +54,7 @@ func newRow(t Template, now time.Time) (row, error) {
 	f := fields{
 		Kind: v.Kind, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
 		ActualValue: v.ActualValue, PayWithin: v.PayWithin.Milliseconds(), ByCode: v.Redemption.ByCode,
-		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
+		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser, Processing: v.ProcessingWithin.Milliseconds(),
 		Lasts: t.Lasts.Milliseconds(), Seen: t.Seen.Milliseconds(),
 	}
 	if v.Sale != nil {
@@ -79,7 +80,7 @@ func (r row) template() Template {
 			ShopID: r.ShopID, Title: f.Title, SubTitle: f.SubTitle, Rules: f.Rules,
 			PayValue: f.PayValue, ActualValue: f.ActualValue,
 			PayWithin: millis(f.PayWithin), Redemption: voucher.Redemption{ByCode: f.ByCode, ValidDays: f.ValidDays},
-			PerUser: f.PerUser, Kind: f.Kind,
+			PerUser: f.PerUser, Kind: f.Kind, ProcessingWithin: millis(f.Processing),
 		},
 	}
 	if f.Kind == voucher.Seckill {

@@ -168,6 +168,7 @@ type draftJSON struct {
 	PayValue     int64            `json:"payValue"`
 	ActualValue  int64            `json:"actualValue"`
 	PayWithin    int64            `json:"payWithinSeconds"`
+	Processing   int64            `json:"processingWithinSeconds,omitempty"`
 	Redeemable   bool             `json:"redeemable,omitempty"`
 	ValidDays    int64            `json:"validDays,omitempty"`
 	PerUser      int64            `json:"perUser,omitempty"`
@@ -182,6 +183,7 @@ func (h handlers) view(t Template) templateJSON {
 		Type: v.Kind, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
 		ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Redeemable: v.Redemption.ByCode,
 		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
+		Processing: int64(v.ProcessingWithin / time.Second),
 	}
 	if s := v.Sale; s != nil {
 		draft.Stock, draft.InviteWindow, draft.Guards = s.Issued, int64(s.InviteWindow/time.Second), s.Guards

@@ -42,7 +42,8 @@ func Of(v voucher.Voucher, name string) Template {
 	t := Template{Name: name, Voucher: voucher.Voucher{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
 		ActualValue: v.ActualValue, PayWithin: v.PayWithin, PerUser: v.PerUser, Kind: v.Kind,
-		Redemption: voucher.Redemption{ByCode: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays},
+		ProcessingWithin: v.ProcessingWithin,
+		Redemption:       voucher.Redemption{ByCode: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays},
 	}}
 	if v.Sale == nil {
 		return t

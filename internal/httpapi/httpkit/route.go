@@ -33,6 +33,7 @@ type Route struct {
 	Format       Format
 	Query        []string // the names that its query may have
 	Body         bool     // its handler reads a body, by [Bodies]
+	OwnLimit     bool     // its handler refuses bodies that are too large for it by itself
 	Foreign      bool     // programs that were not written for this service call it: what it does not know is ignored
 	QueryToken   bool     // the token may stand in the query: for browsers' EventSource, which sends no headers
 	Limited      bool     // the limits of the sale in its path hold
@@ -99,8 +100,10 @@ func Public(pattern string, h Handler, options ...Option) Route {
 
 // Callback is a route for other programs, which sign their requests. It has a limit of its own.
 func Callback(pattern string, h Handler) Route {
-	return newRoute(pattern, bulkhead.Purchase, ForAll, h, []Option{Uncounted, Body, foreign})
+	return newRoute(pattern, bulkhead.Purchase, ForAll, h, []Option{Uncounted, Body, ownLimit, foreign})
 }
+
+func ownLimit(r *Route) { r.OwnLimit = true }
 
 func foreign(r *Route) { r.Foreign = true }
 

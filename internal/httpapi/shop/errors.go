@@ -216,6 +216,7 @@ var coreRules = []httpkit.Rule{
 			"Nothing was recorded.",
 		English: "The amount does not match.", Chinese: "支付金额不一致",
 	}},
+	// A *payment.BadNoticeError is one.
 	{Matches: httpkit.Is(payment.ErrBadNotice), Failure: httpkit.Failure{
 		Code: "BAD_NOTICE", Status: http.StatusUnauthorized, Title: "Not a notice of the payment provider",
 		Challenge: "Signature",

@@ -31,6 +31,7 @@ type (
 	fakeVouchers    = shoptest.FakeVouchers
 	gatekeeper      = shoptest.Gate
 	lines           = shoptest.Lines
+	notices         = shoptest.Notices
 	request         = shoptest.Request
 	response        = shoptest.Response
 	setup           = shoptest.Setup

@@ -298,7 +298,8 @@ type orderJSON struct {
 	Currency      string        `json:"currency"`
 	Reason        string        `json:"reason,omitempty"` // why it failed
 	CreateTime    *httpkit.Time `json:"createTime,omitempty"`
-	PayBefore     *httpkit.Time `json:"payBefore,omitempty"` // when the order expires if it is still unpaid
+	PayBefore     *httpkit.Time `json:"payBefore,omitempty"`  // when the order expires if it is still unpaid
+	Processing    bool          `json:"processing,omitempty"` // money for it is under way
 	PayTime       *httpkit.Time `json:"payTime,omitempty"`
 	RedeemTime    *httpkit.Time `json:"redeemTime,omitempty"`
 	CancelTime    *httpkit.Time `json:"cancelTime,omitempty"`
@@ -330,7 +331,7 @@ func orderView(o order.Order, currency string) orderJSON {
 		PayTime: httpkit.TimeView(o.PaidAt), RedeemTime: httpkit.TimeView(o.RedeemedAt),
 		CancelTime: httpkit.TimeView(o.CancelledAt), RefundingTime: httpkit.TimeView(o.RefundingAt),
 		RefundTime: httpkit.TimeView(o.RefundedAt),
-		FailTime:   httpkit.TimeView(o.FailedAt), LapseTime: httpkit.TimeView(o.LapsedAt),
+		FailTime:   httpkit.TimeView(o.FailedAt), LapseTime: httpkit.TimeView(o.LapsedAt), Processing: o.Processing,
 	}
 	if o.Quantity != order.OneUnit {
 		v.Quantity = o.Quantity.Units()

@@ -2,17 +2,12 @@ package shop
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
-	"seckill/internal/httpapi/jsonbody"
-	"seckill/internal/kit/bulkhead"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 )
@@ -41,11 +36,6 @@ type Payments interface {
 	CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, error)
 }
 
-// CallbackReader reads a payment provider's callback: the provider's adapter. It refuses headers that cannot have a
-// valid signature, and returns a function that reads the body and checks the signature; the notice names the provider.
-// Error: payment.ErrBadNotice.
-type CallbackReader func(header http.Header) (read func(body []byte) (payment.Notice, error), err error)
-
 // paymentJSON is a payment as the order's owner reads it.
 type paymentJSON struct {
 	OrderID   string `json:"orderId"`
@@ -54,6 +44,8 @@ type paymentJSON struct {
 	Currency  string `json:"currency"`
 	PayURL    string `json:"payUrl,omitempty"` // absent when there is nothing left to do
 	State     string `json:"state"`
+	// Processing says that the money is under way.
+	Processing bool `json:"processing,omitempty"`
 }
 
 // adminOrderJSON is an order as admins read it, with its payments.
@@ -68,7 +60,7 @@ func (a *API) pay(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answe
 	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.UserID, id)
 	return httpkit.Data(http.StatusOK, paymentJSON{
 		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, Currency: a.cfg.Currency,
-		PayURL: payURL, State: p.State.String(),
+		PayURL: payURL, State: p.State.String(), Processing: p.UnderWay(),
 	}, err)
 }
 
@@ -84,65 +76,4 @@ func refundStatus(o order.Order) int {
 		return http.StatusAccepted
 	}
 	return http.StatusOK
-}
-
-const (
-	maxCallback  = 4 << 10         // bytes of a callback's body; real ones have some 100
-	maxCallbacks = 64              // callbacks whose body is being read; real ones come in one piece with their header
-	callbackTime = 2 * time.Second // for reading the body of one
-)
-
-// paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers.
-// Anybody can reach it, so it takes no permit of the requests in flight until the signature has proved who calls. The
-// adapter first checks the header. Then the raw body, which is what was signed, is read under limits of its own.
-func (a *API) paymentCallback(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
-	notice, err := a.readCallback(c)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	permit, ok := a.cfg.InFlight.Try(bulkhead.Purchase)
-	if !ok {
-		return httpkit.Answer{}, httpkit.ErrOverloaded
-	}
-	defer permit.Release()
-	if err := a.cfg.Payments.Confirm(c.Request.Context(), notice); err != nil {
-		return httpkit.Answer{}, err
-	}
-	return httpkit.Answer{Status: http.StatusOK, Body: []byte(`{"success":true}`)}, nil
-}
-
-// readCallback returns the provider's notice. The connection is closed after the answer if the body was not read to its
-// end: net/http would wait for the rest.
-func (a *API) readCallback(c *gin.Context) (n payment.Notice, err error) {
-	h := c.Writer.Header()
-	h["Connection"] = a.headers.closing
-	reader, configured := a.cfg.Callbacks[c.Param("provider")]
-	if !configured {
-		return payment.Notice{}, httpkit.ErrNoRoute
-	}
-	read, err := reader(c.Request.Header)
-	if err != nil {
-		return payment.Notice{}, err
-	}
-	if c.Request.ContentLength > maxCallback {
-		return payment.Notice{}, httpkit.ErrTooLarge
-	}
-	permit, ok := a.callbacks.Try(bulkhead.Purchase)
-	if !ok {
-		return payment.Notice{}, httpkit.ErrOverloaded
-	}
-	defer permit.Release()
-	w := httpkit.RawWriter(c)
-	deadline := time.Now().Add(a.cfg.CallbackTime)
-	// A writer without deadlines, such as a test's, has no connection that could be slow.
-	if err := http.NewResponseController(w).SetReadDeadline(deadline); err != nil &&
-		!errors.Is(err, http.ErrNotSupported) {
-		return payment.Notice{}, fmt.Errorf("reading a callback: %w", err)
-	}
-	body, err := jsonbody.Bytes(w, c.Request, maxCallback)
-	if err != nil {
-		return payment.Notice{}, httpkit.SizeError(err)
-	}
-	delete(h, "Connection")
-	return read(body)
 }

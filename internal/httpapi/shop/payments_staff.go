@@ -34,6 +34,8 @@ type staffPaymentJSON struct {
 	Dispute   string `json:"dispute"`
 	Disputed  int64  `json:"disputedAmount,omitempty"` // cents that the dispute is about
 	Refusal   string `json:"refusal,omitempty"`        // why its provider refuses to send the money back
+	Progress  string `json:"progress,omitempty"`       // what its provider says while it is open
+	Failure   string `json:"progressReason,omitempty"` // why it failed, in the provider's words
 
 	CreateTime    *httpkit.Time `json:"createTime"`
 	ReceiveTime   *httpkit.Time `json:"receiveTime,omitempty"`
@@ -42,6 +44,8 @@ type staffPaymentJSON struct {
 	DisputeTime   *httpkit.Time `json:"disputeTime,omitempty"` // when the dispute reached its state
 	StuckTime     *httpkit.Time `json:"stuckTime,omitempty"`   // when its provider finally refused
 	CloseTime     *httpkit.Time `json:"closeTime,omitempty"`   // when staff closed the refund
+	ProgressTime  *httpkit.Time `json:"progressTime,omitempty"`
+	ProgressUntil *httpkit.Time `json:"progressUntil,omitempty"` // when the provider expects the money
 }
 
 func (a *API) paymentViews(payments []payment.Payment) []staffPaymentJSON {
@@ -55,6 +59,8 @@ func (a *API) paymentViews(payments []payment.Payment) []staffPaymentJSON {
 			ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundingTime: httpkit.TimeView(p.RefundingAt),
 			RefundTime: httpkit.TimeView(p.RefundedAt), DisputeTime: httpkit.TimeView(p.DisputedAt),
 			Refusal: p.Refusal, StuckTime: httpkit.TimeView(p.StuckAt), CloseTime: httpkit.TimeView(p.ClosedAt),
+			Progress: p.Said(), Failure: p.Failure, ProgressTime: httpkit.TimeView(p.ProgressAt),
+			ProgressUntil: httpkit.TimeView(p.ProgressUntil),
 		}
 	}
 	return views
@@ -87,7 +93,7 @@ func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 // paymentID reads the id in the path. It returns an error for a text that cannot be a payment's id.
 func paymentID(c *gin.Context) (string, error) {
 	id := c.Param("id")
-	if (payment.Notice{PaymentID: id}).Check() != nil {
+	if !payment.IsID(id) {
 		return "", payment.ErrNotFound
 	}
 	return id, nil

@@ -237,7 +237,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 			}
 		},
 	}
-	const maxCallback, maxCallbacks = 4 << 10, 64
+	const maxCallback, maxCallbacks = 256 << 10, 64
 	a := newAPI(t, settings...)
 	// All are read at once, however long it takes until they are there.
 	patient := newAPI(t, append(settings, func(cfg *setup) { cfg.CallbackTime = time.Hour })...)
@@ -270,7 +270,7 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	}
 	_, large := ask(fmt.Sprintf("X-Signature: s\r\nContent-Length: %d\r\n\r\n", maxCallback+1))
 	if got, _ := status(large); got != http.StatusRequestEntityTooLarge {
-		t.Errorf("a body of more than 4 KB: %d", got)
+		t.Errorf("a body of more than 256 KiB: %d", got)
 	}
 	_, unfinished := ask("X-Signature: s\r\n" + half)
 	if got, closed := status(unfinished); got != http.StatusBadRequest || !closed {

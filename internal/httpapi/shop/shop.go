@@ -66,6 +66,10 @@ type Config struct {
 	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
 	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader
+	// DefaultProvider is the name of the provider with the callback "".
+	DefaultProvider string
+	// Notices counts callbacks that are refused or ignored; required with Callbacks.
+	Notices NoticeLog
 	// NoProvider says that no payment provider is configured. A voucher with a price is then created with a warning.
 	// With RequireProvider it is refused.
 	NoProvider, RequireProvider bool
@@ -97,6 +101,9 @@ func New(cfg Config) (*API, error) {
 		cfg.ShopOf == nil || cfg.InFlight == nil || cfg.MaxWait < 1 {
 		return nil, errors.New(
 			"shop: Vouchers, Purchases, Zone, Streams, Now, ShopOf, InFlight and MaxWait are required")
+	}
+	if len(cfg.Callbacks) > 0 && cfg.Notices == nil {
+		return nil, errors.New("shop: with Callbacks, Notices is required")
 	}
 	cfg.CallbackTime = cmp.Or(cfg.CallbackTime, callbackTime)
 	cfg.Gatekeeper = cmp.Or[httpkit.Gatekeeper](cfg.Gatekeeper, httpkit.NoGuards{})

@@ -112,6 +112,7 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 		jsonbody.Required(jsonbody.Integer("payValue", &d.PayValue)),
 		jsonbody.Required(jsonbody.Integer("actualValue", &d.ActualValue)),
 		jsonbody.Seconds("payWithinSeconds", &d.PayWithin),
+		jsonbody.Seconds("processingWithinSeconds", &d.ProcessingWithin),
 		jsonbody.Bool("redeemable", &d.Redemption.ByCode),
 		a.timeField("validUntil", &d.Redemption.ValidUntil),
 		jsonbody.Count("validDays", &d.Redemption.ValidDays, voucher.MaxValidDays),
@@ -250,9 +251,8 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity, id int64) (htt
 		jsonbody.Forbidden("stock", changedByRoute, invalid.Data{"route": "POST /voucher/:id/stock"}),
 	}
 	for _, name := range []string{
-		"id", "shopId", "payValue", "actualValue", "currency", "payWithinSeconds", "redeemable", "validUntil",
-		"validDays",
-		"perUser", "waitlistWindowSeconds", "partition", "type",
+		"id", "shopId", "payValue", "actualValue", "currency", "payWithinSeconds", "processingWithinSeconds",
+		"redeemable", "validUntil", "validDays", "perUser", "waitlistWindowSeconds", "partition", "type",
 	} {
 		fields = append(fields, jsonbody.Forbidden(name, invalid.Immutable, nil))
 	}
@@ -318,20 +318,22 @@ func shelfField(name string, into *bool) jsonbody.Field {
 
 // voucherJSON is a voucher as it is shown.
 type voucherJSON struct {
-	ID          int64         `json:"id"`
-	ShopID      int64         `json:"shopId"`
-	Title       string        `json:"title"`
-	SubTitle    string        `json:"subTitle"`
-	Rules       string        `json:"rules"`
-	PayValue    int64         `json:"payValue"`    // cents
-	ActualValue int64         `json:"actualValue"` // cents
-	Currency    string        `json:"currency"`
-	PayWithin   int64         `json:"payWithinSeconds"`
-	Redeemable  bool          `json:"redeemable,omitempty"`  // its orders have codes
-	ValidUntil  *httpkit.Time `json:"validUntil,omitempty"`  // until when its coupons are valid
-	ValidDays   int64         `json:"validDays,omitempty"`   // days after the payment for which a coupon is valid
-	VisibleFrom *httpkit.Time `json:"visibleFrom,omitempty"` // before then, only admins see it
-	Archived    *httpkit.Time `json:"archiveTime,omitempty"` // when it was archived; for staff only
+	ID          int64  `json:"id"`
+	ShopID      int64  `json:"shopId"`
+	Title       string `json:"title"`
+	SubTitle    string `json:"subTitle"`
+	Rules       string `json:"rules"`
+	PayValue    int64  `json:"payValue"`    // cents
+	ActualValue int64  `json:"actualValue"` // cents
+	Currency    string `json:"currency"`
+	PayWithin   int64  `json:"payWithinSeconds"`
+	// ProcessingWithin is by how much money that is under way moves the payment deadline; absent: by PayWithin.
+	ProcessingWithin int64         `json:"processingWithinSeconds,omitempty"`
+	Redeemable       bool          `json:"redeemable,omitempty"`  // its orders have codes
+	ValidUntil       *httpkit.Time `json:"validUntil,omitempty"`  // until when its coupons are valid
+	ValidDays        int64         `json:"validDays,omitempty"`   // days after the payment for which a coupon is valid
+	VisibleFrom      *httpkit.Time `json:"visibleFrom,omitempty"` // before then, only admins see it
+	Archived         *httpkit.Time `json:"archiveTime,omitempty"` // when it was archived; for staff only
 	// PerUser is how many units a user may have; absent: one in a sale, any number of an ordinary voucher.
 	PerUser    int64          `json:"perUser,omitempty"`
 	Type       voucher.Kind   `json:"type"`
@@ -379,6 +381,7 @@ func voucherView(v voucher.Shown, currency string) voucherJSON {
 		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),
 		ValidDays: v.Redemption.ValidDays, VisibleFrom: httpkit.TimeView(v.VisibleFrom),
 		PerUser: v.PerUser, Archived: httpkit.TimeView(v.Archived),
+		ProcessingWithin: int64(v.ProcessingWithin / time.Second),
 	}
 	if v.Sale == nil {
 		return view

@@ -124,10 +124,10 @@ func (n Notice) Why(all bool) reason.Why {
 	}
 }
 
-// News is what has happened to a payment after its money was received. The word is shown.
+// News is what has happened to a payment. The word is shown.
 type News string
 
-// The news. The first four are a provider's notices.
+// The news. The first four, and the last three, are a provider's notices.
 const (
 	NewsReturned    News = "returned"     // money has gone back
 	NewsDisputed    News = "disputed"     // the buyer disputes it
@@ -136,6 +136,9 @@ const (
 	NewsStuck       News = "stuck"        // the provider has finally refused to send the money back
 	NewsRetried     News = "retried"      // staff let the provider be asked again
 	NewsClosed      News = "closed"       // staff have closed the refund
+	NewsProcessing  News = "processing"   // the money is under way
+	NewsFailed      News = "failed"       // the attempt to pay has failed
+	NewsCancelled   News = "cancelled"    // the attempt has ended without money
 )
 
 // News returns the news in a notice about returned money or a dispute.

@@ -2,8 +2,6 @@ package payment
 
 import (
 	"errors"
-	"fmt"
-	"strings"
 	"time"
 )
 
@@ -30,7 +28,24 @@ type Payment struct {
 	StuckAt     time.Time // when the provider finally refused to send the money back; zero: it has not
 	Refusal     string    // why it refused, in the provider's words, as CheckedRefusal returns them; may be empty
 	ClosedAt    time.Time // when staff closed its refund; zero: they have not
+	// Progress is what the provider has said while the payment is open, at ProgressAt: that its money is under way,
+	// perhaps with when it will know (ProgressUntil), or that it has ended without money, perhaps with why (Failure).
+	Progress      Progress
+	ProgressAt    time.Time
+	ProgressUntil time.Time
+	Failure       string // in the provider's words, as CheckedRefusal returns them
 	Flow
+}
+
+// UnderWay reports whether the payment's money is on its way to the provider.
+func (p Payment) UnderWay() bool { return p.State == Open && p.Progress == ProgressProcessing }
+
+// Said returns the word for what the provider says of an open payment; "" for any other.
+func (p Payment) Said() string {
+	if p.State != Open {
+		return ""
+	}
+	return p.Progress.String()
 }
 
 // State is the state of a payment. Its numbers are the ones stored.
@@ -43,6 +58,7 @@ type State int8
 //	open → late → received             the order was cancelled; a unit was taken again
 //	open → late → refunding            the order was cancelled; no unit was left
 //	open → refunding                   there was nothing left to pay for, or another payment had paid for it
+//	open                               its money is under way, or it has failed: Progress says so
 //	received → refunding → refunded    the owner or staff want it, or all money went back at the provider
 //	refunding → stuck                  the provider finally refused to send it back
 //	stuck → refunding                  staff ask the provider again
@@ -75,57 +91,6 @@ func (s State) String() string {
 	return stateNames[s-1]
 }
 
-// NoticeKind is what a provider's notice is about.
-type NoticeKind int8
-
-// The kinds of notices, and what the amount of each means.
-const (
-	NoticePaid        NoticeKind = iota // the provider has the money; the whole amount
-	NoticeReturned                      // money has gone back as refunds; the total until now
-	NoticeDisputed                      // the buyer disputes the payment; the disputed part
-	NoticeDisputeWon                    // the dispute was decided for the shop; the part that was disputed
-	NoticeDisputeLost                   // the dispute was decided for the buyer; the part that has gone back by it
-)
-
-// Notice is a provider's message about a payment. Its signature has been checked.
-type Notice struct {
-	Kind      NoticeKind
-	PaymentID string
-	Amount    int64  // cents; see the kinds
-	Provider  string // whose signature it has
-	Reference string // the provider's own id of the payment, of NoticePaid; "" when it has none
-}
-
-// Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible characters
-// of ASCII, references up to 128. For other ids the ledger would fail at each retry, or ignore a blank at the end of
-// the id and find a payment.
-func (n Notice) Check() error {
-	const longest = 64 // as wide as the column
-	if n.PaymentID == "" || len(n.PaymentID) > longest || !visible(n.PaymentID) {
-		return fmt.Errorf("%w: %.80q is not a payment's id", ErrBadNotice, n.PaymentID)
-	}
-	if n.Kind < NoticePaid || n.Kind > NoticeDisputeLost {
-		return fmt.Errorf("%w: there is no kind %d", ErrBadNotice, n.Kind)
-	}
-	return CheckReference(n.Reference)
-}
-
-// MaxReference is how many characters a provider's reference may have: as wide as the column.
-const MaxReference = 128
-
-// CheckReference returns ErrBadNotice, wrapped, for a text that cannot be stored as a provider's reference.
-func CheckReference(reference string) error {
-	if len(reference) > MaxReference || !visible(reference) {
-		return fmt.Errorf("%w: %.150q is not a reference", ErrBadNotice, reference)
-	}
-	return nil
-}
-
-// visible reports whether all of a text is visible ASCII.
-func visible(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
-}
-
 // Errors of payments, besides those of orders.
 var (
 	// ErrNoProvider: no payment provider is configured.
@@ -137,6 +102,4 @@ var (
 	ErrWrongAmount = errors.New("amount differs from the payment's")
 	// ErrDisputed: the buyer disputes the payment, so its money must not be sent back now: it could go back twice.
 	ErrDisputed = errors.New("the payment is disputed")
-	// ErrBadNotice: a message that claims to be the provider's is not, or cannot be read.
-	ErrBadNotice = errors.New("not a notice of the payment provider")
 )

@@ -33,16 +33,21 @@ const (
 	PaidLate         Why = "PAID_LATE"
 	PartReturned     Why = "MONEY_RETURNED_IN_PART"
 	PaidTwice        Why = "PAID_TWICE"
-	RefundClosed     Why = "REFUND_CLOSED"
-	RefundRefused    Why = "REFUND_REFUSED"
-	RefundRetried    Why = "REFUND_RETRIED"
-	Released         Why = "RELEASED"
-	Reserved         Why = "RESERVED"
-	CalledOffSale    Why = "SALE_CALLED_OFF"
-	SaleOver         Why = "SALE_OVER"
-	StaffDecided     Why = "STAFF_DECIDED"
-	UnitForLate      Why = "UNIT_FOR_LATE_PAYMENT"
-	Unredeemed       Why = "REDEMPTION_UNDONE"
+	PaymentCancelled Why = "PAYMENT_CANCELLED"
+	PaymentFailed    Why = "PAYMENT_FAILED"
+
+	PaymentProcessing Why = "PAYMENT_PROCESSING"
+
+	RefundClosed  Why = "REFUND_CLOSED"
+	RefundRefused Why = "REFUND_REFUSED"
+	RefundRetried Why = "REFUND_RETRIED"
+	Released      Why = "RELEASED"
+	Reserved      Why = "RESERVED"
+	CalledOffSale Why = "SALE_CALLED_OFF"
+	SaleOver      Why = "SALE_OVER"
+	StaffDecided  Why = "STAFF_DECIDED"
+	UnitForLate   Why = "UNIT_FOR_LATE_PAYMENT"
+	Unredeemed    Why = "REDEMPTION_UNDONE"
 )
 
 // whys has the words of each code.
@@ -65,7 +70,12 @@ var whys = map[Why]words.Text{
 	PaidLate:         {"the payment arrived after the order was cancelled", "订单取消后才收到付款"},
 	PartReturned:     {"part of the money was sent back at the payment provider", "款项已由支付渠道部分退回"},
 	PaidTwice:        {"a payment arrived that was not needed any more; the money goes back", "收到多余的付款，将退回"},
-	RefundClosed:     {"the shop has closed the refund", "商家已关闭退款"},
+	PaymentCancelled: {"the payment has ended without money", "支付已取消，未收到款项"},
+	PaymentFailed:    {"the payment has failed", "支付失败"},
+
+	PaymentProcessing: {"the money is under way; the unit is held meanwhile", "款项处理中，名额暂时保留"},
+
+	RefundClosed: {"the shop has closed the refund", "商家已关闭退款"},
 	RefundRefused: {
 		"the payment provider refuses to send the money back; the shop has to see to it", "支付渠道拒绝退款，等待商家处理",
 	},

@@ -238,6 +238,23 @@ func (f *fakeLedger) TakeNotice(_ context.Context, n payment.Notice) (p payment.
 	return p, o, err
 }
 
+// TakeProgress is the ledger's, without what it does to the order.
+func (f *fakeLedger) TakeProgress(_ context.Context, n payment.Notice) (p payment.Payment, o order.Order, err error) {
+	err = f.Call("notice", func() error {
+		var found bool
+		if p, found = f.payments[n.PaymentID]; !found {
+			return payment.ErrNotFound
+		}
+		if progress, _, _ := n.Progress(); p.State == payment.Open && progress > p.Progress {
+			p.Progress = progress
+			f.put(p)
+		}
+		o, err = f.find(0, p.OrderID)
+		return err
+	})
+	return p, o, err
+}
+
 func (f *fakeLedger) AskRefund(_ context.Context, owner, orderID int64) (o order.Order, err error) {
 	err = f.Call("ask", func() error {
 		if o, err = f.find(owner, orderID); err != nil || o.Status == order.Refunding || o.Status == order.Refunded {

@@ -48,8 +48,8 @@ func NewPayments(
 }
 
 // Pay begins to pay for the user's unpaid order, or continues a payment that is open, and returns the payment and the
-// URL where the buyer pays. An order that costs nothing is paid at once, and payURL is empty. Pay waits up to ten
-// seconds for the row of a queued order. Repeating the call is harmless.
+// URL where the buyer pays. An order that costs nothing is paid at once, and payURL is empty, as it is while the money
+// is under way. Pay waits up to ten seconds for the row of a queued order. Repeating the call is harmless.
 //
 // Errors: ErrNotFound, even for another user's order; *order.StateError for an order that is not unpaid; ErrNoProvider;
 // ErrUnavailable if the ledger or the provider does not answer, or a queued order has no row by then.
@@ -71,6 +71,9 @@ func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (attempt paym
 	if attempt.Amount == 0 {
 		attempt, err = p.receive(ctx, payment.Notice{PaymentID: attempt.ID, Provider: attempt.Provider})
 		return attempt, "", err
+	}
+	if attempt.UnderWay() { // there is nothing left to do but to wait
+		return attempt, "", nil
 	}
 	attempt.Title = p.title(ctx, attempt.VoucherID)
 	return p.begin(ctx, attempt)
@@ -118,7 +121,8 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]payment.Payment, er
 	return payments, order.OrUnavailable(err)
 }
 
-// Confirm takes the provider's notice: it has the money for a payment, money has gone back, or the buyer disputes it.
+// Confirm takes the provider's notice: it has the money for a payment, the money is under way or will not come, money
+// has gone back, or the buyer disputes it.
 // Repeating is harmless. Errors: ErrBadNotice for an impossible id; ErrNoPayment; ErrWrongAmount; ErrUnavailable, after
 // which the provider must repeat the notice.
 func (p *Payments) Confirm(ctx context.Context, n payment.Notice) error {
@@ -129,12 +133,16 @@ func (p *Payments) Confirm(ctx context.Context, n payment.Notice) error {
 		_, err := p.receive(ctx, n)
 		return err
 	}
-	attempt, o, err := p.ledger.TakeNotice(ctx, n)
+	take := p.ledger.TakeNotice
+	if n.OfAttempt() {
+		take = p.ledger.TakeProgress
+	}
+	attempt, o, err := take(ctx, n)
 	if err != nil {
 		return order.OrUnavailable(err)
 	}
-	p.log.InfoContext(ctx, "the provider tells of a payment that was received", "payment", attempt.ID, "order", o.ID,
-		"returned", attempt.Returned, "dispute", attempt.Dispute.String())
+	p.log.InfoContext(ctx, "the provider tells of a payment", "payment", attempt.ID, "order", o.ID, "returned",
+		attempt.Returned, "dispute", attempt.Dispute.String(), "progress", attempt.Progress.String())
 	p.parts.Notifier.Notify(map[int64]order.Status{o.ID: o.Status})
 	if attempt.State == payment.Refunding {
 		p.Wake()

@@ -48,6 +48,12 @@ type PaymentLedger interface {
 	SetReference(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
 	PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error)
+	NoticeLedger
+	RefundLedger
+}
+
+// NoticeLedger is the part of PaymentLedger that takes providers' notices.
+type NoticeLedger interface {
 	// Receive records that the provider has the money (payment.State draws what follows), and returns the payment
 	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
 	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once. Errors:
@@ -57,7 +63,10 @@ type PaymentLedger interface {
 	// received payment's money has gone back, the payment and its paid order become refunding. It returns both as they
 	// are then; repeating it returns the same. Errors: ErrNoPayment, ErrWrongAmount.
 	TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
-	RefundLedger
+	// TakeProgress records what the provider says of an open payment: its money is under way, which moves the deadline
+	// of its unpaid order once; or it has ended without money. It returns both as they are then. Of a payment that is
+	// no longer open, repeated, and older than what is known, it changes nothing. Errors: ErrNoPayment, ErrWrongAmount.
+	TakeProgress(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
 }
 
 // RefundLedger is the part of PaymentLedger that gives money back.

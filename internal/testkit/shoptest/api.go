@@ -71,7 +71,7 @@ func TestSetup() Setup {
 	return Setup{
 		ShopConfig: shop.Config{
 			Vouchers: &FakeVouchers{}, VoucherChanges: FakeChanges{}, Purchases: FakePurchases{}, Orders: FakeOrders{},
-			Payments: FakePayments{}, Ledger: FakeLedger{},
+			Payments: FakePayments{}, Ledger: FakeLedger{}, Notices: &Notices{}, DefaultProvider: "cards",
 			PaymentsOf:  func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
 			FindVoucher: FindSeckill(), DeadLetters: FakeDeadLetters{},
 			Partitions: PartitionsOrError(nil),

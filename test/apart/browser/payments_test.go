@@ -153,3 +153,61 @@ func TestConsoleStuckRefunds(t *testing.T) {
 		w.sees("main table", tt.trail)
 	}
 }
+
+// TestConsoleRefusedNotices shows on the start page and among the payments which notices of payment providers were
+// refused: one that anybody may have sent, and one about money that nobody knows.
+func TestConsoleRefusedNotices(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	if status, _ := s.ask(http.MethodPost, "/payment/callback", 0, map[string]any{}); status != http.StatusUnauthorized {
+		t.Fatalf("a notice without a signature: %d", status)
+	}
+	unknown := payment.Notice{PaymentID: "pay_of_another_shop", Amount: 12_34}
+	if err := s.server.Says(t, box.Secret, unknown); err == nil {
+		t.Fatal("a notice about an unknown payment is taken")
+	}
+	for _, d := range []device{desktop(), phone().in("zh-CN").inDark()} {
+		says := map[string][2]string{
+			"": {"money that nobody knows", "wrong signature"}, "zh-CN": {"款项无对应支付", "签名无效"},
+		}[d.language]
+		w := open(t, s.url("/admin"), s.asAdmin(d))
+		w.sees("[data-hand='notice-sandbox-unknown_payment']", says[0])
+		w.picture("console-start-notices-"+d.name+d.language, false)
+		w.click("[data-hand='notice-sandbox-unknown_payment'] a")
+		w.sees("[data-notice=unknown_payment]", says[0])
+		w.sees("[data-notice=unknown_payment]", "pay_of_another_shop")
+		w.sees("[data-notice=signature]", says[1])
+		w.accessible()
+		w.picture("console-notices-"+d.name+d.language, false)
+	}
+}
+
+// TestMoneyUnderWay shows a buyer that the bank works on their payment, with nothing to press, and then that it has
+// failed and can be tried again.
+func TestMoneyUnderWay(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	voucher := s.onSale("Tea for two", 9)
+	for user, d := range map[int64]device{61: desktop(), 62: phone().in("zh-CN").inDark()} {
+		var bought, begun struct{ OrderID, PaymentID string }
+		s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), user, nil, &bought)
+		s.must(http.MethodPost, "/order/"+bought.OrderID+"/pay", user, nil, &begun)
+		tell := func(kind payment.NoticeKind) {
+			s.server.Tells(t, box.Secret, payment.Notice{Kind: kind, PaymentID: begun.PaymentID, Amount: 1000})
+		}
+		tell(payment.NoticeProcessing)
+		w := open(t, s.url("/"), s.signedIn(d, user))
+		order := "#order-" + bought.OrderID
+		w.sees(order+" [data-processing]", map[string]string{"": "bank is still working", "zh-CN": "银行正在处理"}[d.language])
+		w.seesNo(order + " [data-act=pay]")
+		w.accessible()
+		w.picture("buyer-processing-"+d.name+d.language, false)
+		tell(payment.NoticeFailed)
+		w.visit(s.url("/"))
+		w.sees(order+" [data-act=pay]", "¥10")
+		w.seesNo(order + " [data-processing]")
+		staff := open(t, s.url("/admin#/payments?payment="+begun.PaymentID), s.asAdmin(d))
+		staff.sees("[data-progress=failed]", map[string]string{"": "failed", "zh-CN": "支付失败"}[d.language])
+		staff.picture("console-payment-failed-"+d.name+d.language, false)
+	}
+}

@@ -63,7 +63,7 @@ function Author({ entry: e, t }) {
 const OUTCOMES = { done: 'good', refused: 'bad' };
 
 /** Fields that are counts, and not ids. */
-const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'validDays', 'waitlistWindowSeconds']);
+const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'processingWithinSeconds', 'validDays', 'waitlistWindowSeconds']);
 
 /** Fields of a new voucher that are told. */
 const FIRST = new Set(['title', 'payValue', 'stock', 'beginTime', 'endTime']);

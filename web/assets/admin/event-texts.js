@@ -104,5 +104,8 @@ export const EVENT_TEXTS = {
   'event.payment.dispute_lost': { en: 'Dispute lost', zh: '争议败诉' },
   'event.payment.stuck': { en: 'Refund stuck', zh: '退款受阻' },
   'event.payment.retried': { en: 'Stuck refund tried again', zh: '受阻退款再次请求' },
+  'event.payment.processing': { en: 'Payment under way', zh: '付款处理中' },
+  'event.payment.failed': { en: 'Payment failed', zh: '支付失败' },
+  'event.payment.cancelled': { en: 'Payment ended without money', zh: '支付已取消' },
   'event.payment.closed': { en: 'Stuck refund closed', zh: '受阻退款已关闭' },
 };

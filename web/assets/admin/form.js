@@ -159,6 +159,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       : await client.create(seckill ? '/voucher/seckill' : '/voucher', {
         shopId: numberOf(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: Math.round(numberOf(text('payWithin')) * 60) }),
+        ...(text('processingWithin') && { processingWithinSeconds: Math.round(numberOf(text('processingWithin')) * 60) }),
         ...(seckill && { stock: numberOf(text('stock')) }),
         ...(text('perUser') && { perUser: numberOf(text('perUser')) }),
         ...(text('partition') && { partition: numberOf(text('partition')) }),
@@ -250,6 +251,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       <//>`}
       ${!voucher && html`<${Part} title=${t('part.after')}>
         ${input('payWithin', { inputmode: 'numeric', value: (from.payWithinSeconds ?? 900) / 60 })}
+        ${input('processingWithin', { inputmode: 'numeric', value: from.processingWithinSeconds ? from.processingWithinSeconds / 60 : '', placeholder: t('form.processingWithin.any') })}
         ${REDEEMS && html`<${Pick} name="redeemable" checked=${redeemable} onInput=${() => setRedeemable(!redeemable)}>${t('form.redeemable')}<//>
           ${!redeemable && html`<p class="note wide">${t('form.unredeemable')}</p>`}`}
         ${redeemable && html`${input('validDays', { inputmode: 'numeric', value: from.validDays ?? '' })}${time('validUntil', at.validUntil, t('form.forever'))}`}
@@ -290,7 +292,7 @@ function said({ type, beginTime, visibleFrom }, changed, now, { t, moment }) {
 /** Fields that the form has in other units, with their names in it: yuan for cents, minutes for seconds. @type {Record<string, {name: string, size: number, unit: string}>} */
 const UNITS = {
   payValue: { name: 'payValue', size: 100, unit: 'AMOUNT' }, actualValue: { name: 'actualValue', size: 100, unit: 'AMOUNT' },
-  payWithinSeconds: { name: 'payWithin', size: 60, unit: 'MINUTES' }, waitlistWindowSeconds: { name: 'inviteWindow', size: 60, unit: 'MINUTES' },
+  payWithinSeconds: { name: 'payWithin', size: 60, unit: 'MINUTES' }, processingWithinSeconds: { name: 'processingWithin', size: 60, unit: 'MINUTES' }, waitlistWindowSeconds: { name: 'inviteWindow', size: 60, unit: 'MINUTES' },
 };
 
 /** What the service says of a field, in the unit of the form. @param {any} error */

@@ -5,7 +5,7 @@ import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Said } from './notice.js';
 import { trouble } from './parts.js';
-import { Dispute } from './payments.js';
+import { Dispute, Progress } from './payments.js';
 import { StaffAct, actsOn } from './staff.js';
 import { Stuck, StuckAct } from './stuck.js';
 
@@ -78,7 +78,7 @@ function Facts({ order: o, words, onStuck }) {
     <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
     ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
-      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
+      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
     ${o.traceUrl && html`<p><a href=${o.traceUrl} target="_blank" rel="noreferrer" data-trace>${t('order.trace')}</a></p>`}
     <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), words.why(e)])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
   </div>`;

@@ -3,6 +3,7 @@
 
 import { html, useState } from '../vendor/htm-preact.js';
 import { notify } from './notice.js';
+import { Notices } from './notices.js';
 import { Foot, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
 import { Search } from './search.js';
@@ -32,6 +33,12 @@ export function Dispute({ payment: p, words: { t, money } }) {
   return html`<span class="tag ${DISPUTE_TONES[p.dispute] ?? ''}" data-dispute=${p.dispute}>${t(`dispute.${p.dispute}`)}${p.disputedAmount !== p.amount && ` · ${money(p.disputedAmount)}`}</span>`;
 }
 
+/** What the provider says of an open payment; nothing if it says nothing. @param {any} props */
+export function Progress({ payment: p, words: { t, time } }) {
+  if (!p.progress) return null;
+  return html`<span class="tag ${p.progress === 'processing' ? 'warn' : ''}" data-progress=${p.progress} title=${p.progressReason ?? ''}>${t(`progress.${p.progress}`)}${p.progressUntil && ` · ${time(p.progressUntil)}`}</span> `;
+}
+
 /** @param {any} props */
 export function Payments({ client, words }) {
   const { t, time, money } = words;
@@ -59,11 +66,12 @@ export function Payments({ client, words }) {
       <//>
     </header>
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
+    <${Notices} client=${client} words=${words} />
     <${Table} label=${t('place.payments')} rows=${pages.rows ?? []}
       columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ p) => ({ key: p.id, 'data-payment': p.id, cells: [
         html`<span class="figures wrap">${p.reference || p.id}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
-        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
+        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
         html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
         money(p.amount), p.returnedAmount ? money(p.returnedAmount) : '–', p.receiveTime ? money(p.keptAmount) : '–', time(p.createTime),
       ] })} />

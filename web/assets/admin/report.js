@@ -74,6 +74,7 @@ export function Report({ id, client, words }) {
               const { orders, amount } = s === 'cancelled' ? plus(r.orders.cancelled, r.orders.expired) : r.orders[s], part = s === 'expired';
               return html`<tr key=${s} data-state=${s} class=${part ? 'of-it' : orders ? '' : 'soft'}><th scope="row">${orders && !part ? html`<a href=${`#/orders?voucherId=${id}&status=${s}`}>${t(`order.${s}`)}</a>` : t(`order.${s}`)}</th><td class="n">${number(orders)}</td><td class="n">${money(amount)}</td></tr>`;
             })}
+            ${r.underWay.orders > 0 && html`<tr data-state="underWay" class="of-it"><th scope="row">${t('report.underway')}</th><td class="n">${number(r.underWay.orders)}</td><td class="n">${money(r.underWay.amount)}</td></tr>`}
             <tr data-state="all"><th scope="row"><b>${t('all.ordered')}</b></th><td class="n"><b>${number(r.recorded.orders)}</b></td><td class="n"><b>${money(r.recorded.amount)}</b></td></tr>
           </tbody></table>
         </section>

@@ -30,7 +30,7 @@ export function wrongTime(form, name, t, needed = true) {
 }
 
 /** Fields that may be left out. */
-export const OPTIONAL = ['payWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
+export const OPTIONAL = ['payWithin', 'processingWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
 
 /** The most characters of texts. @type {Record<string, number>} */
 const LONGEST = { title: 255, subTitle: 255, rules: 1024 };
@@ -39,7 +39,7 @@ const LONGEST = { title: 255, subTitle: 255, rules: 1024 };
 const NUMBERS = {
   payValue: { min: 0, max: 1e9, unit: 'AMOUNT' }, actualValue: { min: 0.01, max: 1e9, unit: 'AMOUNT' }, shopId: { min: 1, max: Number.MAX_SAFE_INTEGER },
   stock: { min: 1, max: 1e8 }, perUser: { min: 1, max: 20 }, validDays: { min: 1, max: 3650 },
-  payWithin: { min: 1 / 60, max: 43_200, unit: 'MINUTES' }, inviteWindow: { min: 0.5, max: 10_080, unit: 'MINUTES', allowed: 'MINUTES_RANGE_OR_OMIT' },
+  payWithin: { min: 1 / 60, max: 43_200, unit: 'MINUTES' }, processingWithin: { min: 1 / 60, max: 4_320, unit: 'MINUTES' }, inviteWindow: { min: 0.5, max: 10_080, unit: 'MINUTES', allowed: 'MINUTES_RANGE_OR_OMIT' },
 };
 
 /** In how many parts of a unit an amount must be whole. @type {Record<string, number>} */

@@ -175,5 +175,6 @@ export const SALE_TEXTS = {
   'save.done': { en: 'Saved.', zh: '已保存。' },
   'save.cut': { en: 'The download was cut off, so the file was not saved. Please try again.', zh: '文件不完整，未保存，请重试。' },
   'report.stuck': { en: 'stuck refunds: {n}', zh: '退款受阻：{n}' },
+  'report.underway': { en: 'unpaid, money under way', zh: '未付款，款项处理中' },
   'report.closed': { en: 'closed refunds: {n}', zh: '退款已关闭：{n}' },
 };

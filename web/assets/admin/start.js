@@ -6,6 +6,7 @@ import { useTick } from '../shell.js';
 import { countdown } from '../words.js';
 import { NewVoucher } from './form.js';
 import { State, trouble } from './parts.js';
+import { newsOf } from './notices.js';
 import { local } from './rules.js';
 import { unitsOf, vouchersOf } from './sale.js';
 
@@ -32,23 +33,23 @@ const DAY = 86_400_000;
  * @param {any} client
  */
 function useLooks(client) {
-  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], refunds: NONE, stuck: NONE, disputes: NONE, rates: {}, at: 0 }));
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], notices: [], refunds: NONE, stuck: NONE, disputes: NONE, rates: {}, at: 0 }));
   useEffect(() => {
     let open = true, timer = 0, looks = 0;
     const look = async () => {
       if (!document.hidden) {
         const now = client.clock.now();
-        const [coming, running, ended, letters, hooks, refunds, stuck, disputes] = await Promise.all([
+        const [coming, running, ended, letters, hooks, notices, refunds, stuck, disputes] = await Promise.all([
           ...['coming', 'running', 'ended'].map((phase) => (phase !== 'ended' || looks % NTH === 0 ? client.list('/admin/sale', { phase, limit: MANY }) : null)),
-          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.list('/admin/payment', { state: 'refunding', to: new Date(now - OVERDUE).toISOString(), limit: MANY }),
+          client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.shop ? null : client.list('/admin/notice'), client.list('/admin/payment', { state: 'refunding', to: new Date(now - OVERDUE).toISOString(), limit: MANY }),
           client.list('/admin/payment', { state: 'stuck', limit: MANY }), client.list('/admin/payment', { dispute: 'open', limit: MANY }),
         ]);
         const shown = [coming, running, ended].flatMap((answer) => (answer?.success ? answer.data.sales : [])).filter((s) => Date.parse(s.endTime) > now - DAY && Date.parse(s.beginTime) < now + DAY);
         const { vouchers, failed: unread } = await vouchersOf(client, shown);
         if (!open) return;
         looks++;
-        const failed = [coming, running, ended, letters, hooks, refunds, stuck, disputes, unread].find((answer) => answer && !answer.success) ?? null;
-        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, refunds, stuck, disputes }, client.clock.now()));
+        const failed = [coming, running, ended, letters, hooks, notices, refunds, stuck, disputes, unread].find((answer) => answer && !answer.success) ?? null;
+        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, notices, refunds, stuck, disputes }, client.clock.now()));
       }
       timer = window.setTimeout(look, EVERY);
     };
@@ -59,7 +60,7 @@ function useLooks(client) {
 }
 
 /** What is known after another look; what was not answered stays. @param {any} before @param {any} got @param {number} now */
-export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, refunds, stuck, disputes }, now) {
+export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, notices, refunds, stuck, disputes }, now) {
   const known = (/** @type {any} */ answer, /** @type {(data: any) => any} */ take, /** @type {any} */ otherwise) => (answer?.success ? take(answer.data) : otherwise);
   const sales = known(running, (data) => data.sales, before.running);
   const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
@@ -74,6 +75,7 @@ export function next(before, { failed, coming, running, ended, vouchers, letters
     vouchers: vouchers ? new Map([...before.vouchers, ...vouchers]) : before.vouchers,
     letters: known(letters, () => letters.total ?? letters.data.length, before.letters),
     hooks: known(hooks, (data) => data.filter((/** @type {any} */ e) => e.disabled || e.failures > 0), before.hooks),
+    notices: known(notices, (data) => newsOf(data, now), before.notices),
     refunds: known(refunds, (data) => count(data, data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE)), before.refunds),
     stuck: known(stuck, (data) => count(data), before.stuck),
     disputes: known(disputes, (data) => count(data), before.disputes),
@@ -179,6 +181,7 @@ function handsOf(seen, running, { t, number }) {
     ...paused.map((s) => ({ key: `paused-${s.voucherId}`, text: t('hand.paused', { title: s.title }), act: t('act.resume'), to: `#/voucher/${s.voucherId}` })),
     ...(seen.letters > 0 ? [{ key: 'letters', text: t('hand.letters', { n: number(seen.letters) }), act: t('look'), to: '#/deadletters' }] : []),
     ...seen.hooks.map((/** @type {any} */ e) => ({ key: `hook-${e.id}`, text: t(e.disabled ? 'hand.hook.disabled' : 'hand.hook', { url: e.url, n: number(e.failures ?? 0) }), act: t('look'), to: `#/webhook/${e.id}` })),
+    ...seen.notices.map((/** @type {any} */ n) => ({ key: `notice-${n.provider}-${n.reason}`, text: t('hand.notice', { why: t(`notice.${n.reason}`), provider: n.provider || '–' }), act: t('look'), to: '#/payments' })),
     ...['refunds', 'stuck', 'disputes'].filter((key) => seen[key].n > 0).map((key) => ({ key, text: t(`hand.${key}`, { n: `${number(seen[key].n)}${seen[key].more ? '+' : ''}` }), act: t('look'), to: `#/payments?${PAYMENTS[key]}` })),
   ];
 }

@@ -44,7 +44,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   const doing = (order !== undefined && shop.doing.get(order.id) === 'pay') || shop.places.doing.has(voucher.id);
   const unpayable = !PAYABLE && voucher.payValue > 0;
   const back = state === 'yours' && order?.status === 'refunding'; // what is given back is not theirs any more
-  const pressable = PRESSABLE.has(state) && !doing && !(unpayable && state === 'unpaid');
+  const pressable = PRESSABLE.has(state) && !doing && !((unpayable || order?.processing) && state === 'unpaid');
   const act = () => {
     if (!pressable) return;
     if (state === 'unpaid' && order) onPay(order);
@@ -80,7 +80,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
           aria-disabled=${String(!pressable)} aria-describedby=${`${id} ${id}-note`} onClick=${act}>
           ${(SPINS.has(state) || doing) && html`<span class="spinner" aria-hidden="true"></span>`}
           ${state === 'yours' && !back && html`<span aria-hidden="true">✓</span>`}
-          ${t(back ? 'order.refunding' : mine.length > 0 && state === 'grab' ? 'state.buy.another' : label(voucher, unpayable && state === 'unpaid' ? 'yours' : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
+          ${t(back ? 'order.refunding' : mine.length > 0 && state === 'grab' ? 'state.buy.another' : label(voucher, state === 'unpaid' && (unpayable || order?.processing) ? (order?.processing ? 'processing' : 'yours') : state, n), { price, n, left: countdown((press?.at ?? now) - now).short })}
         </button>
         ${ticket?.phase === 'solving' && html`<${Work} ticket=${ticket} t=${t} />`}
         <p class="card-note ${note.tone}" id=${`${id}-note`}>${note.text}${(order ?? mine[0]) && html` <a href=${`#order-${(order ?? mine[0]).id}`}>${t('see.order')}</a>`}</p>
@@ -109,6 +109,7 @@ function label(voucher, state, n) {
 
 /** The line below the button. @returns {{text: string, tone: string}} */
 function noteOf(/** @type {string} */ state, /** @type {any} */ press, /** @type {any} */ order, /** @type {any} */ { t }, /** @type {number} */ now) {
+  if (state === 'unpaid' && order.processing) return { text: t('note.processing'), tone: 'soft' };
   if (state === 'unpaid' && order.payBefore) {
     return { text: t('note.unpaid', { left: countdown(Date.parse(order.payBefore) - now).short }), tone: 'warn' };
   }

@@ -54,7 +54,7 @@ export function One({ order, shop, words, now }) {
   return html`<article class="panel order" id=${`order-${order.id}`} aria-labelledby=${`order-${order.id}-title`} tabindex="-1">
     <header class="order-head">
       <h3 id=${`order-${order.id}-title`}>${title}</h3>
-      <span class="tag ${TONES[order.status] ?? ''}">${t(`order.${order.status}`)}</span>
+      <span class="tag ${TONES[order.status] ?? ''}">${t(order.processing ? 'order.processing' : `order.${order.status}`)}</span>
     </header>
     <p class="soft order-facts">
       ${price && html`<span>${price}</span>`}
@@ -63,7 +63,8 @@ export function One({ order, shop, words, now }) {
     </p>
     ${refusal && html`<p class="note bad" role="alert">${refusal.errorMsg || t('note.refused')}</p>`}
     ${off && LIVE.has(order.status) && html`<p class="note warn" data-off>${t(offNote(order))}</p>`}
-    ${order.status === 'unpaid' && !off && html`<p class="row">
+    ${order.processing && !off && html`<p class="note" role="status" data-processing>${t('processing.says', { time: moment(order.payBefore) })}</p>`}
+    ${order.status === 'unpaid' && !order.processing && !off && html`<p class="row">
       ${PAYABLE || !order.amount ? html`<${Act} what="pay" label=${t('pay', { price })} tone="primary" doing=${doing} onPress=${() => act('pay')} />`
         : html`<span class="note warn">${t('note.unpayable')}</span>`}
       <${Act} what="cancel" label=${t('cancel')} tone="quiet" doing=${doing} onPress=${() => ask('cancel')} />

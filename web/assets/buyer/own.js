@@ -87,7 +87,7 @@ export function Urgent({ shop, words, now }) {
   /** @param {any[]} list @param {string} until */
   const soonest = (list, until) => list.filter((one) => Date.parse(one[until]) > now).sort((a, b) => Date.parse(a[until]) - Date.parse(b[until]))[0];
   const place = soonest(shop.places.open().filter((/** @type {Place} */ p) => p.state === 'invited' && !p.paused), 'acceptBefore');
-  const order = place ? undefined : soonest(shop.orders.filter((/** @type {Order} */ o) => o.status === 'unpaid' && !shop.calledOff(o.voucherId) && (PAYABLE || !o.amount)), 'payBefore');
+  const order = place ? undefined : soonest(shop.orders.filter((/** @type {Order} */ o) => o.status === 'unpaid' && !o.processing && !shop.calledOff(o.voucherId) && (PAYABLE || !o.amount)), 'payBefore');
   const id = place?.voucherId ?? order?.voucherId;
   const voucher = shop.vouchers?.find((/** @type {any} */ v) => v.id === id);
   const amount = order?.amount ?? voucher?.payValue ?? 0;

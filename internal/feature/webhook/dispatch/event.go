@@ -143,6 +143,7 @@ type orderData struct {
 	Until         string       `json:"until,omitempty"` // the coupon's date, if it was extended
 	CreateTime    *moment.Time `json:"createTime,omitempty"`
 	PayBefore     *moment.Time `json:"payBefore,omitempty"`
+	Processing    bool         `json:"processing,omitempty"`
 	PayTime       *moment.Time `json:"payTime,omitempty"`
 	RedeemTime    *moment.Time `json:"redeemTime,omitempty"`
 	CancelTime    *moment.Time `json:"cancelTime,omitempty"`
@@ -168,11 +169,11 @@ func EventOf(c order.Change, by trace.Parent) (Event, error) {
 		PayTime: moment.OrNil(o.PaidAt), RedeemTime: moment.OrNil(o.RedeemedAt),
 		CancelTime: moment.OrNil(o.CancelledAt), RefundingTime: moment.OrNil(o.RefundingAt),
 		RefundTime: moment.OrNil(o.RefundedAt),
-		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt),
+		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt), Processing: o.Processing,
 	}, by)
 }
 
-// Types of events about payments whose money was received: later notices by their provider, and acts of staff.
+// Types of events about payments: notices by their provider, and acts of staff.
 const (
 	PaymentReturned    Type = "payment.returned" // a part of the money has gone back, or all
 	PaymentDisputed    Type = "payment.disputed"
@@ -181,13 +182,16 @@ const (
 	PaymentStuck       Type = "payment.stuck"        // the provider refuses for good to send the money back
 	PaymentRetried     Type = "payment.retried"      // staff have the provider asked again
 	PaymentClosed      Type = "payment.closed"       // staff have closed the refund
+	PaymentProcessing  Type = "payment.processing"   // its money is under way
+	PaymentFailed      Type = "payment.failed"       // it has failed
+	PaymentCancelled   Type = "payment.cancelled"    // it has ended without money
 )
 
 // ofPayments returns the types of events about payments.
 func ofPayments() []Type {
 	return []Type{
 		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
-		PaymentClosed,
+		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled,
 	}
 }
 
@@ -219,6 +223,10 @@ type paymentData struct {
 	DisputeTime   *moment.Time `json:"disputeTime,omitempty"`
 	StuckTime     *moment.Time `json:"stuckTime,omitempty"`
 	CloseTime     *moment.Time `json:"closeTime,omitempty"`
+	Progress      string       `json:"progress,omitempty"`
+	Failure       string       `json:"progressReason,omitempty"`
+	ProgressTime  *moment.Time `json:"progressTime,omitempty"`
+	ProgressUntil *moment.Time `json:"progressUntil,omitempty"`
 }
 
 // EventOfPayment returns the event about a change of a payment. Its subject is the payment's order.
@@ -237,6 +245,8 @@ func EventOfPayment(c order.PaymentChange, by trace.Parent) (Event, error) {
 		ReceiveTime: moment.OrNil(p.ReceivedAt), RefundingTime: moment.OrNil(p.RefundingAt),
 		RefundTime: moment.OrNil(p.RefundedAt), DisputeTime: moment.OrNil(p.DisputedAt),
 		StuckTime: moment.OrNil(p.StuckAt), CloseTime: moment.OrNil(p.ClosedAt),
+		Progress: p.Said(), Failure: p.Failure, ProgressTime: moment.OrNil(p.ProgressAt),
+		ProgressUntil: moment.OrNil(p.ProgressUntil),
 	}, by)
 }
 

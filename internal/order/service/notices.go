@@ -1,0 +1,125 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"seckill/internal/kit/periodic"
+	"seckill/internal/order"
+	"seckill/internal/order/payment"
+)
+
+const (
+	noticesEvery   = 5 * time.Second // how often refused notices are written
+	noticesTimeout = 5 * time.Second // most time of one such transaction
+)
+
+// RefusedNotices is the part of the ledger that remembers refused notices, one row for each provider and reason.
+type RefusedNotices interface {
+	// AddRefusedNotices adds to the counts, and replaces what is known of the last ones.
+	AddRefusedNotices(ctx context.Context, refused []payment.RefusedNotice) error
+	// RefusedNotices returns all rows, the latest first.
+	RefusedNotices(ctx context.Context) ([]payment.RefusedNotice, error)
+}
+
+// NoticeObserver counts providers' notices that were refused, or ignored, for metrics. Its methods must not block.
+type NoticeObserver interface {
+	NoticeRefused(why payment.Refusal)
+	NoticeIgnored()
+}
+
+// NoticeLog remembers the notices of providers that were refused. Anybody can send bad ones, so it writes at most one
+// small transaction every five seconds, whose rows are as many as there are providers and reasons; an instance that
+// dies loses what it has not written. It is safe for concurrent use.
+type NoticeLog struct {
+	ledger   RefusedNotices
+	observer NoticeObserver
+	log      *slog.Logger
+
+	mu      sync.Mutex
+	refused map[noticeKey]payment.RefusedNotice // not written yet
+}
+
+type noticeKey struct {
+	provider string
+	refusal  payment.Refusal
+}
+
+// NewNoticeLog returns a log in the ledger; Run writes it.
+func NewNoticeLog(ledger RefusedNotices, observer NoticeObserver, log *slog.Logger) *NoticeLog {
+	return &NoticeLog{
+		ledger: ledger, observer: observer, log: log, refused: make(map[noticeKey]payment.RefusedNotice),
+	}
+}
+
+// Refused counts a refused notice. It logs those that are rightly signed: they are about money.
+func (l *NoticeLog) Refused(ctx context.Context, r payment.RefusedNotice) {
+	l.observer.NoticeRefused(r.Refusal)
+	if r.PaymentID != "" {
+		l.log.WarnContext(ctx, "a payment provider's notice was refused", "provider", r.Provider, "reason",
+			string(r.Refusal), "payment", r.PaymentID, "amount", r.Amount)
+	}
+	l.add([]payment.RefusedNotice{r})
+}
+
+// Ignored counts a notice of a type that does not concern the service.
+func (l *NoticeLog) Ignored() { l.observer.NoticeIgnored() }
+
+// Last returns the last refused notice of each provider and reason, the latest first, as of some seconds ago. Error:
+// order.ErrUnavailable.
+func (l *NoticeLog) Last(ctx context.Context) ([]payment.RefusedNotice, error) {
+	all, err := l.ledger.RefusedNotices(ctx)
+	return all, order.OrUnavailable(err)
+}
+
+// Run writes what was refused, until ctx ends, and then once more. It retries failures, so it returns no error.
+func (l *NoticeLog) Run(ctx context.Context) error {
+	_ = periodic.Every(ctx, noticesEvery, l.flush)
+	l.flush(context.WithoutCancel(ctx))
+	return nil
+}
+
+// add adds to what is to be written. Of two notices the later one in the list is the last.
+func (l *NoticeLog) add(more []payment.RefusedNotice) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range more {
+		key := noticeKey{r.Provider, r.Refusal}
+		r.Count += l.refused[key].Count
+		l.refused[key] = r
+	}
+}
+
+func (l *NoticeLog) flush(ctx context.Context) {
+	l.mu.Lock()
+	refused := l.refused
+	l.refused = make(map[noticeKey]payment.RefusedNotice)
+	l.mu.Unlock()
+	if len(refused) == 0 {
+		return
+	}
+	rows := make([]payment.RefusedNotice, 0, len(refused))
+	for _, r := range refused {
+		rows = append(rows, r)
+	}
+	call, cancel := context.WithTimeout(ctx, noticesTimeout)
+	defer cancel()
+	if err := l.ledger.AddRefusedNotices(call, rows); err != nil {
+		l.log.WarnContext(ctx, "writing refused notices failed; retrying", "error", err)
+		l.putBack(rows)
+	}
+}
+
+// putBack adds what could not be written to what was refused meanwhile, which is later.
+func (l *NoticeLog) putBack(rows []payment.RefusedNotice) {
+	l.mu.Lock()
+	later := l.refused
+	l.refused = make(map[noticeKey]payment.RefusedNotice)
+	l.mu.Unlock()
+	for _, r := range later {
+		rows = append(rows, r)
+	}
+	l.add(rows)
+}

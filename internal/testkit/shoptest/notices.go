@@ -1,0 +1,49 @@
+package shoptest
+
+import (
+	"context"
+	"sync"
+
+	"seckill/internal/order/payment"
+)
+
+// Notices is a shop.NoticeLog in memory.
+type Notices struct {
+	Err error // of Last
+
+	mu      sync.Mutex
+	refused []payment.RefusedNotice
+	ignored int
+}
+
+// Refused implements shop.NoticeLog.
+func (n *Notices) Refused(_ context.Context, r payment.RefusedNotice) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refused = append(n.refused, r)
+}
+
+// Ignored implements shop.NoticeLog.
+func (n *Notices) Ignored() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ignored++
+}
+
+// Last implements shop.NoticeLog. There are two rows: of one notice that anybody may have sent, and of a signed one.
+func (n *Notices) Last(context.Context) ([]payment.RefusedNotice, error) {
+	return []payment.RefusedNotice{
+		{
+			Provider: "bank", Refusal: payment.RefusedUnknownPayment, Count: 1, Detail: "payment not found",
+			PaymentID: "pay_9", Amount: 1000, At: Noon,
+		},
+		{Refusal: payment.RefusedProvider, Count: 7, Detail: `no provider is called "x"`, At: Noon},
+	}, n.Err
+}
+
+// Taken returns what was refused, and how many were ignored.
+func (n *Notices) Taken() (refused []payment.RefusedNotice, ignored int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return append([]payment.RefusedNotice{}, n.refused...), n.ignored
+}
