@@ -1,10 +1,13 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
@@ -76,8 +79,117 @@ func (s Orders) Find(ctx context.Context, f order.Filter, before int64, limit in
 		}
 		query = query.Where("id IN ?", ids)
 	}
+	if f.ShopID != 0 && f.UserID == 0 && f.VoucherID == 0 && f.Payment == "" && f.OrderID == 0 {
+		ids, all, err := s.few(ctx, f.Status)
+		if err == nil && !all {
+			ids, err = s.ofShop(ctx, f, before, limit)
+			f.ShopID = 0
+		}
+		if err != nil || len(ids) == 0 {
+			return nil, err
+		}
+		query = query.Where("id IN ?", ids)
+	}
 	return sqlkit.List(filtered(query, f).Where("id < ?", before).Order("id DESC").Limit(limit), "listing orders",
 		(*orderRow).order)
+}
+
+// fewOrders is how many orders in a state are at most read by it, whatever else the filter wants of them.
+const fewOrders = 500
+
+// few returns the ids of all orders in a state, if they are few: the index of states finds them.
+func (s Orders) few(ctx context.Context, status order.Status) (ids []int64, all bool, err error) {
+	if status == order.Queued {
+		return nil, false, nil
+	}
+	query := s.db.Read(ctx).Model(&orderRow{}).Where("status = ?", status).Limit(fewOrders + 1)
+	if err := query.Pluck("id", &ids).Error; err != nil {
+		return nil, false, sqlkit.ReadError("reading the orders in state "+status.String(), err)
+	}
+	return ids, len(ids) <= fewOrders, nil
+}
+
+// shopList is what ofShop has still to read of the orders of one voucher: those with an id below before.
+type shopList struct {
+	voucher, before int64
+}
+
+// ofShop returns the ids of a shop's orders below before, newest first, at most limit. Orders do not know their shop,
+// but those of one voucher stand in an index in the order of their ids, so it merges the lists of the shop's vouchers.
+// It reads a few ids of each, and then more of those whose next ones could still be on the page: some two ids for each
+// voucher and each order of the page, however many orders the shop has.
+func (s Orders) ofShop(ctx context.Context, f order.Filter, before int64, limit int) ([]int64, error) {
+	var vouchers []int64
+	query := s.db.Read(ctx).Table("tb_voucher").Where("shop_id = ?", f.ShopID)
+	if err := query.Pluck("id", &vouchers).Error; err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the vouchers of shop %d", f.ShopID), err)
+	}
+	unread := make([]shopList, len(vouchers))
+	for i, v := range vouchers {
+		unread[i] = shopList{v, before}
+	}
+	var ids []int64
+	for least := 1; len(unread) > 0; least *= 2 {
+		each := max(least, limit/len(unread))
+		var err error
+		if ids, unread, err = s.readOn(ctx, f, unread, ids, each); err != nil {
+			return nil, err
+		}
+		slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
+		if len(ids) >= limit {
+			ids = ids[:limit]
+			unread = slices.DeleteFunc(unread, func(l shopList) bool { return l.before <= ids[limit-1] })
+		}
+	}
+	return ids, nil
+}
+
+// listsAtATime is how many lists one statement reads; SQLite takes 500.
+const listsAtATime = 100
+
+// readOn reads the next ids of each list, at most n, and returns the lists that may have more.
+func (s Orders) readOn(
+	ctx context.Context, f order.Filter, lists []shopList, ids []int64, n int,
+) (all []int64, unread []shopList, err error) {
+	next := s.byVoucher(s.db.Read(ctx).Model(&orderRow{})).Select("id, voucher_id").Order("id DESC").Limit(n)
+	if f.FirstID != 0 {
+		next = next.Where("id >= ?", f.FirstID)
+	}
+	if f.Status != order.Queued {
+		next = next.Where("status = ?", f.Status)
+	}
+	list := "(?)"
+	if s.db.Dialect() == sqlkit.SQLite { // its UNION takes no list with a LIMIT of its own
+		list = "SELECT * FROM (?)"
+	}
+	for part := range slices.Chunk(lists, listsAtATime) {
+		union := make([]string, len(part))
+		queries := make([]any, len(part))
+		for i, l := range part {
+			union[i] = list
+			queries[i] = next.Session(&gorm.Session{}).Where("voucher_id = ? AND id < ?", l.voucher, l.before)
+		}
+		var rows []struct{ ID, VoucherID int64 }
+		err := s.db.Read(ctx).Raw(strings.Join(union, " UNION ALL "), queries...).Scan(&rows).Error
+		if err != nil {
+			return nil, nil, sqlkit.ReadError(fmt.Sprintf("listing the orders of shop %d", f.ShopID), err)
+		}
+		read := map[int64]shopList{}
+		found := map[int64]int{}
+		for _, row := range rows {
+			ids = append(ids, row.ID)
+			found[row.VoucherID]++
+			if last, has := read[row.VoucherID]; !has || row.ID < last.before {
+				read[row.VoucherID] = shopList{row.VoucherID, row.ID}
+			}
+		}
+		for voucherID, l := range read {
+			if found[voucherID] == n {
+				unread = append(unread, l)
+			}
+		}
+	}
+	return ids, unread, nil
 }
 
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.

@@ -65,7 +65,8 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	seconds := flags.Duration("duration", 3*time.Second,
 		"how long users buy from each build in a round; what else is measured takes as long again")
 	flags.Float64Var(&p.margin, "margin", 2, "what must be excluded of a cost for it to be called excluded, `percent`")
-	flags.StringVar(&p.shares, "shares", "", "give the sales of these `builds` shares of addresses: new or both")
+	flags.StringVar(&p.shares, "shares", "",
+		"give the sales of these `builds` shares of addresses: new or both; -duration is 2s at most")
 	flags.StringVar(&p.out, "out", "", "the `folder` to write versus-<old>-<new>.md into")
 	smoke := flags.Bool("smoke", false, "compare the work tree with itself, for seconds")
 	quick := flags.Bool("quick", false, "three short rounds, less than a minute; tells large changes only")
@@ -77,6 +78,9 @@ func parse(args []string, stderr io.Writer) (p plan, err error) {
 	}
 	if *smoke {
 		p.rounds, p.connections, *seconds = 1, 16, 300*time.Millisecond
+	}
+	if p.shares != "" {
+		*seconds = min(*seconds, 2*time.Second) // else a quick machine uses up roomyShares
 	}
 	p.accept, p.warmUp, p.backlog, p.refuse = *seconds, *seconds/4, *seconds/3, *seconds/2
 	known := slices.Contains([]string{"", "new", "both"}, p.shares)

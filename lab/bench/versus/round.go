@@ -76,7 +76,7 @@ func runRound(
 	return r, nil
 }
 
-// roomyShares are the largest shares that there are: a round of three seconds does not use them up.
+// roomyShares are the largest shares that there are: a round of two seconds does not use them up.
 const roomyShares = `,"guards":{"units":{"perAddress":100000,"perNetwork":100000}}`
 
 // newCandidate starts a build with two sales: one that cannot sell out, and one that is sold out, with shares of
