@@ -95,13 +95,25 @@ func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
 	return e.voucher, e.err
 }
 
+// Read reads a voucher from the ledger, whatever is cached, and caches it. Use it to compare the ledger with Redis: Find
+// may return what a sweep read earlier and stores meanwhile. Errors: those of Find.
+func (c *Catalog) Read(ctx context.Context, id int64) (voucher.Voucher, error) {
+	e, err := c.load(ctx, id)
+	if err != nil {
+		return voucher.Voucher{}, fmt.Errorf("%w: voucher %d: %w", order.ErrUnavailable, id, err)
+	}
+	c.cache.Set(id, e)
+	return e.voucher, e.err
+}
+
 // Known returns a voucher if it is cached, without asking the ledger.
 func (c *Catalog) Known(id int64) (v voucher.Voucher, known bool) {
 	e, hit := c.cache.GetIfPresent(id)
 	return e.voucher, hit && e.err == nil
 }
 
-// load reads a voucher from the ledger. Callers share one query, so it must not end with the first caller's context.
+// load reads a voucher from the ledger. Callers of Find share one query, so it must not end with the first caller's
+// context.
 func (c *Catalog) load(ctx context.Context, id int64) (entry, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), LoadTimeout)
 	defer cancel()
@@ -156,7 +168,7 @@ func (c *Catalog) setGuards(id int64, g guarded) {
 	c.guarded.Store(&all)
 }
 
-// Forget makes the next Find of the voucher read the ledger.
+// Forget makes the next Find of the voucher read the ledger; its callers share no query that began before.
 func (c *Catalog) Forget(id int64) { c.cache.Invalidate(id) }
 
 // SetSales caches the vouchers whose sales Redis must hold, and forgets the sales that are no longer among them.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,7 @@ func titled(id int64, title string) voucher.Voucher { return voucher.Voucher{ID:
 func inBubble(t *testing.T, f func(t *testing.T, c *Catalog, l *fakeLedger)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		l := &fakeLedger{vouchers: map[int64]voucher.Voucher{1: titled(1, "old")}, takes: time.Millisecond}
+		l := &fakeLedger{vouchers: map[int64]voucher.Voucher{1: titled(1, "now")}, takes: time.Millisecond}
 		c := New(l)
 		defer c.Close()
 		f(t, c, l)
@@ -92,6 +93,49 @@ func TestVouchersAreRemembered(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Read returns the voucher as the ledger has it. A sweep that read earlier may store its vouchers meanwhile, and Find
+// then returns the sweep's; whoever compares that with Redis finds Redis ahead, and rebuilds a healthy sale.
+func TestReadSharesNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {
+		held := &heldLedger{fakeLedger: l, held: make(chan struct{})}
+		c.source = held
+		read := make(chan voucher.Voucher)
+		go func() {
+			v, err := c.Read(t.Context(), 1)
+			if err != nil {
+				t.Error(err)
+			}
+			read <- v
+		}()
+		time.Sleep(l.takes + time.Millisecond)
+		synctest.Wait() // the query has read, and its answer is on its way
+		c.SetSales([]voucher.Voucher{{ID: 1, Title: "as a sweep read it", Sale: &voucher.Sale{}}})
+		close(held.held)
+		if v := <-read; v.Title != "now" {
+			t.Errorf("Read: %q", v.Title)
+		}
+		if v, known := c.Known(1); !known || v.Title != "now" {
+			t.Errorf("cached after Read: %q", v.Title)
+		}
+	})
+}
+
+// heldLedger delays its first answer until held is closed.
+type heldLedger struct {
+	*fakeLedger
+	held  chan struct{}
+	later atomic.Bool
+}
+
+func (l *heldLedger) Voucher(ctx context.Context, id int64) (voucher.Voucher, error) {
+	v, err := l.fakeLedger.Voucher(ctx, id)
+	if !l.later.Swap(true) {
+		<-l.held
+	}
+	return v, err
 }
 
 // Cached vouchers stay valid while the ledger is away, and its failures are not cached.
@@ -166,7 +210,7 @@ func TestSetSales(t *testing.T) {
 		if got := sales(); !slices.Equal(got, []int64{2}) {
 			t.Errorf("on sale: %v", got)
 		}
-		if v, err := c.Find(t.Context(), 1); err != nil || v.Title != "old" || l.asked != 1 {
+		if v, err := c.Find(t.Context(), 1); err != nil || v.Title != "now" || l.asked != 1 {
 			t.Errorf("a voucher no longer on sale: %+v, %v, asked %d times", v, err, l.asked)
 		}
 	})

@@ -82,8 +82,7 @@ func (r *Reconciler) rebuildIfNeeded(ctx context.Context, sale int64) error {
 
 // look reads one sale from the ledger, and then from Redis if Redis must hold it.
 func (r *Reconciler) look(ctx context.Context, sale int64) (voucher.Voucher, order.SaleView, error) {
-	r.catalog.Forget(sale)
-	v, err := r.catalog.Find(ctx, sale)
+	v, err := r.catalog.Read(ctx, sale)
 	if err != nil || v.Sale == nil || v.Sale.Retired {
 		return v, order.SaleView{}, err
 	}

@@ -44,7 +44,8 @@ const (
 )
 
 var (
-	errWaiting = errors.New("sales wait to be rebuilt")
+	// ErrWaiting is Healthy's error while sales wait to be rebuilt.
+	ErrWaiting = errors.New("sales wait to be rebuilt")
 	// errUnread says that the sales of some partitions could not be read; the others were compared.
 	errUnread = errors.New("the sales of a partition cannot be read")
 )
@@ -187,7 +188,7 @@ func (r *Reconciler) Ready() error {
 	if r.ready.Load() {
 		return nil
 	}
-	return cmp.Or(r.Healthy(), errWaiting)
+	return cmp.Or(r.Healthy(), ErrWaiting)
 }
 
 // Healthy returns nil when the last sweep could check all sales and none waits for a rebuild.
@@ -197,7 +198,7 @@ func (r *Reconciler) Healthy() error {
 		return errors.New("the sales have not been checked yet")
 	}
 	if waiting, _, _ := r.repairs.repairs(); *state == nil && waiting > 0 {
-		return fmt.Errorf("%w: %d", errWaiting, waiting)
+		return fmt.Errorf("%w: %d", ErrWaiting, waiting)
 	}
 	return *state
 }
@@ -306,8 +307,7 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 	}
 	// A Redis that is ahead by operations means the same, unless they were committed and applied after the ledger was
 	// read and before Redis was. So read the ledger again: it then has everything that Redis had applied.
-	r.catalog.Forget(v.ID)
-	now, err := r.catalog.Find(ctx, v.ID)
+	now, err := r.catalog.Read(ctx, v.ID)
 	if err != nil {
 		return false, err
 	}
