@@ -16,6 +16,7 @@ import (
 var holdersTests = behaviour{
 	"holdings":                   testHoldings,
 	"unrecorded":                 testUnrecorded,
+	"users of queued orders":     testUserOf,
 	"corrections":                testCorrections,
 	"corrections of many sales":  testCorrectionsOfManySales,
 	"a missing sale":             testCorrectMissingSale,
@@ -202,6 +203,30 @@ func testUnrecorded(t *testing.T, r *rig) {
 	r.must(err)
 	if !u.Since.IsZero() {
 		t.Errorf("an entry of the future: since %v", u.Since)
+	}
+}
+
+// The user of an order is found in any page of the stream, in packed entries, and in dead letters, packed or not.
+func testUserOf(t *testing.T, r *rig) {
+	add := func(key string, values ...any) {
+		t.Helper()
+		r.must(r.commands.XAdd(r.ctx(), &redis.XAddArgs{Stream: key, Values: values}).Err())
+	}
+	for i := range rangePage {
+		add(r.keys.orders(0), "v", r.sale.VoucherID, "u", 10_000+i, "o", 20_000+i, "e", 1, "s", i+1)
+	}
+	add(r.keys.orders(0), "v", r.sale.VoucherID, "e", 1, "s", 7000, "p", "1001 5001 1002 5002:3")
+	add(r.keys.dead(0), "raw.v", r.sale.VoucherID, "raw.u", 1003, "raw.o", 5003)
+	add(r.keys.dead(0), "raw.v", r.sale.VoucherID, "raw.p", "1004 5004 1005 5005:2")
+	for orderID, want := range map[int64]int64{
+		20_000: 10_000, 20_000 + rangePage - 1: 10_000 + rangePage - 1, 5001: 1001, 5002: 1002, 5003: 1003, 5005: 1005,
+		5006: 0,
+	} {
+		got, err := r.UserOf(r.ctx(), 0, orderID)
+		r.must(err)
+		if got != want {
+			t.Errorf("order %d is of user %d, want %d", orderID, got, want)
+		}
 	}
 }
 

@@ -91,3 +91,44 @@ func holdingOf(r *rediskit.Reply) (h order.Holding) {
 	h.OrderID, h.Quantity = held.OrderID, held.Quantity
 	return h
 }
+
+// letterPage is how many dead letters UserOf looks at.
+const letterPage = 1000
+
+// UserOf implements service.Holdings. It reads the stream from its beginning, and then the dead letters.
+func (s *Store) UserOf(ctx context.Context, partition int, orderID int64) (int64, error) {
+	for from := "-"; ; {
+		page, err := s.in(partition).XRangeN(ctx, s.keys.orders(partition), from, "+", rangePage).Result()
+		if err != nil {
+			return 0, fmt.Errorf("looking for order %d in the stream: %w", orderID, rediskit.Translate(err))
+		}
+		for _, message := range page {
+			for _, entry := range appendEntry(nil, partition, message) {
+				if entry.Claim.OrderID == orderID {
+					return entry.Claim.UserID, nil
+				}
+			}
+		}
+		if len(page) < rangePage {
+			break
+		}
+		from = "(" + page[len(page)-1].ID
+	}
+	letters, _, err := s.letters(ctx, partition, "-", letterPage)
+	if err != nil {
+		return 0, fmt.Errorf("looking for order %d among dead letters: %w", orderID, rediskit.Translate(err))
+	}
+	for _, m := range letters {
+		l := letterOf(m)
+		if l.Claim.OrderID == orderID {
+			return l.Claim.UserID, nil
+		}
+		words := packedLetter(l.Fields)
+		for i := 0; i < len(words); i += 2 {
+			if parseHeld(words[i+1]).OrderID == orderID {
+				return identifier(words[i]), nil
+			}
+		}
+	}
+	return 0, nil
+}

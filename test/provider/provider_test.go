@@ -361,6 +361,8 @@ func (noHoldings) Holdings(_ context.Context, _ int64, sales []order.SaleRef) ([
 }
 
 // Unrecorded implements service.Holdings.
+func (noHoldings) UserOf(context.Context, int, int64) (int64, error) { return 0, nil }
+
 func (noHoldings) Unrecorded(context.Context, int) (order.Unrecorded, error) {
 	return order.Unrecorded{}, nil
 }

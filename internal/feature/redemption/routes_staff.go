@@ -1,6 +1,7 @@
 package redemption
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/order"
 )
 
 // StaffRoutes returns the routes by which staff change coupons.
@@ -39,7 +41,8 @@ func (h staffHandlers) extend(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 		return httpkit.Answer{}, invalid.Join(invalid.New("validUntil", invalid.YearOutOfRange, invalid.AfterTime,
 			invalid.Data{"after": h.front.Now().UTC().Format(time.RFC3339)}))
 	}
-	return staffAnswer(h.staff.Extend(c.Request.Context(), act, until))
+	coupon, err := h.staff.Extend(c.Request.Context(), act, until)
+	return staffAnswer(coupon, h.unlessQueued(c, act.OrderID, order.Extend, err))
 }
 
 // unredeem answers POST /admin/order/:id/unredeem.
@@ -48,7 +51,21 @@ func (h staffHandlers) unredeem(c *gin.Context, who httpkit.Identity) (httpkit.A
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	return staffAnswer(h.staff.Unredeem(c.Request.Context(), act))
+	coupon, err := h.staff.Unredeem(c.Request.Context(), act)
+	return staffAnswer(coupon, h.unlessQueued(c, act.OrderID, order.Unredeem, err))
+}
+
+// unlessQueued returns err, unless it says that there is no order while the order has no row yet: then it returns that
+// the action is impossible in this state.
+func (h staffHandlers) unlessQueued(c *gin.Context, orderID int64, action order.Action, err error) error {
+	if !errors.Is(err, order.ErrNotFound) {
+		return err
+	}
+	o, err := h.front.Order(c.Request.Context(), orderID)
+	if err != nil {
+		return err
+	}
+	return &order.StateError{OrderID: orderID, Status: o.Status, Action: action}
 }
 
 // before answers a repeated request, with the coupon as it is now.

@@ -20,7 +20,7 @@ type Front struct {
 	Currency string         // of all amounts, a code of ISO 4217
 	// ShopOf returns the shop of a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
-	// Order returns anybody's recorded order. Errors: order.ErrNotFound, order.ErrUnavailable.
+	// Order returns anybody's order, also a queued one. Errors: order.ErrNotFound, order.ErrUnavailable.
 	Order func(ctx context.Context, id int64) (order.Order, error)
 	// Orders answers with recorded orders as GET /admin/order does: those that the filter selects, with an id below
 	// before, newest first, at most n. Error: order.ErrUnavailable.

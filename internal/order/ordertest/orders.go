@@ -104,6 +104,16 @@ func (f FakeHolders) Holdings(_ context.Context, userID int64, sales []order.Sal
 	return held, nil
 }
 
+// UserOf returns the holder with the order.
+func (f FakeHolders) UserOf(_ context.Context, _ int, orderID int64) (int64, error) {
+	for key, id := range f {
+		if id == orderID {
+			return key.UserID, nil
+		}
+	}
+	return 0, nil
+}
+
 // Unrecorded says that any sale may have orders without a row.
 func (f FakeHolders) Unrecorded(context.Context, int) (order.Unrecorded, error) {
 	return order.Unrecorded{DeadLetters: true}, nil

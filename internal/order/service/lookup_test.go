@@ -137,6 +137,11 @@ type hangingHoldings struct {
 	hung int
 }
 
+func (h hangingHoldings) UserOf(ctx context.Context, _ int, _ int64) (int64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
 func (h hangingHoldings) Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error) {
 	if partition == h.hung {
 		<-ctx.Done()

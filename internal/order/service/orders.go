@@ -53,11 +53,22 @@ func (s *Orders) Cancel(ctx context.Context, userID, orderID int64) (order.Order
 	return s.cancelled(ctx, o, err)
 }
 
-// CancelForStaff cancels anybody's recorded order and returns it; a cancelled one is returned unchanged. Errors:
-// ErrNotFound, *order.StateError for an order that cannot be cancelled, *order.NotNowError, ErrUnavailable; for the
-// author's key, *idempotency.RepeatedError, idempotency.ErrReused.
+// CancelForStaff cancels anybody's order and returns it; a cancelled one is returned unchanged. Like Cancel, it waits
+// for a queued order to be recorded. Errors: ErrNotFound, *order.StateError for an order that cannot be cancelled,
+// *order.NotNowError, ErrUnavailable; for the author's key, *idempotency.RepeatedError, idempotency.ErrReused.
 func (s *Orders) CancelForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
 	o, err := s.ledger.CancelForStaff(ctx, act)
+	if errors.Is(err, order.ErrNotFound) {
+		queued, err := s.lookup.anybodys(ctx, act.OrderID)
+		if err == nil && queued.Status == order.Queued {
+			err = s.lookup.row(ctx, s.notifier, queued.UserID, act.OrderID)
+		}
+		if err != nil {
+			return order.Order{}, err
+		}
+		o, err = s.ledger.CancelForStaff(ctx, act)
+		return s.cancelled(ctx, o, err)
+	}
 	return s.cancelled(ctx, o, err)
 }
 
@@ -74,9 +85,9 @@ func (s *Orders) cancelled(ctx context.Context, o order.Order, err error) (order
 	return o, nil
 }
 
-// Order returns any recorded order, or ErrNotFound. It is for admins.
+// Order returns anybody's order, also a queued one, or ErrNotFound. It is for admins.
 func (s *Orders) Order(ctx context.Context, orderID int64) (order.Order, error) {
-	return s.lookup.reader.order(ctx, orderID)
+	return s.lookup.anybodys(ctx, orderID)
 }
 
 // Find returns recorded orders that pass the filter, with an id below before (0 for all), newest first, at most limit.

@@ -236,3 +236,46 @@ func TestAnswersAndFaultsDiffer(t *testing.T) {
 		t.Error("nil became an error")
 	}
 }
+
+// Staff see a queued order as its buyer does, and act on it as the buyer would.
+func TestStaffMeetAQueuedOrder(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+		o, err := p.orders.Order(t.Context(), 66)
+		if err != nil || o.Status != order.Queued || o.UserID != 2 || o.VoucherID != ordertest.VoucherA {
+			t.Errorf("staff see %+v, %v", o, err)
+		}
+		if _, err := p.orders.Order(t.Context(), 67); !errors.Is(err, order.ErrNotFound) {
+			t.Errorf("no order: %v", err)
+		}
+		act := order.StaffAct{OrderID: 66, Why: "closed"}
+		var state *order.StateError
+		if _, err := p.payments.RefundForStaff(t.Context(), act); !errors.As(err, &state) || state.Status != order.Queued {
+			t.Errorf("refunding: %v, want that it is queued", err)
+		}
+		time.AfterFunc(5*time.Second, func() {
+			p.ledger.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+			p.notifier.Notify(map[int64]order.Status{66: order.Unpaid})
+		})
+		start := time.Now()
+		if o, err = p.orders.CancelForStaff(t.Context(), act); err != nil || o.Status != order.Cancelled {
+			t.Errorf("cancelling: %+v, %v after %v", o, err, time.Since(start))
+		}
+		p.catalog.Close()
+	})
+}
+
+// While Redis does not say whether an order waits, staff are not told that there is none.
+func TestStaffWhileRedisHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newOrderParts(t)
+		p.lookup.stores.Holdings = hangingHoldings{FakeHolders: p.holders}
+		if _, err := p.orders.Order(t.Context(), 66); !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("%v, want ErrUnavailable", err)
+		}
+		p.catalog.Close()
+	})
+}

@@ -184,13 +184,19 @@ func (p *Payments) Refund(ctx context.Context, userID, orderID int64) (order.Ord
 	return p.refunding(ctx, sub, o, err)
 }
 
-// RefundForStaff returns the money for anybody's paid order, as Refund does for its owner's. Errors: ErrNotFound, also
-// for an order that is not recorded yet; *order.StateError, *order.NotNowError, ErrUnavailable; for the author's key,
-// *idempotency.RepeatedError, idempotency.ErrReused.
+// RefundForStaff returns the money for anybody's paid order, as Refund does for its owner's. Errors: ErrNotFound,
+// *order.StateError, also for an order that is not recorded yet, *order.NotNowError, ErrUnavailable; for the author's
+// key, *idempotency.RepeatedError, idempotency.ErrReused.
 func (p *Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
 	sub := p.parts.Notifier.Subscribe(act.OrderID)
 	defer sub.Cancel()
 	o, err := p.ledger.RefundForStaff(ctx, act)
+	if errors.Is(err, order.ErrNotFound) {
+		if o, err = p.parts.Lookup.anybodys(ctx, act.OrderID); err == nil {
+			err = &order.StateError{OrderID: o.ID, Status: o.Status, Action: order.RequestRefund}
+		}
+		return order.Order{}, err
+	}
 	return p.refunding(ctx, sub, o, err)
 }
 

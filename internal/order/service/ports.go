@@ -117,6 +117,8 @@ type Holdings interface {
 	Holdings(ctx context.Context, userID int64, sales []order.SaleRef) ([]order.Holding, error)
 	// Unrecorded says which sales of the partition may have accepted orders without a row.
 	Unrecorded(ctx context.Context, partition int) (order.Unrecorded, error)
+	// UserOf returns the user of an order that waits in the partition, as an entry or as a dead letter; 0 if none does.
+	UserOf(ctx context.Context, partition int, orderID int64) (userID int64, err error)
 }
 
 // Outbox brings Redis up to the ledger: Flush while the caller waits, RequestFlush soon.
