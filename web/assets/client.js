@@ -15,6 +15,7 @@
  * @property {string} [next] of lists: the cursor of the following page
  * @property {string} [serverTime]
  * @property {boolean} [stale] of reads: a store could not be asked, and this is what was known last
+ * @property {number} [numbersAgeSeconds] of stale vouchers: how long ago stock and states were read
  * @property {number} retryAfter seconds; 0: not in the answer
  */
 
@@ -39,6 +40,7 @@
  * @property {number} [waitlistWindowSeconds] how long an invitation of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
  * @property {boolean} [stale] stock and state are not of now
+ * @property {number} [numbersAge] seconds since they were read, where they are stale
  * @property {string} [saleState] preparing, called_off, off_shelf, paused, not_started, ended, sold_out or on_sale
  */
 

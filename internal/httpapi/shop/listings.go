@@ -50,9 +50,9 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpk
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	tail := appendTime(make([]byte, 0, 96), `,"serverTime":"`, s.Now)
+	tail := appendTime(make([]byte, 0, 128), `,"serverTime":"`, s.Now)
 	tail = append(tail, '}') // of data
-	return a.answerShown(&shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s.Stale)}), nil
+	return a.answerShown(&shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s)}), nil
 }
 
 // shows reports whether the voucher exists for the caller.
@@ -127,7 +127,7 @@ func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 		return 1
 	})
 	to := from + min(limit, len(s.Vouchers)-from)
-	tail := appendStale(make([]byte, 0, 96), s.Stale)
+	tail := appendStale(make([]byte, 0, 128), s)
 	tail = appendTime(tail[:len(tail)-1], `,"serverTime":"`, s.Now)
 	return a.answerShown(&shown{prepared: r.list(pageKey{from, to, paged}), snapshot: s, tail: append(tail, '}')}), nil
 }
@@ -138,10 +138,11 @@ func appendTime(b []byte, name string, t time.Time) []byte {
 	return append(append(append(b, name...), httpkit.ShownTime(t).String()...), '"')
 }
 
-// appendStale appends the end of an answer that may be outdated.
-func appendStale(b []byte, stale bool) []byte {
-	if stale {
-		b = append(b, `,"stale":true`...)
+// appendStale appends the end of an answer that may be outdated: if it is, with the age of its numbers.
+func appendStale(b []byte, s listing.Snapshot) []byte {
+	if s.Stale {
+		b = append(b, `,"stale":true,"numbersAgeSeconds":`...)
+		b = strconv.AppendInt(b, int64(s.NumbersAge/time.Second), 10)
 	}
 	return append(b, '}')
 }

@@ -145,9 +145,11 @@ func TestStaleAnswers(t *testing.T) {
 	for _, target := range []string{"/voucher/list/2", "/voucher/2"} {
 		w := do(t, a, request{Method: http.MethodGet, Target: target})
 		var body struct {
-			Stale bool `json:"stale"`
+			Stale   bool   `json:"stale"`
+			Numbers *int64 `json:"numbersAgeSeconds"`
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || !body.Stale || w.Header().Get("Age") != "3" {
+		if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil || !body.Stale || w.Header().Get("Age") != "3" ||
+			body.Numbers == nil || *body.Numbers != 2 {
 			t.Errorf("%s: %s, Age %q, %v", target, w.Body, w.Header().Get("Age"), err)
 		}
 	}

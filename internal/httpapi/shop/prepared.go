@@ -99,7 +99,8 @@ func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
 	h := c.Writer.Header()
 	tag := `W/"` + s.tag + `"` // weak: the time in the body differs, and so do encodings
 	if s.snapshot.Stale {
-		tag = `W/"` + s.tag + `-stale"`
+		// Anew each minute, so that a page that has the answer already learns how old it is.
+		tag = `W/"` + s.tag + `-stale` + strconv.FormatInt(int64(s.snapshot.NumbersAge/time.Minute), 10) + `"`
 		h["Age"] = []string{strconv.FormatInt(int64(s.snapshot.Age/time.Second), 10)}
 	}
 	h["Cache-Control"] = a.headers.noCache

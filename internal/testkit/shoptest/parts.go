@@ -253,7 +253,7 @@ func VouchersDown(n int) SnapshotOf {
 // StaleVouchers could not be renewed for a while.
 func StaleVouchers() SnapshotOf {
 	s := VouchersDown(2)
-	s.Stale, s.Age = true, 3500*time.Millisecond
+	s.Stale, s.Age, s.NumbersAge = true, 3500*time.Millisecond, 2500*time.Millisecond
 	return s
 }
 

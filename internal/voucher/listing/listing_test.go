@@ -275,6 +275,39 @@ func TestAStoreHangs(t *testing.T) {
 	}
 }
 
+// A list that nobody has read for minutes, and that another instance has changed meanwhile, is marked from the first
+// answer on if the ledger hangs. Its numbers are as old as Redis's last answer.
+func TestAStoreHangsAfterNobodyAsked(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		hang    func(*stores)
+		numbers time.Duration // the least age of the numbers
+	}{
+		"the ledger": {func(s *stores) { s.ledgerHangs = true }, 0},
+		"both":       {func(s *stores) { s.redisHangs, s.ledgerHangs = true, true }, 3 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T, l *Listings, s *stores) {
+				s.want(t, l, fresh, 20*time.Millisecond)
+				time.Sleep(renewEvery)
+				s.want(t, l, fresh, 20*time.Millisecond)
+				s.set(func() { s.version += "+" })
+				time.Sleep(3 * time.Minute)
+				s.set(func() { tc.hang(s) })
+				for range 3 {
+					shown, err := l.List(t.Context(), 1, math.MaxInt64)
+					if got := shownOf(shown, err); got != fresh+"stale" || shown.Age < 3*time.Minute ||
+						shown.NumbersAge < tc.numbers || tc.numbers == 0 && shown.NumbersAge > time.Second {
+						t.Errorf("%q of %v ago, its numbers of %v ago", got, shown.Age, shown.NumbersAge)
+					}
+				}
+				time.Sleep(readTimeout) // so that no call is under way at the end
+			})
+		})
+	}
+}
+
 // If nothing was read yet, a caller waits for less than a second, and later ones not at all.
 func TestNothingIsKnown(t *testing.T) {
 	t.Parallel()

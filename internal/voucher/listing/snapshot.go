@@ -31,6 +31,8 @@ type Snapshot struct {
 	Now   time.Time     // by Redis's clock as far as that is known
 	Stale bool          // it could not be renewed when it was due
 	Age   time.Duration // how long ago the oldest part of it was read; meaningful if Stale
+	// NumbersAge is how long ago stock and states were read: at most Age.
+	NumbersAge time.Duration
 }
 
 // texts are vouchers as read from the ledger.
@@ -103,30 +105,36 @@ func (t *texts) content(live []voucher.Live) *Content {
 	return &Content{Vouchers: voucher.Show(t.vouchers, live), Total: t.total, More: t.more}
 }
 
-// due returns since when the texts should have been read again; zero if they are not due. changed is when this
-// instance last changed a voucher of the shop.
-func (s *state) due(now, changed time.Time) time.Time {
-	switch {
-	case changed.After(s.texts.readAt):
-		return changed
-	case !s.changedAt.IsZero():
-		return s.changedAt
-	case now.Sub(s.texts.readAt) >= textsTTL:
-		return s.texts.readAt.Add(textsTTL)
-	default:
-		return time.Time{}
+// due returns since when the texts should have been read again, for the first reason that there was; zero if they are
+// not due. changed is when this instance last changed a voucher of the shop.
+func (s *state) due(now, changed time.Time) (since time.Time) {
+	because := func(at time.Time) {
+		if since.IsZero() || at.Before(since) {
+			since = at
+		}
 	}
+	if changed.After(s.texts.readAt) {
+		because(changed)
+	}
+	if !s.changedAt.IsZero() {
+		because(s.changedAt)
+	}
+	if now.Sub(s.texts.readAt) >= textsTTL { // also if nobody has asked since, and the change is noticed only now
+		because(s.texts.readAt.Add(textsTTL))
+	}
+	return since
 }
 
 // snapshot returns the state for display at the time now.
 func (s *state) snapshot(now, changed time.Time, clock *clock) Snapshot {
-	shown := Snapshot{Content: s.content, Now: clock.at(now), Age: now.Sub(s.liveAt)}
+	numbers := now.Sub(s.liveAt)
 	if s.liveAt.IsZero() { // no figures yet: as old as the texts
-		shown.Age = now.Sub(s.texts.readAt)
+		numbers = now.Sub(s.texts.readAt)
 	}
+	shown := Snapshot{Content: s.content, Now: clock.at(now), Age: numbers, NumbersAge: numbers}
 	shown.Stale = s.live == nil || shown.Age > staleAfter
 	if since := s.due(now, changed); !since.IsZero() && now.Sub(since) > staleAfter {
-		shown.Stale, shown.Age = true, now.Sub(s.texts.readAt)
+		shown.Stale, shown.Age = true, max(numbers, now.Sub(s.texts.readAt))
 	}
 	return shown
 }

@@ -211,7 +211,9 @@ function Price({ voucher, words: { t, money } }) {
 function Stock({ voucher, words: { t, number }, state }) {
   const { stock, issued } = voucher;
   const share = issued > 0 ? stock / issued : 0;
-  const caption = t(voucher.stale ? 'left.before' : 'left', { left: number(stock), all: number(issued) });
+  const minutes = Math.floor((voucher.numbersAge ?? 0) / 60);
+  const before = minutes > 0 ? 'left.minutes' : 'left.before';
+  const caption = t(voucher.stale ? before : 'left', { left: number(stock), all: number(issued), n: number(minutes) });
   const low = share <= 0.2 && stock > 0 && state === 'grab';
   return html`<div class="stock ${low ? 'low' : ''} ${voucher.stale ? 'stale' : ''}">
     <div class="stock-bar" role="meter" aria-label=${t('stock')} aria-valuemin="0" aria-valuemax=${issued} aria-valuenow=${stock} aria-valuetext=${caption}>

@@ -25,14 +25,16 @@ export class Listing {
     /** @type {Voucher[]} */
     const all = [];
     let stale = false;
+    let numbersAgeSeconds = 0;
     let before = '';
     for (let page = 1; ; page++) {
       const answer = await this.client.vouchers(this.shopId, before ? { limit: PAGE, before } : { limit: PAGE });
       if (!answer.success) return answer;
       all.push(...answer.data);
       stale ||= answer.stale === true;
+      numbersAgeSeconds = Math.max(numbersAgeSeconds, answer.numbersAgeSeconds ?? 0);
       before = answer.next ?? '';
-      if (!before || page >= this.pages) return { ...answer, data: all, stale };
+      if (!before || page >= this.pages) return { ...answer, data: all, stale, numbersAgeSeconds };
     }
   }
 

@@ -158,7 +158,7 @@ export class Shop {
       this.more = Boolean(answer.next);
       const oldest = this.more ? answer.data[answer.data.length - 1].id : 0; // older ones are on the next page
       const gone = (this.vouchers ?? []).filter((old) => old.id > oldest && !answer.data.some((/** @type {Voucher} */ v) => v.id === old.id));
-      const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true }));
+      const listed = answer.data.map((/** @type {Voucher} */ v) => ({ ...v, stale: answer.stale === true, numbersAge: answer.numbersAgeSeconds }));
       this.vouchers = this.#listing.arrange([...listed, ...gone.map((v) => ({ ...v, status: 2 }))]);
       this.planTickets();
       this.readPlaces();

@@ -124,6 +124,7 @@ export const TEXTS = {
   saving: { en: '{percent}% off', zh: '立省 {percent}%' },
   left: { en: '{left} of {all} left', zh: '剩余 {left} / {all}' },
   'left.before': { en: '{left} of {all} left a moment ago', zh: '片刻前剩余 {left} / {all}' },
+  'left.minutes': { en: '{left} of {all} left {n} min ago', zh: '{n} 分钟前剩余 {left} / {all}' },
   stock: { en: 'Units left', zh: '剩余库存' },
   'starts.in': { en: 'Starts in', zh: '距开始' },
   'ends.in': { en: 'Ends in', zh: '距结束' },
