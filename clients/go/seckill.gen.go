@@ -1755,6 +1755,9 @@ type Limits struct {
 	PerUser    *Rate `json:"perUser,omitempty"`
 }
 
+// NumbersAge There when the answer is stale: seconds since stock and state were read. Texts may be older: `Age` is that of the oldest part.
+type NumbersAge = int64
+
 // Order What has not happened is absent; so is the amount of an order without a row, and in a stale list a status that is not known just now.
 type Order struct {
 	// Amount For all units.
@@ -2125,6 +2128,7 @@ type Problem struct {
 	// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
 	// | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. Repeat the POST: it is the definitive question. |
 	// | `UNKNOWN_OUTCOME` | 504 | Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it tells, and never changes the stock twice. |
+	// | `UNKNOWN_OUTCOME` | 504 | Whether this was done is not known: the database's answer was lost. Read what was to be changed before you repeat the request, or repeat it with the same Idempotency-Key if it had one. |
 	// | `OTHER_DATA` | 409 | What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do. |
 	// | `UPGRADING` | 503 | An instance of an earlier version is alive, which would misread what the request writes. Nothing was written; repeat it when all instances are of this version. |
 	// | `TEMPLATE_EXISTS` | 409 | The shop has a template of this name. Nothing was changed; choose another name. |
@@ -2251,6 +2255,7 @@ type ProblemSuccess bool
 // | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
 // | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. Repeat the POST: it is the definitive question. |
 // | `UNKNOWN_OUTCOME` | 504 | Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it tells, and never changes the stock twice. |
+// | `UNKNOWN_OUTCOME` | 504 | Whether this was done is not known: the database's answer was lost. Read what was to be changed before you repeat the request, or repeat it with the same Idempotency-Key if it had one. |
 // | `OTHER_DATA` | 409 | What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do. |
 // | `UPGRADING` | 503 | An instance of an earlier version is alive, which would misread what the request writes. Nothing was written; repeat it when all instances are of this version. |
 // | `TEMPLATE_EXISTS` | 409 | The shop has a template of this name. Nothing was changed; choose another name. |
@@ -2692,6 +2697,9 @@ type VoucherType int
 type VoucherAnswer struct {
 	Data Voucher `json:"data"`
 
+	// NumbersAgeSeconds There when the answer is stale: seconds since stock and state were read. Texts may be older: `Age` is that of the oldest part.
+	NumbersAgeSeconds *NumbersAge `json:"numbersAgeSeconds,omitempty"`
+
 	// Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 	Stale   *Stale               `json:"stale,omitempty"`
 	Success VoucherAnswerSuccess `json:"success"`
@@ -2718,6 +2726,9 @@ type VoucherListAnswer struct {
 
 	// Next On a page, when more follow: `before` of the next one.
 	Next *string `json:"next,omitempty"`
+
+	// NumbersAgeSeconds There when the answer is stale: seconds since stock and state were read. Texts may be older: `Age` is that of the oldest part.
+	NumbersAgeSeconds *NumbersAge `json:"numbersAgeSeconds,omitempty"`
 
 	// ServerTime RFC 3339 in UTC, with milliseconds.
 	//

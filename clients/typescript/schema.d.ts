@@ -924,7 +924,7 @@ export interface paths {
         };
         /**
          * Anybody's order
-         * @description A recorded one, with its history.
+         * @description With its history. One that is queued is shown as its buyer sees it.
          */
         get: operations["showAnyOrder"];
         put?: never;
@@ -2706,7 +2706,13 @@ export interface components {
                 message: string;
             }[];
             stale?: components["schemas"]["Stale"];
+            numbersAgeSeconds?: components["schemas"]["NumbersAge"];
         };
+        /**
+         * Format: int64
+         * @description There when the answer is stale: seconds since stock and state were read. Texts may be older: `Age` is that of the oldest part.
+         */
+        NumbersAge: number;
         /**
          * @description There when a store could not be asked in time: what is shown was true a while ago, or is not all.
          * @enum {boolean}
@@ -2721,6 +2727,7 @@ export interface components {
             /** @description On a page, when more follow: `before` of the next one. */
             next?: string;
             stale?: components["schemas"]["Stale"];
+            numbersAgeSeconds?: components["schemas"]["NumbersAge"];
             serverTime: components["schemas"]["Time"];
         };
         VoucherPage: {
@@ -3218,6 +3225,7 @@ export interface components {
          *     | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. GET /order tells; with an Idempotency-Key, repeating the POST does too. |
          *     | `UNKNOWN_OUTCOME` | 504 | Whether the purchase took place is not known. Repeat the POST: it is the definitive question. |
          *     | `UNKNOWN_OUTCOME` | 504 | Whether the stock was changed is not known yet. Repeat the request with the same Idempotency-Key: it tells, and never changes the stock twice. |
+         *     | `UNKNOWN_OUTCOME` | 504 | Whether this was done is not known: the database's answer was lost. Read what was to be changed before you repeat the request, or repeat it with the same Idempotency-Key if it had one. |
          *     | `OTHER_DATA` | 409 | What Redis has in the partition is of another format or of another installation, so it is left alone. Nothing was created; docs/runbook.md says what to do. |
          *     | `UPGRADING` | 503 | An instance of an earlier version is alive, which would misread what the request writes. Nothing was written; repeat it when all instances are of this version. |
          *     | `TEMPLATE_EXISTS` | 409 | The shop has a template of this name. Nothing was changed; choose another name. |
@@ -5046,6 +5054,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     createOrdinary: {
@@ -5078,6 +5087,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     createSeckill: {
@@ -5120,6 +5130,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     addStock: {
@@ -5203,6 +5214,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     resumeSale: {
@@ -5231,6 +5243,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     archiveVoucher: {
@@ -5268,6 +5281,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     restoreVoucher: {
@@ -5294,6 +5308,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     signIn: {
@@ -5385,6 +5400,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     buySeckill: {
@@ -5767,6 +5783,7 @@ export interface operations {
                 };
             };
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     cancelOrder: {
@@ -5794,6 +5811,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     refundOrder: {
@@ -5831,6 +5849,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     showCouponQR: {
@@ -5973,6 +5992,7 @@ export interface operations {
             429: components["responses"]["PurchaseLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["PausedOrUnavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     acceptInvitation: {
@@ -6044,6 +6064,7 @@ export interface operations {
             429: components["responses"]["PurchaseLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["PausedOrUnavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     leaveWaitlist: {
@@ -6090,6 +6111,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     listWaitlistPlaces: {
@@ -6149,6 +6171,7 @@ export interface operations {
             429: components["responses"]["TillLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     reserveCoupon: {
@@ -6186,6 +6209,7 @@ export interface operations {
             429: components["responses"]["TillLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     redeemCoupon: {
@@ -6225,6 +6249,7 @@ export interface operations {
             429: components["responses"]["TillLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     releaseCoupon: {
@@ -6258,6 +6283,7 @@ export interface operations {
             429: components["responses"]["TillLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     searchOrders: {
@@ -6446,6 +6472,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     closeRefund: {
@@ -6498,6 +6525,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     downloadPayments: {
@@ -6708,6 +6736,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     showAnyOrder: {
@@ -6767,6 +6796,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     refundOrderForStaff: {
@@ -6810,6 +6840,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     extendCoupon: {
@@ -6858,6 +6889,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     undoRedemption: {
@@ -6891,6 +6923,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     searchVouchers: {
@@ -7387,6 +7420,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     discardDeadLetter: {
@@ -7421,6 +7455,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     proposeGuards: {
@@ -7585,6 +7620,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     endRehearsal: {
@@ -7621,6 +7657,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     listRehearsalOrders: {
@@ -7741,6 +7778,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     listTemplates: {
@@ -7824,6 +7862,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     getTemplate: {
@@ -7894,6 +7933,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     renameTemplate: {
@@ -7944,6 +7984,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     listWebhooks: {
@@ -8013,6 +8054,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     getWebhook: {
@@ -8083,6 +8125,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     changeWebhook: {
@@ -8122,6 +8165,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     rotateWebhook: {
@@ -8162,6 +8206,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     testWebhook: {
@@ -8316,6 +8361,7 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     listAuditEntries: {
@@ -8466,6 +8512,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     receivePaymentFromProvider: {
@@ -8527,6 +8574,7 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     createDemoBuyer: {

@@ -16,6 +16,7 @@ import (
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
 	"seckill/internal/redisstore/rediskit"
+	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher/guards"
 	"seckill/web"
 )
@@ -162,13 +163,15 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 	return []httpapi.Check{
 		{
 			Name: "redis", Required: true,
-			Run: func(ctx context.Context) error { return silent(s.PingRedis(ctx), "Redis does not answer") },
+			Run: func(ctx context.Context) error {
+				return silent(s.PingRedis(ctx), "Redis does not answer", rediskit.Words)
+			},
 		},
 		{Name: "partitions", Run: func(ctx context.Context) error {
 			if others := s.OtherData(); len(others) > 0 {
 				return fmt.Errorf("other data in Redis; sales are paused in partitions %v", others)
 			}
-			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer")
+			return silent(s.PingAll(ctx), "the Redis node of a partition does not answer", rediskit.Words)
 		}},
 		{Name: "restarts", Run: func(ctx context.Context) error {
 			if errors.Is(s.RunIDs(ctx), rediskit.ErrNoRunID) { // "partitions" reports servers that do not answer
@@ -177,23 +180,35 @@ func checks(s *wiring.Stores, reconciler *recovery.Reconciler) []httpapi.Check {
 			return nil
 		}},
 		{Name: "ledger", Run: func(ctx context.Context) error {
-			return silent(s.Ledger.Ping(ctx), "the database does not answer")
+			return silent(s.Ledger.Ping(ctx), "the database does not answer", sqlkit.Words)
 		}},
 		{
 			Name: "sales", Required: true,
-			Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet") },
+			Run: func(context.Context) error { return silent(reconciler.Ready(), "not all sales are open yet", nil) },
 		},
 		{
 			Name: "reconciler",
-			Run:  func(context.Context) error { return silent(reconciler.Healthy(), "a sale waits to be rebuilt") },
+			Run: func(context.Context) error {
+				err := reconciler.Healthy()
+				if errors.Is(err, recovery.ErrWaiting) {
+					return silent(err, "a sale waits to be rebuilt", nil)
+				}
+				return silent(err, "the sales cannot be compared: a store is away", nil)
+			},
 		},
 	}
 }
 
-// silent replaces an error by public words; the log has the details.
-func silent(err error, words string) error {
+// silent replaces an error by public words; the log has the details. What the store itself answered, which said
+// returns, comes first: a store that refuses does answer.
+func silent(err error, words string, said func(error) string) error {
 	if err == nil {
 		return nil
+	}
+	if said != nil {
+		if text := said(err); text != "" {
+			return errors.New(text)
+		}
 	}
 	return errors.New(words)
 }

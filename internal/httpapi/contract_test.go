@@ -45,7 +45,7 @@ func routesDescribed() map[string]described {
 		}
 	}
 	asIs := func(*setup) {}
-	unavailable := order.ErrUnavailable
+	unavailable, lost := order.ErrUnavailable, order.ErrUnknownChange
 	noVoucher, noOrder := voucher.ErrNotFound, order.ErrNotFound
 	state := &order.StateError{OrderID: orderID, Status: order.Refunded}
 	draft := `{"shopId":1,"title":"100 for 10","payValue":1000,"actualValue":10000`
@@ -54,7 +54,7 @@ func routesDescribed() map[string]described {
 	behind := func(cfg *setup) { cfg.VoucherChanges = fakeChanges{Behind: true} }
 	stuckRefusals := []error{
 		payment.ErrNotFound, &payment.StateError{PaymentID: "pay_1", State: payment.Refunded},
-		&order.NotNowError{Why: payment.ErrDisputed}, idempotency.ErrReused, unavailable,
+		&order.NotNowError{Why: payment.ErrDisputed}, idempotency.ErrReused, unavailable, lost,
 	}
 	actsOnPayment := func(s payment.State) func(*setup) {
 		return func(cfg *setup) { cfg.Payments = fakePayments{State: s} }
@@ -72,19 +72,19 @@ func routesDescribed() map[string]described {
 		}
 	}
 	fixed := []error{
-		noVoucher, voucher.ErrNotSeckill, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
+		noVoucher, voucher.ErrNotSeckill, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable, lost,
 	}
 	return map[string]described{
 		"POST /voucher": {
 			good: request{Body: draft + "}"}, succeeds: []func(*setup){asIs, noProvider},
 			invalid:  &request{Body: "{}"},
-			refusals: []error{unavailable, idempotency.ErrReused, idempotency.ErrGone},
+			refusals: []error{unavailable, lost, idempotency.ErrReused, idempotency.ErrGone},
 		},
 		"POST /voucher/seckill": {
 			good: request{Body: sale}, succeeds: []func(*setup){asIs, noProvider}, invalid: &request{
 				Body: draft + "}",
 			}, refusals: []error{
-				unavailable, voucher.ErrNoPartition, voucher.ErrOtherData, idempotency.ErrReused, idempotency.ErrGone,
+				unavailable, lost, voucher.ErrNoPartition, voucher.ErrOtherData, idempotency.ErrReused, idempotency.ErrGone,
 				&voucher.BoundError{What: "sales", Most: 3},
 			},
 		},
@@ -108,7 +108,7 @@ func routesDescribed() map[string]described {
 				`"guards":{"limits":{"perUser":{"requests":5,"seconds":10}},"conditions":null}}`},
 			succeeds: []func(*setup){asIs, behind}, invalid: &request{Target: "/voucher/5", Body: `{"stock":5}`},
 			refusals: []error{
-				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
+				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable, lost,
 				&voucher.BoundError{What: "sales", Most: 3},
 			},
 		},
@@ -119,7 +119,7 @@ func routesDescribed() map[string]described {
 			refusals: []error{
 				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, voucher.ErrNotSeckill,
 				idempotency.ErrReused, voucher.ErrUndecided,
-				unavailable, &voucher.InsufficientStockError{Left: 3},
+				unavailable, lost, &voucher.InsufficientStockError{Left: 3},
 				&voucher.BoundError{What: "units", Most: 3},
 			},
 		},
@@ -136,11 +136,11 @@ func routesDescribed() map[string]described {
 		"POST /voucher/:id/archive": {
 			good: request{Target: "/voucher/5/archive"}, succeeds: []func(*setup){asIs},
 			invalid:  &request{Target: "/voucher/0/archive"},
-			refusals: []error{noVoucher, voucher.ErrSaleNotOver, voucher.ErrOrdersWait, unavailable},
+			refusals: []error{noVoucher, voucher.ErrSaleNotOver, voucher.ErrOrdersWait, unavailable, lost},
 		},
 		"POST /voucher/:id/restore": {
 			good: request{Target: "/voucher/5/restore"}, succeeds: []func(*setup){asIs},
-			invalid: &request{Target: "/voucher/05/restore"}, refusals: []error{noVoucher, unavailable},
+			invalid: &request{Target: "/voucher/05/restore"}, refusals: []error{noVoucher, unavailable, lost},
 		},
 		"POST /voucher/seckill/:id": {
 			good:     request{Target: "/voucher/seckill/5?quantity=2&wait=1s"},
@@ -180,11 +180,11 @@ func routesDescribed() map[string]described {
 		"POST /order/:id/pay": {
 			good: request{Target: "/order/5/pay"}, succeeds: []func(*setup){pays("/sandbox/pay/x"), pays("")},
 			invalid:  &request{Target: "/order/x/pay"},
-			refusals: []error{noOrder, state, payment.ErrNoProvider, unavailable},
+			refusals: []error{noOrder, state, payment.ErrNoProvider, unavailable, lost},
 		},
 		"POST /order/:id/cancel": {
 			good: request{Target: "/order/5/cancel"}, succeeds: []func(*setup){has(order.Cancelled)},
-			invalid: &request{Target: "/order/x/cancel"}, refusals: []error{noOrder, state, unavailable},
+			invalid: &request{Target: "/order/x/cancel"}, refusals: []error{noOrder, state, unavailable, lost},
 		},
 		"POST /order/:id/refund": {
 			good: request{Target: "/order/5/refund"}, succeeds: []func(*setup){
@@ -192,7 +192,7 @@ func routesDescribed() map[string]described {
 			}, invalid: &request{Target: "/order/x/refund"},
 			refusals: []error{
 				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: payment.ErrDisputed},
-				unavailable,
+				unavailable, lost,
 			},
 		},
 		"GET /admin/order": {
@@ -233,7 +233,7 @@ func routesDescribed() map[string]described {
 			good:     request{Target: "/admin/order/5/cancel", Body: `{"why":"closed"}`, Header: key},
 			succeeds: []func(*setup){has(order.Cancelled)},
 			invalid:  &request{Target: "/admin/order/5/cancel", Body: `{"why":"closed"}`},
-			refusals: []error{noOrder, state, idempotency.ErrReused, unavailable},
+			refusals: []error{noOrder, state, idempotency.ErrReused, unavailable, lost},
 		},
 		"POST /admin/order/:id/refund": {
 			good:     request{Target: "/admin/order/5/refund", Body: `{"why":"closed"}`, Header: key},
@@ -241,7 +241,7 @@ func routesDescribed() map[string]described {
 			invalid:  &request{Target: "/admin/order/5/refund", Body: `{"why":" "}`, Header: key},
 			refusals: []error{
 				noOrder, state, &order.NotNowError{Why: errCoupon}, &order.NotNowError{Why: payment.ErrDisputed},
-				idempotency.ErrReused, unavailable,
+				idempotency.ErrReused, unavailable, lost,
 			},
 		},
 		"POST /admin/voucher/:id/call-off": {
@@ -250,7 +250,7 @@ func routesDescribed() map[string]described {
 			invalid:  &request{Target: "/admin/voucher/5/call-off", Body: `{"why":"x"}`},
 			refusals: []error{
 				noVoucher, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrNotSeckill, idempotency.ErrReused,
-				unavailable,
+				unavailable, lost,
 			},
 		},
 		"GET /admin/voucher/:id/call-off": {
@@ -286,13 +286,13 @@ func routesDescribed() map[string]described {
 			good:     request{Target: "/admin/deadletter/9-0/replay", Body: `{"why":"x"}`},
 			succeeds: []func(*setup){withDeadLetters}, invalid: &request{
 				Target: "/admin/deadletter/9-0/replay", Body: `{}`,
-			}, refusals: []error{order.ErrNoDeadLetter, recorder.ErrNotReplayable, unavailable},
+			}, refusals: []error{order.ErrNoDeadLetter, recorder.ErrNotReplayable, unavailable, lost},
 		},
 		"POST /admin/deadletter/:id/discard": {
 			good:     request{Target: "/admin/deadletter/9-0/discard", Body: `{"why":"x"}`},
 			succeeds: []func(*setup){withDeadLetters}, invalid: &request{
 				Target: "/admin/deadletter/9-0/discard", Body: `{}`,
-			}, refusals: []error{order.ErrNoDeadLetter, unavailable},
+			}, refusals: []error{order.ErrNoDeadLetter, unavailable, lost},
 		},
 		"GET /admin/audit": {
 			good:     request{Target: "/admin/audit?limit=1&voucherId=5&adminId=7"},
@@ -307,7 +307,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				Target: "/payment/callback", Body: apitest.BrokenOff,
 			},
-			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable},
+			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable, lost},
 		},
 		"POST /payment/callback/:provider": {
 			good: request{
@@ -317,7 +317,7 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				Target: "/payment/callback/bank", Body: apitest.BrokenOff,
 			},
-			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable},
+			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable, lost},
 		},
 		"POST /demo/buyer": {
 			good: request{Target: "/demo/buyer"}, succeeds: []func(*setup){asIs},

@@ -19,6 +19,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/payment"
+	"seckill/internal/order/recovery"
 )
 
 // privateErrors stay inside the domain, or between it and its stores; one that got out would be INTERNAL. All other
@@ -32,6 +33,7 @@ var privateErrors = map[string]error{
 	"gate.ErrApart":        gate.ErrApart,
 	"payment.RefusedError": &payment.RefusedError{},
 	"payment.ErrIgnored":   payment.ErrIgnored,
+	"recovery.ErrWaiting":  recovery.ErrWaiting,
 }
 
 func TestEveryDomainErrorHasAnAnswer(t *testing.T) {

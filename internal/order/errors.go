@@ -24,6 +24,9 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown")
 	// ErrUpgrading: an instance lives that would misread what the call would write. Nothing was written.
 	ErrUpgrading = errors.New("an instance of an earlier version is alive")
+	// ErrUnknownChange: the answer to a COMMIT was lost, so it is not known whether anything was changed. Nobody repeats
+	// the change unasked, except under a key or another mark that the first try left.
+	ErrUnknownChange = errors.New("it is not known whether this was done")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")
 )
@@ -62,37 +65,43 @@ func (e *NotNowError) Error() string { return e.Why.Error() }
 // Unwrap returns the reason.
 func (e *NotNowError) Unwrap() error { return e.Why }
 
-// OrUnavailable returns err if it is an error of this package, payment or voucher, as those are a store's answers. It
-// turns any other error into ErrUnavailable, since the store did not answer.
+// OrUnavailable returns err if it is an error of this package, payment, voucher or idempotency, as those are a store's
+// answers. It turns any other error into ErrUnavailable, since the store did not answer.
 func OrUnavailable(err error) error {
-	if err == nil {
-		return nil
-	}
-	for _, answer := range []error{
-		ErrNotFound, ErrSeckill, ErrUnavailable, ErrUpgrading, ErrNoDeadLetter,
-		payment.ErrNotFound, payment.ErrNoProvider, payment.ErrWrongAmount,
-		voucher.ErrNotFound, voucher.ErrOffShelf, idempotency.ErrReused, idempotency.ErrGone,
-	} {
-		if errors.Is(err, answer) {
-			return err
-		}
-	}
-	if _, is := errors.AsType[*StateError](err); is {
-		return err
-	}
-	if _, is := errors.AsType[*LimitError](err); is {
-		return err
-	}
-	if _, is := errors.AsType[*NotNowError](err); is {
-		return err
-	}
-	if _, is := errors.AsType[*payment.StateError](err); is {
-		return err
-	}
-	if _, is := errors.AsType[*idempotency.RepeatedError](err); is {
+	if err == nil || isAnswer(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// OrUnknown is OrUnavailable for a change in a store whose answer was perhaps lost: any other error becomes
+// ErrUnknownChange. The store returns ErrUnavailable only if certainly nothing was changed.
+func OrUnknown(err error) error {
+	if err == nil || isAnswer(err) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnknownChange, err)
+}
+
+// isAnswer reports whether err is the answer of a store that was reached, or says what came of the request.
+func isAnswer(err error) bool {
+	for _, answer := range []error{
+		ErrNotFound, ErrSeckill, ErrUnavailable, ErrUpgrading, ErrNoDeadLetter,
+		payment.ErrNotFound, payment.ErrNoProvider, payment.ErrWrongAmount,
+		voucher.ErrNotFound, voucher.ErrOffShelf, idempotency.ErrReused, idempotency.ErrGone, ErrUnknownChange,
+	} {
+		if errors.Is(err, answer) {
+			return true
+		}
+	}
+	return is[*StateError](err) || is[*LimitError](err) || is[*NotNowError](err) || is[*payment.StateError](err) ||
+		is[*idempotency.RepeatedError](err)
+}
+
+// is reports whether err wraps an error of type E.
+func is[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
 }
 
 // ErrStopping says that the process is stopping, so that every wait must end.

@@ -175,9 +175,7 @@ func (s Vouchers) ChangeStock(
 	ctx context.Context, id int64, by voucher.Author, delta int64, key string,
 ) (voucher.StockChange, error) {
 	var op operationRow
-	var committing bool // the last attempt got as far as the commit
 	err := s.write(ctx, func(tx transaction) error {
-		committing = false
 		sale, err := lockSale(tx, id)
 		if err != nil {
 			return err
@@ -211,20 +209,14 @@ func (s Vouchers) ChangeStock(
 			return err
 		}
 		op = ops[0]
-		err = sqlkit.WriteAudit(tx.DB, now, by,
+		return sqlkit.WriteAudit(tx.DB, now, by,
 			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
-		committing = err == nil
-		return err
 	})
-	what := fmt.Sprintf("changing the stock of voucher %d by %d", id, delta)
-	switch {
-	case err == nil:
-		return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
-	case committing && !sqlkit.IsContended(err):
-		return voucher.StockChange{}, fmt.Errorf("%s: %w: %w", what, voucher.ErrUndecided, err)
-	default:
-		return voucher.StockChange{}, sqlkit.ReadError(what, err)
+	if err != nil {
+		return voucher.StockChange{}, sqlkit.ReadError(fmt.Sprintf("changing the stock of voucher %d by %d", id, delta),
+			err)
 	}
+	return voucher.StockChange{Delta: op.requestedDelta(), Number: op.Number, State: op.State.ofStock()}, nil
 }
 
 // unarchived returns voucher.ErrArchived if the voucher is archived. The caller has locked its sale, and so nobody can

@@ -17,16 +17,14 @@ import (
 )
 
 // RecordDirectSale implements service.OrderLedger. Repeating it with the same order id is harmless too. It returns
-// order.ErrUnavailable when nothing was written, and order.ErrUnknownOutcome when the reply to COMMIT was lost.
+// order.ErrUnavailable when nothing was written, and order.ErrUnknownChange when the answer to COMMIT was lost.
 func (s Orders) RecordDirectSale(
 	ctx context.Context, orderID, userID, voucherID int64, key idempotency.Key,
 ) (order.Order, error) {
 	what := fmt.Sprintf("recording order %d of user %d for voucher %d", orderID, userID, voucherID)
 	p := directPurchase{orderID: orderID, userID: userID, voucherID: voucherID, key: key}
 	var row orderRow
-	committing := false
 	err := s.write(ctx, func(tx transaction) error {
-		committing = false
 		now, err := tx.now()
 		if err != nil {
 			return err
@@ -38,7 +36,6 @@ func (s Orders) RecordDirectSale(
 			err = tx.recorded(rows, cause{by: order.Owner, at: now})
 			row = rows[0]
 		}
-		committing = err == nil
 		return err
 	})
 	switch {
@@ -46,8 +43,6 @@ func (s Orders) RecordDirectSale(
 		return row.order(), nil
 	case sqlkit.IsDuplicate(err):
 		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
-	case committing && !sqlkit.IsContended(err):
-		return order.Order{}, fmt.Errorf("%s: %w: %w", what, order.ErrUnknownOutcome, err)
 	default:
 		return order.Order{}, sqlkit.ReadError(what, err)
 	}

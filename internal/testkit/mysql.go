@@ -198,3 +198,13 @@ func (m *MariaDBServer) DSN(schema string) string {
 	}
 	return dsn
 }
+
+// MySQLQuery is how every text query begins on the wire, for [Proxy.Answer].
+const MySQLQuery = "\x00\x00\x03"
+
+// MySQLError is a server's answer to a query: an error with its number, SQLSTATE and text.
+func MySQLError(number uint16, state, text string) []byte {
+	const failed, marker, sequence = 0xff, '#', 1
+	body := append([]byte{failed, byte(number), byte(number >> 8), marker}, state+text...)
+	return append([]byte{byte(len(body)), 0, 0, sequence}, body...)
+}

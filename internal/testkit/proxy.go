@@ -3,6 +3,7 @@ package testkit
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"sync"
 	"testing"
@@ -33,6 +34,8 @@ type Proxy struct {
 	hole        chan struct{} // not nil during a black hole; closed when it ends
 	refuse      []byte        // lower case; requests that contain it end their connections; nil for none
 	refused     int           // number of refused requests so far
+	answer      []byte        // lower case; requests that contain it get the reply, and not the server's; nil for none
+	answerWith  []byte
 	breakpoints []*Breakpoint
 }
 
@@ -117,6 +120,14 @@ func (p *Proxy) Refused() int {
 	return p.refused
 }
 
+// Answer answers every request that contains the text, in upper or lower case, with the reply, and keeps it from the
+// server, until Heal.
+func (p *Proxy) Answer(text string, reply []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answer, p.answerWith = bytes.ToLower([]byte(text)), reply
+}
+
 // Delay delays all data by d in each direction, so that a round trip takes 2d longer.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
@@ -156,7 +167,7 @@ func (p *Proxy) Blackhole() {
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.drops, p.match, p.matches, p.delay, p.cut, p.refuse = 0, nil, 0, 0, false, nil
+	p.drops, p.match, p.matches, p.delay, p.cut, p.refuse, p.answer = 0, nil, 0, 0, false, nil, nil
 	for _, b := range p.breakpoints {
 		b.Release()
 	}
@@ -224,7 +235,7 @@ func (p *Proxy) serve(client net.Conn, addr string) {
 		return
 	}
 	var wg sync.WaitGroup
-	wg.Go(func() { p.pump(l, client, target, p.request) })
+	wg.Go(func() { p.pump(l, client, answering{target, client, p}, p.request) })
 	wg.Go(func() { p.pump(l, target, client, p.reply) })
 	wg.Wait()
 	p.mu.Lock()
@@ -232,8 +243,27 @@ func (p *Proxy) serve(client net.Conn, addr string) {
 	p.mu.Unlock()
 }
 
+// answering is the target's side of a link; what the proxy answers itself does not reach it.
+type answering struct {
+	target, client net.Conn
+	proxy          *Proxy
+}
+
+func (a answering) Write(b []byte) (int, error) {
+	a.proxy.mu.Lock()
+	text, reply := a.proxy.answer, a.proxy.answerWith
+	a.proxy.mu.Unlock()
+	if text == nil || !bytes.Contains(bytes.ToLower(b), text) {
+		return a.target.Write(b)
+	}
+	if _, err := a.client.Write(reply); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
 // pump copies data from one side to the other if inspect lets it pass, and closes the link at the end.
-func (p *Proxy) pump(l *link, from, to net.Conn, inspect func(*link, []byte) bool) {
+func (p *Proxy) pump(l *link, from io.Reader, to io.Writer, inspect func(*link, []byte) bool) {
 	defer l.close()
 	buf := make([]byte, 64<<10)
 	for {

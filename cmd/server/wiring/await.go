@@ -28,10 +28,13 @@ const (
 func refused(err error) bool {
 	const (
 		noRight, wrongPassword, noDatabase = 1044, 1045, 1049
+		noRightToTable, noRightToDo        = 1142, 1227
 		socketOnly                         = 1698
 	)
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		return slices.Contains([]uint16{noRight, wrongPassword, noDatabase, socketOnly}, my.Number)
+		return slices.Contains([]uint16{
+			noRight, wrongPassword, noDatabase, noRightToTable, noRightToDo, socketOnly,
+		}, my.Number)
 	}
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted || redis.IsAuthError(err) || redis.IsPermissionError(err) || errors.Is(err, mysql.ErrNoTLS) ||

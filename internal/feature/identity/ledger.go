@@ -12,6 +12,7 @@ import (
 
 	"gorm.io/gorm"
 
+	"seckill/internal/order"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -60,7 +61,7 @@ func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db: db, numbers: map[stri
 
 // Account returns the user of a subject, and makes an account for a new subject. Ids are drawn at random from those of
 // the issuer, so that they do not show how many accounts there are. If instances race, the others find the row of the
-// first. Error: order.ErrUnavailable.
+// first; after a COMMIT whose answer was lost, the next try finds its own. Error: order.ErrUnavailable.
 func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, error) {
 	number, err := l.issuerNumber(ctx, issuer)
 	if err != nil {
@@ -87,7 +88,7 @@ func (l *Ledger) Account(ctx context.Context, issuer, subject string) (int64, er
 		if err == nil {
 			return id, nil
 		}
-		if !sqlkit.IsDuplicate(err) {
+		if !sqlkit.IsDuplicate(err) && !errors.Is(err, order.ErrUnknownChange) {
 			return 0, sqlkit.ReadError("making an account", err)
 		}
 	}
@@ -161,7 +162,7 @@ func (l *Ledger) issuerNumber(ctx context.Context, issuer string) (int64, error)
 			return number, nil
 		}
 		err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error { return l.addIssuer(tx, issuer) })
-		if err != nil && !sqlkit.IsDuplicate(err) {
+		if err != nil && !sqlkit.IsDuplicate(err) && !errors.Is(err, order.ErrUnknownChange) {
 			return 0, sqlkit.ReadError("adding an issuer", err)
 		}
 	}

@@ -49,7 +49,7 @@ func (m *metrics) observe(err error) {
 		outcome = "not_staff"
 	case errors.Is(err, ErrOften):
 		outcome = "rate_limited"
-	case errors.Is(err, order.ErrUnavailable):
+	case errors.Is(err, order.ErrUnavailable), errors.Is(err, order.ErrUnknownChange):
 		outcome = "unavailable"
 	}
 	m.signIns.WithLabelValues(outcome).Inc()

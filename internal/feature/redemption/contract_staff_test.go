@@ -47,7 +47,7 @@ func TestStaffContract(t *testing.T) {
 	key := map[string]string{"Idempotency-Key": "k"}
 	refusals := []error{
 		order.ErrNotFound, redemption.ErrNotFound, &order.StateError{OrderID: orderID, Status: order.Refunded},
-		idempotency.ErrReused, order.ErrUnavailable,
+		idempotency.ErrReused, order.ErrUnavailable, order.ErrUnknownChange,
 	}
 	apitest.Contract{
 		Routes: routes(nil),

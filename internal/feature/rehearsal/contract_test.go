@@ -41,14 +41,14 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{
 					voucher.ErrNotFound, voucher.ErrNotSeckill, &NearSaleError{VoucherID: 7}, &RunningError{},
-					order.ErrBusy, order.ErrUnavailable, idempotency.ErrReused, idempotency.ErrGone,
+					order.ErrBusy, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused, idempotency.ErrGone,
 				},
 			},
 			"POST /admin/rehearsal/:id/end": {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/rehearsal/5/end"},
 				Invalid:  &apitest.Request{Target: "/admin/rehearsal/x/end"},
-				Refusals: []error{ErrNone, order.ErrUnavailable},
+				Refusals: []error{ErrNone, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 			"GET /rehearsal/:id/order": {
 				Access:   httpkit.ForCrowds,
@@ -65,7 +65,7 @@ func TestContract(t *testing.T) {
 					Target: "/rehearsal/5/report",
 					Body:   `{"done":true,"buyers":-1,"arrived":200,"requests":210,"accepted":40,"unclear":1}`,
 				},
-				Refusals: []error{ErrNone, ErrOver, order.ErrUnavailable},
+				Refusals: []error{ErrNone, ErrOver, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 		},
 	}.Hold(t)

@@ -35,7 +35,7 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/admin/template", Body: `{"voucherId":5,"name":"Evening"}`},
 				Invalid: &apitest.Request{Target: "/admin/template", Body: `{"voucherId":5}`},
 				Refusals: []error{
-					voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable, idempotency.ErrReused,
+					voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused,
 					idempotency.ErrGone,
 				},
 			},
@@ -43,7 +43,7 @@ func TestContract(t *testing.T) {
 				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/template/3", Body: `{"name":"Evening"}`},
 				Invalid: &apitest.Request{Target: "/admin/template/3", Body: `{}`}, Refusals: []error{
-					ErrNone, ErrName, order.ErrUnavailable,
+					ErrNone, ErrName, order.ErrUnavailable, order.ErrUnknownChange,
 				},
 			},
 			"GET /admin/template/:id": {
@@ -56,7 +56,7 @@ func TestContract(t *testing.T) {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/template/3"},
 				Invalid:  &apitest.Request{Target: "/admin/template/x"},
-				Refusals: []error{ErrNone, order.ErrUnavailable},
+				Refusals: []error{ErrNone, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 		},
 	}.Hold(t)

@@ -40,7 +40,7 @@ func TestContract(t *testing.T) {
 				Refusals: append(apitest.StoppedAll(),
 					voucher.ErrNotFound, voucher.ErrNotSeckill, voucher.ErrOffShelf, ErrNoList, ErrOnSale,
 					gate.ErrPaused, gate.ErrNotStarted, gate.ErrEnded, voucher.ErrCalledOff, already,
-					order.ErrUnavailable),
+					order.ErrUnavailable, order.ErrUnknownChange),
 			},
 			"GET /voucher/:id/waitlist": {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist"}, Ways: 4,
@@ -53,12 +53,12 @@ func TestContract(t *testing.T) {
 				Refusals: append(apitest.StoppedAll(),
 					voucher.ErrNotFound, voucher.ErrOffShelf, voucher.ErrCalledOff, gate.ErrPaused, ErrNoPlace,
 					ErrNotInvited,
-					already, order.ErrUnavailable),
+					already, order.ErrUnavailable, order.ErrUnknownChange),
 			},
 			"POST /voucher/:id/waitlist/leave": {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/voucher/5/waitlist/leave"},
 				Invalid:  &apitest.Request{Target: "/voucher/x/waitlist/leave"},
-				Refusals: []error{ErrNoPlace, ErrAccepted, order.ErrUnavailable},
+				Refusals: []error{ErrNoPlace, ErrAccepted, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 			"GET /waitlist": {
 				Access: httpkit.ForBuyers, Good: apitest.Request{Target: "/waitlist"},

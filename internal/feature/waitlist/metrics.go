@@ -7,7 +7,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"seckill/internal/kit/metric"
-	"seckill/internal/order"
 	"seckill/internal/order/gate"
 )
 
@@ -62,7 +61,7 @@ func joinResult(err error) string {
 		return "already_bought"
 	case errors.Is(err, ErrOnSale):
 		return "on_sale"
-	case errors.Is(err, order.ErrUnavailable):
+	case doubtful(err):
 		return "unavailable"
 	default:
 		return "refused"

@@ -175,7 +175,7 @@ func (h handlers) promised(ctx context.Context, userID, voucherID int64, p Place
 	switch {
 	case err == nil && p.Claims:
 		return guards.Ending{Outcome: guards.Claimed, ID: -p.Position}
-	case err == nil, !errors.Is(err, order.ErrUnavailable): // claimed by another request, or refused
+	case err == nil, !doubtful(err): // claimed by another request, or refused
 		return guards.Ending{Outcome: guards.Refused}
 	}
 	return h.looked(ctx, func(ctx context.Context) guards.Ending {
@@ -199,7 +199,7 @@ func (h handlers) accepted(ctx context.Context, userID, voucherID int64, p Place
 		if e := endingOf(p); e.Outcome != guards.Unknown {
 			return e
 		}
-	case err == nil, !errors.Is(err, order.ErrUnavailable), mine == 0: // claimed by another request, or refused
+	case err == nil, !doubtful(err), mine == 0: // claimed by another request, or refused
 		return guards.Ending{Outcome: guards.Refused}
 	}
 	return h.looked(ctx, func(ctx context.Context) guards.Ending {

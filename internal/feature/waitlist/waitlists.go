@@ -311,6 +311,11 @@ func (w *Waitlists) Leave(ctx context.Context, userID, voucherID int64) (Place, 
 	return p, nil
 }
 
+// doubtful reports whether err leaves open what became of a request, or of an earlier try of it.
+func doubtful(err error) bool {
+	return errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownChange)
+}
+
 // orUnavailable is order.OrUnavailable, but leaves refusals as they are.
 func orUnavailable(err error) error {
 	for _, answer := range []error{ErrNoPlace, ErrNotInvited, ErrAccepted, voucher.ErrNotSeckill, gate.ErrPaused} {

@@ -36,20 +36,20 @@ func TestContract(t *testing.T) {
 					Target: "/admin/webhook", Body: `{"shopId":1,"url":"x"}`,
 				},
 				Refusals: []error{
-					dispatch.ErrEndpoints, order.ErrUnavailable, idempotency.ErrReused, idempotency.ErrGone,
+					dispatch.ErrEndpoints, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused, idempotency.ErrGone,
 				},
 			},
 			"PATCH /admin/webhook/:id": {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3", Body: `{"disabled":false}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3", Body: `{"url":"x"}`},
-				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 			"POST /admin/webhook/:id/rotate": {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":1}`},
-				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable},
+				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 			"GET /admin/webhook/:id": {
 				Access:   httpkit.ForMerchants,
@@ -61,7 +61,7 @@ func TestContract(t *testing.T) {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3"},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/x"},
-				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
+				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 			"POST /admin/webhook/:id/test": {
 				Access:   httpkit.ForMerchants,
@@ -85,7 +85,7 @@ func TestContract(t *testing.T) {
 				Access:   httpkit.ForMerchants,
 				Good:     apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"eventId":"order-5-1"}`},
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/replay", Body: `{}`},
-				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable},
+				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 		},
 	}.Hold(t)

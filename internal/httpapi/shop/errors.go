@@ -274,6 +274,13 @@ var coreRules = []httpkit.Rule{
 		English: "We could not see whether the stock was changed. Please repeat this to find out.",
 		Chinese: "暂时无法确认库存是否已调整，请重试以查询结果",
 	}},
+	{Matches: httpkit.Is(order.ErrUnknownChange), Failure: httpkit.Failure{
+		Code: httpkit.CodeUnknown, Status: http.StatusGatewayTimeout, Title: "The outcome is not known",
+		Detail: "Whether this was done is not known: the database's answer was lost. Read what was to be changed " +
+			"before you repeat the request, or repeat it with the same Idempotency-Key if it had one.",
+		English: "We could not see whether this worked. Please look before you try again.",
+		Chinese: "暂时无法确认操作是否成功，请先查看结果再重试",
+	}},
 	{Matches: httpkit.AnyOf(order.ErrUnavailable, listing.ErrUnavailable), Failure: httpkit.Failure{
 		Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2",
 		Title: "Temporarily unavailable",

@@ -33,7 +33,7 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 	defer close(out)
 	for b := range in {
 		if len(b.claimed) > 0 {
-			c.record(ctx, b, b.claimed)
+			c.record(ctx, b, b.claimed, time.Now().Add(blameAfter))
 			c.busy.end()
 		}
 		close(b.committed)
@@ -42,15 +42,16 @@ func (c *committer) run(ctx context.Context, in <-chan *batch, out chan<- *batch
 }
 
 // record commits entries of the batch. If the ledger rejects them for good, it halves them until the order at fault is
-// alone (rule 8).
-func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry) {
+// alone (rule 8). From the time blame on it also halves them after another error that is theirs alone; the order that
+// is left then stays pending.
+func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry, blame time.Time) {
 	c.busy.begin()
 	ctx = followed(ctx, entries)
 	claims := make([]order.Claim, len(entries))
 	for i, e := range entries {
 		claims[i] = e.Claim
 	}
-	a := attempt{claims: claims}
+	a := attempt{claims: claims, blame: blame}
 	start := time.Now()
 	committed := c.retrier.retry(ctx, func(ctx context.Context) error {
 		if a.decisions, a.last = c.commit(ctx, claims, a.rejected); a.last != nil {
@@ -61,7 +62,7 @@ func (c *committer) record(ctx context.Context, b *batch, entries []order.Entry)
 	if committed {
 		c.report(ctx, b, entries, a.decisions, time.Since(start))
 	} else if ctx.Err() == nil {
-		c.halve(ctx, b, entries, a.last)
+		c.halve(ctx, b, entries, a)
 	}
 }
 
@@ -72,6 +73,7 @@ type attempt struct {
 	last      error            // of the last try
 	rejected  error            // why the only claim is recorded as failed; nil: it is not
 	conflicts int
+	blame     time.Time // from then on the claims are suspected
 }
 
 // failed returns the error of a failed try, permanent if repeating it cannot help. A claim that is rejected alone is
@@ -92,21 +94,33 @@ func (c *committer) failed(ctx context.Context, a *attempt) error {
 		}
 	case errors.Is(a.last, order.ErrRejected):
 		return backoff.Permanent(a.last)
+	case a.last != nil && !answers(a.last) && !errors.Is(a.last, context.DeadlineExceeded) &&
+		time.Now().After(a.blame) && c.commitsOthers(ctx):
+		return backoff.Permanent(a.last)
 	}
 	return a.last
 }
 
 // halve commits each half of the entries by itself. It logs an entry that is alone already.
-func (c *committer) halve(ctx context.Context, b *batch, entries []order.Entry, why error) {
+func (c *committer) halve(ctx context.Context, b *batch, entries []order.Entry, a attempt) {
 	if half := len(entries) / 2; half > 0 {
-		c.record(ctx, b, entries[:half])
-		c.record(ctx, b, entries[half:])
+		c.record(ctx, b, entries[:half], a.blame)
+		c.record(ctx, b, entries[half:], a.blame)
 		return
 	}
 	claim := entries[0].Claim
 	c.log.ErrorContext(ctx,
 		"an accepted order can be neither recorded nor failed; it stays pending and is retried",
-		"order", claim.OrderID, "user", claim.UserID, "voucher", claim.VoucherID, "error", why)
+		"order", claim.OrderID, "user", claim.UserID, "voucher", claim.VoucherID, "error", a.last)
+}
+
+// commitsOthers reports whether the ledger commits a transaction without any claim: the fault then lies with the claims
+// that it does not commit.
+func (c *committer) commitsOthers(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	_, _, err := settle(ctx, c.ledger, nil, nil)
+	return err == nil
 }
 
 // reject counts and logs an order that the ledger rejects for good. It is committed again, as a failed row that says

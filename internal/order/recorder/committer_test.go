@@ -3,10 +3,15 @@ package recorder
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
@@ -56,7 +61,7 @@ func TestCommitterRejects(t *testing.T) {
 				retrier: retrier{observer: seen, log: log}, repairs: f, notifier: f, observer: seen,
 				log: log, busy: new(busySince), epochs: map[int64]int64{},
 			}
-			committer.record(t.Context(), new(batch), f.Fresh)
+			committer.record(t.Context(), new(batch), f.Fresh, time.Now().Add(blameAfter))
 			if seen.rejected != 1 || seen.retried != 0 || f.Rows[1].Status != c.status {
 				t.Errorf("rejected %d times, retried %d times, the order is %s; want 1, 0, %s",
 					seen.rejected, seen.retried, f.Rows[1].Status, c.status)
@@ -68,4 +73,72 @@ func TestCommitterRejects(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unwilling is a ledger that does not commit one order, with an error that nobody knows; or, if it is away, nothing.
+type unwilling struct {
+	ordertest.FakeLedger
+
+	order int64
+	away  *atomic.Bool
+}
+
+var errUnknown = errors.New("Error 3169 (HY000): Session was killed by a proxy's rule")
+
+func (l unwilling) Insert(ctx context.Context, claims []order.Claim) error {
+	if err := l.fails(claims); err != nil {
+		return err
+	}
+	return l.FakeLedger.Insert(ctx, claims)
+}
+
+func (l unwilling) Settle(
+	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
+) error {
+	if err := l.fails(claims); err != nil {
+		return err
+	}
+	return l.FakeLedger.Settle(ctx, claims, decide)
+}
+
+func (l unwilling) fails(claims []order.Claim) error {
+	if l.away.Load() || slices.ContainsFunc(claims, func(c order.Claim) bool { return c.OrderID == l.order }) {
+		return errUnknown
+	}
+	return nil
+}
+
+// An unknown error of the ledger never fails an order. If it meets one order alone while others are committed, that
+// order is set apart after a minute, and staff hear of it; while nothing is committed, the batch waits.
+func TestCommitterMeetsAnUnknownError(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var claims []order.Claim
+		for id := range int64(8) {
+			claims = append(claims, ordertest.NewClaim(id+1, id+1, ordertest.VoucherA))
+		}
+		f := ordertest.NewFakeStores(20, claims...)
+		var text bytes.Buffer
+		log, seen := slog.New(slog.NewTextHandler(&text, nil)), new(counting)
+		var away atomic.Bool
+		away.Store(true)
+		committer := committer{
+			ledger:  unwilling{ordertest.FakeLedger{FakeStores: f}, 6, &away},
+			retrier: retrier{observer: seen, log: log}, repairs: f, notifier: f, observer: seen,
+			log: log, busy: new(busySince), epochs: map[int64]int64{},
+		}
+		const outage = 5 * time.Minute
+		time.AfterFunc(outage, func() { away.Store(false) })
+		start, b := time.Now(), new(batch)
+		committer.record(t.Context(), b, f.Fresh, start.Add(blameAfter))
+		if took := time.Since(start); took < outage || took > outage+time.Minute {
+			t.Errorf("it took %v, with an outage of %v", took, outage)
+		}
+		if _, has := f.Rows[6]; has || len(f.Rows) != 7 || len(b.settled) != 7 || seen.rejected != 0 {
+			t.Errorf("rows %v, settled %d, rejected %d; want all but order 6", f.Rows, len(b.settled), seen.rejected)
+		}
+		if n := strings.Count(text.String(), "stays pending"); n != 1 || !strings.Contains(text.String(), "order=6") {
+			t.Errorf("log:\n%s", text.String())
+		}
+	})
 }

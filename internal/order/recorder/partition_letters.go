@@ -121,7 +121,7 @@ func (d *partitionLetters) replay(ctx context.Context, id, by, why string) (orde
 	done, err := d.stores.DeadLetters.Replay(ctx, d.partition, id, l.Claim)
 	switch {
 	case err != nil:
-		return order.Claim{}, order.OrUnavailable(err)
+		return order.Claim{}, order.OrUnknown(err)
 	case !done: // the order was settled meanwhile
 		if err := d.classify(ctx, &l); err != nil {
 			return order.Claim{}, err
@@ -172,7 +172,7 @@ func (d *partitionLetters) discard(ctx context.Context, id, by, why string) (Dea
 		}
 	}
 	if _, err := d.stores.DeadLetters.Remove(ctx, d.partition, id); err != nil {
-		return DeadLetter{}, order.OrUnavailable(err)
+		return DeadLetter{}, order.OrUnknown(err)
 	}
 	d.log.WarnContext(ctx, "a dead letter was discarded", "letter", id, "order", l.Claim.OrderID, "user",
 		l.Claim.UserID,
@@ -186,7 +186,7 @@ func (d *partitionLetters) settle(ctx context.Context, l *DeadLetter, cause erro
 	defer cancel()
 	decisions, _, err := settle(ctx, d.stores.Ledger, []order.Claim{l.Claim}, cause)
 	if err != nil {
-		return fmt.Errorf("%w: %w", order.ErrUnavailable, err)
+		return order.OrUnavailable(err)
 	}
 	decision := decisions[0]
 	switch {

@@ -35,7 +35,7 @@ type Ledger interface {
 	// ErrConflict when a row exists, stock is too low, or an epoch is not the sale's.
 	Insert(ctx context.Context, claims []order.Claim) error
 	// Settle locks the sales' rows, reads what the ledger holds of the claims, calls decide with that, and writes the
-	// decisions, in one transaction.
+	// decisions, in one transaction. Without claims, it shows whether the ledger commits at all.
 	Settle(ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision) error
 }
 
@@ -79,8 +79,10 @@ const (
 	gatherTime    = 15 * time.Millisecond
 	ownEvery      = time.Minute      // how often own entries that could not be finished are read again
 	commitTimeout = 30 * time.Second // one transaction at most; a lock wait ends much earlier
-	maxConflicts  = 5                // tries of a batch that the ledger keeps contradicting, before it is halved
-	againAfter    = 5 * time.Second  // when own entries are read again after some could not be corrected
+	// blameAfter is for how long the ledger fails with an unknown error before the claims themselves are suspected.
+	blameAfter   = time.Minute
+	maxConflicts = 5               // tries of a batch that the ledger keeps contradicting, before it is halved
+	againAfter   = 5 * time.Second // when own entries are read again after some could not be corrected
 	// correctGrace is how long the corrections of a batch are retried before the batch goes on without them.
 	correctGrace  = time.Second
 	stepTimeout   = 5 * time.Second  // one try to correct one sale, including the flush of its operations

@@ -61,6 +61,15 @@ func HadNoEffect(err error) bool {
 	return beginsWith(reply, refusals[:])
 }
 
+// Words returns what Redis itself answered instead of a result; "" if it answered nothing.
+func Words(err error) string {
+	var reply redis.Error
+	if !errors.As(err, &reply) || errors.Is(err, redis.Nil) {
+		return ""
+	}
+	return "Redis: " + reply.Error()
+}
+
 // Rejects reports whether the reply refuses the request itself, so that a retry cannot help: it is an error of the
 // script or of its data, not of Redis's own state.
 func Rejects(err error) bool {

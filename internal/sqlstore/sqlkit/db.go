@@ -34,10 +34,16 @@ type DB struct {
 	// writer holds a token while no transaction writes; nil where the database queues writers itself. SQLite lets
 	// waiting writers poll, so that some starve; here they queue.
 	writer chan struct{}
-	// failed is when a transaction last found the database away, or its disk full; nil after a commit.
-	failed atomic.Pointer[time.Time]
+	// failed is the last transaction, if it found the database away, or its disk full; nil after a commit.
+	failed atomic.Pointer[failure]
 	// ddl makes connections for DDL, which may take longer than statements for orders; nil for SQLite.
 	ddl driver.Connector
+}
+
+// failure is an error of a transaction.
+type failure struct {
+	at  time.Time
+	err error
 }
 
 // Dialect is the SQL dialect of a database: it chooses the folder of migrations, and the few statements that differ.
@@ -79,8 +85,8 @@ func (d *DB) Ping(ctx context.Context) error {
 	switch failed := d.failed.Load(); {
 	case failed == nil:
 		return nil
-	case d.now().Sub(*failed) < tryEvery:
-		return fmt.Errorf("%w: the last transaction failed", order.ErrUnavailable)
+	case d.now().Sub(failed.at) < tryEvery:
+		return fmt.Errorf("%w: the last transaction failed: %w", order.ErrUnavailable, failed.err)
 	}
 	return ReadError("trying a transaction", d.TryWrite(ctx))
 }
@@ -146,8 +152,8 @@ func (d *DB) Close() error {
 // than the permit.
 func (d *DB) Read(ctx context.Context) *gorm.DB { return d.db.WithContext(ctx) }
 
-// Write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. Only if the error came
-// from f, it is certain that nothing was written.
+// Write runs f in one transaction at READ COMMITTED and commits, or rolls back when f fails. It returns
+// order.ErrUnknownChange if the answer to COMMIT was lost. With any other error, certainly nothing was written.
 func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 	if d.writer != nil {
 		if err := d.awaitTurn(ctx); err != nil {
@@ -168,8 +174,17 @@ func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 		}
 	}
 	var after commits
-	if err := d.db.WithContext(context.WithValue(ctx, commitsKey{}, &after)).Transaction(f); err != nil {
-		d.noteFailure(err)
+	committing := false
+	err = d.db.WithContext(context.WithValue(ctx, commitsKey{}, &after)).Transaction(func(tx *gorm.DB) error {
+		err := f(tx)
+		committing = err == nil
+		return err
+	})
+	if committing {
+		err = commitError(err)
+	}
+	if err != nil {
+		d.noteFailure(ctx, err)
 		return err
 	}
 	d.failed.Store(nil)
@@ -178,10 +193,9 @@ func (d *DB) Write(ctx context.Context, f func(tx *gorm.DB) error) error {
 }
 
 // noteFailure remembers that a transaction found the database away or its disk full, and leaves a read-only server.
-func (d *DB) noteFailure(err error) {
-	if IsAway(err) && !IsContended(err) || isFull(err) {
-		now := d.now()
-		d.failed.Store(&now)
+func (d *DB) noteFailure(ctx context.Context, err error) {
+	if ctx.Err() == nil && IsAway(err) && !IsContended(err) || isFull(err) {
+		d.failed.Store(&failure{d.now(), err})
 	}
 	if IsReadOnly(err) {
 		d.dropIdle()

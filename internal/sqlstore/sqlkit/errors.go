@@ -2,11 +2,16 @@ package sqlkit
 
 import (
 	"context"
+	"crypto/tls"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/go-sql-driver/mysql"
 	"modernc.org/sqlite"
@@ -25,6 +30,8 @@ func WriteError(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, order.ErrUnknownChange):
+		return fmt.Errorf("%s: %w", what, err)
 	case IsDuplicate(err):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrConflict, err)
 	case IsRejected(err):
@@ -36,13 +43,25 @@ func WriteError(what string, err error) error {
 	}
 }
 
-// ReadError translates the error of reading. If the database is away or busy, it wraps order.ErrUnavailable, so that
-// the caller may retry; a cancellation stays a cancellation.
+// commitError translates the error of a COMMIT. It wraps order.ErrUnknownChange unless the error shows that nothing was
+// committed. Most errors do not: a proxy in front of the server has words of its own for a connection that it lost.
+func commitError(err error) error {
+	if err == nil || IsContended(err) || IsReadOnly(err) || isOutOfSpace(err) || // the server has rolled back
+		errors.Is(err, driver.ErrBadConn) || // the COMMIT was not sent
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrTxDone) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", order.ErrUnknownChange, err)
+}
+
+// ReadError translates the error of a query, or of a transaction that records no orders. If the database is away or
+// busy, it wraps order.ErrUnavailable, so that the caller may retry. A cancellation stays a cancellation, and
+// order.ErrUnknownChange stays what it is.
 func ReadError(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case IsAway(err):
+	case IsAway(err) && !errors.Is(err, order.ErrUnknownChange):
 		return fmt.Errorf("%s: %w: %w", what, order.ErrUnavailable, err)
 	default:
 		return fmt.Errorf("%s: %w", what, err)
@@ -85,7 +104,14 @@ func isBusy(err error) bool {
 func isFull(err error) bool {
 	const primary = 0xff
 	lite, ok := errors.AsType[*sqlite.Error](err)
-	return ok && (lite.Code()&primary == sqlite3.SQLITE_FULL || lite.Code()&primary == sqlite3.SQLITE_IOERR)
+	return isOutOfSpace(err) || ok && lite.Code()&primary == sqlite3.SQLITE_IOERR
+}
+
+// isOutOfSpace reports whether there is no room to write SQLite's file.
+func isOutOfSpace(err error) bool {
+	const primary = 0xff
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	return ok && lite.Code()&primary == sqlite3.SQLITE_FULL
 }
 
 // IsDuplicate reports whether err means that a row with the key exists.
@@ -106,23 +132,26 @@ func IsThere(err error) bool {
 	return ok && (my.Number == 1050 || my.Number == 1060 || my.Number == 1061) // a table, a column, a key
 }
 
-// IsRejected reports whether err is about the values of a row, so that repeating the statement cannot help. It returns
-// false for errors about the schema (a missing table or column), which fail every order until somebody repairs it.
+// rejects are the numbers of errors about the values of a row.
+//
+//nolint:gochecknoglobals // a list
+var rejects = [...]uint16{
+	1048,       // a column cannot be null
+	1216, 1452, // a foreign key that was added by hand
+	1264,       // out of range
+	1292, 1366, // not a time, not a number, not text in the column's character set
+	1406,       // too long
+	1526,       // no partition for the value
+	1644,       // a trigger refuses
+	1690,       // out of range in an expression
+	3819, 4025, // a check, in MySQL and in MariaDB
+}
+
+// IsRejected reports whether err is about the values of a row, so that repeating the statement cannot help. The list is
+// closed: an error that is not in it fails no order.
 func IsRejected(err error) bool {
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		switch my.Number {
-		case 1048, // a column cannot be null
-			1216, 1452, // a foreign key that was added by hand
-			1264,       // out of range
-			1292, 1366, // not a time, not a number, not text in the column's character set
-			1406,       // too long
-			1526,       // no partition for the value
-			1644,       // a trigger refuses
-			1690,       // out of range in an expression
-			3819, 4025: // a check, in MySQL and in MariaDB
-			return true
-		}
-		return false
+		return slices.Contains(rejects[:], my.Number)
 	}
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() {
@@ -140,29 +169,74 @@ func IsReadOnly(err error) bool {
 	return ok && (my.Number == 1290 || my.Number == 1792 || my.Number == 1836)
 }
 
-// IsAway reports whether err means that the database cannot answer right now.
+// IsAway reports whether err means that the database, or what stands before it, cannot serve right now: everything but
+// what is wrong with a statement. Servers, proxies and managed databases have too many errors for a list of those that
+// pass.
 func IsAway(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) {
 		return false
 	}
-	if errors.Is(err, bulkhead.ErrFull) {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, bulkhead.ErrFull) {
 		return true
 	}
 	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
-		switch my.Number {
-		case 1040, 1203, // too many connections
-			1047, 1180, // a node of a Galera cluster without the majority, or one that is joining; its COMMIT failed
-			1021, 1114, // disk full
-			1053, 1077, 1079, // shutting down
-			1205, 1213, // lock wait, deadlock
-			1290, 1836, // read-only
-			1317, 1927, // killed
-			1037, 1038, 1041: // out of memory
-			return true
+		return !isStatements(my)
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		const primary = 0xff
+		switch lite.Code() & primary {
+		case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_RANGE,
+			sqlite3.SQLITE_ERROR, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_MISUSE:
+			return false
 		}
-		return false
+		return true
 	}
 	_, network := errors.AsType[net.Error](err) // refused, reset, timed out
-	return network || isBusy(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, mysql.ErrInvalidConn) ||
-		errors.Is(err, io.ErrUnexpectedEOF)
+	return network || isDrivers(err) || isTLS(err)
+}
+
+// isStatements reports whether an error is about a statement or its values (SQLSTATE classes 22 and 23, and the numbers
+// that some servers give no class of their own), or about a schema that is not this program's. Other errors of class 42
+// are about rights and limits, which pass.
+func isStatements(err *mysql.MySQLError) bool {
+	const noTable, noColumn, syntax = 1146, 1054, 1064
+	switch state := string(err.SQLState[:]); {
+	case strings.HasPrefix(state, "22"), strings.HasPrefix(state, "23"), state == "42S02", state == "42S22":
+		return true
+	}
+	return slices.Contains([]uint16{noTable, noColumn, syntax, mysqlDuplicate}, err.Number) ||
+		slices.Contains(rejects[:], err.Number)
+}
+
+// isDrivers reports whether the driver could not talk to the server, or was refused while it connected.
+func isDrivers(err error) bool {
+	return slices.ContainsFunc([]error{
+		driver.ErrBadConn, sql.ErrConnDone, io.EOF, io.ErrUnexpectedEOF, mysql.ErrInvalidConn, mysql.ErrMalformPkt,
+		mysql.ErrPktSync, mysql.ErrPktSyncMul, mysql.ErrBusyBuffer, mysql.ErrNoTLS, mysql.ErrCleartextPassword,
+		mysql.ErrNativePassword, mysql.ErrOldPassword, mysql.ErrUnknownPlugin, mysql.ErrOldProtocol,
+	}, func(target error) bool { return errors.Is(err, target) })
+}
+
+// isTLS reports whether the server's certificate, or its TLS, is not accepted.
+func isTLS(err error) bool {
+	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
+	_, header := errors.AsType[tls.RecordHeaderError](err)
+	_, alert := errors.AsType[tls.AlertError](err)
+	return certificate || header || alert
+}
+
+// quoted is what a server quotes in its errors: users, hosts and tables, which are nobody else's business.
+//
+//nolint:gochecknoglobals // a pattern
+var quoted = regexp.MustCompile("'[^']*'|`[^`]*`")
+
+// Words returns what the database itself said in an error, without what it quotes; "" if it said nothing.
+func Words(err error) string {
+	if my, ok := errors.AsType[*mysql.MySQLError](err); ok {
+		return quoted.ReplaceAllString(my.Error(), "…")
+	}
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		return quoted.ReplaceAllString(lite.Error(), "…")
+	}
+	return ""
 }

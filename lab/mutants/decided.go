@@ -1,0 +1,64 @@
+package main
+
+import "seckill/lab/mutant"
+
+// inDeciding are those that lose what people decided, or say of what is unknown that it was not done.
+func inDeciding() []mutant.Mutant {
+	const (
+		kit, errs = "./internal/sqlstore/sqlkit", "internal/sqlstore/sqlkit/errors.go"
+		recorder  = "./internal/order/recorder"
+		service   = "./internal/order/service"
+	)
+	return []mutant.Mutant{
+		packageMutant("nothing was done of what a lost COMMIT has done", kit, "TestCommitError$", "want unknown true",
+			mutant.Change{
+				File: errs, From: `	return fmt.Errorf("%w: %w", order.ErrUnknownChange, err)`, To: `	return err`,
+			}),
+		packageMutant("a lost COMMIT is also a database that is away", kit, "TestCommitError$", "want unknown true",
+			mutant.Change{
+				File: errs, From: "case IsAway(err) && !errors.Is(err, order.ErrUnknownChange):", To: "case IsAway(err):",
+			}),
+		packageMutant("a lost COMMIT at a till or on a list is 503", "./internal/order", "TestOrUnavailable$", "",
+			mutant.Change{
+				File: "internal/order/errors.go", From: "idempotency.ErrGone, ErrUnknownChange,", To: "idempotency.ErrGone,",
+			}),
+		packageMutant("a yes is refused whose COMMIT was not answered", "./internal/feature/waitlist", "TestGuards$",
+			"the gatekeeper is told", mutant.Change{
+				File: "internal/feature/waitlist/waitlists.go",
+				From: "errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownChange)",
+				To:   "errors.Is(err, order.ErrUnavailable)",
+			}),
+		packageMutant("an error that nobody has listed is a defect of the service", kit, "TestAwayByClass$", "want away",
+			mutant.Change{
+				File: errs, From: "		return !isStatements(my)", To: "		return my.Number == 1040",
+			}),
+		packageMutant("a missing table is waited for", kit, "TestAwayByClass$", "want away", mutant.Change{
+			File: errs, From: `state == "42S02", `, To: ``,
+		}),
+		packageMutant("an unknown error holds up all orders behind it", recorder, "TestCommitterMeetsAnUnknownError$", "",
+			mutant.Change{
+				File: "internal/order/recorder/committer.go", From: "time.Now().After(a.blame) && c.commitsOthers(ctx)",
+				To: "false",
+			}),
+		packageMutant("orders are blamed for an outage", recorder, "TestCommitterMeetsAnUnknownError$", "it took",
+			mutant.Change{
+				File: "internal/order/recorder/committer.go", From: "time.Now().After(a.blame) && c.commitsOthers(ctx)",
+				To: "time.Now().After(a.blame)",
+			}),
+		packageMutant("staff are told that a queued order does not exist", service, "TestStaffMeetAQueuedOrder$",
+			"staff see", mutant.Change{
+				File: "internal/order/service/orders.go", From: "return s.lookup.anybodys(ctx, orderID)",
+				To: "return s.lookup.reader.order(ctx, orderID)",
+			}),
+		packageMutant("a list that nobody read counts as fresh", "./internal/voucher/listing",
+			"TestAStoreHangsAfterNobodyAsked$", "", mutant.Change{
+				File: "internal/voucher/listing/snapshot.go", From: "if since.IsZero() || at.Before(since) {",
+				To: "if since.IsZero() {",
+			}),
+		packageMutant("Redis is compared with what an earlier query read", "./internal/order/catalog",
+			"TestReadSharesNothing$", "Read:", mutant.Change{
+				File: "internal/order/catalog/catalog.go", From: "	e, err := c.load(ctx, id)\n",
+				To: "	c.cache.Invalidate(id)\n	e, err := c.cache.Get(ctx, id, c.loader)\n",
+			}),
+	}
+}
