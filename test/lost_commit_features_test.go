@@ -48,7 +48,7 @@ func (w *lostCommits) stuck() {
 			w.t.Fatal(err)
 		}
 		for _, statement := range []string{
-			"UPDATE tb_payment SET state = 6, stuck_time = UTC_TIMESTAMP(3), refusal = 'card closed' WHERE order_id = ?",
+			"UPDATE tb_payment SET state = 6, stuck_time = UTC_TIMESTAMP(3), refusal = 'closed' WHERE order_id = ?",
 			"UPDATE tb_voucher_order SET status = 5, refunding_time = UTC_TIMESTAMP(3) WHERE id = ?",
 		} {
 			if _, err := w.Ledger.DB.ExecContext(w.t.Context(), statement, order); err != nil {

@@ -277,7 +277,9 @@ func (w *lostCommits) orders() {
 	w.one("cancelling for staff", "tb_voucher_operation WHERE order_id = ?", byStaff)
 
 	paid := map[string]string{}
-	for i, how := range []string{"POST /sandbox/pay/{ticket}", "POST /payment/callback", "POST /payment/callback/{provider}"} {
+	for i, how := range []string{
+		"POST /sandbox/pay/{ticket}", "POST /payment/callback", "POST /payment/callback/{provider}",
+	} {
 		w.user = int64(625 + i)
 		order := w.buy(sale, w.user)
 		if i == 0 {
@@ -288,8 +290,8 @@ func (w *lostCommits) orders() {
 		if i == 0 { // the page asks the service as a provider does
 			w.lose(how, "502", "200", box.Request{URL: w.URL(payURL)})
 		} else {
-			w.lose(how, unknown, "200", w.notice(order, strings.ReplaceAll(strings.TrimPrefix(how, "POST "), "{provider}",
-				"sandbox")))
+			path := strings.ReplaceAll(strings.TrimPrefix(how, "POST "), "{provider}", "sandbox")
+			w.lose(how, unknown, "200", w.notice(order, path))
 		}
 		w.awaitStatus(order, "paid")
 		paid[how] = order

@@ -72,7 +72,8 @@ func routesDescribed() map[string]described {
 		}
 	}
 	fixed := []error{
-		noVoucher, voucher.ErrNotSeckill, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable, lost,
+		noVoucher, voucher.ErrNotSeckill, voucher.ErrArchived, voucher.ErrRetired, voucher.ErrCalledOff, unavailable,
+		lost,
 	}
 	return map[string]described{
 		"POST /voucher": {
@@ -84,7 +85,8 @@ func routesDescribed() map[string]described {
 			good: request{Body: sale}, succeeds: []func(*setup){asIs, noProvider}, invalid: &request{
 				Body: draft + "}",
 			}, refusals: []error{
-				unavailable, lost, voucher.ErrNoPartition, voucher.ErrOtherData, idempotency.ErrReused, idempotency.ErrGone,
+				unavailable, lost, voucher.ErrNoPartition, voucher.ErrOtherData, idempotency.ErrReused,
+				idempotency.ErrGone,
 				&voucher.BoundError{What: "sales", Most: 3},
 			},
 		},

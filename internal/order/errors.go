@@ -24,8 +24,8 @@ var (
 	ErrUnknownOutcome = errors.New("outcome unknown")
 	// ErrUpgrading: an instance lives that would misread what the call would write. Nothing was written.
 	ErrUpgrading = errors.New("an instance of an earlier version is alive")
-	// ErrUnknownChange: the answer to a COMMIT was lost, so it is not known whether anything was changed. Nobody repeats
-	// the change unasked, except under a key or another mark that the first try left.
+	// ErrUnknownChange: the answer to a COMMIT was lost, so it is not known whether anything was changed. Nobody
+	// repeats the change unasked, except under a key or another mark that the first try left.
 	ErrUnknownChange = errors.New("it is not known whether this was done")
 	// ErrNoDeadLetter: the dead letter does not exist, or was already replayed or discarded.
 	ErrNoDeadLetter = errors.New("no such dead letter")

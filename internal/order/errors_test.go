@@ -21,10 +21,12 @@ func TestOrUnavailable(t *testing.T) {
 		if answer != nil {
 			err = fmt.Errorf("changing: %w", answer)
 		}
-		if got := OrUnavailable(err); !errors.Is(got, err) || answer != ErrUnavailable && errors.Is(got, ErrUnavailable) {
+		got := OrUnavailable(err)
+		if !errors.Is(got, err) || !errors.Is(answer, ErrUnavailable) && errors.Is(got, ErrUnavailable) {
 			t.Errorf("%v became %v", err, got)
 		}
-		if got := OrUnknown(err); !errors.Is(got, err) || answer != ErrUnknownChange && errors.Is(got, ErrUnknownChange) {
+		got = OrUnknown(err)
+		if !errors.Is(got, err) || !errors.Is(answer, ErrUnknownChange) && errors.Is(got, ErrUnknownChange) {
 			t.Errorf("%v became %v", err, got)
 		}
 	}

@@ -170,7 +170,7 @@ func (s Orders) readOn(
 			queries[i] = next.Session(&gorm.Session{}).Where("voucher_id = ? AND id < ?", l.voucher, l.before)
 		}
 		var rows []struct{ ID, VoucherID int64 }
-		err := s.db.Read(ctx).Raw(strings.Join(union, " UNION ALL "), queries...).Scan(&rows).Error
+		err := s.db.Read(ctx).Raw(strings.Join(union, " UNION ALL "), queries...).Find(&rows).Error
 		if err != nil {
 			return nil, nil, sqlkit.ReadError(fmt.Sprintf("listing the orders of shop %d", f.ShopID), err)
 		}

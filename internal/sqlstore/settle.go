@@ -17,9 +17,8 @@ const maxDetail = 512
 
 // Settle implements recorder.Ledger. It locks the sales' rows first, so that the view that decide gets stays true until
 // the commit: other transactions that take a unit or begin a rebuild wait. Without claims it only tries a transaction.
-// A batch that is being inserted at the same
-// time has locked its orders' rows and waits for the sale's. If Settle wants the same orders, the database ends the
-// deadlock.
+// A batch that is being inserted at the same time has locked its orders' rows and waits for the sale's. If Settle wants
+// the same orders, the database ends the deadlock.
 func (s Records) Settle(
 	ctx context.Context, claims []order.Claim, decide func(order.LedgerView) []order.Decision,
 ) error {

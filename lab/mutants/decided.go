@@ -16,11 +16,13 @@ func inDeciding() []mutant.Mutant {
 			}),
 		packageMutant("a lost COMMIT is also a database that is away", kit, "TestCommitError$", "want unknown true",
 			mutant.Change{
-				File: errs, From: "case IsAway(err) && !errors.Is(err, order.ErrUnknownChange):", To: "case IsAway(err):",
+				File: errs, From: "case IsAway(err) && !errors.Is(err, order.ErrUnknownChange):",
+				To: "case IsAway(err):",
 			}),
 		packageMutant("a lost COMMIT at a till or on a list is 503", "./internal/order", "TestOrUnavailable$", "",
 			mutant.Change{
-				File: "internal/order/errors.go", From: "idempotency.ErrGone, ErrUnknownChange,", To: "idempotency.ErrGone,",
+				File: "internal/order/errors.go", From: "idempotency.ErrGone, ErrUnknownChange,",
+				To: "idempotency.ErrGone,",
 			}),
 		packageMutant("a yes is refused whose COMMIT was not answered", "./internal/feature/waitlist", "TestGuards$",
 			"the gatekeeper is told", mutant.Change{
@@ -28,14 +30,16 @@ func inDeciding() []mutant.Mutant {
 				From: "errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownChange)",
 				To:   "errors.Is(err, order.ErrUnavailable)",
 			}),
-		packageMutant("an error that nobody has listed is a defect of the service", kit, "TestAwayByClass$", "want away",
+		packageMutant("an error that nobody has listed is a defect of the service", kit, "TestAwayByClass$",
+			"want away",
 			mutant.Change{
 				File: errs, From: "		return !isStatements(my)", To: "		return my.Number == 1040",
 			}),
 		packageMutant("a missing table is waited for", kit, "TestAwayByClass$", "want away", mutant.Change{
 			File: errs, From: `state == "42S02", `, To: ``,
 		}),
-		packageMutant("an unknown error holds up all orders behind it", recorder, "TestCommitterMeetsAnUnknownError$", "",
+		packageMutant("an unknown error holds up all orders behind it", recorder, "TestCommitterMeetsAnUnknownError$",
+			"",
 			mutant.Change{
 				File: "internal/order/recorder/committer.go", From: "time.Now().After(a.blame) && c.commitsOthers(ctx)",
 				To: "false",

@@ -33,7 +33,9 @@ func TestContract(t *testing.T) {
 					order.ErrUnavailable,
 				},
 			},
-			"POST /session/end": {Access: httpkit.ForUsers, Refusals: []error{order.ErrUnavailable, order.ErrUnknownChange}},
+			"POST /session/end": {
+				Access: httpkit.ForUsers, Refusals: []error{order.ErrUnavailable, order.ErrUnknownChange},
+			},
 		},
 	}.Hold(t)
 }

@@ -13,8 +13,10 @@ import (
 
 // refused are what every till's request may be refused with, and these reasons.
 func refused(reasons ...error) []error {
-	errs := []error{redemption.ErrMalformed, redemption.ErrNotFound, redemption.ErrWrongCodes, order.ErrUnavailable,
-		order.ErrUnknownChange}
+	errs := []error{
+		redemption.ErrMalformed, redemption.ErrNotFound, redemption.ErrWrongCodes, order.ErrUnavailable,
+		order.ErrUnknownChange,
+	}
 	for _, reason := range reasons {
 		errs = append(errs, &redemption.RefusalError{
 			Reason: reason, Coupon: coupon(order.Paid), Till: redemption.Till{ID: apitest.TillID},

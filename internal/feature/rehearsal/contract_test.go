@@ -41,7 +41,8 @@ func TestContract(t *testing.T) {
 				Invalid: &apitest.Request{Target: "/admin/voucher/x/rehearsal"},
 				Refusals: []error{
 					voucher.ErrNotFound, voucher.ErrNotSeckill, &NearSaleError{VoucherID: 7}, &RunningError{},
-					order.ErrBusy, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused, idempotency.ErrGone,
+					order.ErrBusy, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused,
+					idempotency.ErrGone,
 				},
 			},
 			"POST /admin/rehearsal/:id/end": {

@@ -35,7 +35,8 @@ func TestContract(t *testing.T) {
 				Good:    apitest.Request{Target: "/admin/template", Body: `{"voucherId":5,"name":"Evening"}`},
 				Invalid: &apitest.Request{Target: "/admin/template", Body: `{"voucherId":5}`},
 				Refusals: []error{
-					voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused,
+					voucher.ErrNotFound, ErrName, ErrMany, order.ErrUnavailable, order.ErrUnknownChange,
+					idempotency.ErrReused,
 					idempotency.ErrGone,
 				},
 			},

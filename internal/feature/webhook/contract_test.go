@@ -36,7 +36,8 @@ func TestContract(t *testing.T) {
 					Target: "/admin/webhook", Body: `{"shopId":1,"url":"x"}`,
 				},
 				Refusals: []error{
-					dispatch.ErrEndpoints, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused, idempotency.ErrGone,
+					dispatch.ErrEndpoints, order.ErrUnavailable, order.ErrUnknownChange, idempotency.ErrReused,
+					idempotency.ErrGone,
 				},
 			},
 			"PATCH /admin/webhook/:id": {
@@ -46,10 +47,12 @@ func TestContract(t *testing.T) {
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable, order.ErrUnknownChange},
 			},
 			"POST /admin/webhook/:id/rotate": {
-				Access:   httpkit.ForMerchants,
-				Good:     apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`},
-				Invalid:  &apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":1}`},
-				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable, order.ErrUnknownChange},
+				Access:  httpkit.ForMerchants,
+				Good:    apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":true}`},
+				Invalid: &apitest.Request{Target: "/admin/webhook/3/rotate", Body: `{"atOnce":1}`},
+				Refusals: []error{
+					dispatch.ErrNoEndpoint, dispatch.ErrRotating, order.ErrUnavailable, order.ErrUnknownChange,
+				},
 			},
 			"GET /admin/webhook/:id": {
 				Access:   httpkit.ForMerchants,
@@ -82,10 +85,12 @@ func TestContract(t *testing.T) {
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
 			"POST /admin/webhook/:id/replay": {
-				Access:   httpkit.ForMerchants,
-				Good:     apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"eventId":"order-5-1"}`},
-				Invalid:  &apitest.Request{Target: "/admin/webhook/3/replay", Body: `{}`},
-				Refusals: []error{dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable, order.ErrUnknownChange},
+				Access:  httpkit.ForMerchants,
+				Good:    apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"eventId":"order-5-1"}`},
+				Invalid: &apitest.Request{Target: "/admin/webhook/3/replay", Body: `{}`},
+				Refusals: []error{
+					dispatch.ErrNoEndpoint, dispatch.ErrNoEvent, order.ErrUnavailable, order.ErrUnknownChange,
+				},
 			},
 		},
 	}.Hold(t)

@@ -95,8 +95,8 @@ func (c *Catalog) Find(ctx context.Context, id int64) (voucher.Voucher, error) {
 	return e.voucher, e.err
 }
 
-// Read reads a voucher from the ledger, whatever is cached, and caches it. Use it to compare the ledger with Redis: Find
-// may return what a sweep read earlier and stores meanwhile. Errors: those of Find.
+// Read reads a voucher from the ledger, whatever is cached, and caches it. Use it to compare the ledger with Redis:
+// Find may return what a sweep read earlier and stores meanwhile. Errors: those of Find.
 func (c *Catalog) Read(ctx context.Context, id int64) (voucher.Voucher, error) {
 	e, err := c.load(ctx, id)
 	if err != nil {

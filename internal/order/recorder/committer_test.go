@@ -83,7 +83,7 @@ type unwilling struct {
 	away  *atomic.Bool
 }
 
-var errUnknown = errors.New("Error 3169 (HY000): Session was killed by a proxy's rule")
+var errUnknown = errors.New("error 3169 (HY000): Session was killed by a proxy's rule")
 
 func (l unwilling) Insert(ctx context.Context, claims []order.Claim) error {
 	if err := l.fails(claims); err != nil {

@@ -13,7 +13,8 @@
 //	                                  (resolution.go)
 //	the ledger rejects a batch        it is halved until the order at fault stands alone and becomes a failed row
 //	it fails with an unknown error    the batch is retried; if that lasts for a minute while a transaction without
-//	                                  orders is committed, it is halved likewise, and the order stays pending: staff decide
+//	                                  orders is committed, it is halved likewise, and the order stays pending:
+//	                                  staff decide
 //	a cancelled order is redelivered  its operation is applied first; only a unit that a late admission took is
 //	                                  given back as well
 //	XACK fails                        the entry is delivered again, and found recorded

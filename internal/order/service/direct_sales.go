@@ -33,7 +33,8 @@ func (s *DirectSales) Buy(ctx context.Context, userID, voucherID int64, key idem
 	if err == nil || errors.Is(err, order.ErrUnavailable) {
 		return o, err
 	}
-	if err := order.OrUnavailable(err); !errors.Is(err, order.ErrUnavailable) && !errors.Is(err, order.ErrUnknownChange) {
+	if err := order.OrUnavailable(err); !errors.Is(err, order.ErrUnavailable) && !errors.Is(err,
+		order.ErrUnknownChange) {
 		return order.Order{}, err
 	}
 	return order.Order{}, fmt.Errorf("%w: order %d: %w", order.ErrUnknownOutcome, id, err)

@@ -252,7 +252,8 @@ func TestStaffMeetAQueuedOrder(t *testing.T) {
 		}
 		act := order.StaffAct{OrderID: 66, Why: "closed"}
 		var state *order.StateError
-		if _, err := p.payments.RefundForStaff(t.Context(), act); !errors.As(err, &state) || state.Status != order.Queued {
+		if _, err := p.payments.RefundForStaff(t.Context(), act); !errors.As(err, &state) ||
+			state.Status != order.Queued {
 			t.Errorf("refunding: %v, want that it is queued", err)
 		}
 		time.AfterFunc(5*time.Second, func() {

@@ -133,8 +133,6 @@ func IsThere(err error) bool {
 }
 
 // rejects are the numbers of errors about the values of a row.
-//
-//nolint:gochecknoglobals // a list
 var rejects = [...]uint16{
 	1048,       // a column cannot be null
 	1216, 1452, // a foreign key that was added by hand
@@ -226,8 +224,6 @@ func isTLS(err error) bool {
 }
 
 // quoted is what a server quotes in its errors: users, hosts and tables, which are nobody else's business.
-//
-//nolint:gochecknoglobals // a pattern
 var quoted = regexp.MustCompile("'[^']*'|`[^`]*`")
 
 // Words returns what the database itself said in an error, without what it quotes; "" if it said nothing.

@@ -95,15 +95,39 @@ func TestAwayByClass(t *testing.T) {
 		state  string
 		away   bool
 	}{
-		{1406, "22001", false}, {1690, "22003", false}, {9999, "22ABC", false}, // values
-		{1062, "23000", false}, {1451, "23000", false}, {9999, "23ABC", false}, // constraints
-		{1526, "HY000", false}, {3819, "HY000", false}, {1644, "45000", false}, {1366, "HY000", false},
-		{1146, "42S02", false}, {1054, "42S22", false}, {1064, "42000", false}, {9999, "42S02", false}, // ours
-		{1044, "42000", true}, {1049, "42000", true}, {1142, "42000", true}, {1203, "42000", true},
-		{1226, "42000", true}, {1227, "42000", true}, {1235, "42000", true},
-		{1040, "08004", true}, {1045, "28000", true}, {1053, "08S01", true}, {1213, "40001", true},
-		{1317, "70100", true}, {1792, "25006", true}, {1114, "HY000", true}, {2013, "HY000", true},
-		{9001, "HY000", true}, {1105, "0A000", true}, {65_535, "XX000", true}, {1927, "", true},
+		{1406, "22001", false},
+		{1690, "22003", false},
+		{9999, "22ABC", false}, // values
+		{1062, "23000", false},
+		{1451, "23000", false},
+		{9999, "23ABC", false}, // constraints
+		{1526, "HY000", false},
+		{3819, "HY000", false},
+		{1644, "45000", false},
+		{1366, "HY000", false},
+		{1146, "42S02", false},
+		{1054, "42S22", false},
+		{1064, "42000", false},
+		{9999, "42S02", false}, // ours
+		{1044, "42000", true},
+		{1049, "42000", true},
+		{1142, "42000", true},
+		{1203, "42000", true},
+		{1226, "42000", true},
+		{1227, "42000", true},
+		{1235, "42000", true},
+		{1040, "08004", true},
+		{1045, "28000", true},
+		{1053, "08S01", true},
+		{1213, "40001", true},
+		{1317, "70100", true},
+		{1792, "25006", true},
+		{1114, "HY000", true},
+		{2013, "HY000", true},
+		{9001, "HY000", true},
+		{1105, "0A000", true},
+		{65_535, "XX000", true},
+		{1927, "", true},
 	} {
 		my := &mysql.MySQLError{Number: test.number, Message: "Access denied for user 'app'@'10.0.0.9'"}
 		copy(my.SQLState[:], test.state)
@@ -133,7 +157,10 @@ func TestCommitError(t *testing.T) {
 		my(1213): false, my(1205): false, my(1290): false, my(1792): false, my(1836): false, driver.ErrBadConn: false,
 		context.Canceled: false, context.DeadlineExceeded: false, sql.ErrTxDone: false,
 		my(1180): true, my(1047): true, my(1053): true, my(1317): true, my(1927): true, my(2013): true, my(9001): true,
-		mysql.ErrInvalidConn: true, io.ErrUnexpectedEOF: true, &net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}: true,
+		mysql.ErrInvalidConn: true, io.ErrUnexpectedEOF: true, &net.OpError{
+			Op:  "read",
+			Err: os.ErrDeadlineExceeded,
+		}: true,
 		errors.New("anything else"): true,
 	} {
 		got := ReadError("changing", commitError(err))

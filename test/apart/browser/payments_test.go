@@ -159,7 +159,8 @@ func TestConsoleStuckRefunds(t *testing.T) {
 func TestConsoleRefusedNotices(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
-	if status, _ := s.ask(http.MethodPost, "/payment/callback", 0, map[string]any{}); status != http.StatusUnauthorized {
+	status, _ := s.ask(http.MethodPost, "/payment/callback", 0, map[string]any{})
+	if status != http.StatusUnauthorized {
 		t.Fatalf("a notice without a signature: %d", status)
 	}
 	unknown := payment.Notice{PaymentID: "pay_of_another_shop", Amount: 12_34}
@@ -198,7 +199,8 @@ func TestMoneyUnderWay(t *testing.T) {
 		tell(payment.NoticeProcessing)
 		w := open(t, s.url("/"), s.signedIn(d, user))
 		order := "#order-" + bought.OrderID
-		w.sees(order+" [data-processing]", map[string]string{"": "bank is still working", "zh-CN": "银行正在处理"}[d.language])
+		words := map[string]string{"": "bank is still working", "zh-CN": "银行正在处理"}
+		w.sees(order+" [data-processing]", words[d.language])
 		w.seesNo(order + " [data-act=pay]")
 		w.accessible()
 		w.picture("buyer-processing-"+d.name+d.language, false)
