@@ -160,8 +160,8 @@ func inRecording() []mutant.Mutant {
 		),
 		serverMutant("a deadlock counts against the order", "F15-deadlock", "I3 accepted means settled",
 			mutant.Change{
-				File: "internal/sqlstore/sqlkit/errors.go", From: `		case 1048, // a column`,
-				To: `		case 1213, 1048, // a column`,
+				File: "internal/sqlstore/sqlkit/errors.go", From: `	1048,       // a column`,
+				To: `	1213, 1048, // a column`,
 			},
 		),
 	}
