@@ -83,7 +83,7 @@ func OrUnknown(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnknownChange, err)
 }
 
-// isAnswer reports whether err is the answer of a store that was reached, or says what came of the request.
+// isAnswer reports whether err already says what became of a request, so that nothing needs to be added to it.
 func isAnswer(err error) bool {
 	for _, answer := range []error{
 		ErrNotFound, ErrSeckill, ErrUnavailable, ErrUpgrading, ErrNoDeadLetter,

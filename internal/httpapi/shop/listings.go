@@ -18,6 +18,7 @@ import (
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
+	"seckill/internal/voucher/guards"
 	"seckill/internal/voucher/listing"
 )
 
@@ -231,4 +232,90 @@ func (r *rendering) page(k pageKey, body func() []byte) *prepared {
 		}
 	}
 	return p
+}
+
+// voucherJSON is a voucher as it is shown.
+type voucherJSON struct {
+	ID          int64  `json:"id"`
+	ShopID      int64  `json:"shopId"`
+	Title       string `json:"title"`
+	SubTitle    string `json:"subTitle"`
+	Rules       string `json:"rules"`
+	PayValue    int64  `json:"payValue"`    // cents
+	ActualValue int64  `json:"actualValue"` // cents
+	Currency    string `json:"currency"`
+	PayWithin   int64  `json:"payWithinSeconds"`
+	// ProcessingWithin is by how much money that is under way moves the payment deadline; absent: by PayWithin.
+	ProcessingWithin int64         `json:"processingWithinSeconds,omitempty"`
+	Redeemable       bool          `json:"redeemable,omitempty"`  // its orders have codes
+	ValidUntil       *httpkit.Time `json:"validUntil,omitempty"`  // until when its coupons are valid
+	ValidDays        int64         `json:"validDays,omitempty"`   // days after the payment for which a coupon is valid
+	VisibleFrom      *httpkit.Time `json:"visibleFrom,omitempty"` // before then, only admins see it
+	Archived         *httpkit.Time `json:"archiveTime,omitempty"` // when it was archived; for staff only
+	// PerUser is how many units a user may have; absent: one in a sale, any number of an ordinary voucher.
+	PerUser    int64          `json:"perUser,omitempty"`
+	Type       voucher.Kind   `json:"type"`
+	Status     voucher.Status `json:"status"`
+	*saleJSON                 // seckill vouchers only
+	CreateTime *httpkit.Time  `json:"createTime,omitempty"`
+	UpdateTime *httpkit.Time  `json:"updateTime,omitempty"`
+}
+
+// saleJSON has the members of a seckill voucher only.
+type saleJSON struct {
+	Stock     int64             `json:"stock"`  // left to sell
+	Issued    int64             `json:"issued"` // units issued in all
+	BeginTime httpkit.Time      `json:"beginTime"`
+	EndTime   httpkit.Time      `json:"endTime"` // exclusive
+	SaleState voucher.SaleState `json:"saleState"`
+	CalledOff *httpkit.Time     `json:"callOffTime,omitempty"` // when it was called off
+	// InviteWindow is how long an invitation of the sale's waiting list stands; absent: it has no waiting list.
+	InviteWindow int64 `json:"waitlistWindowSeconds,omitempty"`
+	// Partition is where its orders wait, for admins; absent: 0.
+	Partition int `json:"partition,omitempty"`
+	// Stale, for admins: stock and state are outdated, because a partition of Redis does not answer.
+	Stale bool `json:"stale,omitempty"`
+	// TicketsFrom is when the sale begins to give out tickets; absent: it needs none.
+	TicketsFrom *httpkit.Time    `json:"ticketsFrom,omitempty"`
+	Guards      *guards.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
+}
+
+// adminView is a voucher as admins see it.
+func (a *API) adminView(v voucher.Shown) voucherJSON {
+	view := voucherView(v, a.cfg.Currency)
+	if v.Sale != nil {
+		view.Guards, view.Stale = v.Sale.Guards, v.Live != nil && v.Live.Stale
+		view.Partition = v.Sale.Partition
+	}
+	return view
+}
+
+func voucherView(v voucher.Shown, currency string) voucherJSON {
+	view := voucherJSON{
+		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
+		PayValue: v.PayValue, ActualValue: v.ActualValue, Currency: currency,
+		PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
+		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
+		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),
+		ValidDays: v.Redemption.ValidDays, VisibleFrom: httpkit.TimeView(v.VisibleFrom),
+		PerUser: v.PerUser, Archived: httpkit.TimeView(v.Archived),
+		ProcessingWithin: int64(v.ProcessingWithin / time.Second),
+	}
+	if v.Sale == nil {
+		return view
+	}
+	view.saleJSON = &saleJSON{
+		Stock: v.Sale.Stock, Issued: v.Sale.Issued,
+		BeginTime: httpkit.ShownTime(v.Sale.Begin), EndTime: httpkit.ShownTime(v.Sale.End),
+		SaleState: voucher.StatePreparing, CalledOff: httpkit.TimeView(v.Sale.CalledOff),
+		InviteWindow: int64(v.Sale.InviteWindow / time.Second),
+	}
+	// A dry run must not make a buyer's page wait for tickets.
+	if v.Sale.Guards.State(guards.TicketsGuard) == guards.On {
+		view.TicketsFrom = httpkit.TimeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
+	}
+	if v.Live != nil {
+		view.Stock, view.SaleState = v.Live.Stock, v.Live.State
+	}
+	return view
 }

@@ -95,8 +95,8 @@ func TestVouchersAreRemembered(t *testing.T) {
 	}
 }
 
-// Read returns the voucher as the ledger has it. A sweep that read earlier may store its vouchers meanwhile, and Find
-// then returns the sweep's; whoever compares that with Redis finds Redis ahead, and rebuilds a healthy sale.
+// Read returns the voucher as the ledger has it. Find may return an older one, which a sweep has stored meanwhile.
+// Compared with that, Redis would seem to be ahead, and a healthy sale would be rebuilt.
 func TestReadSharesNothing(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T, c *Catalog, l *fakeLedger) {

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +27,6 @@ const (
 	// partitionTimeout is how long each of several partitions has to name its holders. The Redis node of one may be
 	// away, and orders in the others must be found all the same. It leaves time to look for the row once more.
 	partitionTimeout = 400 * time.Millisecond
-	// searchTimeout is how long the search for the user of a queued order may take: it reads a whole stream.
-	searchTimeout = 3 * time.Second
 	// clockDoubt is how far the clock that decides windows may have been set back before a lookup.
 	clockDoubt = 10 * time.Minute
 	// lateIDs is how far below the newest voucher to look for new ones: a transaction that got a lower id may commit
@@ -132,57 +129,6 @@ func (l *Lookup) Order(ctx context.Context, userID, orderID int64) (order.Order,
 			order.ErrUnavailable, orderID)
 	}
 	return o, err
-}
-
-// anybodys is Order for staff, who do not know the user. It searches for the order only if it has no row.
-func (l *Lookup) anybodys(ctx context.Context, orderID int64) (order.Order, error) {
-	o, err := l.reader.order(ctx, orderID)
-	if !errors.Is(err, order.ErrNotFound) {
-		return o, err
-	}
-	searching, cancel := context.WithTimeout(ctx, searchTimeout)
-	defer cancel()
-	partitions, err := l.selling(searching)
-	if err != nil {
-		return order.Order{}, order.OrUnavailable(err)
-	}
-	found, all, err := together(searching, partitions,
-		func(ctx context.Context, partition int) ([]order.Order, bool, error) {
-			userID, err := l.stores.Holdings.UserOf(ctx, partition, orderID)
-			if userID == 0 {
-				return nil, err == nil, err
-			}
-			return []order.Order{{ID: orderID, UserID: userID}}, true, nil
-		})
-	if len(found) > 0 {
-		return l.Order(ctx, found[0].UserID, orderID)
-	}
-	o, errRow := l.reader.order(ctx, orderID) // it may have got its row meanwhile
-	if errors.Is(errRow, order.ErrNotFound) && (err != nil || !all) {
-		return order.Order{}, fmt.Errorf("%w: order %d may wait in a partition that does not answer: %w",
-			order.ErrUnavailable, orderID, cmp.Or(err, context.DeadlineExceeded))
-	}
-	return o, errRow
-}
-
-// selling returns the partitions of all sales that Redis must hold, also of those that the catalog does not know yet.
-func (l *Lookup) selling(ctx context.Context) ([]int, error) {
-	kept, keeps := l.catalog.Kept()
-	newest, err := l.newSales.Do(ctx, max(0, l.catalog.Newest()-lateIDs))
-	if err != nil {
-		return nil, err
-	}
-	created, err := l.created(ctx, slices.DeleteFunc(slices.Clone(newest), keeps)) // callers share newest
-	if err != nil {
-		return nil, err
-	}
-	partitions := slices.Clone(kept)
-	for _, v := range created {
-		if !slices.Contains(partitions, v.Sale.Partition) {
-			partitions = append(partitions, v.Sale.Partition)
-		}
-	}
-	return partitions, nil
 }
 
 // await is Order for a caller who waits, while the order is queued, for up to wait for its row. If it has no row by

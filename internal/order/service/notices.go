@@ -61,7 +61,11 @@ func (l *NoticeLog) Refused(ctx context.Context, r payment.RefusedNotice) {
 		l.log.WarnContext(ctx, "a payment provider's notice was refused", "provider", r.Provider, "reason",
 			string(r.Refusal), "payment", r.PaymentID, "amount", r.Amount)
 	}
-	l.add([]payment.RefusedNotice{r})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := noticeKey{r.Provider, r.Refusal}
+	r.Count += l.refused[key].Count
+	l.refused[key] = r
 }
 
 // Ignored counts a notice of a type that does not concern the service.
@@ -79,17 +83,6 @@ func (l *NoticeLog) Run(ctx context.Context) error {
 	_ = periodic.Every(ctx, noticesEvery, l.flush)
 	l.flush(context.WithoutCancel(ctx))
 	return nil
-}
-
-// add adds to what is to be written. Of two notices the later one in the list is the last.
-func (l *NoticeLog) add(more []payment.RefusedNotice) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, r := range more {
-		key := noticeKey{r.Provider, r.Refusal}
-		r.Count += l.refused[key].Count
-		l.refused[key] = r
-	}
 }
 
 func (l *NoticeLog) flush(ctx context.Context) {
@@ -112,14 +105,16 @@ func (l *NoticeLog) flush(ctx context.Context) {
 	}
 }
 
-// putBack adds what could not be written to what was refused meanwhile, which is later.
+// putBack keeps what could not be written, behind what was refused meanwhile.
 func (l *NoticeLog) putBack(rows []payment.RefusedNotice) {
 	l.mu.Lock()
-	later := l.refused
-	l.refused = make(map[noticeKey]payment.RefusedNotice)
-	l.mu.Unlock()
-	for _, r := range later {
-		rows = append(rows, r)
+	defer l.mu.Unlock()
+	for _, r := range rows {
+		key := noticeKey{r.Provider, r.Refusal}
+		if later, has := l.refused[key]; has {
+			later.Count += r.Count
+			r = later
+		}
+		l.refused[key] = r
 	}
-	l.add(rows)
 }

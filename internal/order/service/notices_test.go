@@ -15,7 +15,7 @@ import (
 	"seckill/internal/order/payment"
 )
 
-// noticeLedger remembers what is written, and fails as often as it is told to.
+// noticeLedger keeps in memory what is written to it. Its first writes fail, as many as fails says.
 type noticeLedger struct {
 	fails  int
 	writes [][]payment.RefusedNotice
