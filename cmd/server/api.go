@@ -12,6 +12,7 @@ import (
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/kit/currency"
 	"seckill/internal/kit/pages"
 	"seckill/internal/order/partition"
 	"seckill/internal/order/recovery"
@@ -26,10 +27,11 @@ func (p *process) openPages(context.Context) (err error) {
 		return nil
 	}
 	noTickets, _ := p.features.Gatekeeper.Lacks(guards.TicketsGuard)
+	digits, _ := currency.Digits(p.cfg.Payment.Currency)
 	p.pages, err = pages.New(web.FS, pages.Site{
 		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
-		Currency: p.cfg.Payment.Currency,
-		NoCodes:  !p.redeems(), NoTickets: noTickets.Code != "", Providers: p.features.Providers,
+		Currency: p.cfg.Payment.Currency, Digits: digits,
+		NoCodes: !p.redeems(), NoTickets: noTickets.Code != "", Providers: p.features.Providers,
 		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
 	})
 	return err

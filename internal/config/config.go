@@ -213,7 +213,7 @@ type Payment struct {
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse vouchers with a price while no payment provider is configured; else they are created with a warning"`
 
 	// Currency cannot be changed once it is in the database: the stored amounts would change their value.
-	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments; one with hundredths. The first start writes it into the database; a start with another one is refused"`
+	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments; their amounts are whole numbers of its least unit: cents, yen, fils. The first start writes it into the database; a start with another one is refused"`
 
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`

@@ -9,13 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/text/language"
 
+	"seckill/internal/kit/currency"
 	"seckill/internal/order/payment"
 )
 
@@ -132,20 +132,7 @@ type view struct {
 }
 
 func (p *Pages) viewOf(t ticket, title string, s stage) view {
-	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: money(t.Amount, p.provider.currency)}
-}
-
-// money formats an amount with two decimals.
-func money(cents int64, currency string) string {
-	whole := strconv.FormatInt(cents/100, 10)
-	for i := len(whole) - 3; i > 0; i -= 3 {
-		whole = whole[:i] + "," + whole[i:]
-	}
-	sign := "¥"
-	if currency != "CNY" {
-		sign = currency + "\u00a0" // a blank that does not break
-	}
-	return fmt.Sprintf("%s%s.%02d", sign, whole, cents%100)
+	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: currency.Write(t.Amount, p.provider.currency)}
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view) {

@@ -26,8 +26,8 @@
  * @property {string} title
  * @property {string} [subTitle]
  * @property {string} [rules]
- * @property {number} payValue cents
- * @property {number} actualValue cents
+ * @property {number} payValue in the currency's least unit, as all amounts
+ * @property {number} actualValue
  * @property {number} type 0 ordinary, 1 sold in a sale
  * @property {number} status 1 on the shelf, 2 off
  * @property {number} [stock] units left now
@@ -50,7 +50,7 @@
  * @property {number} voucherId
  * @property {string} status queued, unpaid, paid, redeemed, cancelled, refunding, refunded, failed or lapsed; missing while the ledger cannot say
  * @property {number} [quantity] units; one where it is absent
- * @property {number} [amount] cents, for all units
+ * @property {number} [amount] for all units
  * @property {string} [reason] why it failed
  * @property {string} [createTime]
  * @property {string} [payBefore]

@@ -8,6 +8,12 @@ const CHOSEN = 'seckill.language';
 /** That of all amounts, which the page says. */
 const CURRENCY = document.querySelector('meta[name=currency]')?.getAttribute('content') || 'CNY';
 
+/** How many decimals amounts have, which the page says: browsers take some currencies' for fewer. */
+const DIGITS = Number(document.querySelector('meta[name=digits]')?.getAttribute('content') || 2);
+
+/** How many of its least units the currency's unit has: a hundred cents, a thousand fils; amounts are whole numbers of those. */
+export const PARTS = 10 ** DIGITS;
+
 /** How amounts are marked: ¥, €, CHF. */
 export const SIGN = new Intl.NumberFormat('en', { style: 'currency', currency: CURRENCY, currencyDisplay: 'narrowSymbol' }).formatToParts(0).find((part) => part.type === 'currency')?.value ?? CURRENCY;
 
@@ -84,8 +90,8 @@ export function speak(language, table) {
     number: (n) => whole.format(n),
     /** With one decimal. @param {number} n */
     tenths: (n) => tenths.format(n),
-    /** Cents as money, without cents where there are none. @param {number} cents */
-    money: (cents) => money(locale, cents),
+    /** Money, without decimals where they are noughts. @param {number} amount in the currency's least unit */
+    money: (amount) => money(locale, amount),
     /** A time to the second, with its zone. @param {string | number} time */
     time: (time) => at.format(new Date(time)),
     /** A time to the minute, with its zone. @param {string | number} time */
@@ -101,12 +107,12 @@ export function speak(language, table) {
   };
 }
 
-/** @param {string} locale @param {number} cents */
-function money(locale, cents) {
-  const digits = cents % 100 === 0 ? 0 : 2;
+/** @param {string} locale @param {number} amount */
+function money(locale, amount) {
+  const digits = amount % PARTS === 0 ? 0 : DIGITS;
   return new Intl.NumberFormat(locale, {
     style: 'currency', currency: CURRENCY, currencyDisplay: 'narrowSymbol', minimumFractionDigits: digits, maximumFractionDigits: digits,
-  }).format(cents / 100);
+  }).format(amount / PARTS);
 }
 
 /** @type {Record<Language, {units: string[], join: string, ahead: string, ago: string}>} */

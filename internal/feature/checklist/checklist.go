@@ -131,7 +131,8 @@ func (c *Checklist) sale(ctx context.Context, id int64) (*Sale, error) {
 	}
 	s := &Sale{
 		VoucherID: v.ID, Issued: v.Sale.Issued, Price: v.PayValue, Worth: v.ActualValue,
-		Begin: v.Sale.Begin, End: v.Sale.End, OffShelf: v.Status != voucher.OnShelf,
+		Currency: c.core.Settings.Payment.Currency,
+		Begin:    v.Sale.Begin, End: v.Sale.End, OffShelf: v.Status != voucher.OnShelf,
 		Paused: v.Sale.Paused, Retired: v.Sale.Retired,
 	}
 	if s.Changes, err = c.changes(ctx, id); err != nil {

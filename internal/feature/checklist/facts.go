@@ -64,8 +64,9 @@ type Ledger struct {
 type Sale struct {
 	VoucherID  int64
 	Issued     int64
-	Price      int64 // cents, of one unit
-	Worth      int64 // cents, of one unit's coupon
+	Price      int64  // of one unit, in the currency's least unit
+	Worth      int64  // of one unit's coupon, likewise
+	Currency   string // a code of ISO 4217
 	Begin, End time.Time
 	OffShelf   bool
 	Paused     bool

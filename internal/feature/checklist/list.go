@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"seckill/internal/kit/check"
+	"seckill/internal/kit/currency"
 	"seckill/internal/kit/words"
 )
 
@@ -102,15 +103,13 @@ func (s *Sale) units() check.Line {
 func (s *Sale) price() check.Line {
 	what := check.Say("it costs no more than it is worth", "售价不高于面值")
 	if s.Price > s.Worth {
-		what = check.Say("buyers pay %s for what is worth %s", "售价 %s 高于面值 %s", amount(s.Price), amount(s.Worth))
+		what = check.Say("buyers pay %s for what is worth %s", "售价 %s 高于面值 %s",
+			currency.Write(s.Price, s.Currency), currency.Write(s.Worth, s.Currency))
 	}
 	return check.NewLine("sale.price", check.Worse(false, s.Price > s.Worth), what,
 		check.Say("if that is not meant, call it off and create it again: neither can be changed",
 			"如非有意，请取消活动并重新创建：两者均不可修改"))
 }
-
-// amount returns cents as an amount without its currency.
-func amount(cents int64) string { return fmt.Sprintf("%d.%02d", cents/100, cents%100) }
 
 func (f *Facts) payment() check.Line {
 	what := check.Say("a payment provider is configured; it is not asked here", "已配置支付渠道（此处不向其查询）")

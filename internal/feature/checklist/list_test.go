@@ -34,7 +34,7 @@ func good() Facts {
 		},
 		Instances: []partition.Instance{{Name: "a", Version: "v1.2.3"}, {Name: "b", Version: "v1.2.3"}}, PoolSize: 16,
 		HasProvider: true, Sale: &Sale{
-			VoucherID: 7, Issued: 5000, Price: 1000, Worth: 1000,
+			VoucherID: 7, Issued: 5000, Price: 1000, Worth: 1000, Currency: "CNY",
 			Begin: now.Add(time.Hour), End: now.Add(2 * time.Hour),
 		},
 	}
@@ -84,7 +84,7 @@ func TestList(t *testing.T) {
 			func(f *Facts) { f.Sale.Unbalanced = "redis_wrong: +3" }, "sale.units", no, "redis_wrong: +3",
 		},
 		"dearer than its worth": {
-			func(f *Facts) { f.Sale.Price = 1001 }, "sale.price", warning, "pay 10.01 for what is worth 10.00",
+			func(f *Facts) { f.Sale.Price = 1001 }, "sale.price", warning, "pay ¥10.01 for what is worth ¥10.00",
 		},
 		"nobody takes money": {
 			func(f *Facts) { f.HasProvider = false }, "payment.provider", no, "SECKILL_PAYMENT_PROVIDER",

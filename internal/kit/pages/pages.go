@@ -21,7 +21,7 @@ const (
 )
 
 // Site is the pages' data about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
-// {{.NoProvider}}, {{.NoCodes}}, {{.NoTickets}}, {{.Currency}}, {{.Name}}, {{.ProvidersText}}.
+// {{.NoProvider}}, {{.NoCodes}}, {{.NoTickets}}, {{.Currency}}, {{.Digits}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
 	Demo bool
@@ -33,6 +33,8 @@ type Site struct {
 	NoTickets bool
 	// Currency is the currency of all amounts, a code of ISO 4217.
 	Currency string
+	// Digits is how many decimals it has.
+	Digits int
 	// Providers are the identity providers for signing in; without any, users enter a token.
 	Providers []Provider
 	// Name is the shop's name; empty: the product's.

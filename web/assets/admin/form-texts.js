@@ -30,6 +30,7 @@ export const FORM_TEXTS = {
   'wrong.skipped': { en: 'This time does not exist: the clocks go forward then.', zh: '该时刻因夏令时拨快时钟而不存在。' },
   'wrong.time': { en: 'This time is not complete: it needs a day, and a time of day such as 20:00.', zh: '时间不完整：请填写日期与时刻，如 20:00。' },
   'wrong.NOT_AFTER_OTHER': { en: 'This must be later than {other}.', zh: '须晚于{other}。' },
+  'wrong.twofold': { en: 'This can be read in two ways. Please enter {whole} or {parts}.', zh: '此金额有两种读法，请输入 {whole} 或 {parts}。' },
   'wrong.number': { en: 'This is not a number.', zh: '请输入数字。' },
   kind: { en: 'Kind', zh: '类型' },
   'kind.seckill': { en: 'Sold in a flash sale', zh: '秒杀券' },

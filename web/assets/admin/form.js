@@ -5,12 +5,13 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
+import { PARTS } from '../words.js';
 import { useDraft } from './drafts.js';
 import { GuardFields, readGuards } from './guard-fields.js';
 import { Said, notify } from './notice.js';
 import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Preview } from './preview.js';
-import { OPTIONAL, cents, instant, local, wrongIn } from './rules.js';
+import { OPTIONAL, instant, least, local, wrongIn } from './rules.js';
 import { TimeFields, between, momentOf, putTime, typedTime } from './times.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 
@@ -135,7 +136,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     typed((/** @type {number} */ n) => n + 1);
   };
   const text = (/** @type {string} */ name) => String(form.current?.elements[name]?.value ?? '').trim();
-  const dear = !voucher && cents(text('payValue')) > cents(text('actualValue'));
+  const dear = !voucher && least(text('payValue')) > least(text('actualValue'));
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
@@ -157,7 +158,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const answer = voucher
       ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved({ ...window, ...visible }, voucher) } })
       : await client.create(seckill ? '/voucher/seckill' : '/voucher', {
-        shopId: numberOf(text('shopId')), ...texts, payValue: cents(text('payValue')), actualValue: cents(text('actualValue')),
+        shopId: numberOf(text('shopId')), ...texts, payValue: least(text('payValue')), actualValue: least(text('actualValue')),
         ...(text('payWithin') && { payWithinSeconds: Math.round(numberOf(text('payWithin')) * 60) }),
         ...(text('processingWithin') && { processingWithinSeconds: Math.round(numberOf(text('processingWithin')) * 60) }),
         ...(seckill && { stock: numberOf(text('stock')) }),
@@ -197,7 +198,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   const at = voucher ?? from;
   const begin = at.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
   const end = at.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
-  const yuan = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / 100));
+  const inUnit = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / PARTS));
   /** A day and a time of day, "" for none at first. @param {string} name @param {any} [value] @param {string} [hint] */
   const time = (name, value = at[name], hint = '') => {
     const label = t('form.zone', { label: nameOf(name), zone: words.zone() });
@@ -207,7 +208,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
   /** Closes the form for good, and asks first if something was typed. */
   const cancel = () => (draft.typed() ? setAsking('discard') : onClose());
   const shop = from.shopId ?? (client.shop || '1');
-  return html`${asking === 'price' && html`<${Ask} id="ask-title" title=${t('form.dear.ask')} says=${t('form.dear.says', { pay: words.money(cents(text('payValue'))), worth: words.money(cents(text('actualValue'))) })}
+  return html`${asking === 'price' && html`<${Ask} id="ask-title" title=${t('form.dear.ask')} says=${t('form.dear.says', { pay: words.money(least(text('payValue'))), worth: words.money(least(text('actualValue'))) })}
       yes=${t('form.dear.yes')} t=${t} onClose=${() => setAsking('')}
       run=${async () => ((agreed.current = `${text('payValue')}/${text('actualValue')}`), setTimeout(() => form.current.requestSubmit()), '')} />`}
   ${asking === 'discard' && html`<${Discard} t=${t} onClose=${() => setAsking('')} run=${() => (draft.drop(), onClose())} />`}
@@ -232,8 +233,8 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         ${input('title', { value: at.title, kind: 'wide', autofocus: true })}
         ${input('subTitle', { value: at.subTitle, kind: 'wide' })}
         ${!voucher && html`
-          ${input('payValue', { inputmode: 'decimal', value: yuan(from.payValue) })}
-          ${input('actualValue', { inputmode: 'decimal', value: yuan(from.actualValue) })}
+          ${input('payValue', { inputmode: 'decimal', value: inUnit(from.payValue) })}
+          ${input('actualValue', { inputmode: 'decimal', value: inUnit(from.actualValue) })}
           <p class="wide ${dear ? 'note warn' : ''}" role="status" data-dear>${dear && t('form.dear')}</p>
           ${!PAYABLE && html`<p class="note warn wide">${t('form.unpayable')}</p>`}
           ${client.shop ? html`<input type="hidden" name="shopId" value=${shop} />` : input('shopId', { inputmode: 'numeric', value: shop })}`}
@@ -289,9 +290,9 @@ function said({ type, beginTime, visibleFrom }, changed, now, { t, moment }) {
   return Date.parse(visibleFrom) > now ? t('said.created.hidden', { time: moment(visibleFrom) }) : t('said.created.now');
 }
 
-/** Fields that the form has in other units, with their names in it: yuan for cents, minutes for seconds. @type {Record<string, {name: string, size: number, unit: string}>} */
+/** Fields that the form has in other units, with their names in it: euros for cents, minutes for seconds. @type {Record<string, {name: string, size: number, unit: string}>} */
 const UNITS = {
-  payValue: { name: 'payValue', size: 100, unit: 'AMOUNT' }, actualValue: { name: 'actualValue', size: 100, unit: 'AMOUNT' },
+  payValue: { name: 'payValue', size: PARTS, unit: 'AMOUNT' }, actualValue: { name: 'actualValue', size: PARTS, unit: 'AMOUNT' },
   payWithinSeconds: { name: 'payWithin', size: 60, unit: 'MINUTES' }, processingWithinSeconds: { name: 'processingWithin', size: 60, unit: 'MINUTES' }, waitlistWindowSeconds: { name: 'inviteWindow', size: 60, unit: 'MINUTES' },
 };
 

@@ -5,7 +5,7 @@ import { html } from '../vendor/htm-preact.js';
 import { speak } from '../words.js';
 import { Card } from '../buyer/card.js';
 import { TEXTS } from '../buyer/texts.js';
-import { cents } from './rules.js';
+import { least } from './rules.js';
 import { numberOf } from './parts.js';
 import { typedTime } from './times.js';
 
@@ -29,7 +29,7 @@ export function Preview({ form, voucher, words, now }) {
     const typed = form?.elements[name] && typedTime(form, name);
     return typed ? new Date(typed).toISOString() : voucher?.[name];
   };
-  const money = (/** @type {string} */ name) => Math.max(0, known(text(name), NaN) >= 0 ? Math.round(cents(text(name))) : voucher?.[name] ?? 0);
+  const money = (/** @type {string} */ name) => Math.max(0, known(text(name), NaN) >= 0 ? Math.round(least(text(name))) : voucher?.[name] ?? 0);
   const sale = Boolean(form?.elements.beginTime);
   const units = known(text('stock'), voucher?.stock ?? 0) || (voucher ? 0 : UNKNOWN);
   const priced = voucher || text('payValue'), valued = voucher || text('actualValue');

@@ -2,12 +2,16 @@
 // What a page can say of a voucher's form before the service is asked, all of it at once and in the service's words. The service
 // has the last word: it knows what else is wrong.
 
+import { PARTS } from '../words.js';
 import { numberOf } from './parts.js';
 import { typedTime } from './times.js';
 import { worded } from './wrong.js';
 
-/** Money as it is typed, in cents. @param {string} text */
-export const cents = (text) => Math.round(numberOf(text) * 1e4) / 100;
+/** Whether money that is typed can be read in two ways: of a thousand parts, "1,234" is that many, or as many parts. @param {string} name @param {string} typed */
+const twofold = (name, typed) => PARTS === 1000 && NUMBERS[name]?.unit === 'AMOUNT' && /^[+-]?\d{1,3},\d{3}$/.test(typed.normalize('NFKC'));
+
+/** Money as it is typed, in the currency's least unit; a fraction for more decimals than it has. @param {string} text */
+export const least = (text) => Math.round(numberOf(text) * PARTS * 100) / 100;
 
 /** A local time as it is typed, with the browser's zone, or a time in milliseconds. @param {string | number} at */
 export const instant = (at) => new Date(at).toISOString();
@@ -37,22 +41,22 @@ const LONGEST = { title: 255, subTitle: 255, rules: 1024 };
 
 /** The least and the most of numbers in the form's units, and what they are of. @type {Record<string, {min: number, max: number, unit?: string, allowed?: string}>} */
 const NUMBERS = {
-  payValue: { min: 0, max: 1e9, unit: 'AMOUNT' }, actualValue: { min: 0.01, max: 1e9, unit: 'AMOUNT' }, shopId: { min: 1, max: Number.MAX_SAFE_INTEGER },
+  payValue: { min: 0, max: 1e11 / PARTS, unit: 'AMOUNT' }, actualValue: { min: 1 / PARTS, max: 1e11 / PARTS, unit: 'AMOUNT' }, shopId: { min: 1, max: Number.MAX_SAFE_INTEGER },
   stock: { min: 1, max: 1e8 }, perUser: { min: 1, max: 20 }, validDays: { min: 1, max: 3650 },
   payWithin: { min: 1 / 60, max: 43_200, unit: 'MINUTES' }, processingWithin: { min: 1 / 60, max: 4_320, unit: 'MINUTES' }, inviteWindow: { min: 0.5, max: 10_080, unit: 'MINUTES', allowed: 'MINUTES_RANGE_OR_OMIT' },
 };
 
 /** In how many parts of a unit an amount must be whole. @type {Record<string, number>} */
-const PARTS = { AMOUNT: 100, MINUTES: 60 };
+const WHOLE = { AMOUNT: PARTS, MINUTES: 60 };
 
 /** @typedef {{code: string, allowedCode: string, data?: Record<string, any>}} Problem */
 
 /** What is wrong with a number. @param {string} name @param {number} value @param {boolean} sale @returns {Problem | undefined} */
 function ofNumber(name, value, sale) {
   const { min, max, unit = '', allowed = unit ? `${unit}_RANGE` : 'RANGE' } = NUMBERS[name];
-  const least = name === 'perUser' && !sale ? 0 : min; // no limit
-  if (value < least || value > max) return { code: 'OUT_OF_RANGE', allowedCode: allowed, data: { value, min: least, max } };
-  const whole = value * (PARTS[unit] ?? 1);
+  const from = name === 'perUser' && !sale ? 0 : min; // no limit
+  if (value < from || value > max) return { code: 'OUT_OF_RANGE', allowedCode: allowed, data: { value, min: from, max } };
+  const whole = value * (WHOLE[unit] ?? 1);
   return Math.abs(whole - Math.round(whole)) < 1e-6 ? undefined : { code: 'FRACTION', allowedCode: unit || 'WHOLE_NUMBER', data: { value } };
 }
 
@@ -95,6 +99,7 @@ export function wrongIn(form, t, now, made) {
     if (typed === '') {
       if (!OPTIONAL.includes(name) && (name !== 'perUser' || sale)) found[name] = t('wrong.missing');
     } else if (field.inputMode && Number.isNaN(numberOf(typed))) found[name] = t('wrong.number');
+    else if (twofold(name, typed)) found[name] = t('wrong.twofold', { whole: typed.replace(',', ''), parts: typed.replace(',', '.') });
     else if (name in NUMBERS) {
       const problem = ofNumber(name, numberOf(typed), sale);
       if (problem) found[name] = worded(problem, t);

@@ -278,7 +278,7 @@ export const TEXTS = {
   'action.export': { en: 'Export of orders', zh: '导出订单' },
   'action.delete': { en: 'Deleted', zh: '删除' },
   'field.webhook': { en: 'Webhook', zh: '回调地址' },
-  'allowed.AMOUNT': { en: 'an amount', zh: '金额，最多两位小数' },
+  'allowed.AMOUNT': { en: 'an amount', zh: '本币种允许的金额' },
   'allowed.AMOUNT_RANGE': { en: 'an amount from {min} to {max}', zh: '{min} 到 {max} 的金额' },
   'allowed.MINUTES': { en: 'minutes that come to whole seconds', zh: '折合整秒的分钟数' },
   'allowed.MINUTES_RANGE': { en: 'a number from {min} to {max}', zh: '{min} 到 {max}' },
