@@ -205,8 +205,7 @@ func TestMoneyUnderWay(t *testing.T) {
 		w.accessible()
 		w.picture("buyer-processing-"+d.name+d.language, false)
 		tell(payment.NoticeFailed)
-		w.visit(s.url("/"))
-		w.sees(order+" [data-act=pay]", "¥10")
+		w.sees(order+" [data-act=pay]", "¥10") // without a reload
 		w.seesNo(order + " [data-processing]")
 		staff := open(t, s.url("/admin#/payments?payment="+begun.PaymentID), s.asAdmin(d))
 		staff.sees("[data-progress=failed]", map[string]string{"": "failed", "zh-CN": "支付失败"}[d.language])

@@ -136,7 +136,7 @@ export class Shop {
     const answer = document.hidden ? null : await this.#listing.read();
     if (turn !== this.#turn) return; // watching has begun again since then
     if (answer) this.#take(answer);
-    if (answer && !this.#reading && (!this.ordersKnown || this.ordersTrouble)) {
+    if (answer && !this.#reading && (!this.ordersKnown || this.ordersTrouble || this.orders.some((o) => o.processing))) {
       this.#reading = true;
       this.readOrders().finally(() => (this.#reading = false));
     }
@@ -477,8 +477,8 @@ export class Shop {
   }
 }
 
-/** What is known of an order with what is heard of it; that has no state while only Redis knows the order. @param {Order | undefined} known @param {Order} order @returns {Order} */
-const merged = (known, order) => ({ ...known, ...order, status: order.status || known?.status || 'unknown' });
+/** What is known of an order with what is heard of it; that has no state while only Redis knows the order. Money that is under way is left out once it is not. @param {Order | undefined} known @param {Order} order @returns {Order} */
+const merged = (known, order) => ({ ...known, ...order, processing: order.processing ?? false, status: order.status || known?.status || 'unknown' });
 
 /** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
 function newKey() {
