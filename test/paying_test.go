@@ -78,6 +78,25 @@ func (s *shopper) buy(voucher, user int64) string {
 	return box.Decode[box.Placed](s.tb, r).OrderID
 }
 
+// buyAgain buys as the user as soon as Redis has the unit of the earlier order back. The stock on the pages does not
+// tell when: each server shows it a little late.
+func (s *shopper) buyAgain(voucher int64) (order string) {
+	s.tb.Helper()
+	box.Eventually(s.tb, "bought again", func() error {
+		r, err := s.Client.Do(s.tb.Context(), box.Request{
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(s.user),
+		})
+		if err == nil && r.StatusCode != http.StatusCreated {
+			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
+		}
+		if err == nil {
+			order = box.Decode[box.Placed](s.tb, r).OrderID
+		}
+		return err
+	})
+	return order
+}
+
 // post posts as the user, and expects the status.
 func (s *shopper) post(want int, path string, args ...any) box.Reply {
 	s.tb.Helper()
@@ -199,10 +218,10 @@ func paidAndRefunded(t *testing.T, s *shopper) {
 	s.awaitStatus(order, "refunded")
 	s.post(http.StatusOK, "/order/%s/refund", order) // a repetition: the order is already refunded
 	s.expectHistory(order, "queued", "unpaid", "paid", "refunding", "refunded")
-	s.stockBecomes(voucher, 2)
-	if again := s.buy(voucher, s.user); again == order {
+	if again := s.buyAgain(voucher); again == order {
 		t.Errorf("buying again gave the refunded order %s", order)
 	}
+	s.stockBecomes(voucher, 1)
 }
 
 func cancelledWhileQueued(t *testing.T, s *shopper) {
