@@ -2104,7 +2104,7 @@ type Problem struct {
 	// | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
 	// | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
 	// | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
-	// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop. |
+	// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop, or all. |
 	// | `NOT_FOUND` | 404 | There is nothing at this path. |
 	// | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
 	// | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
@@ -2231,7 +2231,7 @@ type ProblemSuccess bool
 // | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
 // | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
 // | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
-// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop. |
+// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop, or all. |
 // | `NOT_FOUND` | 404 | There is nothing at this path. |
 // | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
 // | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |
@@ -2901,7 +2901,7 @@ type WebhookDraft struct {
 	Description *string `json:"description,omitempty"`
 	Disabled    *bool   `json:"disabled,omitempty"`
 
-	// ShopId Whose orders; 0: those of all shops.
+	// ShopId Whose orders; 0: those of all shops, for admins only.
 	ShopId int64 `json:"shopId"`
 
 	// Types Types of events, comma-separated; absent or empty: all.

@@ -3064,7 +3064,7 @@ export interface components {
         WebhookDraft: {
             /**
              * Format: int64
-             * @description Whose orders; 0: those of all shops.
+             * @description Whose orders; 0: those of all shops, for admins only.
              */
             shopId: number;
             /** @description https, or http to an address of SECKILL_WEBHOOK_ALLOW. */
@@ -3201,7 +3201,7 @@ export interface components {
          *     | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
          *     | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
          *     | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
-         *     | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop. |
+         *     | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop, or all. |
          *     | `NOT_FOUND` | 404 | There is nothing at this path. |
          *     | `NOT_SECKILL` | 409 | The voucher is an ordinary one, which has no sale. |
          *     | `OFF_SHELF` | 409 | The voucher was taken off the shelf. |

@@ -108,7 +108,7 @@ var ownRules = []httpkit.Rule{
 	}},
 	{Matches: httpkit.Is(httpkit.ErrNoShop), Failure: httpkit.Failure{
 		Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
-		Detail:  "The token is a merchant's, and the request names another shop.",
+		Detail:  "The token is a merchant's, and the request names another shop, or all.",
 		English: "There is no such shop for you.", Chinese: "没有属于您的这家店铺",
 	}},
 	{Matches: httpkit.Is(errNotBuyer), Failure: httpkit.Failure{

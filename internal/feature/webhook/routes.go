@@ -101,8 +101,11 @@ func (h handlers) create(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	if t.ShopID, err = who.Within(t.ShopID); err != nil {
+	if _, err := who.Within(t.ShopID); err != nil {
 		return httpkit.Answer{}, err
+	}
+	if t.ShopID == 0 && who.Only() != 0 { // not a filter: it would stay the events of one shop, and say so to nobody
+		return httpkit.Answer{}, httpkit.ErrNoShop
 	}
 	t.Types = dispatch.ParseTypes(types)
 	e, err := h.admin.Create(c.Request.Context(), t, httpkit.Author(c, who))

@@ -216,11 +216,13 @@ func TestWebhookInputs(t *testing.T) {
 	}
 }
 
-// A merchant's endpoint gets the events of their shop, also where it asks for those of all.
+// A merchant's endpoint gets the events of their shop; one for another shop, or for all, is refused.
 func TestMerchantsHaveTheirShopsEvents(t *testing.T) {
 	t.Parallel()
 	api := featuretest.Serve(t, routesOn(fakeWebhooks{}), Rules(), apitest.State{})
-	for shop, want := range map[int]string{0: `"shopId":9`, apitest.ShopID: `"shopId":9`, 1: `"code":"NOT_FOUND"`} {
+	for shop, want := range map[int]string{
+		apitest.ShopID: `"shopId":9`, 0: `"code":"NOT_FOUND"`, 1: `"code":"NOT_FOUND"`,
+	} {
 		w := httptest.NewRecorder()
 		api.ServeHTTP(w, apitest.Request{
 			Method: http.MethodPost, Target: "/admin/webhook",

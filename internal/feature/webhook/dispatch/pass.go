@@ -22,6 +22,7 @@ type pass struct {
 
 	mu      sync.Mutex
 	settled Settled
+	failed  time.Time // when the last failure that counts against the endpoint was seen, by d.now
 	waiting []*chain
 	over    bool // nothing more is sent
 }
@@ -131,11 +132,17 @@ func (p *pass) send(ctx context.Context, c *chain) bool {
 	defer p.mu.Unlock()
 	now = p.now()
 	broken := p.settled.Health.Broken()
-	p.settled.Health = p.settled.Health.after(taken, now)
+	again := began.Before(p.failed) // it was on the way at that failure, whose reason may be its own
+	if taken || !again {
+		p.settled.Health = p.settled.Health.after(taken, now)
+	}
 	if taken {
 		p.settled.SuccessAt = now
 		c.sent, c.attempts = c.sent+1, 0
 		return true
+	}
+	if !again {
+		p.failed = p.d.now()
 	}
 	c.failure, c.counts = failure, !broken
 	p.settled.LastFailure = failure

@@ -2,9 +2,13 @@ package dispatch
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"sync"
 	"testing"
 	"time"
+
+	"seckill/internal/order"
 )
 
 // refuse takes nothing.
@@ -59,6 +63,43 @@ func TestWhatFailuresCountAgainst(t *testing.T) {
 			}
 			if s.Behind[0].Number != 7+int64(c.dead) {
 				t.Errorf("it goes on from event %d", s.Behind[0].Number)
+			}
+		})
+	}
+}
+
+// A receiver that crashes while many events are on the way to it has failed once; ten failures one after the other are
+// ten.
+func TestFailuresAtTheSameTimeAreOne(t *testing.T) {
+	t.Parallel()
+	const events = 25
+	for lanes, want := range map[int]int64{events: 1, 1: breakAfter} {
+		t.Run(fmt.Sprintf("%d at once", lanes), func(t *testing.T) {
+			t.Parallel()
+			var onTheWay sync.WaitGroup
+			onTheWay.Add(lanes)
+			crash := func(context.Context, Message) Failure {
+				if lanes > 1 {
+					onTheWay.Done()
+					onTheWay.Wait()
+				}
+				return Failure{Code: ConnectionClosed}
+			}
+			d := NewDeliverer(nil, crash, DelivererOptions{Lanes: lanes, Now: time.Now}, nobody{},
+				slog.New(slog.DiscardHandler))
+			now := time.Now()
+			w := Work{Endpoint: Endpoint{Next: events + 1}, Now: now, Until: now.Add(time.Minute), Next: events + 1}
+			for n := int64(1); n <= events; n++ {
+				w.Events = append(w.Events, Event{
+					Number: n, Subject: order.Subject(fmt.Sprintf("order-%d", n)), SubjectNumber: 1, At: now,
+				})
+			}
+			s := d.pass(t.Context(), w)
+			if s.Health.Failures != want || s.Health.RetryAt.IsZero() != (want < breakAfter) {
+				t.Errorf("%+v, want %d failures", s.Health, want)
+			}
+			if len(s.Behind) != lanes && lanes > 1 {
+				t.Errorf("%d subjects are behind, want %d", len(s.Behind), lanes)
 			}
 		})
 	}
