@@ -7,7 +7,8 @@
 -- ARGV
 --   1  delay   milliseconds until a unit that comes back to a sold-out sale can be sold, as in correct.lua
 --   2  first   number of the first operation below; the others are numbered without gaps. 0 with none
---   3… delta, kept, order, user id, mode, begin, end; seven for each operation, 0 to 250 operations:
+--   3  last    number of the ledger's last operation, read with those below
+--   4… delta, kept, order, user id, mode, begin, end, identity, decision; nine for each operation, 0 to 250 operations:
 --        delta       units: above 0 to give back, below 0 to take
 --        kept     units that the ledger keeps for those who wait, besides delta: they are not for sale here.
 --                    Below 0 without a delta, such units are accepted: the user becomes the holder of the order, or is
@@ -15,11 +16,15 @@
 --        order       as in buyers, "0" for none. Giving back all units of an order removes the user from the buyers if
 --                    they hold this order. Taking them makes the user its holder: the revival of a cancelled order
 --        mode        "open", "paused", "off" or "over" from now on, with the window in milliseconds since 1970; "" leaves both
+--        identity    its random bits as text; "0" for one that has none: of version 1.0, or written while one may live
+--        decision    the kind of an operation that a person decided; "" for others
 --
 -- Returns a flat array:
 --   1   0 DONE, 1 MISSING (there is no readable sale), 2 REBUILDING (the rebuild deals with what is pending; also when
---       another server opened the sale, as in seckill.lua: orders that this one has lost may hold units), or
---       3 GAP (operations before the first are missing: this Redis has lost them). Anything was written only after DONE
+--       another server opened the sale, as in seckill.lua: orders that this one has lost may hold units),
+--       3 GAP (operations before the first are missing: this Redis has lost them), or 4 OTHER (this Redis has applied an
+--       operation with a number above the last, or with another identity than the ledger's of that number: unless the
+--       caller read too early, the ledger has lost operations). Anything was written only after DONE
 --   2   epoch
 --   3   number of the last operation that the sale contains, after this call
 --   4   0, or in how many milliseconds the call has to be sent again, as it is: a revival or an acceptance waits (see below),
@@ -37,23 +42,23 @@
 -- the stock, but it waits as well if nothing is for sale: meanwhile the sale shows a reserved unit, so that instances
 -- do not cache it as sold out. Once the wait is over, all acceptances of the call are applied.
 --
--- Needs: clock, limits, number, returned, sale, server
+-- Needs: clock, identity, limits, number, returned, sale, server
 
-local DONE, MISSING, REBUILDING, GAP = 0, 1, 2, 3
-local FIRST, WIDTH = 3, 7 -- where the operations begin in ARGV, and how many elements each has
+local DONE, MISSING, REBUILDING, GAP, OTHER = 0, 1, 2, 3, 4
+local FIRST, WIDTH = 4, 9 -- where the operations begin in ARGV, and how many elements each has
 
 local call = redis.call
 local sale_key, buyers_key = KEYS[1], KEYS[2]
-local delay, first = tonumber(ARGV[1]), tonumber(ARGV[2])
+local delay, first, last = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local n = (#ARGV - FIRST + 1) / WIDTH
-if not (delay and first) or delay > MAX_DELAY or n > MAX_OPERATIONS or n ~= math.floor(n) or (n > 0 and first < 1) then
+if not (delay and first and last) or delay > MAX_DELAY or n > MAX_OPERATIONS or n ~= math.floor(n) or (n > 0 and first < 1) then
   return redis.error_reply('ERR apply.lua: bad arguments')
 end
 
 -- Read everything first: Redis does not undo the writes of a script that fails.
 local sale = call('HMGET', sale_key, 'mode', 'epoch', 'seq', 'stock', 'begin', 'end', 'op', 'building',
   'returned', 'returned_at', 'reserved', 'reserved_at', 'takes', 'resumes', 'server', 'extra', 'reserved_units',
-  'reserved_kept')
+  'reserved_kept', 'op_id')
 local users, deltas, kept_units = {}, {}, {}
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
@@ -82,6 +87,12 @@ if mode == 'rebuild' or (number(sale[8]) or 0) > 0 or other_server(sale[15]) the
 end
 if not op or (n > 0 and first > op + 1) then
   return {GAP, epoch, op or 0, 0}
+end
+local function identity_of(op_number)
+  return ARGV[FIRST + WIDTH * (op_number - first) + 7]
+end
+if op > last or (n > 0 and op >= first and op < first + n and not same_identity(sale[19], op, identity_of(op))) then
+  return {OTHER, epoch, op, 0}
 end
 
 stock, returned = ripen(stock, returned, returned_at, now)
@@ -181,7 +192,7 @@ for text, outcome, sequence in string.gmatch(sale[13] or '', '(%d+)=(%d):?(%d*)'
     takes[#takes + 1] = outcome_text(op_number, outcome_of[op_number], sequence_of[op_number] or 0)
   end
 end
-local before, was_reserved = op, reserved
+local before, was_reserved, decided = op, reserved, nil
 for i = 1, n do
   local at = FIRST + WIDTH * (i - 1)
   local op_number, delta, kept, order, user = first + i - 1, deltas[i], kept_units[i], ARGV[at + 2], users[i]
@@ -215,6 +226,9 @@ for i = 1, n do
     if ARGV[at + 4] ~= '' then
       mode, opens, closes = ARGV[at + 4], ARGV[at + 5], ARGV[at + 6]
     end
+    if done and ARGV[at + 8] ~= '' then -- false: not known from now on
+      decided = ARGV[at + 7] ~= '0' and operation_text(op_number, ARGV[at + 7]) .. ' ' .. ARGV[at + 8]
+    end
     results[i], op = done and 1 or 0, op_number
   end
 end
@@ -225,6 +239,14 @@ if op > before or reserved ~= was_reserved then
     'stock', whole(stock), 'returned', whole(returned),
     'returned_at', whole(returned_at), 'reserved', whole(reserved),
     'reserved_at', whole(reserved_at), 'op', whole(op), 'takes', table.concat(takes, ' '))
+  if op > before and identity_of(op) ~= '0' then
+    call('HSET', sale_key, 'op_id', operation_text(op, identity_of(op)))
+  end
+  if decided then
+    call('HSET', sale_key, 'decided', decided)
+  elseif decided == false or (op > before and not string.find(sale[19] or '', '^' .. whole(before) .. ' ')) then
+    call('HDEL', sale_key, 'decided') -- operations without an identity were applied, perhaps decisions
+  end
   if extra ~= (number(sale[16]) or 0) then
     call('HSET', sale_key, 'extra', whole(extra))
   end

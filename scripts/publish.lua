@@ -12,16 +12,19 @@
 --   4  begin, 5 end   the window in milliseconds since 1970, the end exclusive
 --   6  op     number of the last operation that the stock contains
 --   7  extra  units that the holders have beyond one each
+--   8  identity  of that operation, as in apply.lua
+--   9  decided   the last operation up to there that a person decided, as "number identity kind", or "none"; "" leaves
+--                the field
 --
 -- Returns 1 (done), 0 (superseded: a newer rebuild has begun, or the sale is open at this epoch or a later one, also if
 -- this call is repeated) or 2 (the rebuild is gone: this Redis does not know that it has begun, or is not the run of
 -- the server on which it began and may have lost writes); the error FORMAT if the partition has other data
 -- (format.lua).
 --
--- Needs: format, rebuild, server
+-- Needs: format, identity, rebuild, server
 
 local epoch = tonumber(ARGV[1])
-if not epoch or #ARGV ~= 7 then
+if not epoch or #ARGV ~= 9 then
   return redis.error_reply('ERR publish.lua: bad arguments')
 end
 local refused = other_data(true)
@@ -38,6 +41,14 @@ end
 redis.call('HSET', KEYS[1], 'mode', ARGV[2], 'epoch', ARGV[1], 'seq', '0', 'stock', ARGV[3], 'returned', '0',
   'returned_at', '0', 'begin', ARGV[4], 'end', ARGV[5], 'op', ARGV[6], 'building', '0',
   'takes', '', 'reserved', '0')
+if ARGV[8] ~= '0' or ARGV[6] == '0' then
+  redis.call('HSET', KEYS[1], 'op_id', operation_text(tonumber(ARGV[6]), ARGV[8]))
+else
+  redis.call('HDEL', KEYS[1], 'op_id')
+end
+if ARGV[9] ~= '' then
+  redis.call('HSET', KEYS[1], 'decided', ARGV[9])
+end
 if ARGV[7] ~= '0' then
   redis.call('HSET', KEYS[1], 'extra', ARGV[7])
 else

@@ -3042,7 +3042,7 @@ export interface components {
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund" | "decision_lost" | "ledger_restored";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;
@@ -4047,6 +4047,32 @@ export interface components {
                  */
                 lost: number;
             };
+            /** @description There while the sale is paused because the database has lost a decision about it that Redis had applied (a failover to a server that lagged behind, or a restored backup), until somebody resumes it or calls it off. Neither side is taken for right. */
+            lostDecision?: {
+                at: components["schemas"]["Time"];
+                /**
+                 * @description What was decided last. Absent: not known.
+                 * @enum {string}
+                 */
+                kind?: "stock" | "pause" | "resume" | "shelf" | "window" | "call_off";
+                redis: components["schemas"]["SaleSide"];
+                database: components["schemas"]["SaleSide"];
+            };
+        };
+        /** @description What one store had of a sale. */
+        SaleSide: {
+            /**
+             * @description Absent: not known.
+             * @enum {string}
+             */
+            saleState?: "open" | "paused" | "off_shelf" | "called_off";
+            beginTime: components["schemas"]["Time"];
+            endTime: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description Units left.
+             */
+            stock: number;
         };
         NetworkCount: {
             /** @description A /24 of IPv4, a /48 of IPv6, or `other`: those that were not counted by name. */

@@ -105,6 +105,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		DefaultProvider: p.payments.providers.Default,
 		Notices:         p.shop.Notices,
 		SaleStats:       p.shop.Monitor.Stats,
+		LostDecisions:   p.stores.Ledger.Sales.LostDecisions,
 		DeadLetters:     p.shop.DeadLetters,
 		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
 		NoProvider:      noProvider,

@@ -26,6 +26,7 @@ const (
 	ByPayments Actor = "payments"     // decides about late payments
 	ByUnwinder Actor = "unwinder"     // ends the orders of sales that were called off
 	ByService  Actor = "service"      // the auditor, who pauses sales
+	ByRecovery Actor = "recovery"     // pauses sales whose last decision the ledger has lost
 	ByWaitlist Actor = "waiting list" // keeps units that come back for the users on the list
 )
 

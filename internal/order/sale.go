@@ -38,6 +38,22 @@ const (
 	SaleCalledOff                  // called off: it never sells again
 )
 
+// Word returns the mode's word for people's programs, as in saleState; "" for a mode that says nothing.
+func (m SaleMode) Word() string {
+	switch m {
+	case SaleOpen:
+		return "open"
+	case SalePaused:
+		return "paused"
+	case SaleOffShelf:
+		return "off_shelf"
+	case SaleCalledOff:
+		return "called_off"
+	default:
+		return ""
+	}
+}
+
 // ModeOf returns the mode that a sale must have in Redis.
 func ModeOf(status voucher.Status, sale voucher.Sale) SaleMode {
 	switch {
@@ -52,11 +68,34 @@ func ModeOf(status voucher.Status, sale voucher.Sale) SaleMode {
 	}
 }
 
+// OperationRef names an operation of a sale: a number that a ledger which has lost operations gives again, and random
+// bits. Identity 0 is not known.
+type OperationRef struct{ Number, Identity int64 }
+
+// Contradicts reports whether two references are of one number and certainly of different operations.
+func (r OperationRef) Contradicts(o OperationRef) bool {
+	return r.Number == o.Number && r.Identity != 0 && o.Identity != 0 && r.Identity != o.Identity
+}
+
+// Decided is an operation that a person decided. The zero Decided is not known.
+type Decided struct {
+	OperationRef
+
+	Kind string // an operation.Kind, or NoDecision
+}
+
+// NoDecision is the kind of a Decided, without a number, that says that nobody has decided anything yet.
+const NoDecision = "none"
+
 // SaleView is the state of a sale in Redis at one moment.
 type SaleView struct {
 	Mode    SaleMode
 	Mark    Mark
 	Applied int64 // number of the last operation applied; only SaleReader sets it
+	// AppliedIdentity is the identity of that operation; 0: not known. Only SaleReader sets it and Decided.
+	AppliedIdentity int64
+	// Decided is the last decision applied.
+	Decided Decided
 	// Building is the epoch of the rebuild that is under way according to Redis; 0: none. Only SaleReader sets it.
 	Building int64
 	Stock    int64 // units left to sell, including returned ones that cannot be sold yet
@@ -75,10 +114,15 @@ func (e *UnreadableHolderError) Error() string {
 	return fmt.Sprintf("holder %q with order %q cannot be read", e.Field, e.Value)
 }
 
+// LastApplied names the last operation applied.
+func (v SaleView) LastApplied() OperationRef { return OperationRef{v.Applied, v.AppliedIdentity} }
+
 // Snapshot is the ledger's data of one sale, read in one transaction under its row's lock.
 type Snapshot struct {
 	Voucher   voucher.Voucher
 	Operation int64          // number of the last operation; the snapshot includes all operations up to it
+	Identity  int64          // of that operation; 0: none
+	Decided   Decided        // the last of them that a person decided; zero: not known
 	Live      map[int64]Held // user id → live order
 	Dead      map[int64]bool // ids of cancelled, refunded and failed orders
 	// Admitted are the marks of operations that were admissions (operation.Result.Admission), in no order.
@@ -96,6 +140,8 @@ type Opening struct {
 	End       time.Time
 	Mode      SaleMode // SaleOpen, SalePaused, SaleOffShelf or SaleCalledOff
 	Operation int64
+	Identity  int64   // of that operation; 0: none
+	Decided   Decided // zero: Redis keeps what it has
 }
 
 // Both halves of rule 11 (docs/architecture.md): a unit that comes back to a sold-out sale cannot be sold before every

@@ -262,7 +262,7 @@ func (r *rig) restOfStore(c *Consumer) map[string]error {
 	_, errs["Acknowledge"] = c.Acknowledge(ctx, []string{"1-1"})
 	errs["MoveToDeadLetters"] = c.MoveToDeadLetters(ctx, order.Entry{Key: "1-1"})
 	errs["Leave"] = c.Leave(ctx)
-	_, errs["Apply"] = r.Apply(ctx, sale, nil)
+	_, errs["Apply"] = r.Apply(ctx, sale, nil, 0)
 	_, errs["Correct"] = r.Correct(ctx, []order.Correction{{Sale: sale, UserID: 1, OrderID: 1001}})
 	errs["SetHolders"] = r.SetHolders(ctx, sale, 2, []order.Claim{{OrderID: 1, UserID: 1}}, nil)
 	_, errs["Drop"] = r.Drop(ctx, sale, order.SaleView{})

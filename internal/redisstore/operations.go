@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"seckill/internal/order"
@@ -17,6 +18,7 @@ const (
 	applyMissing    int64 = 1
 	applyRebuilding int64 = 2
 	applyGap        int64 = 3
+	applyOther      int64 = 4
 )
 
 // The outcomes of one operation in scripts/apply.lua's answer.
@@ -26,17 +28,17 @@ const (
 	applyForgotten int64 = -1
 )
 
-// Apply applies at most operation.MaxBatch operations, in order and without gaps. Redis applies each operation once,
-// however often and by however many callers it is sent. Without operations Apply returns how far Redis has got.
-// Operations that Redis has applied get their first results again; one that took units and was completed long ago gets
-// none.
+// Apply applies at most operation.MaxBatch operations, in order and without gaps; last is the number of the ledger's
+// last operation, read with them. Redis applies each operation once, however often and by however many callers it is
+// sent. Without operations Apply returns how far Redis has got. Operations that Redis has applied get their first
+// results again; one that took units and was completed long ago gets none.
 //
 // A revival or an acceptance may have to wait until its unit can be sold. Apply waits for that, up to
 // order.ReturnDelay. If ctx ends first, the next call with the same operations continues from there.
 func (s *Store) Apply(
-	ctx context.Context, sale order.SaleRef, ops []operation.Operation,
+	ctx context.Context, sale order.SaleRef, ops []operation.Operation, last int64,
 ) (operation.ApplyResult, error) {
-	args, err := s.operationArgs(sale, ops)
+	args, err := s.operationArgs(sale, ops, last)
 	if err != nil {
 		return operation.ApplyResult{}, err
 	}
@@ -64,12 +66,12 @@ func (s *Store) Apply(
 }
 
 // operationArgs returns ARGV of the script.
-func (s *Store) operationArgs(sale order.SaleRef, ops []operation.Operation) ([]any, error) {
+func (s *Store) operationArgs(sale order.SaleRef, ops []operation.Operation, last int64) ([]any, error) {
 	if len(ops) > operation.MaxBatch {
 		return nil, fmt.Errorf("%d operations, allowed are %d", len(ops), operation.MaxBatch)
 	}
-	args := make([]any, 0, 2+7*len(ops))
-	args = append(args, s.returnDelay.Milliseconds(), int64(0))
+	args := make([]any, 0, 3+9*len(ops))
+	args = append(args, s.returnDelay.Milliseconds(), int64(0), last)
 	for i, op := range ops {
 		if i == 0 {
 			args[1] = op.Number
@@ -80,13 +82,18 @@ func (s *Store) operationArgs(sale order.SaleRef, ops []operation.Operation) ([]
 		args = append(args, op.Delta, op.Kept, operationOrder(op), op.UserID)
 		if op.Mode == order.SaleMissing {
 			args = append(args, "", 0, 0)
-			continue
+		} else {
+			word, err := wordOf(op.Mode)
+			if err != nil {
+				return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
+			}
+			args = append(args, word, op.Begin.UnixMilli(), op.End.UnixMilli())
 		}
-		word, err := wordOf(op.Mode)
-		if err != nil {
-			return nil, fmt.Errorf("operation %d of voucher %d: %w", op.Number, op.VoucherID, err)
+		decision := ""
+		if op.Kind.Decided() {
+			decision = string(op.Kind)
 		}
-		args = append(args, word, op.Begin.UnixMilli(), op.End.UnixMilli())
+		args = append(args, strconv.FormatInt(op.Identity, 10), decision)
 	}
 	return args, nil
 }
@@ -137,6 +144,8 @@ func readApplyResult(raw any, ops []operation.Operation) (operation.ApplyResult,
 		a.State = operation.ApplyRebuilding
 	case applyGap:
 		a.State = operation.ApplyGap
+	case applyOther:
+		a.State = operation.ApplyOther
 	default:
 		return operation.ApplyResult{}, 0, fmt.Errorf("redis: unknown state %d after applying operations", state)
 	}

@@ -39,6 +39,7 @@ var operationsTests = behaviour{
 	"kept for those who wait":  testKept,
 	"acceptances":              testAcceptance,
 	"an acceptance refused":    testAcceptanceRefused,
+	"identities":               testIdentity,
 }
 
 // give returns the cancellation of the user's order, numbered as in requests.
@@ -85,9 +86,12 @@ func (r *rig) of(ops []operation.Operation) []operation.Operation {
 	return sent
 }
 
+// latest is the number of a ledger's last operation that is above all.
+const latest = 1 << 52
+
 func (r *rig) applyResult(ops ...operation.Operation) operation.ApplyResult {
 	r.t.Helper()
-	a, err := r.Apply(r.ctx(), r.sale, r.of(ops))
+	a, err := r.Apply(r.ctx(), r.sale, r.of(ops), latest)
 	r.must(err)
 	return a
 }
@@ -187,7 +191,7 @@ func testReviveWaits(t *testing.T, r *rig) {
 // once runs the script once, without waiting.
 func (r *rig) once(ctx context.Context, ops ...operation.Operation) (operation.ApplyResult, time.Duration) {
 	r.t.Helper()
-	args, err := r.operationArgs(r.sale, r.of(ops))
+	args, err := r.operationArgs(r.sale, r.of(ops), latest)
 	r.must(err)
 	raw, err := r.scripts.apply.Run(ctx, r.commands, []string{r.keys.sale(r.sale), r.keys.buyers(r.sale)}, args...)
 	r.must(err)
@@ -514,11 +518,12 @@ func testBadOperations(t *testing.T, r *rig) {
 		"a mode":              {setting(1, order.SaleRebuilding, r.hour(1))},
 		"too many":            make([]operation.Operation, operation.MaxBatch+1),
 	} {
-		if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil {
+		if _, err := r.Apply(r.ctx(), r.sale, r.of(ops), latest); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
 	}
-	if _, err := r.Apply(r.ctx(), r.sale, []operation.Operation{{VoucherID: 8, Number: 1, Delta: 1}}); err == nil {
+	other := []operation.Operation{{VoucherID: 8, Number: 1, Delta: 1}}
+	if _, err := r.Apply(r.ctx(), r.sale, other, latest); err == nil {
 		t.Error("an operation of another voucher was accepted")
 	}
 	equal(t, int64(0), r.view().Applied)
@@ -528,7 +533,7 @@ func testBadOperations(t *testing.T, r *rig) {
 func testApplyWrongType(t *testing.T, r *rig) {
 	r.open(1, r.hour(5))
 	r.must(r.commands.Set(r.ctx(), r.keys.buyers(r.sale), "not a hash", 0).Err())
-	if _, err := r.Apply(r.ctx(), r.sale, r.of([]operation.Operation{give(1, 1)})); err == nil {
+	if _, err := r.Apply(r.ctx(), r.sale, r.of([]operation.Operation{give(1, 1)}), latest); err == nil {
 		t.Error("operations were applied to a string")
 	}
 	r.must(r.commands.Del(r.ctx(), r.keys.buyers(r.sale)).Err())
@@ -562,7 +567,7 @@ func TestApplyReplyLost(t *testing.T) {
 	r.applyResult() // so that Redis has the script
 	ops := []operation.Operation{give(1, 1), stock(2, -9), revival(3, 2), stock(4, -1)}
 	proxy.DropRepliesTo("evalsha", 1)
-	if _, err := r.Apply(r.ctx(), r.sale, r.of(ops)); err == nil || errors.Is(err, order.ErrUnavailable) {
+	if _, err := r.Apply(r.ctx(), r.sale, r.of(ops), latest); err == nil || errors.Is(err, order.ErrUnavailable) {
 		t.Fatalf("the answer was lost: %v", err)
 	}
 	equal(t, 1, proxy.Lost())
@@ -583,7 +588,7 @@ func TestApplyGivenUp(t *testing.T) {
 	r.set(fieldReservedAt, r.now().Add(30*time.Second).UnixMilli())
 	ctx, cancel := context.WithTimeout(r.ctx(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.Apply(ctx, r.sale, ops); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := r.Apply(ctx, r.sale, ops, latest); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v", err)
 	}
 	equal(t, 0, len(r.holders()))
@@ -605,7 +610,7 @@ func TestApplyRefused(t *testing.T) {
 	for _, op := range []operation.Operation{
 		give(3, 2), stock(3, 5), stock(3, -1), revival(3, 9), setting(3, order.SalePaused, r.hour(1)),
 	} {
-		if _, err := r.Apply(r.ctx(), r.sale, r.of([]operation.Operation{op})); op.Number == 3 &&
+		if _, err := r.Apply(r.ctx(), r.sale, r.of([]operation.Operation{op}), latest); op.Number == 3 &&
 			!errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("%+v: %v, want one that wraps ErrUnavailable", op, err)
 		}

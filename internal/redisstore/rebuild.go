@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"seckill/internal/order"
 )
@@ -84,7 +85,8 @@ func (s *Store) Publish(ctx context.Context, sale order.SaleRef, epoch int64, o 
 	}
 	keys := []string{s.keys.sale(sale), s.keys.reports(sale), s.keys.reported(sale)}
 	return stepDone(s.intWithFormat(ctx, s.scripts.publish, sale.Partition, keys,
-		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra))
+		epoch, mode, o.Stock, o.Begin.UnixMilli(), o.End.UnixMilli(), o.Operation, o.Extra,
+		strconv.FormatInt(o.Identity, 10), decisionText(o.Decided)))
 }
 
 func stepDone(code int64, err error) error {

@@ -29,6 +29,8 @@ const (
 	fieldEpoch      = "epoch"
 	fieldSequence   = "seq"
 	fieldOperation  = "op"
+	fieldIdentity   = "op_id"
+	fieldDecided    = "decided"
 	fieldTakes      = "takes"
 	fieldReserved   = "reserved"
 	fieldReservedAt = "reserved_at"
@@ -66,6 +68,16 @@ var saleFields = []saleField{
 	{fieldEpoch, "number", "raised by every rebuild (rule 9)", "begin_rebuild publish"},
 	{fieldSequence, "number", "admissions in this epoch", "apply begin_rebuild publish seckill"},
 	{fieldOperation, "number", "the last operation that is applied (rule 1)", "apply begin_rebuild publish"},
+	{
+		fieldIdentity, "text", "that operation as `12 -7305`: its number and its identity, random bits that tell it " +
+			"from a lost operation of that number; missing, or of an earlier number, if the last one has none",
+		"apply publish",
+	},
+	{
+		fieldDecided, "text", "the last operation applied that a person decided, as `10 8821 pause`, or `none`; " +
+			"missing: not known",
+		"apply publish",
+	},
 	{
 		fieldTakes, "text", "outcomes of takes that may still be asked for, as `12=1:7 15=0`: operation, " +
 			"got its units, and the sequence that it raised the sale to if it made a holder",

@@ -85,6 +85,7 @@ func readViews(raw any, part []int, views []order.SaleView) error {
 	for _, i := range part {
 		views[i] = viewOf(r)
 		views[i].Applied, views[i].Building, views[i].Extra = r.Number(), r.Number(), r.Number()
+		setIdentity(&views[i], r.Text(), r.Text())
 		views[i].Now = now
 	}
 	return r.Err

@@ -75,6 +75,9 @@ func (c *change) callOff(why string) (voucher.Voucher, error) {
 	}}); err != nil {
 		return voucher.Voucher{}, err
 	}
+	if err := c.tx.resolve(c.sale.VoucherID, c.now); err != nil {
+		return voucher.Voucher{}, err
+	}
 	v := c.voucher()
 	changes := append(voucher.Differences(before, v), voucher.FieldChange{Field: "why", To: why})
 	if err := sqlkit.WriteAudit(c.tx.DB, c.now, c.by,

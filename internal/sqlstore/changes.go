@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -81,6 +82,11 @@ func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	}
 	if len(ops) > 0 {
 		if err := c.writeSale(ops); err != nil {
+			return v, err
+		}
+	}
+	if slices.ContainsFunc(ops, func(op operationRow) bool { return op.Kind == operation.Resuming }) {
+		if err := c.tx.resolve(v.ID, c.now); err != nil {
 			return v, err
 		}
 	}

@@ -167,9 +167,9 @@ func (b *business) complete(t *rapid.T) {
 }
 
 func (b *business) rebuild(t *rapid.T) {
-	epoch, err := b.RaiseEpoch(b.tb.Context(), b.voucher, 0)
+	raised, err := b.RaiseEpoch(b.tb.Context(), b.voucher, 0, order.SaleView{})
 	b.allowed(t, err)
-	snap, err := b.Snapshot(b.tb.Context(), b.voucher, epoch)
+	snap, err := b.Snapshot(b.tb.Context(), b.voucher, raised.Epoch)
 	b.allowed(t, err)
 	held := int64(0)
 	for _, h := range snap.Live {

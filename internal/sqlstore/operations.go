@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"crypto/rand"
+	"encoding/binary"
 	"fmt"
 	"time"
 
@@ -40,6 +42,7 @@ type operationRow struct {
 	Sequence       int64          `gorm:"column:sequence"`
 	CreateTime     time.Time      `gorm:"column:create_time"`
 	SettleTime     *time.Time     `gorm:"column:settle_time"`
+	Identity       *int64         `gorm:"column:identity"` // never 0; NULL: written while a 1.0 might live
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -47,13 +50,32 @@ func (operationRow) TableName() string { return "tb_voucher_operation" }
 
 func (r operationRow) operation() operation.Operation {
 	op := operation.Operation{
-		VoucherID: r.VoucherID, Number: r.Number, Kind: r.Kind, Delta: r.Delta, Kept: r.Kept,
+		VoucherID: r.VoucherID, Number: r.Number, Identity: r.identity(), Kind: r.Kind, Delta: r.Delta, Kept: r.Kept,
 		Mode: r.Mode, Begin: sqlkit.At(r.BeginTime), End: sqlkit.At(r.EndTime),
 	}
 	if r.OrderID != nil && r.UserID != nil {
 		op.OrderID, op.UserID = *r.OrderID, *r.UserID
 	}
 	return op
+}
+
+// identity returns the operation's identity; 0 if it has none.
+func (r operationRow) identity() int64 {
+	if r.Identity == nil {
+		return 0
+	}
+	return *r.Identity
+}
+
+// newIdentity returns random bits, never 0.
+func newIdentity() int64 {
+	for {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // it never fails
+		if n := int64(binary.LittleEndian.Uint64(b[:])); n != 0 {
+			return n
+		}
+	}
 }
 
 // takes reports whether the operation takes units.
@@ -77,6 +99,10 @@ func (tx transaction) appendOperations(sale *saleRow, ops []operationRow, now ti
 		op := &ops[i]
 		last++
 		op.VoucherID, op.Number, op.State, op.CreateTime = sale.VoucherID, last, operationPending, now
+		if tx.named.Load() {
+			identity := newIdentity()
+			op.Identity = &identity
+		}
 		if sale.Retired {
 			op.State, op.SettleTime = operationAbsorbed, &now
 		}

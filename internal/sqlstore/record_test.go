@@ -103,7 +103,7 @@ func TestInsertConflictWritesNothing(t *testing.T) {
 			return bad
 		},
 		"the sale was rebuilt": func(t *testing.T, l ledger, v int64, bad order.Claim) order.Claim {
-			if _, err := l.RaiseEpoch(t.Context(), v, 0); err != nil {
+			if _, err := l.RaiseEpoch(t.Context(), v, 0, order.SaleView{}); err != nil {
 				t.Fatal(err)
 			}
 			return bad

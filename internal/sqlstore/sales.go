@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"gorm.io/gorm"
-
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/operation"
@@ -33,30 +31,19 @@ func (s Sales) SalesAbove(ctx context.Context, voucherID int64) (ids []int64, er
 
 // RaiseEpoch implements recovery.SaleLedger. It returns voucher.ErrNotFound or voucher.ErrNotSeckill when there is no
 // sale. When the reply to COMMIT is lost the epoch may have been raised; raising it again is harmless.
-func (s Sales) RaiseEpoch(ctx context.Context, id int64, above int64) (int64, error) {
-	var epoch int64
-	err := s.once(ctx, func(tx transaction) error {
-		result := tx.Model(&saleRow{}).Where("voucher_id = ?", id).
-			Updates(map[string]any{
-				"epoch": gorm.Expr("CASE WHEN epoch < ? THEN ? ELSE epoch END + 1", above, above), "sequence": 0,
-			})
-		if result.Error != nil {
-			return result.Error
+func (s Sales) RaiseEpoch(ctx context.Context, id, above int64, seen order.SaleView) (raised order.Raised, err error) {
+	err = s.once(ctx, func(tx transaction) error {
+		sale, err := lockSale(tx, id)
+		if err != nil {
+			return err
 		}
-		if result.RowsAffected == 0 {
-			return noSale(tx, id)
-		}
-		first := tx.Model(&saleRow{}).Where("voucher_id = ? AND first_epoch = 0", id).
-			Update("first_epoch", gorm.Expr("epoch"))
-		if first.Error != nil {
-			return first.Error
-		}
-		return tx.Model(&saleRow{}).Where("voucher_id = ?", id).Select("epoch").Take(&epoch).Error
+		raised, err = tx.raise(&sale, above, seen)
+		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("raising the epoch of voucher %d: %w", id, err)
+		return order.Raised{}, fmt.Errorf("raising the epoch of voucher %d: %w", id, err)
 	}
-	return epoch, nil
+	return raised, nil
 }
 
 // Snapshot implements recovery.SaleLedger. It voids pending operations that take units, because the rebuilt sale gets
@@ -83,7 +70,10 @@ func (s Sales) Snapshot(ctx context.Context, id int64, epoch int64) (order.Snaps
 		if err != nil {
 			return err
 		}
-		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation, Void: void}
+		snap = order.Snapshot{Voucher: v, Operation: sale.LastOperation, Identity: v.Sale.LastIdentity, Void: void}
+		if snap.Decided, err = lastDecision(tx, id, sale.LastOperation); err != nil {
+			return err
+		}
 		if snap.Admitted, err = admissions(tx, id); err != nil {
 			return err
 		}
@@ -300,6 +290,7 @@ func (tx transaction) removeOrders(ids []int64) error {
 func removeVoucher(tx transaction, id int64) error {
 	for _, from := range []string{
 		"tb_sale_minute WHERE voucher_id = ?", "tb_voucher_operation WHERE voucher_id = ?",
+		"tb_lost_decision WHERE voucher_id = ?",
 		"tb_seckill_voucher WHERE voucher_id = ?", "tb_voucher WHERE id = ?",
 	} {
 		if err := tx.Exec("DELETE FROM "+from, id).Error; err != nil {

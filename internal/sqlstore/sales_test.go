@@ -66,18 +66,18 @@ func TestRaiseEpoch(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		v, other := l.Seckill(t, 10), l.Seckill(t, 10)
 		l.Record(t, ledgertest.Claims(v, 1, 4))
-		if epoch, err := l.RaiseEpoch(t.Context(), v, 0); err != nil || epoch != 2 {
-			t.Errorf("RaiseEpoch = %d, %v; want 2", epoch, err)
+		if raised, err := l.RaiseEpoch(t.Context(), v, 0, order.SaleView{}); err != nil || raised.Epoch != 2 {
+			t.Errorf("RaiseEpoch = %+v, %v; want 2", raised, err)
 		}
 		if sale := l.Sale(t, v); sale.Epoch != 2 || sale.Sequence != 0 || sale.Stock != 6 {
 			t.Errorf("sale = %+v, want epoch 2, sequence 0, stock 6", sale)
 		}
 		// A Redis that is ahead (of a ledger that was restored from a copy) is overtaken.
-		if epoch, err := l.RaiseEpoch(t.Context(), other, 8); err != nil || epoch != 9 {
-			t.Errorf("RaiseEpoch above 8 = %d, %v; want 9", epoch, err)
+		if raised, err := l.RaiseEpoch(t.Context(), other, 8, order.SaleView{}); err != nil || raised.Epoch != 9 {
+			t.Errorf("RaiseEpoch above 8 = %+v, %v; want 9", raised, err)
 		}
-		if epoch, err := l.RaiseEpoch(t.Context(), other, 3); err != nil || epoch != 10 {
-			t.Errorf("RaiseEpoch above 3 = %d, %v; want 10", epoch, err)
+		if raised, err := l.RaiseEpoch(t.Context(), other, 3, order.SaleView{}); err != nil || raised.Epoch != 10 {
+			t.Errorf("RaiseEpoch above 3 = %+v, %v; want 10", raised, err)
 		}
 		third := l.Seckill(t, 1)
 		if sale := l.Sale(t, third); sale.Epoch != 1 || sale.FirstEpoch != 1 {
@@ -86,9 +86,9 @@ func TestRaiseEpoch(t *testing.T) {
 		// What another voucher with the id had in Redis, which the ledger has lost, is of earlier epochs.
 		l.Exec(t, "UPDATE tb_seckill_voucher SET epoch = 0, first_epoch = 0 WHERE voucher_id = ?", third)
 		for _, want := range []int64{6, 7} {
-			epoch, err := l.RaiseEpoch(t.Context(), third, 5)
-			if sale := l.Sale(t, third); err != nil || epoch != want || sale.FirstEpoch != 6 {
-				t.Errorf("opened at %d, %v: %+v; want %d, first 6", epoch, err, sale, want)
+			raised, err := l.RaiseEpoch(t.Context(), third, 5, order.SaleView{})
+			if sale := l.Sale(t, third); err != nil || raised.Epoch != want || sale.FirstEpoch != 6 {
+				t.Errorf("opened at %d, %v: %+v; want %d, first 6", raised.Epoch, err, sale, want)
 			}
 		}
 		old := ledgertest.Claims(v, 10, 1)
@@ -107,11 +107,11 @@ func TestRaiseEpochAtOnce(t *testing.T) {
 		epochs := make(chan int64, callers)
 		for range callers {
 			go func() {
-				epoch, err := l.RaiseEpoch(t.Context(), v, 0)
+				raised, err := l.RaiseEpoch(t.Context(), v, 0, order.SaleView{})
 				if err != nil {
 					t.Errorf("RaiseEpoch: %v", err)
 				}
-				epochs <- epoch
+				epochs <- raised.Epoch
 			}()
 		}
 		seen := make(map[int64]bool)
@@ -158,6 +158,7 @@ func TestSnapshot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		want.Decided.Kind = order.NoDecision
 		if want.Voucher, err = l.Voucher(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
@@ -233,11 +234,11 @@ func TestInsertAfterARebuild(t *testing.T) {
 		cs := ledgertest.Claims(v, 1, 10)
 		done := make(chan error, 1)
 		go func() { done <- l.Insert(t.Context(), cs) }()
-		epoch, err := l.RaiseEpoch(t.Context(), v, 0)
+		raised, err := l.RaiseEpoch(t.Context(), v, 0, order.SaleView{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		snap, err := l.Snapshot(t.Context(), v, epoch)
+		snap, err := l.Snapshot(t.Context(), v, raised.Epoch)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -258,7 +259,7 @@ func TestSaleNotFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		for id, want := range map[int64]error{1 << 50: voucher.ErrNotFound, plain.ID: voucher.ErrNotSeckill} {
-			_, raiseErr := l.RaiseEpoch(t.Context(), id, 0)
+			_, raiseErr := l.RaiseEpoch(t.Context(), id, 0, order.SaleView{})
 			_, snapshotErr := l.Snapshot(t.Context(), id, 0)
 			_, retireErr := l.Retire(t.Context(), id, 0)
 			for name, err := range map[string]error{

@@ -47,7 +47,7 @@ func TestSettleShowsTheLedger(t *testing.T) {
 		l.Record(t, slices.Concat(recorded, cancelled, elsewhere))
 		l.Exec(t, "UPDATE tb_voucher_order SET status = 4, cancel_time = ? WHERE id = ?",
 			ledgertest.Stored(ledgertest.RecordedAt), cancelled[0].OrderID)
-		if _, err := l.RaiseEpoch(t.Context(), w, 0); err != nil {
+		if _, err := l.RaiseEpoch(t.Context(), w, 0, order.SaleView{}); err != nil {
 			t.Fatal(err)
 		}
 		// A second order of user 2.

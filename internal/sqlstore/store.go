@@ -65,6 +65,10 @@ func (s *Store) Ping(ctx context.Context) error { return s.db.Ping(ctx) }
 // Close closes all connections. Transactions that are still open are rolled back.
 func (s *Store) Close() error { return s.db.Close() }
 
+// NameOperations gives operations an identity from now on. Call it once all living instances read them: beside a
+// version 1.0, which applies operations without noting which, an identity would prove losses that there were not.
+func (s *Store) NameOperations() { s.named.Store(true) }
+
 // Use makes the ledger's transactions run features' hooks, after the hooks of earlier calls. Call it before anything is
 // written.
 func (s *Store) Use(hooks ...sqlkit.Hook) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"gorm.io/gorm"
@@ -21,6 +22,7 @@ type ledger struct {
 	db    *sqlkit.DB
 	terms *termsCache
 	hooks []sqlkit.Hook // of features, in their order
+	named atomic.Bool   // see NameOperations
 }
 
 // transaction is a transaction that has begun, with what all of them need.
@@ -161,15 +163,17 @@ func joined(db *gorm.DB) *gorm.DB {
 			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, v.archived, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.invite_window, s.kept, s.accepted, " +
-			"s.list_open, s.called_off").
-		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id")
+			"s.list_open, s.called_off, t.identity AS last_identity").
+		Joins("LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id").
+		Joins("LEFT JOIN tb_voucher_operation t ON t.voucher_id = s.voucher_id AND t.number = s.last_operation")
 }
 
 // scanVouchers returns what a query of joined selects.
 func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
 	type joinedRow struct {
-		Voucher voucherRow `gorm:"embedded"`
-		Sale    saleRow    `gorm:"embedded"` // zero for an ordinary voucher
+		Voucher  voucherRow `gorm:"embedded"`
+		Sale     saleRow    `gorm:"embedded"` // zero for an ordinary voucher
+		Identity *int64     `gorm:"column:last_identity"`
 	}
 	var rows []joinedRow
 	if err := query.Find(&rows).Error; err != nil {
@@ -180,6 +184,10 @@ func scanVouchers(query *gorm.DB) ([]voucher.Voucher, error) {
 		if r.Sale.VoucherID != 0 {
 			both.sale = &r.Sale
 		}
-		return both.voucher()
+		v := both.voucher()
+		if v.Sale != nil && r.Identity != nil {
+			v.Sale.LastIdentity = *r.Identity
+		}
+		return v
 	}), nil
 }

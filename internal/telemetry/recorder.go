@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"math"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,6 +28,7 @@ type recorderMetrics struct {
 	requeued       prometheus.Counter
 	unaccounted    prometheus.Counter
 	swept          prometheus.Gauge
+	decisionsLost  prometheus.Gauge
 }
 
 func newRecorder(r registry) *recorderMetrics {
@@ -62,6 +64,9 @@ func newRecorder(r registry) *recorderMetrics {
 			"Accepted orders whose entries Redis had lost, and which a rebuild queued again."),
 		unaccounted: r.counter(subsystem, "unaccounted_orders_total",
 			"Admissions that a rebuild found lost in Redis and whose orders no instance remembers."),
+		decisionsLost: r.unknownGauge("sales", "decision_lost",
+			"Sales of which the database has lost a decision of a person, and nobody has decided anew; NaN when it is "+
+				"not known."),
 		swept: r.gauge("repairs", "last_sweep_timestamp_seconds",
 			"When this instance last compared all sales in Redis with the ledger, seconds since 1970; 0 for never."),
 	}
@@ -89,6 +94,15 @@ func (m *Metrics) DeadLettered() { m.recorder.deadLetters.Inc() }
 func (m *Metrics) Recovered(requeued int, unaccounted int64) {
 	m.recorder.requeued.Add(float64(requeued))
 	m.recorder.unaccounted.Add(float64(unaccounted))
+}
+
+// DecisionsLost implements [recovery.Observer].
+func (m *Metrics) DecisionsLost(sales int, err error) {
+	if err != nil {
+		m.recorder.decisionsLost.Set(math.NaN())
+		return
+	}
+	m.recorder.decisionsLost.Set(float64(sales))
 }
 
 // Rebuilt implements [recovery.Observer].

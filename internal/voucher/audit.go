@@ -57,6 +57,10 @@ const (
 	Exported  Action = "export"  // orders, with their codes masked or whole
 	Forced    Action = "force"   // a lock, taken from its holder
 	Revoked   Action = "revoke"  // the tokens of a user, or of an issuer's users
+	// DecisionLost: the database has lost a decision about a sale; a rebuild found it, and paused the sale.
+	DecisionLost Action = "decision_lost"
+	// LedgerRestored: an operator has said that the database was restored from a backup (server migrate -restored).
+	LedgerRestored Action = "ledger_restored"
 
 	OrderCancelled Action = "cancel" // a buyer's order, by staff
 	OrderRefunded  Action = "refund"

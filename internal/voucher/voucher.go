@@ -118,6 +118,7 @@ type Sale struct {
 	Retired       bool             // Redis no longer holds it: it ended a day ago and all its orders are recorded
 	CalledOff     time.Time        // when it was called off; zero: it was not. Set once
 	LastOperation int64            // number of the last operation; 0 before the first
+	LastIdentity  int64            // of that operation; 0: none, or not read
 	Guards        *guards.Settings // nil: none
 	InviteWindow  time.Duration    // how long an invitation of its waiting list stands; 0: no list. It never changes
 }

@@ -58,6 +58,7 @@ func faults() []fault {
 				"SeckillSalePausedByAudit",
 			}, deployment{}, unitsOfNowhere,
 		},
+		{"the database loses that a sale was paused", []string{"SeckillDecisionLost"}, deployment{}, pauseLost},
 		{"an entry of the stream is no order", []string{"SeckillDeadLetter"}, deployment{}, entryUnreadable},
 		{"a key of a partition is of another type", []string{"SeckillSaleNotAudited"}, one("SECKILL_PARTITIONS",
 			"2"), keyOfAnotherType},
@@ -185,6 +186,23 @@ func unitsMissing(r *rig) {
 
 func unitsOfNowhere(r *rig) {
 	r.exec("UPDATE tb_seckill_voucher SET stock = stock + 50 WHERE voucher_id = ?", r.sale)
+}
+
+// pauseLost pauses the sale, and takes that out of the database once Redis has it.
+func pauseLost(r *rig) {
+	r.admin(http.StatusAccepted, fmt.Sprintf("/voucher/%d/pause", r.sale), nil)
+	r.AwaitState(r, r.sale, "paused")
+	box.Eventually(r, "the pause being complete", func() error {
+		var pending int
+		err := r.Ledger.DB.QueryRowContext(r.Context(),
+			"SELECT COUNT(*) FROM tb_voucher_operation WHERE voucher_id = ? AND state = 1", r.sale).Scan(&pending)
+		if err == nil && pending > 0 {
+			err = fmt.Errorf("%d operations are pending", pending)
+		}
+		return err
+	})
+	r.exec("DELETE FROM tb_voucher_operation WHERE voucher_id = ?", r.sale)
+	r.exec("UPDATE tb_seckill_voucher SET last_operation = 0, paused = FALSE WHERE voucher_id = ?", r.sale)
 }
 
 func entryUnreadable(r *rig) {

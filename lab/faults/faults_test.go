@@ -175,6 +175,10 @@ func scenarios() []scenario {
 			"I1 I2 I6", false, callersHangUp,
 		},
 		{
+			"F58", "MySQL goes back by what people decided and by cancellations, while instances run; lost numbers " +
+				"are given again", "I1 I2", false, decisionsLost,
+		},
+		{
 			"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders",
 			"I3 I12", false, winnersPoll,
 		},

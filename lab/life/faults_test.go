@@ -230,10 +230,10 @@ func (r redisStore) Admit(ctx context.Context, batches []gate.Batch) (results []
 }
 
 func (r redisStore) Apply(
-	ctx context.Context, sale order.SaleRef, ops []operation.Operation,
+	ctx context.Context, sale order.SaleRef, ops []operation.Operation, last int64,
 ) (a operation.ApplyResult, err error) {
 	err = r.faults.call("apply", func() error {
-		a, err = r.Store.Apply(ctx, sale, ops)
+		a, err = r.Store.Apply(ctx, sale, ops, last)
 		return err
 	})
 	return a, err

@@ -8,6 +8,8 @@ func inDeciding() []mutant.Mutant {
 		kit, errs = "./internal/sqlstore/sqlkit", "internal/sqlstore/sqlkit/errors.go"
 		recorder  = "./internal/order/recorder"
 		service   = "./internal/order/service"
+		store     = "./internal/sqlstore"
+		evidence  = "internal/sqlstore/lost_decisions.go"
 	)
 	return []mutant.Mutant{
 		packageMutant("nothing was done of what a lost COMMIT has done", kit, "TestCommitError$", "want unknown true",
@@ -64,5 +66,29 @@ func inDeciding() []mutant.Mutant {
 				File: "internal/order/catalog/catalog.go", From: "	e, err := c.load(ctx, id)\n",
 				To: "	c.cache.Invalidate(id)\n	e, err := c.cache.Get(ctx, id, c.loader)\n",
 			}),
+		packageMutant("operations of one number are taken for the same", "./internal/order", "TestLostTail$", "",
+			mutant.Change{
+				File: "internal/order/lost_tail.go",
+				From: "case v.Applied > t.Last.Number, v.LastApplied().Contradicts(t.Applied):",
+				To:   "case v.Applied > t.Last.Number:",
+			}),
+		packageMutant("a lost cancellation pauses its sale", "./internal/order", "TestLostTail$", "", mutant.Change{
+			File: "internal/order/lost_tail.go",
+			From: "		return v.Decided != t.Decided", To: "		return true",
+		}),
+		packageMutant("numbers that Redis has applied are given again", store, "TestLostCancellations$", "",
+			mutant.Change{
+				File: evidence, From: "	if raised.Lost && seen.Applied > sale.LastOperation {", To: "	if false {",
+			}),
+		packageMutant("a sale whose pause was lost opens", store, "TestLostDecision$", "", mutant.Change{
+			File: evidence, From: "	if !raised.Decision {", To: "	if true {",
+		}),
+		packageMutant("Redis takes another operation of that number for applied", "./internal/redisstore",
+			"TestOnEveryServer$", "another of its number", mutant.Change{
+				File: "scripts/apply.lua", From: "not same_identity(sale[19], op, identity_of(op))", To: "false",
+			}),
+		serverMutant("a lost decision is forgotten", "F58", "", mutant.Change{
+			File: evidence, From: "	if !raised.Decision {", To: "	if true {",
+		}),
 	}
 }

@@ -89,7 +89,7 @@ func open(b *testing.B) *list {
 		InviteWindow: window,
 	}
 	must(b, store.CreateVoucher(b.Context(), &v, ledgertest.Admin))
-	_, err = store.RaiseEpoch(b.Context(), v.ID, 0)
+	_, err = store.RaiseEpoch(b.Context(), v.ID, 0, order.SaleView{})
 	must(b, err)
 	l.voucher, l.claims = v, ledgertest.Claims(v.ID, 1, units)
 	must(b, store.Insert(b.Context(), l.claims))

@@ -218,7 +218,7 @@ func (r *rig) open(store *sqlstore.Store, err error) *rig {
 	if err := r.CreateVoucher(r.tb.Context(), &v, voucher.Author{AdminID: 1}); err != nil {
 		r.tb.Fatal(err)
 	}
-	if _, err := r.RaiseEpoch(r.tb.Context(), v.ID, 0); err != nil {
+	if _, err := r.RaiseEpoch(r.tb.Context(), v.ID, 0, order.SaleView{}); err != nil {
 		r.tb.Fatal(err)
 	}
 	r.voucher = v.ID

@@ -10,6 +10,8 @@ import (
 	"seckill/cmd/server/wiring"
 	"seckill/internal/config"
 	"seckill/internal/kit/cmdline"
+	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 const migrateHelp = `server migrate brings the tables in SECKILL_MYSQL_DSN (in the embedded mode: in the
@@ -21,17 +23,30 @@ unless SECKILL_MIGRATE=false.
 -plan changes nothing: it prints the statements of the migrations that are missing, with their
 tables, how many rows these have, and about how long each takes.
 
+-restored is for a database that was restored from a backup, before any instance runs again: it pauses
+every sale that has not ended, with what Redis had beside what the database has as evidence, and makes
+all sessions void. Somebody then decides anew about each sale, and resumes it (docs/runbook.md, "A
+restored store").
+
 There is no way down: the version before runs on the newer tables (docs/operations.md, "Migrations").`
 
 // Migrate runs the command migrate.
 func Migrate(ctx context.Context, env wiring.Env) error {
 	set := flag.NewFlagSet("migrate", flag.ContinueOnError)
 	plan := set.Bool("plan", false, "print what is missing, and change nothing")
+	restored := set.Bool("restored", false, "the database was restored: pause all sales, end all sessions")
 	if err := cmdline.Parse(env.Env, set, migrateHelp); err != nil {
 		return err
 	}
+	if err := migrate(ctx, env, *plan); err != nil || *plan || !*restored {
+		return err
+	}
+	return noteRestored(ctx, env)
+}
+
+func migrate(ctx context.Context, env wiring.Env, plan bool) error {
 	return wiring.WithAnyLedger(ctx, env, func(_ config.Config, ledger wiring.Ledger, _ *slog.Logger) error {
-		if *plan {
+		if plan {
 			p, err := ledger.Schema().Plan(ctx)
 			if err != nil {
 				return err
@@ -54,4 +69,42 @@ func Migrate(ctx context.Context, env wiring.Env) error {
 		}
 		return nil
 	})
+}
+
+// noteRestored pauses all sales of a restored ledger that have not ended, and ends all sessions.
+func noteRestored(ctx context.Context, env wiring.Env) error {
+	w, err := wiring.OpenTool(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.Close(ctx)
+	by := voucher.Author{Request: "server migrate"}
+	sales := w.Stores.Ledger.Sales
+	if err := sales.NoteRestored(ctx, by); err != nil {
+		return err
+	}
+	kept, err := sales.SalesToKeep(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range kept {
+		views, err := w.Stores.Redis.Views(ctx, []order.SaleRef{order.SaleOf(v)})
+		if err != nil {
+			return fmt.Errorf("reading the sale of voucher %d from Redis: %w", v.ID, err)
+		}
+		paused, err := sales.PauseRestored(ctx, v.ID, views[0], by)
+		if err != nil {
+			return err
+		}
+		if paused {
+			if _, err := fmt.Fprintf(env.Out, "voucher %d: its sale is paused\n", v.ID); err != nil {
+				return err
+			}
+		}
+	}
+	if err := printLost(ctx, w, env.Out, 0); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(env.Out, "all sessions are void")
+	return err
 }

@@ -42,7 +42,8 @@ Correct it, run server reconcile -repair, and resume the sale if it was paused.
 
 Without -voucher it also names the sales that Redis has and the database does not: one of the two was
 restored from a backup (docs/runbook.md, "A restored store"). -orders names the orders that only Redis
-has, one a line, and what becomes of each.
+has, one a line, and what becomes of each; and the decisions that the database has lost, with what each
+of the two had.
 
 Exit code: 0 when all sales are balanced, 3 when one is not, 1 when they could not be checked.`
 
@@ -87,6 +88,9 @@ func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, rep
 			if err := printUntraced(ctx, w, out, b.VoucherID); err != nil {
 				return err
 			}
+		}
+		if err := printLost(ctx, w, out, id); err != nil {
+			return err
 		}
 	}
 	repaired, err := confirm(ctx, w, balances, repair)

@@ -1,11 +1,13 @@
 package operate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"seckill/cmd/server/wiring"
 	"seckill/internal/order"
@@ -88,6 +90,28 @@ func (r remains) print(out io.Writer, named bool) error {
 		return nil
 	}
 	return printOrders(out, r.orders, "it is gone")
+}
+
+// printLost prints both sides of each lost decision, of one sale or of all for id 0.
+func printLost(ctx context.Context, w *wiring.Tool, out io.Writer, id int64) error {
+	lost, err := w.Stores.Ledger.Sales.LostDecisions(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, l := range lost {
+		_, err := fmt.Fprintf(out, "voucher %d: the database has lost a decision (%s) that Redis had applied; neither "+
+			"side is taken, decide anew\n  Redis had     %s\n  the database  %s\n",
+			l.VoucherID, cmp.Or(l.Kind, "not known"), side(l.Redis), side(l.Ledger))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func side(s voucher.SaleSide) string {
+	return fmt.Sprintf("%s from %s to %s, %d units left, operation %d", cmp.Or(s.Mode, "mode not known"),
+		s.Begin.Format(time.RFC3339Nano), s.End.Format(time.RFC3339Nano), s.Stock, s.Operation)
 }
 
 // printUntraced prints the orders that have a trace only in Redis.

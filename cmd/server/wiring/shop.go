@@ -216,7 +216,7 @@ func (s *Shop) watchPartitions(ctx context.Context) error {
 func (s *Shop) Jobs() []func(context.Context) error {
 	jobs := []func(context.Context) error{
 		s.Reconciler.Run, s.Notifier.Run, s.outbox.Run, s.expirer.Run, s.unwinder.Run, s.keyCleaner.Run,
-		s.Payments.Run, s.Notices.Run, s.timeline.Run, s.keepStats, s.Auditor.Run,
+		s.Payments.Run, s.Notices.Run, s.timeline.Run, s.keepStats, s.Auditor.Run, s.nameOperations,
 	}
 	if s.reporterOf != nil { // the embedded mode always has one partition
 		jobs = append(jobs, s.Partitions.Run, s.report, s.watchPartitions)

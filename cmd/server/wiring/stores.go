@@ -114,6 +114,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	}
 	s.Redis, err = redisstore.New(s.Clients, redisstore.Options{
 		Word: word, Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(s.build),
+		Formats:  []string{namedOperations},
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"seckill/internal/feature"
 	"seckill/internal/feature/identity/issuers"
 	"seckill/internal/kit/pages"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // New returns the feature.
@@ -23,9 +24,10 @@ func New() feature.Feature {
 func open(core feature.Core) (feature.Parts, error) {
 	ledger := NewLedger(core.DB)
 	members := feature.Members{"account": {Users: ledger.Accounts}}
+	hooks := []sqlkit.Hook{{Restored: ledger.RevokeAll}}
 	list, err := readIssuers(core)
 	if err != nil || len(list) == 0 {
-		return feature.Parts{Members: members}, err
+		return feature.Parts{Members: members, Hooks: hooks}, err
 	}
 	var (
 		void     = &Void{}
@@ -47,7 +49,7 @@ func open(core feature.Core) (feature.Parts, error) {
 			},
 		}, core.Front.Bodies),
 		Jobs:    []func(context.Context) error{NewVoidLoader(void, ledger, now, core.Log).Run, verifier.Run},
-		Metrics: metrics.collectors(), Members: members,
+		Metrics: metrics.collectors(), Members: members, Hooks: hooks,
 		Void: void.Covers, Providers: providers(list),
 	}, nil
 }

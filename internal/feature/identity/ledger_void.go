@@ -39,22 +39,33 @@ func (l *Ledger) VoidAfter(ctx context.Context, at time.Time, first int64, limit
 
 // Revoke makes the users' tokens that were signed in before now void, and returns the row that it has written.
 func (l *Ledger) Revoke(ctx context.Context, first, last int64) (u Users, err error) {
-	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-		now, err := l.db.LedgerTime(tx)
-		if err != nil {
-			return err
-		}
-		u = Users{First: first, Last: last, Before: now.Truncate(time.Second), At: now}
-		row := voidRow{first, last, u.Before, now}
-		return tx.Clauses(clause.OnConflict{
-			Columns:   []clause.Column{{Name: "first_user"}, {Name: "last_user"}},
-			DoUpdates: clause.AssignmentColumns([]string{"before_time", "write_time"}),
-		}).Create(&row).Error
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) (err error) {
+		u, err = l.revoke(tx, first, last)
+		return err
 	})
 	if err != nil {
 		return Users{}, sqlkit.ReadError("making tokens void", err)
 	}
 	return u, nil
+}
+
+// RevokeAll makes all sessions void: a restored ledger has forgotten which ones were. It is a sqlkit.Hook's Restored.
+func (l *Ledger) RevokeAll(tx *gorm.DB) error {
+	_, err := l.revoke(tx, voucher.FirstAccount, voucher.LastAccount)
+	return err
+}
+
+func (l *Ledger) revoke(tx *gorm.DB, first, last int64) (Users, error) {
+	now, err := l.db.LedgerTime(tx)
+	if err != nil {
+		return Users{}, err
+	}
+	u := Users{First: first, Last: last, Before: now.Truncate(time.Second), At: now}
+	row := voidRow{first, last, u.Before, now}
+	return u, tx.Clauses(clause.OnConflict{
+		Columns:   []clause.Column{{Name: "first_user"}, {Name: "last_user"}},
+		DoUpdates: clause.AssignmentColumns([]string{"before_time", "write_time"}),
+	}).Create(&row).Error
 }
 
 // ForgetVoid implements VoidLedger. A row that is written again meanwhile stays.

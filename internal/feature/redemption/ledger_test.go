@@ -78,7 +78,7 @@ func (l ledger) sale(tb testing.TB, stock, cents int64, r voucher.Redemption) in
 	if got, err := l.Voucher(tb.Context(), v.ID); err != nil || !cmp.Equal(got.Redemption, r) {
 		tb.Fatalf("redeemed by %+v, %v; want %+v", got.Redemption, err, r)
 	}
-	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0, order.SaleView{}); err != nil {
 		tb.Fatal(err)
 	}
 	return v.ID

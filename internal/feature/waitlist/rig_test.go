@@ -67,7 +67,7 @@ func (r *rig) sell(units int64) {
 	if err := r.CreateVoucher(r.tb.Context(), &v, ledgertest.Admin); err != nil {
 		r.tb.Fatal(err)
 	}
-	if _, err := r.RaiseEpoch(r.tb.Context(), v.ID, 0); err != nil {
+	if _, err := r.RaiseEpoch(r.tb.Context(), v.ID, 0, order.SaleView{}); err != nil {
 		r.tb.Fatal(err)
 	}
 	r.voucher = v.ID
@@ -189,9 +189,9 @@ func (r *rig) pause(paused bool) {
 
 func (r *rig) rebuild() order.Snapshot {
 	r.tb.Helper()
-	epoch, err := r.RaiseEpoch(r.tb.Context(), r.voucher, 0)
+	raised, err := r.RaiseEpoch(r.tb.Context(), r.voucher, 0, order.SaleView{})
 	r.must(err)
-	snap, err := r.Snapshot(r.tb.Context(), r.voucher, epoch)
+	snap, err := r.Snapshot(r.tb.Context(), r.voucher, raised.Epoch)
 	r.must(err)
 	return snap
 }

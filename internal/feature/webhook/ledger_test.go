@@ -47,7 +47,7 @@ func (l ledger) sale(tb testing.TB, stock, cents int64) int64 {
 	if err := l.CreateVoucher(tb.Context(), &v, ledgertest.Admin); err != nil {
 		tb.Fatal(err)
 	}
-	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil {
+	if _, err := l.RaiseEpoch(tb.Context(), v.ID, 0, order.SaleView{}); err != nil {
 		tb.Fatal(err)
 	}
 	return v.ID

@@ -98,6 +98,29 @@ type saleStatsJSON struct {
 	Partition   int   `json:"partition,omitempty"` // absent: 0
 
 	Balance *balanceJSON `json:"balance,omitempty"` // absent when it is not known
+	// LostDecision is absent if nothing is lost, or as long as it cannot be read.
+	LostDecision *lostDecisionJSON `json:"lostDecision,omitempty"`
+}
+
+// lostDecisionJSON is a decision about a sale that the ledger has lost, with what each store had.
+type lostDecisionJSON struct {
+	At       httpkit.Time `json:"at"`
+	Kind     string       `json:"kind,omitempty"` // absent: not known
+	Redis    saleSideJSON `json:"redis"`
+	Database saleSideJSON `json:"database"`
+}
+
+type saleSideJSON struct {
+	SaleState string       `json:"saleState,omitempty"` // absent: not known
+	BeginTime httpkit.Time `json:"beginTime"`
+	EndTime   httpkit.Time `json:"endTime"`
+	Stock     int64        `json:"stock"`
+}
+
+func sideView(s voucher.SaleSide) saleSideJSON {
+	return saleSideJSON{
+		SaleState: s.Mode, BeginTime: httpkit.ShownTime(s.Begin), EndTime: httpkit.ShownTime(s.End), Stock: s.Stock,
+	}
 }
 
 // balanceJSON is a sale's balance at the time At: it shows whether all units were accounted for.
@@ -130,8 +153,23 @@ func (a *API) stats(ctx context.Context, id int64) (saleStatsJSON, error) {
 		return saleStatsJSON{}, err
 	}
 	view := saleStatsView(stats)
+	if stats.Voucher.Sale != nil && stats.Voucher.Sale.Paused {
+		view.LostDecision = a.lostDecision(ctx, id)
+	}
 	view.Guards, err = a.cfg.Members.Of("guards").Sale(ctx, stats.Voucher)
 	return view, err
+}
+
+// lostDecision returns the latest lost decision about a sale; nil if there is none, or if it cannot be read now.
+func (a *API) lostDecision(ctx context.Context, id int64) *lostDecisionJSON {
+	lost, err := a.cfg.LostDecisions(ctx, id)
+	if err != nil || len(lost) == 0 {
+		return nil
+	}
+	return &lostDecisionJSON{
+		At: httpkit.ShownTime(lost[0].At), Kind: lost[0].Kind, Redis: sideView(lost[0].Redis),
+		Database: sideView(lost[0].Ledger),
+	}
 }
 
 func saleStatsView(f audit.SaleStats) saleStatsJSON {

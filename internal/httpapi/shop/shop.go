@@ -63,6 +63,9 @@ type Config struct {
 	// SaleStats returns a sale's current stats, across all instances. Errors: voucher.ErrNotFound,
 	// voucher.ErrNotSeckill, order.ErrUnavailable.
 	SaleStats func(ctx context.Context, voucherID int64) (audit.SaleStats, error)
+	// LostDecisions returns the decisions about a sale that the ledger has lost and nobody has decided anew, the latest
+	// first. Error: order.ErrUnavailable.
+	LostDecisions func(ctx context.Context, voucherID int64) ([]voucher.LostDecision, error)
 	// Callbacks read the payment providers' callbacks: by the name in POST /payment/callback/:provider, and by "" for
 	// POST /payment/callback, which is the default provider's. Without any these routes do not exist.
 	Callbacks map[string]CallbackReader

@@ -171,7 +171,8 @@ func withUnits(n int64, what string, units int64) string {
 }
 
 // wentBack explains that the ledger, which is read after Redis, is behind Redis.
-const wentBack = "the ledger was restored from a backup or has lost transactions; a rebuild takes what Redis has"
+const wentBack = "the ledger was restored from a backup or has lost transactions; a rebuild takes orders from Redis, " +
+	"and stock, window, shelf and mode from the ledger; it pauses the sale if a decision of a person is lost"
 
 // compareStock compares Redis's units and holders with the ledger's. If that is not possible, doubt says why.
 func (b *Balance) compareStock() (doubt string) {

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"slices"
 	"time"
 
 	"seckill/internal/order"
@@ -10,16 +11,19 @@ import (
 const MaxBatch = 250
 
 // Operation is a numbered change of a sale that is committed in the ledger and that Redis must apply (rule 1,
-// docs/architecture.md). The operations of a sale are numbered from 1 without gaps, under the sale's row lock; Redis
-// applies them in this order, each once.
+// docs/architecture.md). The operations of a sale are numbered from 1, under the sale's row lock; Redis applies them in
+// this order, each once. Numbers have a gap only where the ledger has lost operations that Redis had applied.
 //
 // An operation that gives units back has raised the ledger's stock already. One that takes units (Takes) has not: Redis
 // decides first whether there are enough, and the ledger's stock changes when the operation is completed.
 type Operation struct {
 	VoucherID int64
 	Number    int64
-	Kind      Kind
-	Delta     int64 // units to put on sale; negative: units to take
+	// Identity is random. It tells the operation from a lost one that had its number; 0: it was written while a version
+	// 1.0 might live.
+	Identity int64
+	Kind     Kind
+	Delta    int64 // units to put on sale; negative: units to take
 
 	// Kept is how many units, besides Delta, it keeps for the waiting list instead of putting them on sale. A negative
 	// number is how many units are no longer kept.
@@ -60,6 +64,11 @@ func (o Operation) Held() order.Held {
 // SetsMode reports whether the operation sets the sale's mode and window.
 func (o Operation) SetsMode() bool { return o.Mode != order.SaleMissing }
 
+// Ref names the operation.
+func (o Operation) Ref() order.OperationRef {
+	return order.OperationRef{Number: o.Number, Identity: o.Identity}
+}
+
 // Kind says what kind of change the operation is. Its text is stored in the ledger.
 type Kind string
 
@@ -78,6 +87,15 @@ const (
 	Rescheduling Kind = "window"
 	CallingOff   Kind = "call_off"
 )
+
+// Decisions are the kinds of operations that people decide. They come from nothing else, so a lost one is lost for
+// good; units that a lost cancellation or expiry gave back are found again.
+func Decisions() []Kind {
+	return []Kind{Restock, Pausing, Resuming, Shelving, Rescheduling, CallingOff}
+}
+
+// Decided reports whether operations of the kind are decisions.
+func (k Kind) Decided() bool { return slices.Contains(Decisions(), k) }
 
 // Result says how Redis decided one operation.
 type Result struct {
@@ -104,4 +122,6 @@ const (
 	ApplyMissing                      // Redis does not hold the sale
 	ApplyRebuilding                   // the sale is being rebuilt; the rebuild absorbs or voids pending operations
 	ApplyGap                          // Redis lacks operations that the ledger knows as applied: it lost its tail
+	// ApplyOther: Redis has applied an operation that the ledger did not have when it was read. Nothing was applied.
+	ApplyOther
 )

@@ -28,6 +28,8 @@ func (NopObserver) Rebuilt(time.Duration, error) {}
 
 func (NopObserver) Swept(error) {}
 
+func (NopObserver) DecisionsLost(int, error) {}
+
 func (NopObserver) OperationsApplied(int, int, time.Duration, error) {}
 
 func (NopObserver) OutboxBehind(int) {}

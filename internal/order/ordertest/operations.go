@@ -29,13 +29,14 @@ type FakeOperations struct {
 	Stock   int64 // the stock in the ledger
 	Clashes int   // number of takes that the ledger lacks units for although Redis gave them
 
-	Redis   operation.ApplyState // any other than ApplyDone: Redis does not apply operations
-	Epoch   int64
-	Applied int64
-	Sale    int64          // units on sale in Redis
-	taken   map[int64]bool // whether takes got their units
-	Forgot  int64          // Redis has forgotten the results of operations up to this number
-	Effects []int64        // numbers of operations in the order in which they took effect in Redis
+	Redis    operation.ApplyState // any other than ApplyDone: Redis does not apply operations
+	Epoch    int64
+	Applied  int64
+	Identity int64          // of the last operation applied
+	Sale     int64          // units on sale in Redis
+	taken    map[int64]bool // whether takes got their units
+	Forgot   int64          // Redis has forgotten the results of operations up to this number
+	Effects  []int64        // numbers of operations in the order in which they took effect in Redis
 
 	Pendings, Applies int
 	Arrived           chan struct{} // gets a value when Pending is called, if set
@@ -86,7 +87,7 @@ func (f *FakeOperations) Pending(
 }
 
 func (f *FakeOperations) Apply(
-	_ context.Context, sale order.SaleRef, ops []operation.Operation,
+	_ context.Context, sale order.SaleRef, ops []operation.Operation, last int64,
 ) (app operation.ApplyResult, err error) {
 	err = f.Call("apply", func() error {
 		f.Applies++
@@ -106,8 +107,15 @@ func (f *FakeOperations) Apply(
 			app.State = operation.ApplyGap
 			return nil
 		}
+		if f.Applied > last || slices.ContainsFunc(ops, func(op operation.Operation) bool {
+			return op.Number == f.Applied && op.Identity != f.Identity
+		}) {
+			app.State = operation.ApplyOther
+			return nil
+		}
 		for _, op := range ops {
 			if op.Number > f.Applied {
+				f.Identity = op.Identity
 				f.Applied = op.Number
 				f.Effects = append(f.Effects, op.Number)
 				if f.taken[op.Number] = !op.Takes() || f.Sale+op.Delta >= 0; f.taken[op.Number] {

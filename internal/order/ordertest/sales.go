@@ -79,18 +79,26 @@ func (f *FakeSales) SalesAbove(ctx context.Context, id int64) (ids []int64, err 
 	return ids, err
 }
 
-func (f *FakeSales) RaiseEpoch(_ context.Context, sale int64, above int64) (epoch int64, err error) {
+func (f *FakeSales) RaiseEpoch(
+	_ context.Context, sale int64, above int64, seen order.SaleView,
+) (raised order.Raised, err error) {
 	err = f.Call("raise", func() error {
 		for i := range f.Kept {
 			if f.Kept[i].ID == sale {
 				f.Kept[i].Sale.Epoch = max(f.Kept[i].Sale.Epoch, above) + 1
 				f.Kept[i].Sale.Sequence = 0
-				epoch = f.Kept[i].Sale.Epoch
+				raised.Epoch = f.Kept[i].Sale.Epoch
+				f.Kept[i].Sale.LastOperation = max(f.Kept[i].Sale.LastOperation, seen.Applied)
 			}
 		}
 		return nil
 	})
-	return epoch, err
+	return raised, err
+}
+
+// LostDecisions returns none.
+func (f *FakeSales) LostDecisions(context.Context, int64) ([]voucher.LostDecision, error) {
+	return nil, nil
 }
 
 func (f *FakeSales) Snapshot(context.Context, int64, int64) (s order.Snapshot, err error) {
@@ -122,11 +130,22 @@ func (f *FakeSales) Views(_ context.Context, sales []order.SaleRef) (views []ord
 			if f.Away[s.Partition] {
 				return ErrAway
 			}
-			views = append(views, f.Redis[s.VoucherID])
+			views = append(views, f.view(s.VoucherID))
 		}
 		return nil
 	})
 	return views, err
+}
+
+// view returns a sale in Redis, with the ledger's window unless it has another.
+func (f *FakeSales) view(id int64) order.SaleView {
+	view := f.Redis[id]
+	for _, v := range f.Kept {
+		if v.ID == id && v.Sale != nil && view.Mode != order.SaleMissing && view.Begin.IsZero() {
+			view.Begin, view.End = v.Sale.Begin, v.Sale.End
+		}
+	}
+	return view
 }
 
 func (f *FakeSales) Waiting(context.Context, order.SaleRef) iter.Seq2[order.Claim, error] {

@@ -50,7 +50,11 @@ func (o *Outbox) flush(ctx context.Context, sale int64) error {
 			return fmt.Errorf("%w: operation %d of voucher %d is not completed",
 				order.ErrUnavailable, ops[0].Number, sale)
 		}
-		if applied, err = o.apply(ctx, v, ops); err != nil {
+		applied, err = o.apply(ctx, v, ops, last)
+		if errors.Is(err, errReadEarly) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
 		if before = ops[len(ops)-1].Number; before >= until && len(applied.Results) == len(ops) {
@@ -80,10 +84,13 @@ func (o *Outbox) pending(ctx context.Context, sale int64) ([]operation.Operation
 
 // apply lets Redis apply operations, and completes those whose results it returns.
 func (o *Outbox) apply(
-	ctx context.Context, v voucher.Voucher, ops []operation.Operation,
+	ctx context.Context, v voucher.Voucher, ops []operation.Operation, last int64,
 ) (operation.ApplyResult, error) {
 	start := time.Now()
-	applied, err := o.send(ctx, v, ops)
+	applied, err := o.send(ctx, v, ops, last)
+	if errors.Is(err, errReadEarly) {
+		return applied, err
+	}
 	if err != nil {
 		o.observer.OperationsApplied(0, 0, time.Since(start), err)
 		return applied, err
@@ -122,7 +129,10 @@ func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error
 	if last == 0 {
 		return nil
 	}
-	applied, err := o.send(ctx, v, nil)
+	applied, err := o.send(ctx, v, nil, last)
+	if errors.Is(err, errReadEarly) { // it has been flushed since
+		return nil
+	}
 	if err == nil && applied.Applied < last {
 		o.repairs.RequestRepair(v.ID, applied.Epoch)
 		err = fmt.Errorf("%w: Redis has lost operations of voucher %d: %d of %d are left",
@@ -131,14 +141,18 @@ func (o *Outbox) check(ctx context.Context, v voucher.Voucher, last int64) error
 	return err
 }
 
-// send sends operations to Redis, and requests a repair of the sale when Redis cannot apply them.
+// errReadEarly says that operations were committed and applied after the ledger was read: read it again.
+var errReadEarly = errors.New("the ledger was read before later operations were applied")
+
+// send sends operations to Redis, and requests a repair of the sale when Redis cannot apply them. last is the number of
+// the ledger's last operation, read with them.
 func (o *Outbox) send(
-	ctx context.Context, v voucher.Voucher, ops []operation.Operation,
+	ctx context.Context, v voucher.Voucher, ops []operation.Operation, last int64,
 ) (operation.ApplyResult, error) {
 	call, cancel := context.WithTimeout(ctx, order.RedisTimeout)
 	defer cancel()
 	sale := order.SaleOf(v)
-	applied, err := o.stores.Apply(call, sale, ops)
+	applied, err := o.stores.Apply(call, sale, ops, last)
 	if err != nil {
 		return applied, fmt.Errorf("%w: applying %d operations of voucher %d: %w",
 			order.ErrUnavailable, len(ops), sale.VoucherID, err)
@@ -149,6 +163,8 @@ func (o *Outbox) send(
 	case operation.ApplyGap:
 		o.repairs.RequestRepair(v.ID, applied.Epoch)
 		return applied, fmt.Errorf("%w: Redis has lost operations of voucher %d", order.ErrUnavailable, sale.VoucherID)
+	case operation.ApplyOther:
+		return applied, o.other(ctx, v, applied, last)
 	case operation.ApplyMissing, operation.ApplyRebuilding:
 		o.repairs.RequestRepair(v.ID, order.NoBadEpoch)
 		return applied, fmt.Errorf("%w: the sale of voucher %d is being rebuilt", order.ErrUnavailable, sale.VoucherID)
@@ -156,6 +172,25 @@ func (o *Outbox) send(
 		return applied, fmt.Errorf("%w: unknown answer %d about operations of voucher %d",
 			order.ErrUnavailable, applied.State, sale.VoucherID)
 	}
+}
+
+// other finds out why Redis has applied an operation that the ledger did not have when it was read. It returns
+// errReadEarly if the ledger has it now. Otherwise the ledger has lost operations, and the sale is rebuilt.
+func (o *Outbox) other(ctx context.Context, v voucher.Voucher, applied operation.ApplyResult, last int64) error {
+	if applied.Applied > last {
+		_, now, err := o.pending(ctx, v.ID)
+		if err != nil {
+			return fmt.Errorf("%w: reading the operations of voucher %d: %w", order.ErrUnavailable, v.ID, err)
+		}
+		if applied.Applied <= now {
+			return errReadEarly
+		}
+		last = now
+	}
+	o.log.ErrorContext(ctx, "the ledger has lost operations that Redis has applied; the sale is rebuilt",
+		"voucher", v.ID, "applied", applied.Applied, "last", last)
+	o.repairs.RequestRepair(v.ID, applied.Epoch)
+	return fmt.Errorf("%w: the ledger has lost operations of voucher %d", order.ErrUnavailable, v.ID)
 }
 
 // notifyTaken notifies callers who wait for orders that operations have revived, or created for accepted invitations.

@@ -80,8 +80,11 @@ type Stores struct {
 	Ledger OperationLedger
 	// Apply applies operations, which must be in order and without gaps, to a sale in Redis. Each takes effect once,
 	// however often it is sent; a repeated one gets the result of the first time. Without operations, Apply only
-	// returns the number of the last one that Redis has applied.
-	Apply func(ctx context.Context, sale order.SaleRef, ops []operation.Operation) (operation.ApplyResult, error)
+	// returns the number of the last one that Redis has applied. last is the number of the ledger's last operation,
+	// read with them.
+	Apply func(
+		ctx context.Context, sale order.SaleRef, ops []operation.Operation, last int64,
+	) (operation.ApplyResult, error)
 	// Changed is called with each voucher whose window or shelf status has changed; it is voucher.Parts.Changed, or
 	// nil.
 	Changed func(ctx context.Context, v voucher.Voucher)

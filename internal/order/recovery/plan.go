@@ -113,6 +113,7 @@ func (in *rebuildInput) opening(promised, extra int64) order.Opening {
 	return order.Opening{
 		Stock: max(0, v.Sale.Stock-promised), Extra: extra, Begin: v.Sale.Begin, End: v.Sale.End,
 		Mode: order.ModeOf(v.Status, *v.Sale), Operation: in.ledger.Operation,
+		Identity: in.ledger.Identity, Decided: in.ledger.Decided,
 	}
 }
 

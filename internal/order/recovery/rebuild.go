@@ -14,9 +14,13 @@ import (
 // SaleLedger is the part of the ledger that rebuilds use.
 type SaleLedger interface {
 	order.KeptSales
-	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or to one more than above if that is higher, sets
-	// the sequence to 0, and returns the new epoch. The epoch is the rebuild's fencing token.
-	RaiseEpoch(ctx context.Context, sale int64, above int64) (int64, error)
+	// RaiseEpoch begins a rebuild: it raises the sale's epoch by one, or to one more than above if that is higher, and
+	// sets the sequence to 0. The epoch is the rebuild's fencing token. seen is the sale as Redis has it: if the ledger
+	// has lost the last decision of a person that Redis had applied, RaiseEpoch also pauses the sale, and keeps both
+	// sides as evidence. Operations that follow get numbers above Redis's.
+	RaiseEpoch(ctx context.Context, sale int64, above int64, seen order.SaleView) (order.Raised, error)
+	// LostDecisions returns the lost decisions of a sale, or of all sales for 0, that nobody has decided anew.
+	LostDecisions(ctx context.Context, sale int64) ([]voucher.LostDecision, error)
 	// Snapshot reads the sale and all its orders under its row's lock. It marks pending operations as absorbed, and
 	// those that take units as void. It returns ErrSuperseded when the sale's epoch is not the given one.
 	Snapshot(ctx context.Context, sale int64, epoch int64) (order.Snapshot, error)
@@ -120,10 +124,12 @@ func (r *Reconciler) rebuild(ctx context.Context, v voucher.Voucher, view order.
 	if err := r.canStop(ctx, sale); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}
-	epoch, err := r.stores.Ledger.RaiseEpoch(ctx, sale.VoucherID, r.epochAbove(v, view))
+	raised, err := r.stores.Ledger.RaiseEpoch(ctx, sale.VoucherID, r.epochAbove(v, view), view)
 	if err != nil {
 		return fmt.Errorf("raising the epoch: %w", err)
 	}
+	epoch := raised.Epoch
+	r.logLostTail(ctx, v, view, raised)
 	if err := r.stores.Builder.Begin(ctx, sale, epoch); err != nil {
 		return fmt.Errorf("stopping the sale: %w", err)
 	}

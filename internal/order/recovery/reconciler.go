@@ -26,6 +26,9 @@ type Observer interface {
 	Rebuilt(took time.Duration, err error)
 	// Swept: a sweep has checked all sales, or failed with err.
 	Swept(err error)
+	// DecisionsLost: for so many sales the ledger has lost a decision of a person, and nobody has decided anew; or err
+	// says that they could not be counted.
+	DecisionsLost(sales int, err error)
 }
 
 const (
@@ -232,9 +235,22 @@ func (r *Reconciler) sweep(ctx context.Context) time.Duration {
 		r.log.WarnContext(ctx, "sales wait to be rebuilt", "sales", waiting, "sweeps", sweeps)
 	}
 	r.state.Store(&err)
+	r.countLost(ctx)
 	r.becomeReady()
 	r.observer.Swept(err)
 	return took
+}
+
+// countLost tells the observer how many sales wait for a person to decide anew.
+func (r *Reconciler) countLost(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, order.RedisTimeout)
+	defer cancel()
+	lost, err := r.stores.Ledger.LostDecisions(ctx, 0)
+	sales := make(map[int64]bool, len(lost))
+	for _, l := range lost {
+		sales[l.VoucherID] = true
+	}
+	r.observer.DecisionsLost(len(sales), err)
 }
 
 func (r *Reconciler) sweepOnce(ctx context.Context) (waited time.Duration, err error) {
@@ -302,16 +318,25 @@ func (r *Reconciler) needsRebuild(ctx context.Context, v voucher.Voucher, view o
 		view.Mark.Before(order.Mark{Epoch: v.Sale.Epoch, Sequence: v.Sale.Sequence}) {
 		return true, nil
 	}
-	if view.Applied <= v.Sale.LastOperation {
+	if !lost(v, view) {
 		return false, nil
 	}
-	// A Redis that is ahead by operations means the same, unless they were committed and applied after the ledger was
-	// read and before Redis was. So read the ledger again: it then has everything that Redis had applied.
+	// A Redis with other operations means the same, unless they were committed and applied after the ledger was read
+	// and before Redis was. So read the ledger again: it then has everything that Redis had applied.
 	now, err := r.catalog.Read(ctx, v.ID)
 	if err != nil {
 		return false, err
 	}
-	return now.Sale != nil && !now.Sale.Retired && view.Applied > now.Sale.LastOperation, nil
+	return now.Sale != nil && !now.Sale.Retired && lost(now, view), nil
+}
+
+// lost reports whether the ledger seems to have lost operations that Redis has applied. RaiseEpoch, which also knows
+// what is pending, decides.
+func lost(v voucher.Voucher, view order.SaleView) bool {
+	last := order.OperationRef{Number: v.Sale.LastOperation, Identity: v.Sale.LastIdentity}
+	return view.Lost(order.LedgerTail{
+		Last: last, Applied: last, Mode: order.ModeOf(v.Status, *v.Sale), Begin: v.Sale.Begin, End: v.Sale.End,
+	})
 }
 
 // tryRebuild rebuilds the sale if it is wrong and no other instance is doing so.

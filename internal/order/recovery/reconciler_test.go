@@ -369,6 +369,7 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 	for name, tc := range map[string]struct {
 		mode     order.SaleMode
 		applied  int64
+		identity int64
 		notified []int64
 		built    []string
 	}{
@@ -378,19 +379,23 @@ func TestSweepNotifiesOfWhatIsBehind(t *testing.T) {
 		"paused": {
 			mode: order.SalePaused, applied: 4, notified: []int64{ordertest.VoucherA},
 		},
-		"has all operations":                  {mode: order.SaleOpen, applied: 5},
-		"has more operations than the ledger": {mode: order.SaleOpen, applied: 6, built: rebuildTo(4)},
-		"to be rebuilt":                       {mode: order.SaleMissing, built: rebuildTo(4)},
+		"has all operations":                   {mode: order.SaleOpen, applied: 5},
+		"has more operations than the ledger":  {mode: order.SaleOpen, applied: 6, built: rebuildTo(4)},
+		"has another operation of that number": {mode: order.SaleOpen, applied: 5, identity: 52, built: rebuildTo(4)},
+		"has that operation":                   {mode: order.SalePaused, applied: 5, identity: 51},
+		"has another mode, and no identity":    {mode: order.SalePaused, applied: 5, built: rebuildTo(4)},
+		"to be rebuilt":                        {mode: order.SaleMissing, built: rebuildTo(4)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			behind := ordertest.VoucherAt(3, 9)
-			behind.Sale.LastOperation = 5
+			behind.Sale.LastOperation, behind.Sale.LastIdentity = 5, 51
 			f := &ordertest.FakeSales{
 				Kept: []voucher.Voucher{behind},
 				Redis: map[int64]order.SaleView{ordertest.VoucherA: {
 					Mode: tc.mode, Mark: order.Mark{Epoch: 3, Sequence: 9}, Applied: tc.applied,
-					Now: ordertest.End.Add(25 * time.Hour),
+					AppliedIdentity: tc.identity,
+					Now:             ordertest.End.Add(25 * time.Hour),
 				}},
 			}
 			r := newTestReconciler(t, f)

@@ -7,6 +7,7 @@ import (
 
 	"seckill/internal/kit/retry"
 	"seckill/internal/order"
+	"seckill/internal/voucher"
 )
 
 // ReportReader reads the recovery reports about a stopped sale.
@@ -54,6 +55,24 @@ func (r *Reconciler) awaitReports(ctx context.Context, sale order.SaleRef, epoch
 			return order.Mark{}, err
 		}
 	}
+}
+
+// logLostTail says that the ledger has lost operations that Redis had applied, and what the rebuild makes of it.
+func (r *Reconciler) logLostTail(ctx context.Context, v voucher.Voucher, view order.SaleView, raised order.Raised) {
+	if !raised.Lost {
+		return
+	}
+	fields := []any{
+		"voucher", v.ID, "applied", view.Applied, "last", v.Sale.LastOperation, "mode", view.Mode.Word(),
+		"decision", view.Decided.Kind,
+	}
+	if !raised.Decision {
+		r.log.WarnContext(ctx, "the ledger has lost operations that Redis had applied, and no decision of a person; "+
+			"the sale is rebuilt from the ledger", fields...)
+		return
+	}
+	r.log.ErrorContext(ctx, "the ledger has lost a decision of a person that Redis had applied; the sale stays paused "+
+		"until somebody decides anew", append(fields, "paused", raised.Paused)...)
 }
 
 // logLosses logs the losses of a rebuilt sale in Redis: the orders that reports brought back, and the number of

@@ -22,7 +22,10 @@ import (
 )
 
 // files are the migrations, in order.
-var files = []string{"01000_ledger.sql", "02000_operation_identity.sql", "02001_notices.sql"}
+var files = []string{
+	"01000_ledger.sql", "02000_operation_identity.sql", "02001_notices.sql",
+	"02003_lost_decision.sql",
+}
 
 // eachEmpty runs the test with a function that opens the same empty schema again and again.
 func eachEmpty(t *testing.T, test func(t *testing.T, open func() *sqlstore.Store, l ledger)) {

@@ -46,6 +46,9 @@ type Hook struct {
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
 	// CalledOff runs in the transaction that calls a voucher's sale off. Its operation is the sale's LastOperation.
 	CalledOff func(tx *gorm.DB, v voucher.Voucher) error
+	// Restored runs in the transaction that notes that the ledger was restored from a backup, before any instance runs:
+	// the feature gives up what it can no longer trust.
+	Restored func(tx *gorm.DB) error
 	// Removed runs in the transaction that removes orders of a rehearsal that is over, before their rows go.
 	Removed func(tx *gorm.DB, orders []int64) error
 }

@@ -235,8 +235,8 @@ func (l Ledger) Seckill(tb testing.TB, stock int64) int64 {
 	if err := l.CreateVoucher(tb.Context(), &v, Admin); err != nil {
 		tb.Fatal(err)
 	}
-	if epoch, err := l.RaiseEpoch(tb.Context(), v.ID, 0); err != nil || epoch != 1 {
-		tb.Fatalf("RaiseEpoch = %d, %v; want 1", epoch, err)
+	if raised, err := l.RaiseEpoch(tb.Context(), v.ID, 0, order.SaleView{}); err != nil || raised.Epoch != 1 {
+		tb.Fatalf("RaiseEpoch = %+v, %v; want epoch 1", raised, err)
 	}
 	return v.ID
 }

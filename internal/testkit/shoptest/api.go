@@ -78,6 +78,7 @@ func TestSetup() Setup {
 			BuyOrdinary: func(_ context.Context, userID, voucherID int64, _ idempotency.Key) (order.Order, error) {
 				return order.Order{ID: OrderID, UserID: userID, VoucherID: voucherID, Status: order.Unpaid}, nil
 			},
+			LostDecisions: func(context.Context, int64) ([]voucher.LostDecision, error) { return nil, nil },
 			SaleStats: func(context.Context, int64) (audit.SaleStats, error) {
 				return audit.SaleStats{}, voucher.ErrNotFound
 			},

@@ -16,6 +16,7 @@ import { Again } from '../sign-in/again.js';
  * @property {{settings?: any, stopped: Record<string, number>, wouldStop: Record<string, number>, unitsByAge: Record<string, number>, stoppedNetworks: {network: string, count: number}[], unitNetworks: {network: string, count: number}[]}} [guards]
  * @property {number} waiting @property {number} waitingMs @property {number} deadLetters @property {number} [partition]
  * @property {{at: string, finding: string, why?: string, issued: number, stock: number, held: number, live: number, difference: number, lost: number}} [balance]
+ * @property {{at: string, kind?: string, redis: any, database: any}} [lostDecision] while it is paused: what the database has lost
  */
 
 /** What is before the path and the body of a creation in the tab's storage. */

@@ -57,6 +57,7 @@ export function Live({ id, client, words }) {
     </header>
     ${voucher.type !== 1 && html`<p class="note">${t('no.sale')}</p>`}
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
+    ${f?.lostDecision && html`<${LostDecision} lost=${f.lostDecision} words=${words} />`}
     ${voucher.callOffTime && html`<${Unwinding} voucher=${voucher} client=${client} words=${words} version=${version} />`}
     ${shown.saleState === 'not_started' && html`<${Coming} voucher=${voucher} now=${client.clock.now()} t=${t} />`}
     ${f && html`
@@ -88,6 +89,20 @@ export function Live({ id, client, words }) {
       <${GuardFigures} figures=${f.guards} begin=${voucher.beginTime} now=${client.clock.now()} words=${words} />`}
     <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
   `;
+}
+
+/** A decision that the database has lost, with what either store had of it. @param {any} props */
+function LostDecision({ lost, words: { t, number, time } }) {
+  const side = (/** @type {any} */ s) => html`<td>${t(`lost.mode.${s.saleState ?? 'unknown'}`)}</td><td>${time(s.beginTime)} – ${time(s.endTime)}</td><td class="n">${number(s.stock)}</td>`;
+  return html`<section class="panel flat" data-lost role="alert">
+    <h2>${t('lost.title')}</h2>
+    <p>${t('lost.says', { time: time(lost.at), kind: t(`lost.kind.${lost.kind ?? 'unknown'}`) })}</p>
+    <table class="plain figures"><thead><tr><td></td><th scope="col">${t('lost.mode')}</th><th scope="col">${t('lost.window')}</th><th scope="col" class="n">${t('stock.left')}</th></tr></thead><tbody>
+      <tr><th scope="row">${t('lost.redis')}</th>${side(lost.redis)}</tr>
+      <tr><th scope="row">${t('lost.database')}</th>${side(lost.database)}</tr>
+    </tbody></table>
+    <p>${t('lost.do')}</p>
+  </section>`;
 }
 
 /** How long it is until a sale begins, and what to do before. @param {any} props */

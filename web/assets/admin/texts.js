@@ -303,6 +303,8 @@ export const TEXTS = {
   'action.close_refund': { en: 'Stuck refund closed', zh: '关闭退款' },
   'action.extend': { en: 'Coupon extended', zh: '延长有效期' },
   'action.unredeem': { en: 'Redemption undone', zh: '撤销核销' },
+  'action.decision_lost': { en: 'Decision lost by the database', zh: '数据库丢失操作' },
+  'action.ledger_restored': { en: 'Database restored', zh: '数据库已恢复' },
   'action.discard': { en: 'Discard of a dead letter', zh: '丢弃死信' },
   'outcome.pending': { en: 'pending', zh: '待生效' },
   'outcome.done': { en: 'done', zh: '已生效' },
