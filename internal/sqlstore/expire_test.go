@@ -151,6 +151,30 @@ func TestExpireDueSkipsLockedOrders(t *testing.T) {
 	}
 }
 
+// After more than five seconds in which nobody could look, nothing expires for half a minute, once in five minutes.
+func TestExpireDueAfterGap(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		c := l.NewOrders(t, l.Seckill(t, 10), 1)[0]
+		earlier := func(name string, by time.Duration) {
+			l.Exec(t, "UPDATE tb_fence SET token = token - ? WHERE name = ?", by.Milliseconds(), name)
+		}
+		expires := func(when string, want ...int64) {
+			t.Helper()
+			if diff := cmp.Diff(want, l.expires(t, 1, 9)); diff != "" {
+				t.Errorf("%s: expired (-want +got):\n%s", when, diff)
+			}
+		}
+		expires("before it is due")
+		l.Due(t, -time.Minute, c)
+		earlier("deadlines", 6*time.Second)
+		expires("after a gap")
+		expires("a moment later")
+		earlier("deadlines stopped", 30*time.Second)
+		earlier("deadlines", 6*time.Second)
+		expires("after half a minute, and another gap", c.OrderID)
+	})
+}
+
 // Owners pay and cancel while orders expire: each order goes one way.
 func TestExpireDueAgainstTransitions(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -330,6 +330,7 @@ func (tx transaction) cancel(rows []orderRow, c cause) error {
 }
 
 // ExpireDue implements service.OrderLedger. An order that another transaction has locked is left for the next call.
+// After the ledger was away nothing expires for a while (sqlkit.NoteDeadlines).
 func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
 	err = s.write(ctx, func(tx transaction) error {
 		if err := sqlkit.RaiseFence(tx.DB, order.ExpirerJob, token); err != nil {
@@ -337,6 +338,10 @@ func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []or
 		}
 		now, err := tx.now()
 		if err != nil {
+			return err
+		}
+		expired = nil
+		if stopped, err := sqlkit.NoteDeadlines(tx.DB, now); err != nil || stopped {
 			return err
 		}
 		var rows []orderRow

@@ -179,6 +179,10 @@ func scenarios() []scenario {
 				"are given again", "I1 I2", false, decisionsLost,
 		},
 		{
+			"F60", "MySQL hangs for longer than a window of a waiting list and over payment deadlines while users ask",
+			"I1 I9", false, deadlinesPass,
+		},
+		{
 			"F37", "Redis emptied, swapped away and back, restarted, while winners poll their orders",
 			"I3 I12", false, winnersPoll,
 		},

@@ -90,5 +90,12 @@ func inDeciding() []mutant.Mutant {
 		serverMutant("a lost decision is forgotten", "F58", "", mutant.Change{
 			File: evidence, From: "	if !raised.Decision {", To: "	if true {",
 		}),
+		packageMutant("deadlines pass while the ledger is away", kit, "TestDeadlinesStop$", "want true", mutant.Change{
+			File: "internal/sqlstore/sqlkit/deadlines.go", From: " || n.gap(now)", To: "",
+		}),
+		serverMutant("a window passes while the ledger is away", "F60", "", mutant.Change{
+			File: "internal/sqlstore/sqlkit/deadlines.go",
+			From: "	deadlineGap   = 5 * time.Second", To: "	deadlineGap   = time.Hour",
+		}),
 	}
 }

@@ -14,7 +14,8 @@ import (
 
 // Accept accepts the user's invitation, and writes the operation that asks Redis. The place becomes an order once Redis
 // has made the user a holder. A repeated call returns the place with the order id of the first call. Errors:
-// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline), order.ErrUnavailable.
+// voucher.ErrOffShelf, gate.ErrPaused, ErrNoPlace, ErrNotInvited (also past the deadline, unless deadlines have
+// stopped), order.ErrUnavailable.
 func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID int64) (Place, error) {
 	var place Place
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -42,8 +43,17 @@ func (l *Ledger) Accept(ctx context.Context, v voucher.Voucher, userID, orderID 
 		if err := k.answerable(v); err != nil {
 			return err
 		}
-		if row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline)) {
+		if row.State != Invited {
 			return ErrNotInvited
+		}
+		if !k.now.Before(sqlkit.At(row.Deadline)) {
+			stopped, err := sqlkit.DeadlinesStopped(tx, k.now)
+			if err != nil {
+				return err
+			}
+			if !stopped {
+				return ErrNotInvited
+			}
 		}
 		claimed := row.Claimed
 		row.OrderID = &orderID

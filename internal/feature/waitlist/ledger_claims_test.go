@@ -58,3 +58,24 @@ func TestOneCallClaims(t *testing.T) {
 		atOnce("accepting again", 0, func(int) (waitlist.Place, error) { return r.accept(13) })
 	})
 }
+
+// A window that passes while the ledger is away is not missed: its user accepts within half a minute afterwards.
+func TestWindowStops(t *testing.T) {
+	each(t, 2, func(t *testing.T, r *rig) {
+		r.join(11, 12)
+		r.cancel(1)
+		r.cancel(2)
+		r.turn()
+		r.want("11 invited, 12 invited")
+		r.pass(window)
+		r.Exec(t, "UPDATE tb_fence SET token = token - ? WHERE name = 'deadlines'", 1000*window) // nobody noted it
+		r.turn()
+		r.want("11 invited, 12 invited")
+		if _, err := r.accept(11); err != nil {
+			t.Error(err)
+		}
+		r.Exec(t, "UPDATE tb_fence SET token = token - 31000 WHERE name = 'deadlines stopped'")
+		r.turn()
+		r.want("11 accepted, 12 invited+")
+	})
+}

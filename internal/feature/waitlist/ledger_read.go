@@ -133,8 +133,30 @@ func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 // dueLists is how many lists one look finds at most.
 const dueLists = 100
 
-// Due returns the open lists with a turn that is due, without locks. Error: order.ErrUnavailable.
+// Due returns the open lists with a turn that is due, without locks. No window passes while deadlines are stopped.
+// Error: order.ErrUnavailable.
 func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
+	ids, err := l.due(ctx, true)
+	if err != nil || len(ids) == 0 {
+		return ids, err
+	}
+	db := l.db.Read(ctx)
+	now, err := l.db.LedgerTime(db)
+	if err != nil {
+		return nil, sqlkit.ReadError("reading the time", err)
+	}
+	stopped, err := sqlkit.DeadlinesStopped(db, now)
+	if err != nil {
+		return nil, sqlkit.ReadError("looking whether deadlines are stopped", err)
+	}
+	if stopped {
+		return l.due(ctx, false)
+	}
+	return ids, nil
+}
+
+// due is Due, with the lists of which nothing but a window has passed or without them.
+func (l *Ledger) due(ctx context.Context, windows bool) ([]int64, error) {
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"
 	}
@@ -149,7 +171,7 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 		"OR s.called_off IS NULL AND "+stands+" <> (l.paused_at IS NOT NULL) "+
 		// a unit for a waiting user; a window that has passed
 		"OR NOT "+stands+" AND (s.kept - s.accepted > l.invited AND "+waiting+
-		" OR l.invited > 0 AND "+places("p.state = @invited AND p.deadline <= @now")+") "+
+		" OR @windows AND l.invited > 0 AND "+places("p.state = @invited AND p.deadline <= @now")+") "+
 		// an acceptance is decided, or void
 		"OR "+places("p.state = @accepted AND NOT EXISTS (SELECT 1 FROM tb_voucher_operation o "+
 		"WHERE o.voucher_id = p.voucher_id AND o.number = p.operation AND o.state = @pending)")+
@@ -157,8 +179,8 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 		" OR l.invited = 0 AND s.accepted = 0 AND NOT "+waiting+
 		") ORDER BY l.voucher_id LIMIT @limit",
 		map[string]any{
-			"true": true, "now": l.db.LedgerClock(), "shelf": voucher.OnShelf, "waiting": Waiting, "invited": Invited,
-			"accepted": Accepted, "pending": sqlkit.OperationPending, "limit": dueLists,
+			"true": true, "windows": windows, "now": l.db.LedgerClock(), "shelf": voucher.OnShelf, "waiting": Waiting,
+			"invited": Invited, "accepted": Accepted, "pending": sqlkit.OperationPending, "limit": dueLists,
 		}).Find(&ids).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("looking for waiting lists with something due", err)

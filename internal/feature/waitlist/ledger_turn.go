@@ -124,7 +124,18 @@ func (k *locked) finish() error {
 // standing yes. Error: order.ErrUnavailable.
 func (l *Ledger) Turn(ctx context.Context, voucherID int64, ids []int64) (Pass, error) {
 	var pass Pass
+	// In a transaction of its own: while the sale is locked, nothing else is waited for.
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err == nil {
+			_, err = sqlkit.NoteDeadlines(tx, now)
+		}
+		return err
+	})
+	if err != nil {
+		return pass, sqlkit.ReadError("noting that the ledger is there", err)
+	}
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		pass = Pass{}
 		k, err := l.lock(tx, voucherID)
 		if err != nil || !k.list.Open {
@@ -206,6 +217,9 @@ func (k *locked) decide(pass *Pass) error {
 
 // miss ends the windows that have passed.
 func (k *locked) miss(pass *Pass) error {
+	if stopped, err := sqlkit.DeadlinesStopped(k.tx, k.now); err != nil || stopped {
+		return err
+	}
 	var due []placeRow
 	err := k.tx.Where("voucher_id = ? AND state = ? AND deadline <= ?", k.list.VoucherID, Invited, k.now).
 		Order("deadline, position").Limit(turnPlaces).Find(&due).Error

@@ -1,0 +1,87 @@
+package faults
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"seckill/test/box"
+)
+
+// awayFor is for how long MySQL hangs: longer than a window of a waiting list, and over payment deadlines.
+const awayFor = 36 * time.Second
+
+// deadlinesPass has MySQL hang for longer than the window of an invitation, and over payment deadlines, while the
+// invited user keeps accepting, and a buyer keeps paying. Neither loses anything by a time in which nobody could act. A
+// buyer who does not come back loses the order soon afterwards.
+func deadlinesPass(r *run) {
+	r.open(deployment{units: 200})
+	fields := map[string]any{"waitlistWindowSeconds": 30, "payWithinSeconds": 30, "payValue": 1000}
+	w := &waitingSale{run: r, buyers: r.site.Buyers(r.createSale(1, fields)), units: 1}
+	invited := r.newUsers(2)
+	w.buyers.BuyAll(r.Context(), 1, invited[:1])
+	w.until(0, invited[1], w.path(""), http.StatusCreated)
+
+	late := r.createSale(2, map[string]any{"payWithinSeconds": 30, "payValue": 1000})
+	unpaid := r.site.Buyers(late)
+	owners := r.newUsers(2)
+	unpaid.BuyAll(r.Context(), 1, owners)
+	box.Eventually(r, "two orders", func() error {
+		rows, err := r.site.Ledger.Orders(r.Context(), late)
+		if err == nil && len(rows) != 2 {
+			err = fmt.Errorf("%d", len(rows))
+		}
+		return err
+	})
+	orders := unpaid.Record.Winners()
+
+	first := w.buyers.Record.Winners()[invited[0]]
+	w.until(0, invited[0], fmt.Sprintf("/order/%d/cancel", first), http.StatusOK)
+	box.Eventually(r, "the invitation", func() error { return w.placeIs(invited[1], 2) })
+
+	r.mysql.Pause()
+	var asking sync.WaitGroup
+	asking.Go(func() { w.until(0, invited[1], w.path("/accept"), http.StatusCreated, http.StatusAccepted) })
+	asking.Go(func() { w.pay(owners[0], orders[owners[0]]) })
+	<-time.After(awayFor)
+	r.mysql.Resume()
+	r.await("an accepted invitation and a payment", closedAfter(&asking))
+	box.Eventually(r, "the order of the invited user", func() error { return w.placeIs(invited[1], 4) })
+	box.Eventually(r, "one order paid and one cancelled", func() error {
+		var paid, cancelled int
+		err := r.site.Ledger.DB.QueryRowContext(r.Context(), "SELECT COALESCE(SUM(status = 2), 0), "+
+			"COALESCE(SUM(status = 4), 0) FROM tb_voucher_order WHERE voucher_id = ?", late).Scan(&paid, &cancelled)
+		if err == nil && (paid != 1 || cancelled != 1) {
+			err = fmt.Errorf("%d paid, %d cancelled", paid, cancelled)
+		}
+		return err
+	})
+	r.faultEnded() // only now: nothing expires in the half minute after the gap
+	r.finish()
+}
+
+// placeIs returns an error unless the user's place in the list has the state.
+func (w *waitingSale) placeIs(user int64, state int) error {
+	var is int
+	err := w.site.Ledger.DB.QueryRowContext(w.Context(),
+		"SELECT state FROM tb_place WHERE voucher_id = ? AND user_id = ?", w.buyers.Voucher, user).Scan(&is)
+	if err == nil && is != state {
+		err = fmt.Errorf("the place has state %d, want %d", is, state)
+	}
+	return err
+}
+
+// pay begins to pay for the user's order, and pays, each until it is answered.
+func (w *waitingSale) pay(user, order int64) {
+	begin := fmt.Sprintf("/order/%d/pay", order)
+	w.until(0, user, begin, http.StatusOK)
+	reply, err := w.site.Client.Do(w.Context(), box.Request{
+		Method: http.MethodPost, URL: w.site.URL(begin), Token: box.BuyerToken(user),
+	})
+	if err != nil {
+		w.Errorf("beginning to pay again: %v", err)
+		return
+	}
+	w.until(0, user, box.Decode[struct{ PayURL string }](w, reply).PayURL, http.StatusOK)
+}
