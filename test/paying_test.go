@@ -84,7 +84,8 @@ func (s *shopper) buyAgain(voucher int64) (order string) {
 	s.tb.Helper()
 	box.Eventually(s.tb, "bought again", func() error {
 		r, err := s.Client.Do(s.tb.Context(), box.Request{
-			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher), Token: box.BuyerToken(s.user),
+			Method: http.MethodPost, URL: s.next("/voucher/seckill/%d?wait=30s", voucher),
+			Token: box.BuyerToken(s.user),
 		})
 		if err == nil && r.StatusCode != http.StatusCreated {
 			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
