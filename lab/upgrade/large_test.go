@@ -53,6 +53,14 @@ func TestUpgradeLarge(t *testing.T) {
 		c, d = l.replace(sale, now, a, b, "c", "d")
 	})
 	l.sameReports(c, reports)
+	sale.phase(l, "a format of today's", func() { // written once no heartbeat of 1.0 is left
+		box.Eventually(l, "an operation with an identity", func() error {
+			if l.named() == 0 {
+				return errNotYet
+			}
+			return nil
+		})
+	})
 	sale.phase(l, "down: the instances", func() {
 		e, f = l.replace(sale, old, c, d, "e", "f")
 	})
@@ -200,9 +208,11 @@ func (l *large) sameReports(at *instance, want map[int64]any) {
 	}
 }
 
-// replace replaces two instances one after the other, and lets each sell.
+// replace replaces two instances one after the other, and lets each sell. It logs how many operations got an identity
+// meanwhile: none beside 1.0.
 func (l *large) replace(s *sale, by release, first, second *instance, names ...string) (a, b *instance) {
 	l.Helper()
+	named := l.named()
 	a = l.start(by, names[0])
 	s.use(first, second, a)
 	s.awaitAccepted(enough, first, second, a)
@@ -212,9 +222,20 @@ func (l *large) replace(s *sale, by release, first, second *instance, names ...s
 	s.use(second, a, b)
 	s.awaitAccepted(enough, second, a, b)
 	s.use(a, b)
+	l.Logf("%s beside %s: %d operations got an identity", by.name, second.name, l.named()-named)
 	second.terminate()
 	s.awaitAccepted(enough, a, b)
 	return a, b
+}
+
+// named returns how many operations have an identity, which only instances write whose fellows all read it.
+func (l *large) named() (n int) {
+	l.Helper()
+	query := "SELECT COUNT(*) FROM tb_voucher_operation WHERE identity IS NOT NULL"
+	if err := l.ledger.DB.QueryRowContext(l.Context(), query).Scan(&n); err != nil {
+		l.Fatal(err)
+	}
+	return n
 }
 
 // phase does something while buyers buy, and logs what they noticed of it.
