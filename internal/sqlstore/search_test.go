@@ -101,12 +101,16 @@ func TestListIsLinear(t *testing.T) {
 				"status, version, create_time, update_time, archived) SELECT shop_id, title, pay_value, "+
 				"actual_value, type, status, version, create_time, update_time, update_time FROM tb_voucher")
 		}
-		read := l.entriesRead(t, "idx_voucher_shop (shop_id=? AND status=? AND archived=?")
-		vs, total, err := l.VouchersOfShop(t.Context(), 1, math.MaxInt64, 2)
-		if diff := cmp.Diff([]int64{shown[2], shown[1]}, idsOf(vs)); err != nil || diff != "" || total != 3 {
-			t.Errorf("%d in all, %v (-want +got):\n%s", total, err, diff)
+		entries := 0
+		for range 2 { // for the first query a database that has just started reads tables of its own, too
+			read := l.entriesRead(t, "idx_voucher_shop (shop_id=? AND status=? AND archived=?")
+			vs, total, err := l.VouchersOfShop(t.Context(), 1, math.MaxInt64, 2)
+			if diff := cmp.Diff([]int64{shown[2], shown[1]}, idsOf(vs)); err != nil || diff != "" || total != 3 {
+				t.Errorf("%d in all, %v (-want +got):\n%s", total, err, diff)
+			}
+			entries = read()
 		}
-		if entries := read(); entries > 40 {
+		if entries > 40 {
 			t.Errorf("%d index entries were read", entries)
 		}
 	})
