@@ -98,14 +98,15 @@ func inWaitlists() []mutant.Mutant {
 		packageMutant("an invitation can be accepted after its window", feature, "TestAcceptTooLate$/mysql",
 			"accepted too late",
 			mutant.Change{
-				File: answer, From: `row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline))`,
-				To: `row.State != Invited`,
+				File: answer, From: `!k.now.Before(sqlkit.At(row.Deadline))`, To: `k.now.IsZero()`,
 			},
 		),
 		packageMutant("who only waits may accept", feature, histories, "accepted",
 			mutant.Change{
-				File: answer, From: `row.State != Invited || !k.now.Before(sqlkit.At(row.Deadline))`,
-				To: `row.State == Invited && !k.now.Before(sqlkit.At(row.Deadline))`,
+				File: answer, From: `		if row.State != Invited {
+			return ErrNotInvited
+		}
+		if !k.now`, To: `		if row.State == Invited && !k.now`,
 			},
 		),
 		packageMutant("an invitation can be accepted while the sale stands still", feature, histories, "the sale has",
