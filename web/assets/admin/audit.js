@@ -85,6 +85,7 @@ function Changes({ entry: e, words }) {
     if (field === 'orderStatus') return t(`order.${text}`);
     if (field === 'paymentState') return t(`payment.${text}`);
     if (field === 'redeemedBy') return actor(text, words);
+    if (field === 'saleState') return t(`lost.mode.${text}`);
     if (field === 'paused') return t(text === 'true' ? 'yes' : 'no');
     return text;
   };

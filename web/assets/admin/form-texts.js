@@ -107,6 +107,8 @@ export const FORM_TEXTS = {
   'field.endTime': { en: 'Ends', zh: '结束时间' },
   'field.archiveTime': { en: 'Archived', zh: '归档时间' },
   'field.status': { en: 'Shelf', zh: '上下架' },
+  'field.saleState': { en: 'State', zh: '状态' },
+  'field.operation': { en: 'Last operation', zh: '最后操作编号' },
   'field.paused': { en: 'Paused', zh: '暂停' },
   'field.deadLetter': { en: 'Letter', zh: '死信' },
   'field.why': { en: 'Why', zh: '原因' },

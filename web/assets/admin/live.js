@@ -91,15 +91,21 @@ export function Live({ id, client, words }) {
   `;
 }
 
-/** A decision that the database has lost, with what either store had of it. @param {any} props */
+/** A decision that the database has lost, with what either store had of the sale; what differs is bold. @param {any} props */
 function LostDecision({ lost, words: { t, number, time } }) {
-  const side = (/** @type {any} */ s) => html`<td>${t(`lost.mode.${s.saleState ?? 'unknown'}`)}</td><td>${time(s.beginTime)} – ${time(s.endTime)}</td><td class="n">${number(s.stock)}</td>`;
+  const row = (/** @type {string} */ label, /** @type {(side: any) => string} */ of) => {
+    const [redis, database] = [of(lost.redis), of(lost.database)];
+    const cell = (/** @type {string} */ s) => html`<td>${redis === database ? s : html`<b>${s}</b>`}</td>`;
+    return html`<tr><th scope="row">${label}</th>${cell(redis)}${cell(database)}</tr>`;
+  };
   return html`<section class="panel flat" data-lost role="alert">
     <h2>${t('lost.title')}</h2>
     <p>${t('lost.says', { time: time(lost.at), kind: t(`lost.kind.${lost.kind ?? 'unknown'}`) })}</p>
-    <table class="plain figures"><thead><tr><td></td><th scope="col">${t('lost.mode')}</th><th scope="col">${t('lost.window')}</th><th scope="col" class="n">${t('stock.left')}</th></tr></thead><tbody>
-      <tr><th scope="row">${t('lost.redis')}</th>${side(lost.redis)}</tr>
-      <tr><th scope="row">${t('lost.database')}</th>${side(lost.database)}</tr>
+    <table class="plain figures"><thead><tr><th scope="col">${t('sale')}</th><th scope="col">${t('lost.redis')}</th><th scope="col">${t('lost.database')}</th></tr></thead><tbody>
+      ${row(t('field.saleState'), (s) => t(`lost.mode.${s.saleState ?? 'unknown'}`))}
+      ${row(t('field.beginTime'), (s) => time(s.beginTime))}
+      ${row(t('field.endTime'), (s) => time(s.endTime))}
+      ${row(t('stock.left'), (s) => number(s.stock))}
     </tbody></table>
     <p>${t('lost.do')}</p>
   </section>`;
