@@ -23,10 +23,11 @@ unless SECKILL_MIGRATE=false.
 -plan changes nothing: it prints the statements of the migrations that are missing, with their
 tables, how many rows these have, and about how long each takes.
 
--restored is for a database that was restored from a backup, before any instance runs again: it pauses
-every sale that has not ended, with what Redis had beside what the database has as evidence, and makes
-all sessions void. Somebody then decides anew about each sale, and resumes it (docs/runbook.md, "A
-restored store").
+-restored is for a database that was restored from a backup, before any instance runs again. It pauses
+every sale that has not ended, prints both sides where Redis has a decision that the database has lost,
+and makes the sessions of all users of identity providers void; tokens that you sign yourself stay
+valid. Somebody then decides anew about each sale, and resumes it (docs/runbook.md, "A restored
+store"). It is safe to repeat until an instance runs.
 
 There is no way down: the version before runs on the newer tables (docs/operations.md, "Migrations").`
 
@@ -87,6 +88,7 @@ func noteRestored(ctx context.Context, env wiring.Env) error {
 	if err != nil {
 		return err
 	}
+	pausedSales := 0
 	for _, v := range kept {
 		views, err := w.Stores.Redis.Views(ctx, []order.SaleRef{order.SaleOf(v)})
 		if err != nil {
@@ -97,6 +99,7 @@ func noteRestored(ctx context.Context, env wiring.Env) error {
 			return err
 		}
 		if paused {
+			pausedSales++
 			if _, err := fmt.Fprintf(env.Out, "voucher %d: its sale is paused\n", v.ID); err != nil {
 				return err
 			}
@@ -105,6 +108,7 @@ func noteRestored(ctx context.Context, env wiring.Env) error {
 	if err := printLost(ctx, w, env.Out, 0); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Out, "all sessions are void")
+	_, err = fmt.Fprintf(env.Out, "sales paused now: %d; decide anew about each sale that is paused, and resume it\n"+
+		"the sessions of all users of identity providers are void\n", pausedSales)
 	return err
 }
