@@ -5,6 +5,9 @@
 // whose answers are lost. Whenever the world is quiescent, the invariants of docs/reliability.md must hold, and
 // webhooks must have been sent each step of each order once.
 //
+// TestLedgerGoesBack has a part of that happen while the ledger goes back to earlier moments, as in a failover to a
+// server that lagged behind: nothing is sold that was taken off sale, and the core of the invariants holds.
+//
 // The service's parts are wired as in cmd/server. Wrappers between them and the stores inject the faults. A killed
 // process no longer reaches the stores; the next one takes its entries over.
 package life

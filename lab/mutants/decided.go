@@ -90,6 +90,10 @@ func inDeciding() []mutant.Mutant {
 		serverMutant("a lost decision is forgotten", "F58", "", mutant.Change{
 			File: evidence, From: "	if !raised.Decision {", To: "	if true {",
 		}),
+		historyMutant("a history whose ledger goes back sells what was taken off", "./lab/life", "TestLedgerGoesBack$",
+			"nobody has put it on sale again", mutant.Change{
+				File: evidence, From: "	if !raised.Decision {", To: "	if true {",
+			}),
 		packageMutant("deadlines pass while the ledger is away", kit, "TestDeadlinesStop$", "want true", mutant.Change{
 			File: "internal/sqlstore/sqlkit/deadlines.go", From: " || n.gap(now)", To: "",
 		}),
