@@ -2795,7 +2795,7 @@ export interface components {
             unpaid: number;
             /**
              * Format: int64
-             * @description What was paid for them, in cents.
+             * @description What was paid for them.
              */
             revenue: number;
         };
@@ -3826,7 +3826,7 @@ export interface components {
             units: number;
             /**
              * Format: int64
-             * @description Of all of them, in cents.
+             * @description Of all of them.
              */
             amount: number;
         };
@@ -6627,7 +6627,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Numbers of orders, units and cents, and a page of the list. */
+            /** @description Numbers of orders and units, sums, and a page of the list. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -7,9 +7,9 @@ import (
 	"seckill/internal/order/operation"
 )
 
-// Redis keeps the identity of the last operation that it has applied, and the last decision. It applies nothing to a
-// sale of which it has applied an operation that the ledger does not have: with a higher number, or with one number and
-// another identity. Operations without an identity, of version 1.0, contradict nothing.
+// Redis keeps the identity of the last operation that it has applied, and the last decision. It applies nothing
+// to a sale if it has applied an operation there that the ledger lacks: one with a higher number, or with another
+// identity under the same number. Operations without an identity, of version 1.0, contradict nothing.
 func testIdentity(t *testing.T, r *rig) {
 	o := r.hour(10)
 	o.Decided.Kind = order.NoDecision

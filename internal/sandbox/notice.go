@@ -32,7 +32,7 @@ var statuses = [...]string{
 // callback is the body of a callback.
 type callback struct {
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"` // cents: the amount paid, sent back in all, or disputed
+	Amount    int64  `json:"amount"` // in the currency's least unit: the amount paid, sent back in all, or disputed
 	Status    string `json:"status"`
 	// Until is when the sandbox expects money that is under way, and Reason why an attempt has failed.
 	Until  *time.Time `json:"until,omitempty"`

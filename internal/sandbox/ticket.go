@@ -35,7 +35,7 @@ func (k key) verify(text, signature []byte) bool { return hmac.Equal(k.sign(text
 type ticket struct {
 	PaymentID string `json:"p"`
 	OrderID   int64  `json:"o"`
-	Amount    int64  `json:"a"` // cents
+	Amount    int64  `json:"a"` // in the currency's least unit
 }
 
 // errTicket: the address was not made by this provider.

@@ -10,7 +10,7 @@ import (
 const (
 	MaxTitle = 255              // characters
 	MaxRules = 1024             // characters
-	MaxMoney = 1_000_000_000_00 // cents
+	MaxMoney = 1_000_000_000_00 // in the currency's least unit
 	MaxStock = 100_000_000
 	// MaxPerUser caps the units of a voucher that a user may have, in one sale or of one ordinary voucher.
 	MaxPerUser = 20
@@ -28,8 +28,8 @@ type Draft struct {
 	Title       string
 	SubTitle    string
 	Rules       string
-	PayValue    int64         // cents
-	ActualValue int64         // cents
+	PayValue    int64         // in the currency's least unit
+	ActualValue int64         // in the currency's least unit
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
 	// ProcessingWithin is by how much that may grow while the order's money is under way; 0: by PayWithin again.
 	ProcessingWithin time.Duration

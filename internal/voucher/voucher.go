@@ -63,8 +63,8 @@ type Voucher struct {
 	Title       string
 	SubTitle    string
 	Rules       string
-	PayValue    int64         // price for the buyer, in cents
-	ActualValue int64         // value of the coupon, in cents
+	PayValue    int64         // price for the buyer, in the currency's least unit
+	ActualValue int64         // value of the coupon, in the currency's least unit
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created
 	// ProcessingWithin is by how much that may grow while the order's money is under way; 0: by PayWithin again.
 	ProcessingWithin time.Duration

@@ -40,9 +40,9 @@ func (d *decided) lost() bool { return d.decide != nil }
 
 // decisionsLost has the ledger go back by what people decided in its last moments, while the instances run: as in a
 // failover to a server that lagged behind. Orders are cancelled before, so that there are numbers to lose; afterwards
-// nothing comes, or the lost numbers are given again, or orders are cancelled and expire. Nothing that was taken off
-// sale is sold; each such sale is paused and says why. Sales of which cancellations alone were lost, and those that
-// nobody touched, go on; a person who pauses one of them is obeyed.
+// nothing comes, or the lost numbers are given again, or orders are cancelled and expire. A sale that somebody had
+// taken off sells nothing: it is paused and says why. Sales that lost cancellations alone, and those that nobody
+// touched, go on; a person who pauses one of them is obeyed.
 func decisionsLost(r *run) {
 	r.rebuilt = true
 	r.open(deployment{units: 400})
@@ -93,7 +93,8 @@ func (r *run) signalAll(signal syscall.Signal) {
 	}
 }
 
-// salesToDecide makes sales: so many tries of what takes a sale off, and two of each other kind, in each way.
+// salesToDecide creates the sales. For each way there are as many as tries for each decision that takes a sale off, and
+// two for each other decision.
 func (r *run) salesToDecide(tries int) (sales []*decided) {
 	r.Helper()
 	for way, word := range []string{"quiet", "reused", "busy"} {

@@ -32,7 +32,7 @@ type reportJSON struct {
 	VoucherID int64        `json:"voucherId"`
 	ShopID    int64        `json:"shopId"`
 	Title     string       `json:"title"`
-	PayValue  int64        `json:"payValue"` // cents
+	PayValue  int64        `json:"payValue"` // in the currency's least unit
 	*saleJSON
 	Waitlist any `json:"waitlist,omitempty"` // absent if the sale has no waiting list
 	Guards   any `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted

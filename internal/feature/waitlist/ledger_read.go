@@ -155,7 +155,7 @@ func (l *Ledger) Due(ctx context.Context) ([]int64, error) {
 	return ids, nil
 }
 
-// due is Due, with the lists of which nothing but a window has passed or without them.
+// due returns the lists with a turn that is due. A window that has passed makes a list due only if windows is true.
 func (l *Ledger) due(ctx context.Context, windows bool) ([]int64, error) {
 	places := func(where string) string {
 		return "EXISTS (SELECT 1 FROM tb_place p WHERE p.voucher_id = l.voucher_id AND " + where + ")"

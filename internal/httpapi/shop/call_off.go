@@ -78,7 +78,7 @@ type leftJSON struct {
 	Status   string        `json:"status"`
 	Fate     order.Fate    `json:"fate"`
 	Quantity int64         `json:"quantity"`
-	Amount   int64         `json:"amount"` // cents
+	Amount   int64         `json:"amount"` // in the currency's least unit
 	PayTime  *httpkit.Time `json:"payTime,omitempty"`
 }
 

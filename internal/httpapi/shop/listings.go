@@ -241,8 +241,8 @@ type voucherJSON struct {
 	Title       string `json:"title"`
 	SubTitle    string `json:"subTitle"`
 	Rules       string `json:"rules"`
-	PayValue    int64  `json:"payValue"`    // cents
-	ActualValue int64  `json:"actualValue"` // cents
+	PayValue    int64  `json:"payValue"`    // in the currency's least unit
+	ActualValue int64  `json:"actualValue"` // in the currency's least unit
 	Currency    string `json:"currency"`
 	PayWithin   int64  `json:"payWithinSeconds"`
 	// ProcessingWithin is by how much money that is under way moves the payment deadline; absent: by PayWithin.

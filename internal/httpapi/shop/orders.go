@@ -294,7 +294,7 @@ type orderJSON struct {
 	UserID        int64         `json:"userId"`
 	Quantity      int64         `json:"quantity,omitempty"` // units; absent: one
 	Status        string        `json:"status,omitempty"`   // absent when it is not known just now
-	Amount        *int64        `json:"amount,omitempty"`   // cents
+	Amount        *int64        `json:"amount,omitempty"`   // in the currency's least unit
 	Currency      string        `json:"currency"`
 	Reason        string        `json:"reason,omitempty"` // why it failed
 	CreateTime    *httpkit.Time `json:"createTime,omitempty"`

@@ -40,7 +40,7 @@ type Payments interface {
 type paymentJSON struct {
 	OrderID   string `json:"orderId"`
 	PaymentID string `json:"paymentId"`
-	Amount    int64  `json:"amount"` // cents
+	Amount    int64  `json:"amount"` // in the currency's least unit
 	Currency  string `json:"currency"`
 	PayURL    string `json:"payUrl,omitempty"` // absent when there is nothing left to do
 	State     string `json:"state"`

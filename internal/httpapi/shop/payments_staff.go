@@ -23,7 +23,7 @@ type staffPaymentJSON struct {
 	VoucherID int64  `json:"voucherId"`
 	ShopID    int64  `json:"shopId"`
 	UserID    int64  `json:"userId"`
-	Amount    int64  `json:"amount"` // cents
+	Amount    int64  `json:"amount"` // in the currency's least unit
 	Currency  string `json:"currency"`
 	State     string `json:"state"`
 	Provider  string `json:"provider,omitempty"`

@@ -26,8 +26,8 @@ type Observer interface {
 	Rebuilt(took time.Duration, err error)
 	// Swept: a sweep has checked all sales, or failed with err.
 	Swept(err error)
-	// DecisionsLost: for so many sales the ledger has lost a decision of a person, and nobody has decided anew; or err
-	// says that they could not be counted.
+	// DecisionsLost: so many sales wait for a person to decide anew, because the ledger has lost a decision about them.
+	// With err they could not be counted.
 	DecisionsLost(sales int, err error)
 }
 

@@ -134,7 +134,7 @@ type orderData struct {
 	VoucherID     int64        `json:"voucherId"`
 	UserID        int64        `json:"userId"`
 	Quantity      int64        `json:"quantity"`
-	Amount        int64        `json:"amount"` // cents
+	Amount        int64        `json:"amount"` // in the currency's least unit
 	Currency      string       `json:"currency"`
 	Status        string       `json:"status"`
 	Reason        string       `json:"reason,omitempty"` // the reason of a failure
@@ -205,16 +205,16 @@ type paymentData struct {
 	ShopID        int64        `json:"shopId,omitempty"`
 	VoucherID     int64        `json:"voucherId"`
 	UserID        int64        `json:"userId"`
-	Amount        int64        `json:"amount"` // cents
+	Amount        int64        `json:"amount"` // in the currency's least unit
 	Currency      string       `json:"currency"`
 	State         string       `json:"state"`
 	Provider      string       `json:"provider,omitempty"`
 	Reference     string       `json:"reference,omitempty"`
-	Received      int64        `json:"receivedAmount"` // cents
-	Returned      int64        `json:"returnedAmount"` // cents
-	Kept          int64        `json:"keptAmount"`     // cents
+	Received      int64        `json:"receivedAmount"` // in the currency's least unit
+	Returned      int64        `json:"returnedAmount"` // in the currency's least unit
+	Kept          int64        `json:"keptAmount"`     // in the currency's least unit
 	Dispute       string       `json:"dispute"`
-	Disputed      int64        `json:"disputedAmount,omitempty"` // cents
+	Disputed      int64        `json:"disputedAmount,omitempty"` // in the currency's least unit
 	Refusal       string       `json:"refusal,omitempty"`
 	CreateTime    *moment.Time `json:"createTime,omitempty"`
 	ReceiveTime   *moment.Time `json:"receiveTime,omitempty"`
