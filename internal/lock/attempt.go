@@ -203,9 +203,10 @@ func (l *Lock) release(ctx context.Context, c claim, e ending) (held bool, err e
 // nil if the claim did not get the lock.
 func (l *Lock) releaseTo(ctx context.Context, c claim, e ending) (held bool, o *offer, err error) {
 	ctx = limit(context.WithoutCancel(ctx), releaseTimeout)
+	sent := time.Now() // the next claim's lease begins with the first request that arrives
 	err = l.locker.retry(ctx, l.keys.all, func(again bool) error {
 		e.again = e.again || again
-		sent, within := time.Now(), releaseTimeout/2
+		within := releaseTimeout / 2
 		if again {
 			within = releaseTimeout // the last try
 		}

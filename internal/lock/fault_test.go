@@ -299,6 +299,7 @@ func releaseReplyLost(t *testing.T, s stage) {
 	releaseIsUnheard(t, s)
 	if s.kind.name == "Mutex" {
 		releaseBehindOthers(t, s)
+		handedOnUnheard(t, s)
 	}
 }
 
@@ -371,6 +372,24 @@ func releaseBehindOthers(t *testing.T, s stage) {
 	})
 }
 
+// handedOnUnheard hands a mutex on by a release that gets no answer. The next lease began with the first request.
+func handedOnUnheard(t *testing.T, s stage) {
+	t.Helper()
+	s.prefix += "handed on:"
+	network := &unheard{Client: s.client}
+	locker := newLocker(network, s.prefix)
+	h := mustLock(t, locker.Mutex("m"))
+	waiting := s.lockAsync(t.Context(), t, s.kind.open(locker, "m", lock.NewOwner(), lock.WithLease(soon)))
+	network.next.Store(1)
+	mustRelease(t, h)
+	next := mustReceive(t, waiting).hold
+	left := s.state(t).Holders[0].TTL
+	if late := next.ValidUntil().Sub(time.Now().Add(left)); late > 0 {
+		t.Errorf("the next hold is relied on for %v after its lease", late)
+	}
+	mustRelease(t, next)
+}
+
 // lossIsToldAllTheSame loses the answers to releases of locks that had already been lost.
 func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.Client) {
 	for what, lose := range map[string]func(){
@@ -430,8 +449,12 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 		watched.quietSince(t, before)
 		p.DropRepliesTo("evalsha", lost)
 		// The second lost answer may be the waiter's, which is awake by then.
-		if err := h.Release(t.Context()); err != nil && lost < 2 || errors.Is(err, lock.ErrNotHeld) {
+		err := h.Release(t.Context())
+		if err != nil && lost < 2 || errors.Is(err, lock.ErrNotHeld) {
 			t.Errorf("Release after %d lost answers: %v", lost, err)
+		}
+		if err != nil { // its outcome is unknown
+			mustRelease(t, h)
 		}
 		got := receive(t, "lock", next)
 		if got.err != nil && lost == 2 { // both lost answers were the waiter's
