@@ -3458,6 +3458,13 @@ type ClientInterface interface {
 	// Corresponds with GET /order (the `ListOrders` operationId).
 	ListOrders(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// FollowOrders Follow all my orders
+	//
+	// Server-sent events. `order`, at once for each of the newest 50 orders that may change without its user (queued, unpaid, paid or refunding), and at every change: its data is the order (the schema Order, without history). The stream ends when no such order is left. An order that was made after its beginning is not in it. `bye`, when the server ends the stream: its data is the schema Bye. A comment every 15 seconds keeps the connection alive. A stream lasts half an hour at most, and no longer than its token; a browser reconnects by itself.
+	//
+	// Corresponds with GET /order/events (the `FollowOrders` operationId).
+	FollowOrders(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ShowOrder One of my orders
 	//
 	// With its history. With `wait` the answer comes as soon as the order is no longer queued, or after that time.
@@ -3902,6 +3909,23 @@ func (c *Client) TestWebhook(ctx context.Context, id WebhookId, reqEditors ...Re
 // Corresponds with GET /order (the `ListOrders` operationId).
 func (c *Client) ListOrders(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListOrdersRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// FollowOrders Follow all my orders
+//
+// Server-sent events. `order`, at once for each of the newest 50 orders that may change without its user (queued, unpaid, paid or refunding), and at every change: its data is the order (the schema Order, without history). The stream ends when no such order is left. An order that was made after its beginning is not in it. `bye`, when the server ends the stream: its data is the schema Bye. A comment every 15 seconds keeps the connection alive. A stream lasts half an hour at most, and no longer than its token; a browser reconnects by itself.
+//
+// Corresponds with GET /order/events (the `FollowOrders` operationId).
+func (c *Client) FollowOrders(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewFollowOrdersRequest(c.Server)
 	if err != nil {
 		return nil, err
 	}
@@ -4887,6 +4911,33 @@ func NewListOrdersRequest(server string, params *ListOrdersParams) (*http.Reques
 			rawQueryFragments = append(rawQueryFragments, encoded)
 		}
 		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewFollowOrdersRequest constructs an http.Request for the FollowOrders method
+func NewFollowOrdersRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/order/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
 	}
 
 	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
@@ -6049,6 +6100,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /order (the `ListOrders` operationId).
 	ListOrdersWithResponse(ctx context.Context, params *ListOrdersParams, reqEditors ...RequestEditorFn) (*ListOrdersResponse, error)
 
+	// FollowOrdersWithResponse Follow all my orders
+	//
+	// Server-sent events. `order`, at once for each of the newest 50 orders that may change without its user (queued, unpaid, paid or refunding), and at every change: its data is the order (the schema Order, without history). The stream ends when no such order is left. An order that was made after its beginning is not in it. `bye`, when the server ends the stream: its data is the schema Bye. A comment every 15 seconds keeps the connection alive. A stream lasts half an hour at most, and no longer than its token; a browser reconnects by itself.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /order/events (the `FollowOrders` operationId).
+	FollowOrdersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*FollowOrdersResponse, error)
+
 	// ShowOrderWithResponse One of my orders
 	//
 	// With its history. With `wait` the answer comes as soon as the order is no longer queued, or after that time.
@@ -6711,6 +6771,40 @@ func (r ListOrdersResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListOrdersResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type FollowOrdersResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+}
+
+// GetBody returns the raw response body bytes
+func (r FollowOrdersResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r FollowOrdersResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r FollowOrdersResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r FollowOrdersResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7774,6 +7868,21 @@ func (c *ClientWithResponses) ListOrdersWithResponse(ctx context.Context, params
 	return ParseListOrdersResponse(rsp)
 }
 
+// FollowOrdersWithResponse Follow all my orders
+//
+// Server-sent events. `order`, at once for each of the newest 50 orders that may change without its user (queued, unpaid, paid or refunding), and at every change: its data is the order (the schema Order, without history). The stream ends when no such order is left. An order that was made after its beginning is not in it. `bye`, when the server ends the stream: its data is the schema Bye. A comment every 15 seconds keeps the connection alive. A stream lasts half an hour at most, and no longer than its token; a browser reconnects by itself.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /order/events (the `FollowOrders` operationId).
+func (c *ClientWithResponses) FollowOrdersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*FollowOrdersResponse, error) {
+	rsp, err := c.FollowOrders(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseFollowOrdersResponse(rsp)
+}
+
 // ShowOrderWithResponse One of my orders
 //
 // With its history. With `wait` the answer comes as soon as the order is no longer queued, or after that time.
@@ -8415,6 +8524,22 @@ func ParseListOrdersResponse(rsp *http.Response) (*ListOrdersResponse, error) {
 		}
 		response.JSON200 = &dest
 
+	}
+
+	return response, nil
+}
+
+// ParseFollowOrdersResponse parses an HTTP response from a FollowOrdersWithResponse call
+func ParseFollowOrdersResponse(rsp *http.Response) (*FollowOrdersResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &FollowOrdersResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
 	}
 
 	return response, nil

@@ -394,6 +394,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/order/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow all my orders
+         * @description Server-sent events. `order`, at once for each of the newest 50 orders that may change without its user (queued, unpaid, paid or refunding), and at every change: its data is the order (the schema Order, without history). The stream ends when no such order is left. An order that was made after its beginning is not in it. `bye`, when the server ends the stream: its data is the schema Bye. A comment every 15 seconds keeps the connection alive. A stream lasts half an hour at most, and no longer than its token; a browser reconnects by itself.
+         */
+        get: operations["followOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/order/{id}": {
         parameters: {
             query?: never;
@@ -5673,6 +5693,42 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["OrderPage"];
                 };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    followOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stream. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            /** @description No such order; a browser does not reconnect. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];

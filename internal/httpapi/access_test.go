@@ -47,6 +47,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"POST /voucher/:id/resume":           httpkit.ForMerchants,
 		"POST /voucher/:id/archive":          httpkit.ForMerchants,
 		"POST /voucher/:id/restore":          httpkit.ForMerchants,
+		"GET /order/events":                  httpkit.ForBuyers,
+		"HEAD /order/events":                 httpkit.ForBuyers,
 		"GET /order/:id/events":              httpkit.ForBuyers,
 		"HEAD /order/:id/events":             httpkit.ForBuyers,
 		"POST /order/:id/pay":                httpkit.ForBuyers,

@@ -179,6 +179,11 @@ func routesDescribed() map[string]described {
 			// Of uncounted routes this one alone can be unavailable.
 			invalid: &request{Target: "/order/x/events"}, refusals: []error{noOrder, unavailable},
 		},
+		"GET /order/events": {
+			good:     request{Target: "/order/events"},
+			succeeds: []func(*setup){asIs, has(order.Paid)},
+			invalid:  &request{Target: "/order/events?id=5"}, refusals: []error{unavailable},
+		},
 		"POST /order/:id/pay": {
 			good: request{Target: "/order/5/pay"}, succeeds: []func(*setup){pays("/sandbox/pay/x"), pays("")},
 			invalid:  &request{Target: "/order/x/pay"},

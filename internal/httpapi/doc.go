@@ -50,17 +50,17 @@
 //
 // # Events
 //
-// GET /order/:id/events is a stream of server-sent events (order_events.go in package shop). It needs no goroutine,
-// timer or query of its own besides the request's goroutine: the domain calls at each change, and every 15 seconds for
-// a heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut off; streams end
-// after 30 minutes, and when the server shuts down.
+// GET /order/events and GET /order/:id/events are streams of server-sent events (order_events.go in package shop). They
+// need no goroutine or query of their own besides the request's goroutine: the domain calls at each change, and every
+// 15 seconds for a heartbeat. Each piece is written with a deadline of its own, so a caller who does not read is cut
+// off; streams end after 30 minutes, and when the server shuts down.
 //
 // An admin's stream of a sale's stats (sale_events.go in package shop) reads the stores once a second, as long as it is
 // open. It counts among the event streams and those of its user; buyers who take all streams do not keep admins out.
 //
-// A browser's EventSource cannot send headers. So on an order's stream, and only there, the token may be in the query,
-// as access_token. This package logs paths and never queries. Proxies in front of the service must do the same, or
-// every reader of their logs can act as these users until their tokens expire.
+// A browser's EventSource cannot send headers. So on the streams of orders, and only there, the token may be in the
+// query, as access_token. This package logs paths and never queries. Proxies in front of the service must do the same,
+// or every reader of their logs can act as these users until their tokens expire.
 //
 // # Repeating
 //

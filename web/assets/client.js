@@ -87,9 +87,6 @@
 /** How many attempts are made before the outcome counts as unknown: for some fifteen seconds. */
 const ATTEMPTS = 6;
 
-/** Order states after which nothing changes any more. */
-export const FINAL = new Set(['redeemed', 'refunded', 'failed', 'lapsed']);
-
 /** Order states in which units are taken and the buyer is a holder in the sale; unknown is what a page calls that of a holder's order without one. */
 export const LIVE = new Set(['queued', 'unpaid', 'paid', 'redeemed', 'refunding', 'lapsed', 'unknown']);
 
@@ -131,10 +128,10 @@ export class ServerClock {
  */
 const pauseAfter = (attempts, retryAfter) => (retryAfter || Math.min(8, 0.4 * 2 ** (attempts - 1))) * (1 + Math.random() / 2);
 
-/** @param {number} seconds @param {AbortSignal} [signal] */
-const pause = (seconds, signal) =>
+/** Resolves after that time, or when the signal aborts. @param {number} seconds @param {AbortSignal} [signal] */
+export const pause = (seconds, signal) =>
   new Promise((done) => {
-    const timer = setTimeout(done, seconds * 1000);
+    const timer = setTimeout(done, signal?.aborted ? 0 : seconds * 1000);
     signal?.addEventListener('abort', () => (clearTimeout(timer), done(undefined)), { once: true });
   });
 
@@ -358,26 +355,22 @@ export class Client {
   }
 
   /**
-   * Calls changed with the order at once and at every change, until its end. Returns a function that stops it. Where the
-   * service gives no stream it is polled instead.
-   * @param {string} id @param {(order: Order) => void} changed
+   * Calls changed with each of my orders that may change by itself, at once and at every change, until it is stopped: it returns a
+   * function for that. It does not tell of orders that are made later. ended is called when nothing follows any more, or where the
+   * service refuses the stream; a connection that is lost comes back by itself.
+   * @param {(order: Order) => void} changed @param {(refused: boolean) => void} ended
    */
-  follow(id, changed) {
-    const stop = new AbortController();
-    const events = new EventSource(`/order/${id}/events?access_token=${encodeURIComponent(this.#token())}`);
-    stop.signal.addEventListener('abort', () => events.close());
+  follow(changed, ended) {
+    const events = new EventSource(`/order/events?access_token=${encodeURIComponent(this.#token())}`);
+    let last = false; // nothing follows
     events.addEventListener('order', (e) => changed(JSON.parse(e.data)));
-    events.addEventListener('error', async () => {
-      if (events.readyState !== EventSource.CLOSED) return; // it connects again by itself
-      while (!stop.signal.aborted) {
-        const answer = await this.order(id, '10s');
-        if (stop.signal.aborted) return;
-        if (answer.success) changed(answer.data);
-        if (decided(answer) && (!answer.success || FINAL.has(answer.data.status))) return;
-        await pause(5 * (1 + Math.random()), stop.signal);
-      }
+    events.addEventListener('bye', (e) => (last = JSON.parse(e.data).reason === 'final'));
+    events.addEventListener('error', () => {
+      if (!last && events.readyState !== EventSource.CLOSED) return;
+      events.close();
+      ended(!last);
     });
-    return () => stop.abort();
+    return () => events.close();
   }
 }
 

@@ -48,6 +48,31 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity, id int64) (httpk
 	return httpkit.Answer{}, s.Finish(whyEnded(ctx, err))
 }
 
+// allOrderEvents answers GET /order/events with server-sent events like those of orderEvents, for all of the caller's
+// orders that may change without them, as one browser has only six connections to a host. The answer is 204 if there
+// are none.
+func (a *API) allOrderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	defer a.cfg.Streams.Close(s)
+	if c.Request.Method == http.MethodHead {
+		s.Begin()
+		return httpkit.Answer{}, nil
+	}
+	err = a.cfg.Purchases.WatchAll(ctx, who.UserID, func(o order.Order, changed bool) error {
+		if !changed {
+			return s.Heartbeat()
+		}
+		return s.Event("order", "", orderView(o, a.cfg.Currency))
+	})
+	if err == nil && !s.Begun() {
+		return httpkit.Answer{Status: http.StatusNoContent, Body: []byte{}}, nil
+	}
+	return httpkit.Answer{}, s.Finish(whyEnded(ctx, err))
+}
+
 // whyEnded returns why a stream's handler ended: the cause of its context if the service ended the context, else err.
 func whyEnded(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); errors.Is(cause, order.ErrStopping) || errors.Is(cause, httpkit.ErrStreamOver) {

@@ -24,6 +24,8 @@ import (
 	"seckill/internal/order/audit"
 )
 
+const allEventsPath = "/order/events"
+
 // eventText is the event of the test's order in a state.
 func eventText(s order.Status) string {
 	return "event: order\nid: " + s.String() + "\ndata: " +
@@ -64,8 +66,15 @@ func script(steps <-chan step) watch {
 // listen requests the events of the test's order on a connection of its own.
 func listen(t *testing.T, addr, method string, header ...string) (net.Conn, *http.Response, *bufio.Reader) {
 	t.Helper()
+	return listenAt(t, addr, method, eventsPath, header...)
+}
+
+func listenAt(
+	t *testing.T, addr, method, path string, header ...string,
+) (net.Conn, *http.Response, *bufio.Reader) {
+	t.Helper()
 	conn, r := dial(t, addr)
-	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n", method, eventsPath)
+	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\n", method, path)
 	for _, line := range header {
 		text += line + "\r\n"
 	}
@@ -98,6 +107,30 @@ func expectEnd(t *testing.T, r io.Reader) {
 }
 
 func bearer(t *testing.T) string { return "Authorization: Bearer " + token(t, buyerID, "") }
+
+// The stream of all orders has no ids, as its events are of several orders, and is 204 if nothing can come.
+func TestEventsOfAllOrders(t *testing.T) {
+	t.Parallel()
+	steps := make(chan step, 3)
+	steps <- step{status: order.Unpaid}
+	steps <- step{status: order.Unpaid, same: true}
+	steps <- step{returns: true}
+	addr := start(t, newAPI(t, withWatch(script(steps))).Server(""))
+	_, _, r := listenAt(t, addr, http.MethodGet, allEventsPath, bearer(t))
+	expect(t, r, "retry: 2000\nevent: order\ndata: "+
+		`{"id":"660000000123456789","voucherId":5,"userId":42,"status":"unpaid","amount":1000,"currency":"CNY"}`+
+		"\n\n:\n\nevent: bye\ndata: {\"reason\":\"final\"}\n\n")
+	expectEnd(t, r)
+	answer := do(t, newAPI(t), request{Method: http.MethodGet, Target: allEventsPath})
+	if answer.Code != http.StatusNoContent || answer.Body.Len() > 0 {
+		t.Errorf("without orders: %d %s, want 204", answer.Code, answer.Body)
+	}
+	unavailable := withWatch(func(context.Context, int64, int64, func(order.Order, bool) error) error {
+		return order.ErrUnavailable
+	})
+	wantProblem(t, do(t, newAPI(t, unavailable), request{Method: http.MethodGet, Target: allEventsPath}),
+		http.StatusServiceUnavailable, "UNAVAILABLE")
+}
 
 func TestEvents(t *testing.T) {
 	t.Parallel()

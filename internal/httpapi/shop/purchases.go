@@ -39,6 +39,8 @@ type Purchases interface {
 	// returns nil after a final state. Otherwise it returns the error of yield or ctx, order.ErrNotFound,
 	// order.ErrUnavailable, or service.ErrStopping when the process stops.
 	Watch(ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error) error
+	// WatchAll is Watch for all of the user's orders that may change without them, until none is left.
+	WatchAll(ctx context.Context, userID int64, yield func(o order.Order, changed bool) error) error
 }
 
 // OrderFailedError says that a purchase was accepted, but could not be recorded while the caller waited.

@@ -34,6 +34,7 @@ func (a *API) forBuyers() []httpkit.Route {
 			httpkit.Plain),
 		httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary, httpkit.Keyed(nil)),
 		httpkit.Owning("GET /order", a.listOrders, httpkit.Query("voucherId", "status", "limit", "before")),
+		httpkit.Owning("GET /order/events", a.allOrderEvents, httpkit.QueryToken, httpkit.Uncounted),
 		httpkit.Owning("GET /order/:id", a.showOrder, httpkit.Query("wait")),
 		httpkit.Owning("GET /order/:id/events", httpkit.ByID(a.orderEvents), httpkit.QueryToken,
 			httpkit.Uncounted),

@@ -2,7 +2,9 @@ package ordertest
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 
 	"seckill/internal/order"
@@ -35,8 +37,11 @@ func (f *FakeOrders) OrdersOf(
 ) (orders []order.Order, total int64, err error) {
 	f.Mu.Lock()
 	defer f.Mu.Unlock()
-	for id := before - 1; id > 0 && id > before-100; id-- {
-		if o, has := f.Rows[id]; has && filter.Passes(o) {
+	if f.Away {
+		return nil, 0, ErrAway
+	}
+	for _, id := range slices.Backward(slices.Sorted(maps.Keys(f.Rows))) {
+		if o := f.Rows[id]; id < before && filter.Passes(o) {
 			if total++; len(orders) < limit {
 				orders = append(orders, o)
 			}

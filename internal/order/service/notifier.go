@@ -48,6 +48,7 @@ type Subscription struct {
 	known          order.Status  // what the caller knows, or has been notified of
 	waiting        bool          // Wait was called and no update has come since
 	tickEvery      time.Duration // how long Wait lasts at most; 0: no limit
+	wake           chan struct{} // of a caller with several subscriptions: holds a value when one has news; else nil
 	tickAt         time.Duration // since Notifier.started
 }
 
@@ -65,15 +66,30 @@ func (n *Notifier) Subscribe(orderID int64) *Subscription { return n.SubscribeWi
 
 // SubscribeWithTick is Subscribe for a caller whose Wait must also end after a while without news.
 func (n *Notifier) SubscribeWithTick(orderID int64, tickEvery time.Duration) *Subscription {
-	s := &Subscription{notifier: n, orderID: orderID, updates: make(chan order.Status, 1), tickEvery: tickEvery}
+	return n.add(&Subscription{orderID: orderID, tickEvery: tickEvery})
+}
+
+// SubscribeTo is Subscribe for a caller with several subscriptions, who is woken when one has news: it then calls
+// News of each.
+func (n *Notifier) SubscribeTo(orderID int64, wake chan struct{}) *Subscription {
+	return n.add(&Subscription{orderID: orderID, wake: wake})
+}
+
+func (n *Notifier) add(s *Subscription) *Subscription {
+	s.notifier, s.updates = n, make(chan order.Status, 1)
 	n.mu.Lock()
 	n.unrecorded.add(s)
 	n.mu.Unlock()
-	select {
-	case n.awaited <- struct{}{}:
-	default: // another caller has subscribed already
-	}
+	signal(n.awaited)
 	return s
+}
+
+// signal puts a value into a channel that holds one, unless it is there already.
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // Awaited returns once a caller has subscribed to an order without a row (at once if one has), or when ctx ends. Only
@@ -100,10 +116,7 @@ func (s *Subscription) Wait(ctx context.Context, known order.Status) (order.Stat
 	if status, is := s.begin(known); is {
 		return status, nil
 	}
-	select {
-	case s.notifier.arrived <- struct{}{}:
-	default: // the ledger is already being asked
-	}
+	signal(s.notifier.arrived)
 	select {
 	case status := <-s.updates:
 		return status, nil
@@ -112,6 +125,25 @@ func (s *Subscription) Wait(ctx context.Context, known order.Status) (order.Stat
 	case <-ctx.Done():
 		return order.StatusUnknown, ctx.Err()
 	}
+}
+
+// News reports whether the order has another state than the caller of Await knew.
+func (s *Subscription) News() bool {
+	select {
+	case <-s.updates:
+		return true
+	default:
+		return false
+	}
+}
+
+// Await begins to wait for a state that differs from the known one, and does not block. News that came before it is
+// forgotten: if it is no older than what the caller knows, the next query finds it again.
+func (s *Subscription) Await(known order.Status) {
+	for old := true; old; {
+		_, old = s.begin(known)
+	}
+	signal(s.notifier.arrived)
 }
 
 // begin begins a wait, unless the status already differs.
@@ -214,6 +246,9 @@ func (s *Subscription) send(status order.Status) {
 	default:
 	}
 	s.updates <- status
+	if s.wake != nil {
+		signal(s.wake)
+	}
 }
 
 // Run queries the ledger, while callers wait, for changes by other instances, until ctx ends. It retries failures, so

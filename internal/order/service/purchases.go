@@ -23,7 +23,6 @@ type PurchaseOptions struct {
 
 const (
 	recordTimeout = 10 * time.Second // how long an answer waits for its row if WaitForRow is set
-	watchTick     = 15 * time.Second // how often a watcher is called when nothing happens
 )
 
 // Purchases sells seckill vouchers and reads their buyers' orders.
@@ -156,51 +155,4 @@ func (p *Purchases) Order(ctx context.Context, userID, orderID int64, wait time.
 
 func (p *Purchases) order(ctx context.Context, userID, orderID int64, wait time.Duration) (order.Order, error) {
 	return p.lookup.await(ctx, p.notifier, userID, orderID, wait)
-}
-
-// Watch calls yield with the user's order at once and then whenever its state has changed, until the order is final
-// (order.Status.Final), yield returns an error, or ctx ends; both errors are returned. Between changes it calls yield
-// every 15 seconds with changed false and the same order, to show that the connection is alive. It returns ErrNotFound
-// for another user's order, ErrStopping when the process stops, and ErrUnavailable when the order cannot be read at the
-// start; later it waits for the stores to come back.
-//
-// Changes in quick succession may be yielded as one. If an order may be named only once it has its row, Watch first
-// waits for that.
-func (p *Purchases) Watch(
-	ctx context.Context, userID, orderID int64, yield func(o order.Order, changed bool) error,
-) error {
-	sub := p.notifier.SubscribeWithTick(orderID, watchTick)
-	defer sub.Cancel()
-	o, err := p.lookup.Order(ctx, userID, orderID)
-	if err != nil {
-		return err
-	}
-	changed := true
-	for {
-		if o.Status != order.Queued || !p.options.WaitForRow {
-			if err := yield(o, changed); err != nil {
-				return err
-			}
-		}
-		if o.Status.Final() {
-			return nil
-		}
-		status, err := sub.Wait(ctx, o.Status)
-		if err != nil {
-			return err
-		}
-		if status == o.Status {
-			changed = false // a tick
-			continue
-		}
-		now, err := p.lookup.Order(ctx, userID, orderID)
-		switch {
-		case errors.Is(err, order.ErrUnavailable):
-			changed = false // the ledger has just gone away: the notifier asks again
-		case err != nil:
-			return err
-		default:
-			o, changed = now, now.Status != o.Status
-		}
-	}
 }

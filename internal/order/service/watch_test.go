@@ -3,6 +3,8 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,4 +177,112 @@ func TestWatchWaitsForTheRow(t *testing.T) {
 		synctest.Wait()
 		p.catalog.Close()
 	})
+}
+
+// One call watches all orders that may change without their user, until none is left, and only those.
+func TestWatchAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		done := make(chan error)
+		go func() { done <- p.notifier.Run(ctx) }()
+		put := func(id int64, s order.Status) {
+			p.rows.Put(order.Order{ID: id, UserID: 2, VoucherID: ordertest.VoucherB, Status: s})
+		}
+		for id, s := range map[int64]order.Status{
+			61: order.Redeemed, 62: order.Cancelled, 63: order.Failed, 64: order.Paid, 65: order.Unpaid,
+		} {
+			put(id, s)
+		}
+		p.rows.Put(order.Order{ID: 60, UserID: 3, VoucherID: ordertest.VoucherB, Status: order.Unpaid})
+		p.holders[order.BuyerKey{VoucherID: ordertest.VoucherA, UserID: 2}] = 66
+		var got []string
+		var err error
+		watching := make(chan struct{})
+		go func() {
+			defer close(watching)
+			err = p.purchases.WatchAll(ctx, 2, func(o order.Order, changed bool) error {
+				if !changed {
+					o.ID = 0
+				}
+				got = append(got, fmt.Sprint(o.ID, o.Status))
+				return nil
+			})
+		}()
+		synctest.Wait()
+		wantEvents(t, &got, "66 queued", "65 unpaid", "64 paid")
+		p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
+		time.Sleep(2 * pollEvery)
+		wantEvents(t, &got, "66 unpaid")
+		put(65, order.Paid) // by this instance
+		p.notifier.Notify(map[int64]order.Status{65: order.Paid, 64: order.Paid, 60: order.Paid})
+		synctest.Wait()
+		wantEvents(t, &got, "65 paid")
+		put(64, order.Redeemed) // by another one
+		time.Sleep(watchEvery)
+		wantEvents(t, &got, "64 redeemed")
+		p.rows.Mu.Lock()
+		p.rows.Away = true
+		p.rows.Mu.Unlock()
+		p.notifier.Notify(map[int64]order.Status{65: order.Refunding})
+		time.Sleep(watchTick)
+		wantEvents(t, &got, "0 queued")
+		put(65, order.Refunded)
+		put(66, order.Cancelled)
+		p.rows.Mu.Lock()
+		p.rows.Away = false
+		p.rows.Mu.Unlock()
+		<-watching
+		slices.Sort(got)
+		wantEvents(t, &got, "65 refunded", "66 cancelled")
+		if err != nil || len(p.notifier.unrecorded)+len(p.notifier.recorded) != 0 {
+			t.Errorf("error %v, %d subscriptions left over", err, len(p.notifier.recorded))
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		p.catalog.Close()
+	})
+}
+
+// wantEvents checks what has been yielded, and forgets it.
+func wantEvents(t *testing.T, got *[]string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, *got); diff != "" {
+		t.Errorf("yielded (-want +got):\n%s", diff)
+	}
+	*got = nil
+}
+
+func TestWatchAllEnds(t *testing.T) {
+	t.Parallel()
+	errFull := errors.New("cannot write")
+	for name, tc := range map[string]struct {
+		status order.Status
+		away   bool
+		yield  error
+		want   error
+		calls  int
+	}{
+		"nothing can change":           {status: order.Redeemed},
+		"the ledger is away":           {status: order.Unpaid, away: true, want: order.ErrUnavailable},
+		"the caller cannot write":      {status: order.Unpaid, yield: errFull, want: errFull, calls: 1},
+		"the process is going to stop": {status: order.Unpaid, want: order.ErrStopping, calls: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPurchases(t, PurchaseOptions{}, ordertest.VoucherAt(1, 0))
+			p.rows.Put(order.Order{ID: 66, UserID: 2, Status: tc.status})
+			p.rows.Away = tc.away
+			p.notifier.Close()
+			calls := 0
+			err := p.purchases.WatchAll(t.Context(), 2, func(order.Order, bool) error { calls++; return tc.yield })
+			if !errors.Is(err, tc.want) || calls != tc.calls {
+				t.Errorf("error %v after %d calls, want %v after %d", err, calls, tc.want, tc.calls)
+			}
+		})
+	}
 }

@@ -58,6 +58,14 @@ func (d FakePurchases) Watch(ctx context.Context, userID, id int64, yield func(o
 	return d.OnWatch(ctx, userID, id, yield)
 }
 
+// WatchAll is Watch of the order with the id OrderID.
+func (d FakePurchases) WatchAll(ctx context.Context, userID int64, yield func(order.Order, bool) error) error {
+	if d.OnWatch == nil {
+		return nil
+	}
+	return d.OnWatch(ctx, userID, OrderID, yield)
+}
+
 // FakeOrders calls its functions; without them there is no order.
 type FakeOrders struct {
 	OnCancel  func(userID, orderID int64) (order.Order, error)

@@ -1,8 +1,9 @@
 // @ts-check
 // The console's client of the service: the client of all pages, with pages of lists, and the stream of a sale's stats.
 
-import { Client } from '../client.js';
+import { Client, pause } from '../client.js';
 import { Again } from '../sign-in/again.js';
+import { Windows } from '../windows.js';
 
 /** @typedef {import('../client.js').Answer} Answer */
 
@@ -28,8 +29,15 @@ const AGAIN = 2;
 /** Seconds of a stream that brings nothing, though figures come every second, after which it is taken for dead: a network may go without a word. */
 const SILENT = 15;
 
+/** Seconds between two looks at a sale where the window may have no stream. */
+const LOOK = 2;
+
 export class AdminClient extends Client {
   #session;
+  #windows = new Windows(() => this.#turned());
+  #watched = 0;
+  /** Ends when this window gets a stream, or has to give it up. */
+  #turn = new AbortController();
   /** The shop to which the signed-in user is restricted; 0: none. */
   get shop() {
     return this.#session.shop;
@@ -93,8 +101,17 @@ export class AdminClient extends Client {
    */
   watch(id, view) {
     const stop = new AbortController();
+    this.#windows.want(++this.#watched > 0);
     this.#watch(id, view, stop.signal);
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      this.#windows.want(--this.#watched > 0);
+    };
+  }
+
+  #turned() {
+    this.#turn.abort();
+    this.#turn = new AbortController();
   }
 
   /** @param {number} id @param {{figures: (f: Figures) => void, away: (why: string) => void}} view @param {AbortSignal} signal */
@@ -102,13 +119,19 @@ export class AdminClient extends Client {
     while (!signal.aborted) {
       const asked = this.#session.token;
       const silence = new AbortController();
+      const turn = AbortSignal.any([signal, this.#turn.signal]);
+      const stream = this.#windows.may;
+      if (document.hidden) {
+        await pause(LOOK, turn);
+        continue;
+      }
       let timer = 0;
       const heard = () => (clearTimeout(timer), (timer = window.setTimeout(() => silence.abort(), SILENT * 1000)));
       heard();
       try {
         // Not an EventSource: that cannot send the token in a header, and an admin's token must not be in an address.
         const response = await fetch(`/admin/voucher/${id}/live`, {
-          headers: { Authorization: `Bearer ${asked}`, Accept: 'text/event-stream' }, cache: 'no-store', signal: AbortSignal.any([signal, silence.signal]),
+          headers: { Authorization: `Bearer ${asked}`, Accept: 'text/event-stream' }, cache: 'no-store', signal: AbortSignal.any([turn, silence.signal]),
         });
         if (response.status === 401 && (await this.again.renewed(asked))) continue;
         if (response.status === 401 || response.status === 403) {
@@ -116,18 +139,21 @@ export class AdminClient extends Client {
           return;
         }
         if (!response.ok || !response.body) view.away(response.status === 503 ? 'stores' : 'service');
-        else await this.#read(response.body, view, heard);
+        else await this.#read(response.body, view, heard, stream);
       } catch {
-        if (!signal.aborted) view.away('service');
+        if (!turn.aborted) view.away('service');
       } finally {
         clearTimeout(timer);
       }
-      await new Promise((done) => setTimeout(done, AGAIN * 1000));
+      await pause(stream ? AGAIN : LOOK, turn);
     }
   }
 
-  /** @param {ReadableStream<Uint8Array>} body @param {{figures: (f: Figures) => void, away: (why: string) => void}} view @param {() => void} heard is called with each piece */
-  async #read(body, view, heard) {
+  /**
+   * Reads a stream to its end, or its first event.
+   * @param {ReadableStream<Uint8Array>} body @param {{figures: (f: Figures) => void, away: (why: string) => void}} view @param {() => void} heard is called with each piece @param {boolean} all
+   */
+  async #read(body, view, heard, all) {
     const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
     let text = '';
     for (;;) {
@@ -143,6 +169,7 @@ export class AdminClient extends Client {
         const data = lines.find((l) => l.startsWith('data: '))?.slice(6) ?? '{}';
         if (name === 'figures') view.figures(JSON.parse(data));
         else if (name === 'away') view.away('stores');
+        if (!all && name) return reader.cancel();
       }
     }
   }

@@ -2,7 +2,7 @@
 // The page's state: what is on offer, what the buyer has, and what is under way. It asks the service and notifies the view;
 // it knows nothing of how it is shown.
 
-import { FINAL, LIVE, nothingDone } from '../client.js';
+import { LIVE, nothingDone } from '../client.js';
 import { Followed } from './followed.js';
 import { Listing, nearSale } from './listing.js';
 import { Places } from './places.js';
@@ -77,7 +77,7 @@ export class Shop {
     this.shopId = shopId;
     this.view = view;
     this.#listing = new Listing(client, shopId);
-    this.#followed = new Followed(client, (update) => this.#updatedBy(update));
+    this.#followed = new Followed(client, { changed: (update) => this.#updatedBy(update), read: () => this.readOrders() });
     this.tickets = new Tickets(client, () => session.user, () => this.view.changed());
     this.tabs = new Tabs({ changed: () => this.#reread(), signed: () => this.session.reread() && this.#another() });
     this.places = new Places(client, this.tickets, {
@@ -252,7 +252,7 @@ export class Shop {
 
   /** Forgets what belongs to a buyer. */
   #forget() {
-    this.#followed.endAll();
+    this.#followed.end();
     this.orders = [];
     this.wasLive.clear();
     this.acted = false;
@@ -462,7 +462,7 @@ export class Shop {
     if (i < 0) this.orders = [order, ...this.orders];
     else this.orders = this.orders.with(i, order);
     if (old && old.status !== order.status) this.view.notify('order', { status: order.status });
-    if (FINAL.has(order.status)) this.#followed.end(order.id);
+    this.#followed.follow(this.orders);
     if (old?.status !== order.status) this.tabs.tell();
     this.view.changed();
   }
@@ -470,7 +470,7 @@ export class Shop {
   /** The stream of a followed order has told its state. @param {Order} update */
   async #updatedBy(update) {
     const known = this.orders.find((o) => o.id === update.id);
-    if (known?.status === update.status && known.history) return;
+    if (known?.status === update.status && known.processing === (update.processing ?? false)) return;
     this.#put(update);
     await this.readOrder(update.id);
     this.watch(); // a unit may have gone, or come back
