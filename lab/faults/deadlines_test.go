@@ -45,9 +45,13 @@ func deadlinesPass(r *run) {
 	var asking sync.WaitGroup
 	asking.Go(func() { w.until(0, invited[1], w.path("/accept"), http.StatusCreated, http.StatusAccepted) })
 	asking.Go(func() { w.pay(owners[0], orders[owners[0]]) })
+	defer asking.Wait()
 	<-time.After(awayFor)
 	r.mysql.Resume()
 	w.jobsLook()
+	if state := w.orderState(orders[owners[2]]); state != 1 {
+		r.Fatalf("the order of a buyer who comes back now has state %d, want 1, unpaid", state)
+	}
 	w.pay(owners[2], orders[owners[2]])
 	r.await("an accepted invitation and a payment", closedAfter(&asking))
 	box.Eventually(r, "the order of the invited user", func() error { return w.placeIs(invited[1], 4) })
@@ -64,8 +68,11 @@ func deadlinesPass(r *run) {
 	r.finish()
 }
 
-// jobsLook returns once the jobs that end deadlines have noted the time for three seconds: each has looked for what is
-// due since then.
+// looking is for how long the jobs that end deadlines note the time until each has looked for what is due. It is
+// longer than their pauses after errors, and much shorter than the time in which no deadline counts.
+const looking = 10 * time.Second
+
+// jobsLook returns once the jobs that end deadlines have noted the time for a while: each has looked for what is due.
 func (w *waitingSale) jobsLook() {
 	var since int64
 	err := w.site.Ledger.DB.QueryRowContext(w.Context(), "SELECT ROUND(1000 * UNIX_TIMESTAMP(NOW(3)))").Scan(&since)
@@ -76,11 +83,20 @@ func (w *waitingSale) jobsLook() {
 		var noted int64
 		err := w.site.Ledger.DB.QueryRowContext(w.Context(),
 			"SELECT token FROM tb_fence WHERE name = 'deadlines'").Scan(&noted)
-		if err == nil && noted-since < 3*time.Second.Milliseconds() {
+		if err == nil && noted-since < looking.Milliseconds() {
 			err = fmt.Errorf("the last was %d ms after MySQL had come back", noted-since)
 		}
 		return err
 	})
+}
+
+func (w *waitingSale) orderState(id int64) (state int) {
+	err := w.site.Ledger.DB.QueryRowContext(w.Context(), "SELECT status FROM tb_voucher_order WHERE id = ?", id).
+		Scan(&state)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return state
 }
 
 // placeIs returns an error unless the user's place in the list has the state.
