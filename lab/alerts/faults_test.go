@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -82,6 +83,11 @@ func faults() []fault {
 			"the payment provider refuses a refund for good, and a buyer disputes a payment", []string{
 				"SeckillRefundsStuck", "SeckillPaymentsDisputed",
 			}, deployment{sale: map[string]any{"payValue": 10_13}}, refundRefused,
+		},
+		{
+			"notices of the payment provider with another secret, and of a payment that nobody knows", []string{
+				"SeckillNoticesRefused", "SeckillMoneyUnknown",
+			}, deployment{}, noticesRefused,
 		},
 		{"more ask than an instance can serve", []string{"SeckillOverloaded"}, one("SECKILL_MAX_IN_FLIGHT",
 			"10"), overloaded},
@@ -190,7 +196,9 @@ func unitsOfNowhere(r *rig) {
 
 // pauseLost pauses the sale, and takes that out of the database once Redis has it.
 func pauseLost(r *rig) {
-	r.admin(http.StatusAccepted, fmt.Sprintf("/voucher/%d/pause", r.sale), nil)
+	if a := r.ask(0, http.MethodPost, fmt.Sprintf("/voucher/%d/pause", r.sale), box.AdminToken()); a.StatusCode >= 300 {
+		r.Fatalf("pausing: %d %s", a.StatusCode, a.Body) // 200, or 202 if Redis has not applied it yet
+	}
 	r.AwaitState(r, r.sale, "paused")
 	box.Eventually(r, "the pause being complete", func() error {
 		var pending int
@@ -265,6 +273,15 @@ func refundRefused(r *rig) {
 		box.Request{Method: http.MethodGet, URL: r.URL("/admin/order/" + id), Token: box.AdminToken()}))
 	r.Servers[0].Tells(r, box.Secret,
 		payment.Notice{Kind: payment.NoticeDisputed, PaymentID: shown.Payments[0].PaymentID, Amount: 10_13})
+}
+
+func noticesRefused(r *rig) {
+	unknown := payment.Notice{Kind: payment.NoticePaid, PaymentID: "pay_of_nobody", Amount: 10_00}
+	r.meanwhile(time.Second, 1, func() {
+		for _, secret := range []string{box.Secret, strings.Repeat("another", 6)} {
+			_ = r.Servers[0].Says(r, secret, unknown) // it is refused
+		}
+	})
 }
 
 func overloaded(r *rig) {
