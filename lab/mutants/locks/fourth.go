@@ -41,6 +41,9 @@ func inFourth() []mutation {
 		{"a reader whose count was evicted may wait to write", []change{
 			{"lua/write.lua", `  recount()`, ``},
 		}, "Read", 71},
+		{"a lease that was handed on counts from the repetition", []change{
+			{"attempt.go", "		within := releaseTimeout / 2\n", "		within := releaseTimeout / 2\n		sent = time.Now()\n"},
+		}, "Mutex", 15},
 		{"a lease that was handed on counts from the answer", []change{
 			{"wait.go", `l.accept(*c, o.token, o.sent)`, `l.accept(*c, o.token, time.Now())`},
 		}, "Mutex", 72},

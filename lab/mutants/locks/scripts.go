@@ -93,7 +93,7 @@ func inReleases() []mutation {
 			{"attempt.go", `e.again = e.again || again`, `_ = again`},
 		}, "Mutex", 15},
 		{"a release waits for one answer alone", []change{
-			{"attempt.go", `time.Now(), releaseTimeout/2`, `time.Now(), releaseTimeout`},
+			{"attempt.go", `within := releaseTimeout / 2`, `within := releaseTimeout`},
 		}, "Mutex", 15},
 		{"one who had given up is handed the lock", []change{
 			{"lua/mutex_release.lua", `if ARGV[6] and redis.call('EXISTS', KEYS[4]) == 0 then`, `if ARGV[6] then`},
