@@ -881,6 +881,57 @@ func (e RecordedStatus) Valid() bool {
 	}
 }
 
+// Defines values for RefundOrigin.
+const (
+	All      RefundOrigin = "all"
+	Earlier  RefundOrigin = "earlier"
+	Part     RefundOrigin = "part"
+	Provider RefundOrigin = "provider"
+	Unnamed  RefundOrigin = "unnamed"
+)
+
+// Valid indicates whether the value is a known member of the RefundOrigin enum.
+func (e RefundOrigin) Valid() bool {
+	switch e {
+	case All:
+		return true
+	case Earlier:
+		return true
+	case Part:
+		return true
+	case Provider:
+		return true
+	case Unnamed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RefundState.
+const (
+	RefundStateAsked   RefundState = "asked"
+	RefundStateDone    RefundState = "done"
+	RefundStateFailed  RefundState = "failed"
+	RefundStatePending RefundState = "pending"
+)
+
+// Valid indicates whether the value is a known member of the RefundState enum.
+func (e RefundState) Valid() bool {
+	switch e {
+	case RefundStateAsked:
+		return true
+	case RefundStateDone:
+		return true
+	case RefundStateFailed:
+		return true
+	case RefundStatePending:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SaleState.
 const (
 	SaleStateCalledOff  SaleState = "called_off"
@@ -1225,6 +1276,9 @@ const (
 	WhyCodePAYMENTPROCESSING    WhyCode = "PAYMENT_PROCESSING"
 	WhyCodeREDEMPTIONUNDONE     WhyCode = "REDEMPTION_UNDONE"
 	WhyCodeREFUNDCLOSED         WhyCode = "REFUND_CLOSED"
+	WhyCodeREFUNDFAILED         WhyCode = "REFUND_FAILED"
+	WhyCodeREFUNDOFAPART        WhyCode = "REFUND_OF_A_PART"
+	WhyCodeREFUNDPENDING        WhyCode = "REFUND_PENDING"
 	WhyCodeREFUNDREFUSED        WhyCode = "REFUND_REFUSED"
 	WhyCodeREFUNDRETRIED        WhyCode = "REFUND_RETRIED"
 	WhyCodeREJECTED             WhyCode = "REJECTED"
@@ -1293,6 +1347,12 @@ func (e WhyCode) Valid() bool {
 	case WhyCodeREDEMPTIONUNDONE:
 		return true
 	case WhyCodeREFUNDCLOSED:
+		return true
+	case WhyCodeREFUNDFAILED:
+		return true
+	case WhyCodeREFUNDOFAPART:
+		return true
+	case WhyCodeREFUNDPENDING:
 		return true
 	case WhyCodeREFUNDREFUSED:
 		return true
@@ -1394,7 +1454,7 @@ type AltchaChallenge struct {
 	Signature string `json:"signature"`
 }
 
-// Cents defines model for Cents.
+// Cents Money in the least unit of the service's currency: cents, yen, fils.
 type Cents = int64
 
 // ChallengeSettings What a ticket costs in tries of scrypt with half a mebibyte. Only together with tickets.
@@ -1502,6 +1562,9 @@ type Event struct {
 	// | `PAYMENT_PROCESSING` | the money is under way; the unit is held meanwhile |
 	// | `REDEMPTION_UNDONE` | the redemption was undone |
 	// | `REFUND_CLOSED` | the shop has closed the refund |
+	// | `REFUND_FAILED` | the bank has refused the refund; the shop has to see to it |
+	// | `REFUND_OF_A_PART` | the shop sends a part of the money back |
+	// | `REFUND_PENDING` | the money is on its way back |
 	// | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
 	// | `REFUND_RETRIED` | the shop has the payment provider asked once more |
 	// | `REJECTED` | the database refused it |
@@ -1816,6 +1879,9 @@ type Order struct {
 	// RefundingTime When the money was asked back.
 	RefundingTime *Time `json:"refundingTime,omitempty"`
 
+	// Refunds Of its payments, the oldest first; without those that the bank has refused and the shop has seen to since.
+	Refunds *[]OwnRefund `json:"refunds,omitempty"`
+
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status *OrderStatus `json:"status,omitempty"`
 
@@ -1880,8 +1946,29 @@ type OrderRef struct {
 // OrderStatus `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 type OrderStatus string
 
+// OwnRefund defines model for OwnRefund.
+type OwnRefund struct {
+	// Amount Money in the least unit of the service's currency: cents, yen, fils.
+	Amount Cents `json:"amount"`
+
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CreateTime Time `json:"createTime"`
+
+	// FailTime When the bank refused it.
+	FailTime *Time `json:"failTime,omitempty"`
+
+	// RefundTime When the money was back.
+	RefundTime *Time `json:"refundTime,omitempty"`
+
+	// State `asked`: the provider is to be asked. `pending`: it has taken the refund, and the money is on its way. `done`: the money is back. `failed`: the provider or the bank has refused it, for good; a refund that was done may fail, too.
+	State RefundState `json:"state"`
+}
+
 // Payment defines model for Payment.
 type Payment struct {
+	// Amount Money in the least unit of the service's currency: cents, yen, fils.
 	Amount Cents `json:"amount"`
 
 	// CloseTime When staff closed the refund.
@@ -1907,11 +1994,17 @@ type Payment struct {
 	// Id The provider knows the payment by it, too.
 	Id string `json:"id"`
 
-	// KeptAmount Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
+	// KeptAmount Cents that were received and have not gone back: `receivedAmount` less `refundedAmount` and `lostAmount`. Below 0 where a dispute was lost of money that had been refunded.
 	KeptAmount int64 `json:"keptAmount"`
+
+	// LostAmount What of received money a dispute has cost.
+	LostAmount Cents `json:"lostAmount"`
 
 	// OrderId A number below 2^63, as a string.
 	OrderId OrderId `json:"orderId"`
+
+	// OverdrawnAmount By how much `keptAmount` is below 0. Absent where it is not.
+	OverdrawnAmount *Cents `json:"overdrawnAmount,omitempty"`
 
 	// Progress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
 	Progress *PaymentProgress `json:"progress,omitempty"`
@@ -1940,13 +2033,22 @@ type Payment struct {
 	// RefundTime When all of it had gone back.
 	RefundTime *Time `json:"refundTime,omitempty"`
 
+	// RefundedAmount What of received money has gone back as refunds.
+	RefundedAmount Cents `json:"refundedAmount"`
+
+	// RefundingAmount What is asked back, or on its way. Absent for nothing.
+	RefundingAmount *Cents `json:"refundingAmount,omitempty"`
+
 	// RefundingTime Since when the money is to go back.
 	RefundingTime *Time `json:"refundingTime,omitempty"`
+
+	// Refunds Oldest first.
+	Refunds *[]Refund `json:"refunds,omitempty"`
 
 	// Refusal Why, in the provider's words. Absent if it gave no reason.
 	Refusal *string `json:"refusal,omitempty"`
 
-	// ReturnedAmount What has gone back as refunds, in all.
+	// ReturnedAmount What has gone back as refunds, in all, as in 1.0: also of money that was never received.
 	ReturnedAmount Cents `json:"returnedAmount"`
 	ShopId         Id    `json:"shopId"`
 
@@ -1965,6 +2067,7 @@ type PaymentProgress string
 // PaymentAnswer defines model for PaymentAnswer.
 type PaymentAnswer struct {
 	Data struct {
+		// Amount Money in the least unit of the service's currency: cents, yen, fils.
 		Amount Cents `json:"amount"`
 
 		// Currency Of all amounts of the service: a code of ISO 4217.
@@ -2122,6 +2225,8 @@ type Problem struct {
 	// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 	// | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
 	// | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
+	// | `PAYMENT_NOT_RECEIVED` | 409 | A part is sent back only of a payment that is received, and whose money is not going back as a whole; data says in which state it is. Nothing was changed. |
+	// | `REFUND_TOO_LARGE` | 409 | Less of the payment is left than was to be sent back: the rest has gone back, was lost, or is on its way; data says how much is left. Nothing was changed. |
 	// | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
 	// | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
 	// | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
@@ -2249,6 +2354,8 @@ type ProblemSuccess bool
 // | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 // | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
 // | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
+// | `PAYMENT_NOT_RECEIVED` | 409 | A part is sent back only of a payment that is received, and whose money is not going back as a whole; data says in which state it is. Nothing was changed. |
+// | `REFUND_TOO_LARGE` | 409 | Less of the payment is left than was to be sent back: the rest has gone back, was lost, or is on its way; data says how much is left. Nothing was changed. |
 // | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
 // | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
 // | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
@@ -2312,12 +2419,20 @@ type ProblemData struct {
 	// Condition Which condition the account does not meet.
 	Condition *ProblemDataCondition `json:"condition,omitempty"`
 
+	// Currency Of all amounts of the service: a code of ISO 4217.
+	//
+	// Example: CNY
+	Currency *Currency `json:"currency,omitempty"`
+
 	// EndTime Of the sale that is near.
 	EndTime *Time `json:"endTime,omitempty"`
 
 	// Guard Which guard of the sale stopped the request.
 	Guard *ProblemDataGuard `json:"guard,omitempty"`
 	Left  *int64            `json:"left,omitempty"`
+
+	// LeftAmount How much of the payment is left to be sent back.
+	LeftAmount *Cents `json:"leftAmount,omitempty"`
 
 	// Of Whose limit it is.
 	Of *ProblemDataOf `json:"of,omitempty"`
@@ -2453,6 +2568,51 @@ type ReasonCode string
 
 // RecordedStatus defines model for RecordedStatus.
 type RecordedStatus string
+
+// Refund defines model for Refund.
+type Refund struct {
+	// Amount Money in the least unit of the service's currency: cents, yen, fils.
+	Amount Cents  `json:"amount"`
+	By     string `json:"by"`
+
+	// CloseTime When staff had seen to its failure.
+	CloseTime *Time `json:"closeTime,omitempty"`
+
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CreateTime Time `json:"createTime"`
+
+	// FailTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	FailTime *Time `json:"failTime,omitempty"`
+
+	// Id The provider is asked by it: the payment's, or that with a hyphen and a number.
+	Id string `json:"id"`
+
+	// Origin `all`: of all that was left, with the order. `part`: of a part, for staff. `provider`: begun at the provider. `unnamed`: the provider has told a total only. `earlier`: by a version that stored totals only.
+	Origin RefundOrigin `json:"origin"`
+
+	// Reference The provider's own id of it.
+	Reference *string `json:"reference,omitempty"`
+
+	// RefundTime When the money had gone back, also if it has failed after that.
+	RefundTime *Time `json:"refundTime,omitempty"`
+
+	// Refusal Why it has failed, in the provider's words.
+	Refusal *string `json:"refusal,omitempty"`
+
+	// State `asked`: the provider is to be asked. `pending`: it has taken the refund, and the money is on its way. `done`: the money is back. `failed`: the provider or the bank has refused it, for good; a refund that was done may fail, too.
+	State RefundState `json:"state"`
+	Why   *string     `json:"why,omitempty"`
+}
+
+// RefundOrigin `all`: of all that was left, with the order. `part`: of a part, for staff. `provider`: begun at the provider. `unnamed`: the provider has told a total only. `earlier`: by a version that stored totals only.
+type RefundOrigin string
+
+// RefundState `asked`: the provider is to be asked. `pending`: it has taken the refund, and the money is on its way. `done`: the money is back. `failed`: the provider or the bank has refused it, for good; a refund that was done may fail, too.
+type RefundState string
 
 // SaleState `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
 type SaleState string
@@ -2594,6 +2754,7 @@ type Time = time.Time
 
 // Voucher defines model for Voucher.
 type Voucher struct {
+	// ActualValue Money in the least unit of the service's currency: cents, yen, fils.
 	ActualValue Cents `json:"actualValue"`
 
 	// ArchiveTime For staff: when it was archived. Absent: it is not.
@@ -2628,9 +2789,11 @@ type Voucher struct {
 	Issued *int64 `json:"issued,omitempty"`
 
 	// Partition Where the sale is, for admins. Absent: 0.
-	Partition        *int64 `json:"partition,omitempty"`
-	PayValue         Cents  `json:"payValue"`
-	PayWithinSeconds int64  `json:"payWithinSeconds"`
+	Partition *int64 `json:"partition,omitempty"`
+
+	// PayValue Money in the least unit of the service's currency: cents, yen, fils.
+	PayValue         Cents `json:"payValue"`
+	PayWithinSeconds int64 `json:"payWithinSeconds"`
 
 	// PerUser Units that a user may have: with a sale in one order, absent is one; of an ordinary voucher in as many orders, absent is any number.
 	PerUser *int64 `json:"perUser,omitempty"`
@@ -3005,6 +3168,9 @@ type WebhookTestAnswerSuccess bool
 // | `PAYMENT_PROCESSING` | the money is under way; the unit is held meanwhile |
 // | `REDEMPTION_UNDONE` | the redemption was undone |
 // | `REFUND_CLOSED` | the shop has closed the refund |
+// | `REFUND_FAILED` | the bank has refused the refund; the shop has to see to it |
+// | `REFUND_OF_A_PART` | the shop sends a part of the money back |
+// | `REFUND_PENDING` | the money is on its way back |
 // | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
 // | `REFUND_RETRIED` | the shop has the payment provider asked once more |
 // | `REJECTED` | the database refused it |

@@ -815,6 +815,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/payment/{id}/refund": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a part of a payment's money back
+         * @description The order stays paid, and its coupon valid, until all of the money is back. The amount that is left is refunded with the order, as `POST /admin/order/{id}/refund` does. The audit trail has an entry with the reason, and endpoints are sent `payment.refund`, then `payment.returned` once the money is back.
+         */
+        post: operations["refundPart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/payment/{id}/retry": {
         parameters: {
             query?: never;
@@ -870,7 +902,7 @@ export interface paths {
         put?: never;
         /**
          * Close a stuck refund
-         * @description The provider is not asked again, and has the money still: `returnedAmount` and `keptAmount` stay as they are. An order that was paid with it is refunded, and its units go back on sale. What the buyer gets instead is between them and the shop. A closed payment stays as it is. The audit trail has an entry with the reason, and endpoints are sent `payment.closed`.
+         * @description The provider is not asked again, and has the money still: `refundedAmount` and `keptAmount` stay as they are. An order that was paid with it is refunded, and its units go back on sale. What the buyer gets instead is between them and the shop. A closed payment stays as it is. The audit trail has an entry with the reason, and endpoints are sent `payment.closed`.
          */
         post: operations["closeRefund"];
         delete?: never;
@@ -2021,7 +2053,10 @@ export interface components {
          * @enum {integer}
          */
         ShelfStatus: 1 | 2 | 3;
-        /** Format: int64 */
+        /**
+         * Format: int64
+         * @description Money in the least unit of the service's currency: cents, yen, fils.
+         */
         Cents: number;
         /**
          * Format: date-time
@@ -2768,7 +2803,7 @@ export interface components {
             payments: number;
             /**
              * Format: int64
-             * @description Cents.
+             * @description Cents; below 0 where more has come back than went back.
              */
             amount: number;
         };
@@ -2783,8 +2818,12 @@ export interface components {
                 currency: components["schemas"]["Currency"];
                 /** @description Payments that came in. */
                 received: components["schemas"]["TodayMoney"];
-                /** @description Payments whose money went back. */
+                /** @description Payments whose money went back: the sum of the next two. */
                 returned: components["schemas"]["TodayMoney"];
+                /** @description Those with refunds. Below 0 where refunds of days before have failed. */
+                refunded: components["schemas"]["TodayMoney"];
+                /** @description Those that a dispute has cost. */
+                lostInDisputes: components["schemas"]["TodayMoney"];
             };
         };
         SaleSums: {
@@ -3013,14 +3052,29 @@ export interface components {
             receivedAmount: number;
             /**
              * Format: int64
-             * @description Cents that have gone back, as refunds and by disputes that were lost.
+             * @description Cents that have gone back, as refunds and by disputes that were lost: the sum of the next two. As in 1.0; a payment's has another meaning.
              */
             returnedAmount: number;
             /**
              * Format: int64
-             * @description The difference of both.
+             * @description Cents that have gone back as refunds.
+             */
+            refundedAmount?: number;
+            /**
+             * Format: int64
+             * @description Cents that disputes have cost.
+             */
+            lostAmount?: number;
+            /**
+             * Format: int64
+             * @description `receivedAmount` less `refundedAmount` and `lostAmount`.
              */
             keptAmount: number;
+            /**
+             * Format: int64
+             * @description Cents that have gone back of payments beyond what came in.
+             */
+            overdrawnAmount?: number;
             /**
              * Format: int64
              * @description Cents of `keptAmount` that providers refuse for good to send back.
@@ -3033,7 +3087,7 @@ export interface components {
             closedAmount: number;
             /**
              * Format: int64
-             * @description Cents of the orders that are paid and not going back.
+             * @description Cents of the orders that are paid and not going back, as in 1.0: also where a part of their money has gone back.
              */
             revenue: number;
         };
@@ -3239,6 +3293,8 @@ export interface components {
          *     | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
          *     | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
          *     | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
+         *     | `PAYMENT_NOT_RECEIVED` | 409 | A part is sent back only of a payment that is received, and whose money is not going back as a whole; data says in which state it is. Nothing was changed. |
+         *     | `REFUND_TOO_LARGE` | 409 | Less of the payment is left than was to be sent back: the rest has gone back, was lost, or is on its way; data says how much is left. Nothing was changed. |
          *     | `PAYMENT_MISMATCH` | 409 | The amount is not the payment's, or cannot be what has gone back or is disputed of it. Nothing was recorded. |
          *     | `BAD_NOTICE` | 401 | The message is not signed by the payment provider, or cannot be read. |
          *     | `NOT_REPLAYABLE` | 409 | No accepted order is known to wait because of this dead letter. It can only be discarded. |
@@ -3454,6 +3510,9 @@ export interface components {
          *     | `PAYMENT_PROCESSING` | the money is under way; the unit is held meanwhile |
          *     | `REDEMPTION_UNDONE` | the redemption was undone |
          *     | `REFUND_CLOSED` | the shop has closed the refund |
+         *     | `REFUND_FAILED` | the bank has refused the refund; the shop has to see to it |
+         *     | `REFUND_OF_A_PART` | the shop sends a part of the money back |
+         *     | `REFUND_PENDING` | the money is on its way back |
          *     | `REFUND_REFUSED` | the payment provider refuses to send the money back; the shop has to see to it |
          *     | `REFUND_RETRIED` | the shop has the payment provider asked once more |
          *     | `REJECTED` | the database refused it |
@@ -3466,7 +3525,7 @@ export interface components {
          *     | `UNKNOWN_VOUCHER` | there is no such sale |
          * @enum {string}
          */
-        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "PAYMENT_CANCELLED" | "PAYMENT_FAILED" | "PAYMENT_PROCESSING" | "REDEMPTION_UNDONE" | "REFUND_CLOSED" | "REFUND_REFUSED" | "REFUND_RETRIED" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
+        WhyCode: "BUYER_AT_LIMIT" | "BUYER_BELOW_LIMIT" | "DISCARDED" | "DISPUTE_LOST" | "DISPUTE_OPENED" | "DISPUTE_WON" | "DUPLICATE_BUYER" | "EXTENDED" | "ID_COLLISION" | "INVITATION_ACCEPTED" | "MONEY_BACK" | "MONEY_RETURNED" | "MONEY_RETURNED_IN_PART" | "NOTHING_TO_PAY" | "NOTHING_TO_PAY_BACK" | "NOT_PAID_IN_TIME" | "NOT_REDEEMED_IN_TIME" | "NO_LIMIT" | "NO_STOCK" | "NO_UNIT_FOR_LATE_PAYMENT" | "PAID_LATE" | "PAID_TWICE" | "PAYMENT_CANCELLED" | "PAYMENT_FAILED" | "PAYMENT_PROCESSING" | "REDEMPTION_UNDONE" | "REFUND_CLOSED" | "REFUND_FAILED" | "REFUND_OF_A_PART" | "REFUND_PENDING" | "REFUND_REFUSED" | "REFUND_RETRIED" | "REJECTED" | "RELEASED" | "RESERVED" | "SALE_CALLED_OFF" | "SALE_OVER" | "STAFF_DECIDED" | "UNIT_FOR_LATE_PAYMENT" | "UNKNOWN_VOUCHER";
         WebhookDelivery: {
             /** @description Its webhook-id. */
             eventId: string;
@@ -3718,6 +3777,8 @@ export interface components {
             lapseTime?: components["schemas"]["Time"];
             /** @description Where an order that has a code is asked for alone. */
             coupon?: components["schemas"]["Coupon"];
+            /** @description Of its payments, the oldest first; without those that the bank has refused and the shop has seen to since. */
+            refunds?: components["schemas"]["OwnRefund"][];
             /** @description Oldest first, where the order is asked for alone. */
             history?: components["schemas"]["Event"][];
             /** @description Oldest first, for admins who ask for the order alone. */
@@ -3741,13 +3802,21 @@ export interface components {
             reference?: string;
             /** @description What the provider has taken. */
             receivedAmount: components["schemas"]["Cents"];
-            /** @description What has gone back as refunds, in all. */
+            /** @description What has gone back as refunds, in all, as in 1.0: also of money that was never received. */
             returnedAmount: components["schemas"]["Cents"];
             /**
              * Format: int64
-             * @description Cents that were received and have not gone back. Below 0 where a provider took a refunded payment's money a second time.
+             * @description Cents that were received and have not gone back: `receivedAmount` less `refundedAmount` and `lostAmount`. Below 0 where a dispute was lost of money that had been refunded.
              */
             keptAmount: number;
+            /** @description What of received money has gone back as refunds. */
+            refundedAmount: components["schemas"]["Cents"];
+            /** @description What of received money a dispute has cost. */
+            lostAmount: components["schemas"]["Cents"];
+            /** @description By how much `keptAmount` is below 0. Absent where it is not. */
+            overdrawnAmount?: components["schemas"]["Cents"];
+            /** @description What is asked back, or on its way. Absent for nothing. */
+            refundingAmount?: components["schemas"]["Cents"];
             dispute: components["schemas"]["Dispute"];
             /** @description What the dispute is about; it has gone back once the dispute is lost. Absent without one. */
             disputedAmount?: components["schemas"]["Cents"];
@@ -3778,7 +3847,46 @@ export interface components {
             progressTime?: components["schemas"]["Time"];
             /** @description When the provider expects money that is under way. */
             progressUntil?: components["schemas"]["Time"];
+            /** @description Oldest first. */
+            refunds?: components["schemas"]["Refund"][];
         };
+        OwnRefund: {
+            amount: components["schemas"]["Cents"];
+            state: components["schemas"]["RefundState"];
+            createTime: components["schemas"]["Time"];
+            /** @description When the money was back. */
+            refundTime?: components["schemas"]["Time"];
+            /** @description When the bank refused it. */
+            failTime?: components["schemas"]["Time"];
+        };
+        Refund: {
+            /** @description The provider is asked by it: the payment's, or that with a hyphen and a number. */
+            id: string;
+            amount: components["schemas"]["Cents"];
+            state: components["schemas"]["RefundState"];
+            /**
+             * @description `all`: of all that was left, with the order. `part`: of a part, for staff. `provider`: begun at the provider. `unnamed`: the provider has told a total only. `earlier`: by a version that stored totals only.
+             * @enum {string}
+             */
+            origin: "all" | "part" | "provider" | "unnamed" | "earlier";
+            /** @description The provider's own id of it. */
+            reference?: string;
+            by: string;
+            why?: string;
+            /** @description Why it has failed, in the provider's words. */
+            refusal?: string;
+            createTime: components["schemas"]["Time"];
+            /** @description When the money had gone back, also if it has failed after that. */
+            refundTime?: components["schemas"]["Time"];
+            failTime?: components["schemas"]["Time"];
+            /** @description When staff had seen to its failure. */
+            closeTime?: components["schemas"]["Time"];
+        };
+        /**
+         * @description `asked`: the provider is to be asked. `pending`: it has taken the refund, and the money is on its way. `done`: the money is back. `failed`: the provider or the bank has refused it, for good; a refund that was done may fail, too.
+         * @enum {string}
+         */
+        RefundState: "asked" | "pending" | "done" | "failed";
         /**
          * @description `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
          * @enum {string}
@@ -4189,6 +4297,9 @@ export interface components {
             reservedUntil?: components["schemas"]["Time"];
             /** @description It was this till that has redeemed or reserved the coupon. */
             byThisTill?: boolean;
+            /** @description How much of the payment is left to be sent back. */
+            leftAmount?: components["schemas"]["Cents"];
+            currency?: components["schemas"]["Currency"];
         };
         Problem: {
             type: string;
@@ -4525,6 +4636,17 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `PAYMENT_NOT_RECEIVED`: the payment is in another state; `data` says which. `REFUND_TOO_LARGE`: not so much of it is left; `data` says how much. `PAYMENT_DISPUTED`: it is disputed. `ORDER_STATE`: all that is left goes back with the order, which is not paid. `COUPON_RESERVED`: a till has reserved its coupon. `KEY_REUSED`: the key was used for another request. */
+        PartRefused: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `ORDER_STATE`: not possible in the state in which the order is; `data` says which. `NOT_LATER`: the date is not after the coupon's, or has passed, or the coupon has none. `KEY_REUSED`: the key was used for another request. */
         ExtendRefused: {
             headers: {
@@ -4697,6 +4819,18 @@ export interface components {
         };
         /** @description A store is away, or too much is going on. Nothing was done by this request. */
         Unavailable: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `UPGRADING`: an instance of an earlier version is alive, which would misread what this writes. `UNAVAILABLE`: a store is away, or too much is going on. Nothing was done by this request. */
+        UpgradingOrUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "Content-Language": components["headers"]["ContentLanguage"];
@@ -4891,6 +5025,10 @@ export interface components {
         PaymentState: components["schemas"]["PaymentState"];
         /** @description Only payments whose dispute stands so. */
         PaymentDispute: components["schemas"]["Dispute"];
+        /** @description Only payments with a refund in this state; of those that have failed, one to which nobody has seen. */
+        PaymentRefund: components["schemas"]["RefundState"];
+        /** @description Only payments of which more has gone back than came in. */
+        PaymentOverdrawn: boolean;
         /** @description Only payments that were begun then or later. */
         PaymentFrom: components["schemas"]["GivenTime"];
         /** @description Only payments that were begun before then. */
@@ -6438,6 +6576,10 @@ export interface operations {
                 state?: components["parameters"]["PaymentState"];
                 /** @description Only payments whose dispute stands so. */
                 dispute?: components["parameters"]["PaymentDispute"];
+                /** @description Only payments with a refund in this state; of those that have failed, one to which nobody has seen. */
+                refund?: components["parameters"]["PaymentRefund"];
+                /** @description Only payments of which more has gone back than came in. */
+                overdrawn?: components["parameters"]["PaymentOverdrawn"];
                 /** @description Only payments that were begun then or later. */
                 from?: components["parameters"]["PaymentFrom"];
                 /** @description Only payments that were begun before then. */
@@ -6502,6 +6644,67 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    refundPart: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description New for each act, for example a UUID. A request that is repeated has the same one, and is answered with the order as it is now.
+                 * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
+                 */
+                "Idempotency-Key": components["parameters"]["ActKey"];
+            };
+            path: {
+                /**
+                 * @description The payment's id. Any other text is the id of no payment.
+                 * @example pay_6f1c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": 300,
+                 *       "why": "the soup was cold"
+                 *     }
+                 */
+                "application/json": {
+                    /**
+                     * Format: int64
+                     * @description Cents; at most what is left of the payment.
+                     */
+                    amount: number;
+                    /** @description It stands in the audit trail. */
+                    why: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The provider is being asked. A repeated request is answered with the payment as it is now. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OnePayment"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["PartRefused"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UpgradingOrUnavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     retryRefund: {
@@ -6627,6 +6830,10 @@ export interface operations {
                 state?: components["parameters"]["PaymentState"];
                 /** @description Only payments whose dispute stands so. */
                 dispute?: components["parameters"]["PaymentDispute"];
+                /** @description Only payments with a refund in this state; of those that have failed, one to which nobody has seen. */
+                refund?: components["parameters"]["PaymentRefund"];
+                /** @description Only payments of which more has gone back than came in. */
+                overdrawn?: components["parameters"]["PaymentOverdrawn"];
                 /** @description Only payments that were begun then or later. */
                 from?: components["parameters"]["PaymentFrom"];
                 /** @description Only payments that were begun before then. */
@@ -6646,9 +6853,9 @@ export interface operations {
                 };
                 content: {
                     /**
-                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime,progress,progressTime,progressReason
-                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,,,,
-                     *     #end,1,,,,,,,,,,,,,,,,,,,,,,,,
+                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime,refundedAmount,lostAmount,progress,progressTime,progressReason
+                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,,300,0,,,
+                     *     #end,1,,,,,,,,,,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };
@@ -7366,6 +7573,14 @@ export interface operations {
                      *         "returned": {
                      *           "payments": 2,
                      *           "amount": 2000
+                     *         },
+                     *         "refunded": {
+                     *           "payments": 1,
+                     *           "amount": 1000
+                     *         },
+                     *         "lostInDisputes": {
+                     *           "payments": 1,
+                     *           "amount": 1000
                      *         }
                      *       }
                      *     }
@@ -8543,7 +8758,7 @@ export interface operations {
                      * @description `processing`: the money is under way, until `until`. `failed`: it will not come, for the `reason`. `cancelled`: the attempt is over. `succeeded`: the money is there. `refunded`: so much of it has gone back until now, in all. `disputed`: the buyer disputes so much of it, and `dispute_won` or `dispute_lost`, by the shop, ends that; what is lost has gone back.
                      * @enum {string}
                      */
-                    status: "succeeded" | "refunded" | "disputed" | "dispute_won" | "dispute_lost" | "processing" | "failed" | "cancelled";
+                    status: "succeeded" | "refunded" | "disputed" | "dispute_won" | "dispute_lost" | "processing" | "failed" | "cancelled" | "refund";
                     /** Format: date-time */
                     until?: string;
                     reason?: string;
@@ -8593,7 +8808,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UpgradingOrUnavailable"];
             504: components["responses"]["UnknownOutcome"];
         };
     };
@@ -8655,7 +8870,7 @@ export interface operations {
             };
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            503: components["responses"]["UpgradingOrUnavailable"];
             504: components["responses"]["UnknownOutcome"];
         };
     };

@@ -104,6 +104,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Callbacks:       p.payments.callbacks,
 		DefaultProvider: p.payments.providers.Default,
 		Notices:         p.shop.Notices,
+		ReturnURL:       returnURL(p.cfg, p.addresses),
 		SaleStats:       p.shop.Monitor.Stats,
 		LostDecisions:   p.stores.Ledger.Sales.LostDecisions,
 		DeadLetters:     p.shop.DeadLetters,

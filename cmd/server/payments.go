@@ -4,11 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	"seckill/internal/config"
 	"seckill/internal/httpapi/shop"
+	"seckill/internal/kit/clientip"
 	"seckill/internal/order/service"
 	"seckill/internal/sandbox"
 )
@@ -26,7 +30,9 @@ type payments struct {
 
 // openPayments returns the provider. In the embedded mode the tokens' secret also signs for it: each purpose has a key
 // of its own, derived from that secret.
-func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, log *slog.Logger) (payments, error) {
+func openPayments(
+	ctx context.Context, cfg config.Config, tokenSecret string, refunds sandbox.RefundsOf, log *slog.Logger,
+) (payments, error) {
 	if cfg.Payment.Provider != config.SandboxPayments {
 		return payments{}, nil
 	}
@@ -55,7 +61,8 @@ func openPayments(ctx context.Context, cfg config.Config, tokenSecret string, lo
 		if cfg.HTTP.Pages {
 			back = "/"
 		}
-		pages, err := sandbox.NewPages(provider, notices, callback, back, &http.Client{CheckRedirect: noRedirects}, log)
+		client := &http.Client{CheckRedirect: noRedirects}
+		pages, err := sandbox.NewPages(provider, notices, callback, back, refunds, client, log)
 		if err != nil {
 			return nil, err
 		}
@@ -84,3 +91,27 @@ func before(path string, below, rest http.Handler) http.Handler {
 
 // noRedirects keeps a callback at the configured address.
 func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// returnURL returns the function that says where a buyer goes on after paying for an order: on a setting's page, or on
+// this service's own, at the address of the request; nil if there is neither.
+func returnURL(cfg config.Config, addresses *clientip.Addresses) func(r *http.Request, orderID int64) string {
+	if set := cfg.Payment.ReturnURL; set != "" {
+		return func(_ *http.Request, orderID int64) string {
+			return strings.ReplaceAll(set, "{orderId}", strconv.FormatInt(orderID, 10))
+		}
+	}
+	if !cfg.HTTP.Pages {
+		return nil
+	}
+	return func(r *http.Request, orderID int64) string {
+		page := url.URL{
+			Scheme: "http", Host: r.Host, Path: "/", Fragment: "order-" + strconv.FormatInt(orderID, 10),
+		}
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		byProxy := err == nil && addresses.IsProxy(from.Addr())
+		if r.TLS != nil || byProxy && r.Header.Get("X-Forwarded-Proto") == "https" {
+			page.Scheme = "https"
+		}
+		return page.String()
+	}
+}

@@ -141,7 +141,7 @@ func (p *process) openPayments(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, p.log)
+	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, p.stores.Ledger.Payments.RefundsOf, p.log)
 	return err
 }
 

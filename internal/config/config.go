@@ -215,6 +215,9 @@ type Payment struct {
 	// Currency cannot be changed once it is in the database: the stored amounts would change their value.
 	Currency string `env:"SECKILL_CURRENCY" envDefault:"CNY" unit:"code of ISO 4217" effect:"the currency of all prices and payments; their amounts are whole numbers of its least unit: cents, yen, fils. The first start writes it into the database; a start with another one is refused"`
 
+	// ReturnURL is for shops with pages of their own.
+	ReturnURL string `env:"SECKILL_PAYMENT_RETURN_URL" unit:"URL" shown:"the order on this service's page" effect:"where buyers go on after paying at a provider; {orderId} in it stands for the order"`
+
 	// CallbackURL is for an instance that cannot reach its own SECKILL_HTTP_ADDR.
 	CallbackURL string `env:"SECKILL_PAYMENT_CALLBACK_URL" unit:"URL" shown:"POST /payment/callback of this instance" effect:"where the sandbox calls back"`
 

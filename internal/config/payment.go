@@ -11,7 +11,7 @@ const (
 // checkPayment resolves auto, and requires a secret for a provider outside the embedded mode.
 func checkPayment(c *Config, ps *problems) {
 	checkCurrency(c.Payment.Currency, ps)
-	const secret, callback = "SECKILL_PAYMENT_SECRET", "SECKILL_PAYMENT_CALLBACK_URL"
+	const secret = "SECKILL_PAYMENT_SECRET"
 	embedded := c.Embedded() && c.Stores.Embedded != "never"
 	if c.Payment.Provider == "auto" {
 		c.Payment.Provider = NoPayments
@@ -25,11 +25,16 @@ func checkPayment(c *Config, ps *problems) {
 	case c.Payment.Provider == NoPayments && c.Payment.Secret != "":
 		ps.add(secret, "is set, but there is no payment provider", "SECKILL_PAYMENT_PROVIDER=sandbox, or no secret")
 	}
-	if c.Payment.CallbackURL == "" {
+	checkURL("SECKILL_PAYMENT_CALLBACK_URL", c.Payment.CallbackURL, "http://10.0.0.7:8080/payment/callback", ps)
+	checkURL("SECKILL_PAYMENT_RETURN_URL", c.Payment.ReturnURL, "https://shop.example/orders/{orderId}", ps)
+}
+
+// checkURL requires that a setting is empty, or the address of a page.
+func checkURL(name, text, example string, ps *problems) {
+	if text == "" {
 		return
 	}
-	if u, err := url.Parse(c.Payment.CallbackURL); err != nil || u.Host == "" ||
-		u.Scheme != "http" && u.Scheme != "https" {
-		ps.add(callback, "is not an address", "a URL such as http://10.0.0.7:8080/payment/callback")
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		ps.add(name, "is not an address", "a URL such as "+example)
 	}
 }

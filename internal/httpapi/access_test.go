@@ -64,6 +64,7 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /admin/payment":                httpkit.ForMerchants,
 		"GET /admin/payment/:id":             httpkit.ForMerchants,
 		"HEAD /admin/payment/:id":            httpkit.ForMerchants,
+		"POST /admin/payment/:id/refund":     httpkit.ForMerchants,
 		"POST /admin/payment/:id/retry":      httpkit.ForMerchants,
 		"POST /admin/payment/:id/close":      httpkit.ForMerchants,
 		"HEAD /admin/order/:id":              httpkit.ForMerchants,

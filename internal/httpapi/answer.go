@@ -68,9 +68,9 @@ func (a *API) streamed(c *gin.Context, err error) result {
 // writeError writes an error in the route's format, with errorMsg in the caller's language.
 func (a *API) writeError(c *gin.Context, format httpkit.Format, err error) result {
 	e := a.errors.find(c.Request, err)
-	l := a.languages.choose(c.Request.Header)
+	l := a.languages.Choose(c.Request.Header)
 	h := c.Writer.Header()
-	h["Content-Language"] = a.languages.names[l]
+	h["Content-Language"] = a.languages.Name(l)
 	if h["Vary"] == nil {
 		h["Vary"] = a.headers.byLanguage
 	} else { // by origin too

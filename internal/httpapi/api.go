@@ -19,7 +19,7 @@ type API struct {
 	cfg         Config
 	router      *gin.Engine
 	auth        *authenticator
-	languages   *languages
+	languages   *httpkit.Languages
 	errors      *renderedErrors
 	ready       *readiness
 	users       *rateLimit[int64] // nil: users may ask as often as they like
@@ -55,7 +55,7 @@ func New(cfg Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	languages, err := newLanguages()
+	languages, err := httpkit.NewLanguages()
 	if err != nil {
 		return nil, err
 	}

@@ -218,6 +218,21 @@ func routesDescribed() map[string]described {
 			good: request{Target: "/admin/payment/pay_1"}, succeeds: []func(*setup){asIs},
 			refusals: []error{payment.ErrNotFound, unavailable},
 		},
+		"POST /admin/payment/:id/refund": {
+			good: request{
+				Target: "/admin/payment/pay_1/refund", Body: `{"amount":300,"why":"cold soup"}`, Header: key,
+			},
+			succeeds: []func(*setup){asIs},
+			invalid: &request{
+				Target: "/admin/payment/pay_1/refund", Body: `{"amount":0,"why":"cold soup"}`, Header: key,
+			},
+			refusals: []error{
+				payment.ErrNotFound, &payment.NotReceivedError{PaymentID: "pay_1", State: payment.Refunded},
+				&payment.LeftError{PaymentID: "pay_1", Left: 1, Currency: "CNY"}, state,
+				&order.NotNowError{Why: payment.ErrDisputed},
+				&order.NotNowError{Why: errCoupon}, idempotency.ErrReused, order.ErrUpgrading, unavailable, lost,
+			},
+		},
 		"POST /admin/payment/:id/retry": {
 			good:     request{Target: "/admin/payment/pay_1/retry", Body: `{"why":"it works now"}`, Header: key},
 			succeeds: []func(*setup){actsOnPayment(payment.Refunded), actsOnPayment(payment.Refunding)},
@@ -314,7 +329,10 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				Target: "/payment/callback", Body: apitest.BrokenOff,
 			},
-			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable, lost},
+			refusals: []error{
+				payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, order.ErrUpgrading, unavailable,
+				lost,
+			},
 		},
 		"POST /payment/callback/:provider": {
 			good: request{
@@ -324,7 +342,10 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){pays("")}, invalid: &request{
 				Target: "/payment/callback/bank", Body: apitest.BrokenOff,
 			},
-			refusals: []error{payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, unavailable, lost},
+			refusals: []error{
+				payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount, order.ErrUpgrading, unavailable,
+				lost,
+			},
 		},
 		"POST /demo/buyer": {
 			good: request{Target: "/demo/buyer"}, succeeds: []func(*setup){asIs},

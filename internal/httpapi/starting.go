@@ -9,7 +9,7 @@ import (
 // Starting returns the public handler for the time when the service waits for its stores: /healthz is alive, /readyz
 // not ready, and all other requests get UNAVAILABLE.
 func Starting() (http.Handler, error) {
-	chosen, err := newLanguages()
+	chosen, err := httpkit.NewLanguages()
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +37,9 @@ func Starting() (http.Handler, error) {
 		answer(w, r, http.StatusServiceUnavailable, asJSON, []byte(`{"status":"starting","checks":[]}`))
 	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		l := chosen.choose(r.Header)
+		l := chosen.Choose(r.Header)
 		w.Header().Set("Retry-After", "2")
-		w.Header()["Content-Language"] = chosen.names[l]
+		w.Header()["Content-Language"] = chosen.Name(l)
 		answer(w, r, http.StatusServiceUnavailable, "application/problem+json",
 			refusal.body(httpkit.ProblemDocument, l, nil))
 	})

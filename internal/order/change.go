@@ -85,5 +85,6 @@ type PaymentChange struct {
 	Terms   Terms // of the order's voucher
 	Payment payment.Payment
 	News    payment.News
+	Refund  payment.Refund // that the news is about; zero: it is about none
 	At      time.Time
 }

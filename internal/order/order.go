@@ -66,6 +66,7 @@ type Order struct {
 	FailedAt    time.Time
 	LapsedAt    time.Time
 	Processing  bool  // it is unpaid, and money for it is under way
+	HasRefunds  bool  // there are refunds of its payments
 	Revision    int64 // how much Number exceeds the count of its times (Action.Revisions)
 }
 

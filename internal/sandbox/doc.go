@@ -17,6 +17,7 @@
 // v1=<hex>"). A callback older than five minutes, or as far in the future, is refused, so that a captured one soon
 // becomes useless. Repeating it earlier changes nothing: callbacks are idempotent. A failed callback is retried a few
 // times; then the page says so, and the buyer may press again. A refund is only logged: no money was received, so none
-// can be sent back. The refund of an amount that ends in 13 cents is refused for good, so that a shop can try that
-// case.
+// can be sent back. So that a shop can try each case, the page has a button for every other notice that a provider may
+// send; the refund of an amount that ends in 13 cents is refused for good, and one that ends in 17 is pending until
+// somebody presses a button on the payment's page.
 package sandbox

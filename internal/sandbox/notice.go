@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -27,6 +28,13 @@ var statuses = [...]string{
 	payment.NoticePaid: "succeeded", payment.NoticeReturned: "refunded", payment.NoticeDisputed: "disputed",
 	payment.NoticeDisputeWon: "dispute_won", payment.NoticeDisputeLost: "dispute_lost",
 	payment.NoticeProcessing: "processing", payment.NoticeFailed: "failed", payment.NoticeCancelled: "cancelled",
+	payment.NoticeRefund: "refund",
+}
+
+// refundStates are the words for the state of a refund.
+var refundStates = map[string]payment.RefundState{
+	payment.RefundPending.String(): payment.RefundPending, payment.RefundDone.String(): payment.RefundDone,
+	payment.RefundFailed.String(): payment.RefundFailed,
 }
 
 // callback is the body of a callback.
@@ -37,6 +45,14 @@ type callback struct {
 	// Until is when the sandbox expects money that is under way, and Reason why an attempt has failed.
 	Until  *time.Time `json:"until,omitempty"`
 	Reason string     `json:"reason,omitempty"`
+	Refund *refund    `json:"refund,omitempty"`
+}
+
+// refund is what a callback says of one refund.
+type refund struct {
+	ID       string `json:"id,omitempty"`       // the sandbox's own
+	RefundID string `json:"refundId,omitempty"` // the service's, if it has asked for the refund
+	State    string `json:"state"`
 }
 
 // Notices signs callbacks and reads signed ones.
@@ -58,7 +74,7 @@ func NewNotices(secret []byte, now func() time.Time) (*Notices, error) {
 // Read checks the header of a callback and returns a function that reads its body. Both return payment.ErrBadNotice,
 // wrapped, for anything but a valid callback: Read if the signature is missing or old, the function if the signature
 // does not match the body. One with another status is payment.ErrIgnored.
-func (n *Notices) Read(header http.Header) (read func(body []byte) (payment.Notice, error), err error) {
+func (n *Notices) Read(header http.Header) (read payment.ReadNotice, err error) {
 	sent, signature, err := parseSignature(header.Get(SignatureHeader))
 	if err != nil {
 		return nil, payment.BadNotice(payment.RefusedSignature, "%v", err)
@@ -66,7 +82,7 @@ func (n *Notices) Read(header http.Header) (read func(body []byte) (payment.Noti
 	if age := n.now().Sub(sent); age > maxAge || age < -maxAge {
 		return nil, payment.LateNotice(age)
 	}
-	return func(body []byte) (payment.Notice, error) {
+	return func(_ context.Context, body []byte, _ payment.FindPayment) (payment.Notice, error) {
 		if !n.key.verify(signed(sent, body), signature) {
 			return payment.Notice{}, payment.BadNotice(payment.RefusedSignature, "the signature does not match")
 		}
@@ -98,6 +114,11 @@ func parse(body []byte) (payment.Notice, error) {
 	if c.Until != nil {
 		n.Until = c.Until.UTC()
 	}
+	if c.Refund != nil {
+		n.Refund = payment.RefundNotice{
+			ID: c.Refund.RefundID, Reference: c.Refund.ID, State: refundStates[c.Refund.State],
+		}
+	}
 	return n, nil
 }
 
@@ -106,6 +127,9 @@ func (n *Notices) Write(of payment.Notice) (body []byte, signature string, err e
 	said := callback{PaymentID: of.PaymentID, Amount: of.Amount, Status: statuses[of.Kind], Reason: of.Reason}
 	if !of.Until.IsZero() {
 		said.Until = &of.Until
+	}
+	if r := of.Refund; r.State != 0 {
+		said.Refund = &refund{ID: r.Reference, RefundID: r.ID, State: r.State.String()}
 	}
 	if body, err = json.Marshal(said); err != nil {
 		return nil, "", fmt.Errorf("sandbox: %w", err)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ const (
 	callbackTime  = 2 * time.Second // limit of one try of a callback
 	callbackTries = 3
 	maxReply      = 4 << 10 // how many bytes of a callback's answer are read
+	maxForm       = 4 << 10 // bytes of a form
 )
 
 // Pages is where the buyer pays: GET shows the payment, and POST pays it by calling the service back.
@@ -37,18 +39,25 @@ type Pages struct {
 	client   *http.Client
 	log      *slog.Logger
 	page     *template.Template
+	refunds  RefundsOf
 }
+
+// RefundsOf returns the refunds of payments, by payment: for the page, on which somebody decides what becomes of them.
+type RefundsOf func(ctx context.Context, payments []string) (map[string][]payment.Refund, error)
 
 // NewPages returns the provider's pages. callbackURL is the service's own POST /payment/callback; back is where buyers
 // continue after paying or deciding not to pay, "" for nowhere.
 func NewPages(
-	p *Provider, n *Notices, callbackURL, back string, client *http.Client, log *slog.Logger,
+	p *Provider, n *Notices, callbackURL, back string, refunds RefundsOf, client *http.Client, log *slog.Logger,
 ) (*Pages, error) {
 	page, err := template.New("page").Parse(pageSource)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox: page: %w", err)
 	}
-	return &Pages{provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, page: page}, nil
+	return &Pages{
+		provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, page: page,
+		refunds: refunds,
+	}, nil
 }
 
 // stage is the buyer's progress.
@@ -57,6 +66,7 @@ type stage string
 const (
 	asking  stage = "asking"  // the button is shown
 	paid    stage = "paid"    // the callback succeeded
+	told    stage = "told"    // that of another outcome did
 	failing stage = "failing" // the callback failed
 	unknown stage = "unknown" // not a payment of this provider
 )
@@ -70,19 +80,80 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.show(w, r, http.StatusNotFound, view{Stage: unknown})
 	case r.Method == http.MethodGet, r.Method == http.MethodHead:
-		p.show(w, r, http.StatusOK, p.viewOf(t, title, asking))
+		p.show(w, r, http.StatusOK, p.viewOf(r.Context(), t, title, asking))
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
 	default:
-		if err := p.callBack(r.Context(), payment.Notice{PaymentID: t.PaymentID, Amount: t.Amount}); err != nil {
-			p.log.WarnContext(r.Context(), "the sandbox's callback failed", "payment", t.PaymentID, "order",
-				t.OrderID, "error", err)
-			p.show(w, r, http.StatusBadGateway, p.viewOf(t, title, failing))
-			return
-		}
-		p.show(w, r, http.StatusOK, p.viewOf(t, title, paid))
+		p.tell(w, r, t, title)
 	}
+}
+
+// tell tells the service what the button says that was pressed: as a rule that the buyer has paid.
+func (p *Pages) tell(w http.ResponseWriter, r *http.Request, t ticket, title string) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	n, known := p.outcome(r, t)
+	if !known {
+		p.show(w, r, http.StatusBadRequest, p.viewOf(r.Context(), t, title, failing))
+		return
+	}
+	if err := p.callBack(r.Context(), n); err != nil {
+		p.log.WarnContext(r.Context(), "the sandbox's callback failed", "payment", t.PaymentID, "order",
+			t.OrderID, "error", err)
+		p.show(w, r, http.StatusBadGateway, p.viewOf(r.Context(), t, title, failing))
+		return
+	}
+	after := told
+	if n.Kind == payment.NoticePaid {
+		after = paid
+	}
+	p.show(w, r, http.StatusOK, p.viewOf(r.Context(), t, title, after))
+}
+
+// processingFor is how long the sandbox needs for money that is under way.
+const processingFor = 24 * time.Hour
+
+// outcome returns the notice for the button that was pressed, or false for one that is not on the page.
+func (p *Pages) outcome(r *http.Request, t ticket) (n payment.Notice, known bool) {
+	n = payment.Notice{PaymentID: t.PaymentID, Amount: t.Amount}
+	word, refund, _ := strings.Cut(r.PostFormValue("outcome"), " ")
+	if word == "" {
+		return n, true // paid
+	}
+	if state, is := refundStates[word]; is && refund != "" {
+		for _, of := range p.refundsOf(r.Context(), t) {
+			if of.ID == refund {
+				n.Kind, n.Amount = payment.NoticeRefund, of.Amount
+				n.Refund, n.Reason = payment.RefundNotice{ID: of.ID, State: state}, "the buyer's bank has sent it back"
+				return n, true
+			}
+		}
+		return n, false
+	}
+	kind := slices.Index(statuses[:], word)
+	n.Kind = payment.NoticeKind(max(kind, 0))
+	switch n.Kind {
+	case payment.NoticeProcessing:
+		n.Until = p.notices.now().Add(processingFor)
+	case payment.NoticeFailed:
+		n.Reason = "the card was refused"
+	case payment.NoticeReturned:
+		n.Amount = max(1, t.Amount/2) //nolint:mnd // half of it
+	default:
+	}
+	return n, kind >= 0 && n.Kind != payment.NoticeRefund
+}
+
+// refundsOf returns the payment's refunds; none if they cannot be read.
+func (p *Pages) refundsOf(ctx context.Context, t ticket) []payment.Refund {
+	if p.refunds == nil {
+		return nil
+	}
+	found, err := p.refunds(ctx, []string{t.PaymentID})
+	if err != nil {
+		p.log.WarnContext(ctx, "the sandbox's page lacks the refunds", "payment", t.PaymentID, "error", err)
+	}
+	return found[t.PaymentID]
 }
 
 // callBack sends the callback to the service, and retries after a temporary failure.
@@ -129,10 +200,21 @@ type view struct {
 	Amount  string
 	OrderID int64
 	Back    string
+	Refunds []refundView
 }
 
-func (p *Pages) viewOf(t ticket, title string, s stage) view {
-	return view{Stage: s, Title: title, OrderID: t.OrderID, Amount: currency.Write(t.Amount, p.provider.currency)}
+// refundView is a refund on the page, on which somebody decides what becomes of it.
+type refundView struct{ ID, Amount, State string }
+
+func (p *Pages) viewOf(ctx context.Context, t ticket, title string, s stage) view {
+	v := view{Stage: s, Title: title, OrderID: t.OrderID, Amount: currency.Write(t.Amount, p.provider.currency)}
+	for _, r := range p.refundsOf(ctx, t) {
+		if r.State == payment.RefundPending || r.State == payment.RefundDone {
+			amount := currency.Write(r.Amount, p.provider.currency)
+			v.Refunds = append(v.Refunds, refundView{r.ID, amount, r.State.String()})
+		}
+	}
+	return v
 }
 
 func (p *Pages) show(w http.ResponseWriter, r *http.Request, status int, v view) {

@@ -43,27 +43,43 @@ func NewProvider(secret []byte, currency string, log *slog.Logger) (*Provider, e
 
 // Begin returns the path where the buyer pays. It has no effect, so it may be repeated. The sandbox has no payment ids
 // of its own.
-func (p *Provider) Begin(_ context.Context, pay payment.Payment) (service.Checkout, error) {
-	t, err := p.tickets.seal(ticket{PaymentID: pay.ID, OrderID: pay.OrderID, Amount: pay.Amount})
+func (p *Provider) Begin(_ context.Context, b payment.Beginning) (service.Checkout, error) {
+	t, err := p.tickets.seal(ticket{PaymentID: b.ID, OrderID: b.OrderID, Amount: b.Amount})
 	if err != nil {
-		return service.Checkout{}, fmt.Errorf("sandbox: payment %s: %w", pay.ID, err)
+		return service.Checkout{}, fmt.Errorf("sandbox: payment %s: %w", b.ID, err)
 	}
-	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, pay.Title)}, nil
+	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, b.Title)}, nil
 }
 
-// refusedCents are the last two digits of amounts whose refund the sandbox refuses for good, so that a shop can try
-// that case.
-const refusedCents = 13
+// Cancel logs that a real provider would now take no money for the payment any more.
+func (p *Provider) Cancel(ctx context.Context, pay payment.Payment) error {
+	p.log.InfoContext(ctx, "the sandbox would take no money any more", "payment", pay.ID, "order", pay.OrderID)
+	return nil
+}
 
-// Refund logs that a real provider would now send the money back. It refuses for good if the amount ends in
-// refusedCents.
-func (p *Provider) Refund(ctx context.Context, pay payment.Payment) error {
-	if pay.Amount%100 == refusedCents {
-		return &payment.RefusedError{
+// The last two digits of refunds that the sandbox refuses for good, or takes and leaves pending until somebody presses
+// a button on its page, so that a shop can try these cases.
+const (
+	refusedCents = 13
+	pendingCents = 17
+)
+
+// Refund logs that a real provider would now send the money back.
+func (p *Provider) Refund(ctx context.Context, pay payment.Payment, r payment.Refund) (payment.Outcome, error) {
+	switch r.Amount % 100 {
+	case refusedCents:
+		return payment.Outcome{}, &payment.RefusedError{
 			Reason: fmt.Sprintf("the sandbox refunds no amount that ends in %d cents", refusedCents),
 		}
+	case pendingCents:
+		return payment.Outcome{State: payment.RefundPending}, nil
 	}
-	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order",
-		pay.OrderID, "cents", pay.Rest())
-	return nil
+	p.log.InfoContext(ctx, "the sandbox would send money back", "payment", pay.ID, "order", pay.OrderID, "refund", r.ID,
+		"cents", r.Amount)
+	return payment.Outcome{State: payment.RefundDone}, nil
+}
+
+// ReadRefund leaves a refund as it is: what becomes of it is decided on the sandbox's page.
+func (*Provider) ReadRefund(_ context.Context, _ payment.Payment, r payment.Refund) (payment.Outcome, error) {
+	return payment.Outcome{State: r.State}, nil
 }

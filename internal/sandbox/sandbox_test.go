@@ -17,12 +17,13 @@ import (
 var secret = []byte("a secret of tests, 32 bytes long")
 
 // readNotice reads a signed callback.
-func readNotice(n *Notices, signature string, body []byte) (payment.Notice, error) {
+func readNotice(tb testing.TB, n *Notices, signature string, body []byte) (payment.Notice, error) {
+	tb.Helper()
 	read, err := n.Read(http.Header{SignatureHeader: {signature}})
 	if err != nil {
 		return payment.Notice{}, err
 	}
-	return read(body)
+	return read(tb.Context(), body, nil)
 }
 
 func noticesAt(t *testing.T, now time.Time) *Notices {
@@ -107,7 +108,7 @@ func TestNotices(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := readNotice(noticesAt(t, now.Add(tc.at)), tc.signature, []byte(tc.body))
+			got, err := readNotice(t, noticesAt(t, now.Add(tc.at)), tc.signature, []byte(tc.body))
 			switch {
 			case tc.ok && (err != nil || got != paid):
 				t.Errorf("got %+v, %v", got, err)
@@ -124,10 +125,10 @@ func TestNoticesOfOtherTypes(t *testing.T) {
 	const body = `{"status":"charge.updated","x":{}}`
 	notices := noticesAt(t, time.Unix(1_800_000_000, 0))
 	signature := "t=1800000000,v1=" + hexOf(notices.key.sign([]byte("1800000000."+body)))
-	if n, err := readNotice(notices, signature, []byte(body)); !errors.Is(err, payment.ErrIgnored) {
+	if n, err := readNotice(t, notices, signature, []byte(body)); !errors.Is(err, payment.ErrIgnored) {
 		t.Errorf("%+v, %v", n, err)
 	}
-	if n, err := readNotice(notices, signature, []byte(body+" ")); !errors.Is(err, payment.ErrBadNotice) {
+	if n, err := readNotice(t, notices, signature, []byte(body+" ")); !errors.Is(err, payment.ErrBadNotice) {
 		t.Errorf("not signed: %+v, %v", n, err)
 	}
 }
@@ -148,7 +149,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("", []byte(nil))
 	f.Fuzz(func(t *testing.T, signature string, body []byte) {
 		// Nobody without the key can make a notice.
-		if got, err := readNotice(noticesAt(t, now), signature, body); err == nil {
+		if got, err := readNotice(t, noticesAt(t, now), signature, body); err == nil {
 			t.Errorf("%q with %q was accepted: %+v", body, signature, got)
 		}
 	})
@@ -176,7 +177,7 @@ func openShop(t *testing.T, answers ...int) *shop {
 		if err != nil {
 			t.Error(err)
 		}
-		n, err := readNotice(notices, r.Header.Get(SignatureHeader), body)
+		n, err := readNotice(t, notices, r.Header.Get(SignatureHeader), body)
 		if err != nil {
 			t.Error(err)
 		}
@@ -197,7 +198,7 @@ func (s *shop) pages(t *testing.T) *Pages {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := NewPages(providerOf(t), notices, s.server.URL, "/", s.server.Client(), slog.New(slog.DiscardHandler))
+	p, err := NewPages(providerOf(t), notices, s.server.URL, "/", nil, s.server.Client(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +207,9 @@ func (s *shop) pages(t *testing.T) *Pages {
 
 func TestPaying(t *testing.T) {
 	t.Parallel()
-	pay := payment.Payment{ID: "pay_1", OrderID: 7, Amount: 1_234_05, Title: "Noodles & tea"}
+	pay := payment.Beginning{
+		Payment: payment.Payment{ID: "pay_1", OrderID: 7, Amount: 1_234_05}, Title: "Noodles & tea",
+	}
 	for name, tc := range map[string]struct {
 		method   string
 		language string
@@ -329,7 +332,7 @@ func TestRefusedRefund(t *testing.T) {
 		t.Fatal(err)
 	}
 	for cents, refused := range map[int64]bool{1000: false, 1013: true, 13: true, 1300: false} {
-		err := p.Refund(t.Context(), payment.Payment{ID: "pay_1", Amount: cents})
+		_, err := p.Refund(t.Context(), payment.Payment{ID: "pay_1", Amount: cents}, payment.Refund{Amount: cents})
 		if _, is := errors.AsType[*payment.RefusedError](err); is != refused {
 			t.Errorf("%d cents: %v", cents, err)
 		}

@@ -99,7 +99,7 @@ func (b *business) pay(t *rapid.T) {
 		fmt.Sprintf("pay_%d_%d", c.OrderID, len(b.payments)), []string{""})
 	b.allowed(t, err)
 	if err == nil {
-		b.payments = append(b.payments, p)
+		b.payments = append(b.payments, p.Payment)
 	}
 }
 
@@ -125,7 +125,7 @@ func (b *business) refund(t *rapid.T) {
 	back, err := b.Refunding(b.tb.Context(), 2)
 	b.allowed(t, err)
 	for _, p := range back {
-		_, err := b.Refunded(b.tb.Context(), p.ID)
+		_, err := b.Refunded(b.tb.Context(), p.ID, "")
 		b.allowed(t, err)
 	}
 }

@@ -246,11 +246,11 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 			return true, nil, c.paidLate(p, row)
 		}
 	}
-	if err := p.sendBack(c.tx, c.now); err != nil {
+	why := cause{by: order.ByPayments, at: c.now, why: reason.NoUnitForLate}
+	if err := p.sendBack(c.tx, row, why, ""); err != nil {
 		return false, nil, err
 	}
-	return false, lacking, writeHistory(c.tx, []orderRow{*row},
-		cause{by: order.ByPayments, at: c.now, why: reason.NoUnitForLate})
+	return false, lacking, writeHistory(c.tx, []orderRow{*row}, why)
 }
 
 // paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
@@ -267,7 +267,7 @@ func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
 		return err
 	}
 	*row = rows[0]
-	return p.sendBack(c.tx, c.now)
+	return p.sendBack(c.tx, row, why, "")
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.

@@ -41,11 +41,20 @@ func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Pay
 		if err != nil {
 			return err
 		}
-		p.Returned, p.Dispute, p.Disputed = after.Returned, after.Dispute, after.Disputed
+		a, err := tx.account(p, now)
+		if err != nil {
+			return err
+		}
+		p.Dispute, p.Disputed = after.Dispute, after.Disputed
+		a.Dispute, a.Disputed = after.Dispute, after.Disputed
 		if after.Dispute != before.Dispute {
 			p.DisputeTime = &now
 		}
-		tx.wentBack(p, before.Gone(), now)
+		a.Total(after.Returned, now)
+		if err := tx.keepAccount(a, &rows[0]); err != nil {
+			return err
+		}
+		tx.wentBack(p, before, now)
 		return tx.tookNotice(p, rows, n, now)
 	}
 	return s.withPayment(ctx, "taking a notice about", idempotency.Key{}, n.PaymentID, take)
@@ -70,7 +79,7 @@ func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n payment.Notic
 		return err
 	}
 	if ends {
-		return p.sendBack(tx, now)
+		return p.sendBack(tx, &rows[0], c, "")
 	}
 	return p.save(tx)
 }
@@ -163,6 +172,9 @@ func (s Payments) Receive(ctx context.Context, n payment.Notice) (payment.Paymen
 		p.ReceiveTime = &now
 		if p.ReturnTime != nil { // its return was notified first: the money comes in and goes back now
 			p.ReturnTime, p.GoneBefore = &now, 0
+		}
+		if p.LostTime != nil {
+			p.LostTime, p.LostBefore = &now, 0
 		}
 		if n.Reference != "" { // the notice names the attempt that was paid, even if the buyer began twice
 			p.Reference = n.Reference
@@ -265,6 +277,9 @@ func (r *receipt) pays(action order.Action, by order.Actor, why reason.Why) erro
 	if err := r.tx.advance(r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
 		return err
 	}
+	if err := r.tx.cancelPayments([]int64{r.rows[0].ID}, r.payment.ID); err != nil {
+		return err
+	}
 	return r.payment.accept(r.tx, r.now)
 }
 
@@ -277,7 +292,7 @@ func (r *receipt) refuse(by order.Actor, why reason.Why) error {
 	if err := r.note(by, why); err != nil {
 		return err
 	}
-	return r.payment.sendBack(r.tx, r.now)
+	return r.payment.sendBack(r.tx, &r.rows[0], cause{by: by, at: r.now, why: why}, "")
 }
 
 // ReviveLate implements service.PaymentLedger.

@@ -35,7 +35,7 @@ func (l ledger) opens(t *testing.T, c order.Claim, id, provider string) payment.
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return p.Payment
 }
 
 // While money is under way the order stays unpaid and its deadline moves, once; when the money does not come, another

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
+	"seckill/internal/sqlstore/refunds"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -29,18 +31,20 @@ func (s Payments) AskRefund(ctx context.Context, owner, orderID int64) (order.Or
 		if err != nil {
 			return err
 		}
-		return tx.refund(rows, cause{by: order.Owner, at: now})
+		return tx.refund(rows, cause{by: order.Owner, at: now}, "")
 	}
 	return s.withOrder(ctx, "asking for a refund of", idempotency.Key{}, orderID, owner, ask)
 }
 
 // RefundForStaff implements service.PaymentLedger.
 func (s Payments) RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error) {
-	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded, transaction.refund)
+	return s.actForStaff(ctx, act, order.RequestRefund, voucher.OrderRefunded,
+		func(tx transaction, rows []orderRow, c cause) error { return tx.refund(rows, c, act.Why) })
 }
 
-// refund begins to send back the money of a locked order. One that cost nothing is refunded at once.
-func (tx transaction) refund(rows []orderRow, c cause) error {
+// refund begins to send back the money of a locked order, all that is left of it; why is for staff. An order that cost
+// nothing is refunded at once.
+func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 	row := rows[0]
 	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
 		return err
@@ -64,7 +68,7 @@ func (tx transaction) refund(rows []orderRow, c cause) error {
 	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return err
 	}
-	return p.sendBack(tx, c.at)
+	return p.sendBack(tx, &rows[0], c, why)
 }
 
 // refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
@@ -79,16 +83,68 @@ func (tx transaction) refundNothing(rows []orderRow, c cause) error {
 // Refunding implements service.PaymentLedger.
 func (s Payments) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
 	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
+		Where("NOT EXISTS (SELECT 1 FROM tb_refund r "+
+			"WHERE r.payment_id = tb_payment.id AND r.origin = ? AND r.state = ?)", payment.OriginAll,
+			payment.RefundPending).
 		Order("create_time, number").Limit(n)
 	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
 }
 
+// SendRefund implements service.PaymentLedger.
+func (s Payments) SendRefund(
+	ctx context.Context, paymentID, refundID string,
+) (p payment.Payment, r payment.Refund, due bool, err error) {
+	send := func(tx transaction, row *paymentRow, rows []orderRow) error {
+		r, due = payment.Refund{}, false
+		if refundID == "" && !row.payment().Due() {
+			return nil
+		}
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		a, err := tx.account(row, now)
+		if err != nil {
+			return err
+		}
+		alone, err := tx.alone()
+		if err != nil {
+			return err
+		}
+		r, due = a.sent(refundID, alone, now)
+		return tx.keepAccount(a, &rows[0])
+	}
+	p, _, err = s.withPayment(ctx, "sending a refund of", idempotency.Key{}, paymentID, send)
+	return p, r, due, err
+}
+
+// sent prepares a refund for its provider; "" is the one of all that is left, which is made if a version without
+// refunds has asked for it. If nothing is left to send, it is due, without an amount.
+func (a *account) sent(id string, alone bool, now time.Time) (payment.Refund, bool) {
+	if id != "" {
+		if r, ask := a.Send(id, alone, now); ask {
+			return *r, true
+		}
+		return payment.Refund{}, false
+	}
+	for range 2 { // one that can no longer be sent is given up, and another one takes its place
+		all := a.AskAgain(alone, string(order.ByService), "", now)
+		if all == nil {
+			return payment.Refund{}, a.AllGone()
+		}
+		if r, ask := a.Send(all.ID, alone, now); ask {
+			return *r, true
+		}
+	}
+	return payment.Refund{}, a.AllGone()
+}
+
 // Refunded implements service.PaymentLedger.
-func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, error) {
+func (s Payments) Refunded(ctx context.Context, paymentID, reference string) (order.Order, error) {
 	back := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		switch p.State {
 		case payment.Refunded:
-			return nil // refunded before
+			return tx.refundedBefore(p, rows, reference)
 		case payment.Refunding, payment.Stuck, payment.Closed: // asked before it got stuck, perhaps
 		case payment.Open, payment.Received, payment.Late:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
@@ -97,11 +153,20 @@ func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, 
 		if err != nil {
 			return err
 		}
+		a, err := tx.account(p, now)
+		if err != nil {
+			return err
+		}
+		a.Finish(string(order.ByProvider), reference, now)
+		if err := tx.keepAccount(a, &rows[0]); err != nil {
+			return err
+		}
+		tx.wentBack(p, a.before, now)
+		if !a.AllGone() { // the provider was asked for less than is left now
+			return p.save(tx)
+		}
 		closed := p.State == payment.Closed
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = payment.Refunded, &now, nil, ""
-		before := p.payment().Gone()
-		p.Returned += p.payment().Rest()
-		tx.wentBack(p, before, now)
 		if err := p.save(tx); err != nil {
 			return err
 		}
@@ -114,6 +179,28 @@ func (s Payments) Refunded(ctx context.Context, paymentID string) (order.Order, 
 	}
 	_, o, err := s.withPayment(ctx, "refunding", idempotency.Key{}, paymentID, back)
 	return o, err
+}
+
+// refundedBefore takes the answer about a payment that is refunded: a notice may have been here before it, and not have
+// named the refund as ours.
+func (tx transaction) refundedBefore(p *paymentRow, rows []orderRow, reference string) error {
+	now, err := tx.now()
+	if err != nil {
+		return err
+	}
+	a, err := tx.account(p, now)
+	if err != nil {
+		return err
+	}
+	all, done := a.All(), payment.Outcome{State: payment.RefundDone, Reference: reference}
+	if all == nil || !a.Answered(all.ID, done, now) {
+		return nil
+	}
+	if err := tx.keepAccount(a, &rows[0]); err != nil {
+		return err
+	}
+	tx.wentBack(p, a.before, now)
+	return p.save(tx)
 }
 
 // refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it
@@ -136,6 +223,20 @@ func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payme
 		if err != nil {
 			return err
 		}
+		a, err := tx.account(p, now)
+		if err != nil {
+			return err
+		}
+		all := a.All()
+		if all == nil || all.State >= payment.RefundDone {
+			all = a.AskAll(string(order.ByService), "", now)
+		}
+		if all != nil {
+			a.Answered(all.ID, payment.Outcome{State: payment.RefundFailed, Reason: refusal}, now)
+		}
+		if err := tx.keepAccount(a, &rows[0]); err != nil {
+			return err
+		}
 		p.State, p.StuckTime, p.Refusal = payment.Stuck, &now, payment.CheckedRefusal(refusal)
 		if err := p.save(tx); err != nil {
 			return err
@@ -150,26 +251,36 @@ func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payme
 }
 
 // NeedStaff implements service.StuckLedger.
-func (s Payments) NeedStaff(ctx context.Context) (payment.NeedStaff, error) {
-	var n payment.NeedStaff
-	err := s.db.Read(ctx).Model(&paymentRow{}).Where("state = ?", payment.Stuck).Count(&n.Stuck).Error
+func (s Payments) NeedStaff(ctx context.Context) (n payment.NeedStaff, err error) {
+	db := s.db.Read(ctx)
+	count := func(into *int64, where string, args ...any) {
+		if err == nil {
+			err = db.Model(&paymentRow{}).Where(where, args...).Count(into).Error
+		}
+	}
+	count(&n.Stuck, "state = ?", payment.Stuck)
+	count(&n.Disputed, "dispute = ?", payment.DisputeOpen)
+	count(&n.Overdrawn, overdrawn, payment.DisputeLost)
 	if err == nil {
-		err = s.db.Read(ctx).Model(&paymentRow{}).Where("dispute = ?", payment.DisputeOpen).Count(&n.Disputed).Error
+		n.FailedParts, err = refunds.CountUnseen(db)
 	}
 	return n, sqlkit.ReadError("counting payments that need staff", err)
 }
+
+// overdrawn selects received payments of which more has gone back than came in. A dispute must have been lost for that.
+const overdrawn = "dispute = ? AND receive_time IS NOT NULL AND returned + disputed > amount"
 
 // RetryRefund implements service.StuckLedger.
 func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, payment.Refunding, voucher.RefundRetried,
 		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
-			if err := p.sendBack(tx, c.at); err != nil {
+			c.why = reason.RefundRetried
+			if err := tx.askAgain(p, rows, c, act.Why); err != nil {
 				return err
 			}
 			if err := tx.paymentChanged(p, rows, payment.NewsRetried, c.at); err != nil {
 				return err
 			}
-			c.why = reason.RefundRetried
 			return writeHistory(tx, rows, c)
 		})
 }
@@ -178,7 +289,17 @@ func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (paymen
 func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, payment.Closed, voucher.RefundClosed,
 		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
-			p.State, p.CloseTime = payment.Closed, &c.at
+			a, err := tx.account(p, c.at)
+			if err != nil {
+				return err
+			}
+			a.CloseFailed(c.at)
+			if err := tx.keepAccount(a, &rows[0]); err != nil {
+				return err
+			}
+			if p.State == payment.Stuck {
+				p.State, p.CloseTime = payment.Closed, &c.at
+			}
 			if err := p.save(tx); err != nil {
 				return err
 			}
@@ -186,22 +307,29 @@ func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (paymen
 				return err
 			}
 			c.why = reason.RefundClosed
+			if p.State != payment.Closed {
+				return writeHistory(tx, rows, c)
+			}
 			return tx.refundEnds(p, rows, c)
 		})
 }
 
 // actOnStuck moves a payment whose refund is stuck to another state for staff, with what take writes. A payment that is
-// already in that state stays as it is.
+// already in that state stays as it is. A received payment stays received: take sees to those of its parts that have
+// failed.
 func (s Payments) actOnStuck(
 	ctx context.Context, act order.PaymentAct, to payment.State, audited voucher.Action,
 	take func(tx transaction, p *paymentRow, rows []orderRow, c cause) error,
 ) (payment.Payment, order.Order, error) {
 	step := func(tx transaction, p *paymentRow, rows []orderRow) error {
-		row := rows[0]
-		switch before := p.State; {
+		row, before := rows[0], p.State
+		unseen, err := tx.hasUnseen(p)
+		switch {
+		case err != nil:
+			return err
 		case before == to:
 			return nil
-		case before != payment.Stuck:
+		case before != payment.Stuck && !unseen:
 			return &payment.StateError{PaymentID: p.ID, State: before}
 		case p.Dispute == payment.DisputeOpen: // the dispute will decide whose money it is
 			return &order.NotNowError{Why: payment.ErrDisputed}
@@ -215,7 +343,7 @@ func (s Payments) actOnStuck(
 		}
 		return sqlkit.WriteAudit(tx.DB, now, act.By, sqlkit.AuditRow{
 			VoucherID: row.VoucherID, Action: audited,
-			Changes: act.Audited(payment.Stuck, p.State, row.order(), rows[0].order()),
+			Changes: act.Audited(before, p.State, row.order(), rows[0].order()),
 		})
 	}
 	return s.withPayment(ctx, string(audited)+" of", act.By.Key, act.PaymentID, step)

@@ -210,13 +210,13 @@ func TestLateNewsOfAStuckRefund(t *testing.T) {
 			l.isAs(t, "all", ids[i], payment.Refunding, cs[i], status)
 		}
 		l.confirmAll(t)
-		if o, err := l.Refunded(t.Context(), ids[2]); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), ids[2], ""); err != nil || o.Status != order.Refunded {
 			t.Errorf("taken all the same: %+v, %v", o, err)
 		}
 		if _, _, err := l.closes(t, ids[3], "c3"); err != nil {
 			t.Fatal(err)
 		}
-		if o, err := l.Refunded(t.Context(), ids[3]); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), ids[3], ""); err != nil || o.Status != order.Refunded {
 			t.Errorf("taken once it is closed: %+v, %v", o, err)
 		}
 		if last := (*told)[len(*told)-1]; last != "7 returned: refunded" {
@@ -321,7 +321,7 @@ func TestStuckRefundOfMoneyTooMuch(t *testing.T) {
 		}
 		first.Provider = "other"
 		l.Receives(t, first)
-		l.Receives(t, second)
+		l.Receives(t, second.Payment)
 		l.refused(t, second.ID, "")
 		l.isAs(t, "stuck", second.ID, payment.Stuck, c, order.Paid)
 		p, o, err := l.closes(t, second.ID, "c")
@@ -349,7 +349,7 @@ func TestUnwoundButForStuckRefunds(t *testing.T) {
 			id := fmt.Sprintf("pay_%d", c.OrderID)
 			if i == 0 {
 				l.refused(t, id, "the account is closed")
-			} else if _, err := l.Refunded(t.Context(), id); err != nil {
+			} else if _, err := l.Refunded(t.Context(), id, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -388,7 +388,7 @@ func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
 		}
 		first.Provider = "other"
 		l.Receives(t, first)
-		l.Receives(t, second)
+		l.Receives(t, second.Payment)
 		l.callsOff(t, v, "k")
 		l.unwinds(t, v)
 		l.ApplyAll(t, v)
@@ -402,7 +402,7 @@ func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
 		if err != nil || !u.Pending() || u.Orders[order.FateRefunding] != one {
 			t.Errorf("the order's own money is on its way: %+v, %v", u, err)
 		}
-		if _, err := l.Refunded(t.Context(), first.ID); err != nil {
+		if _, err := l.Refunded(t.Context(), first.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		l.ApplyAll(t, v)

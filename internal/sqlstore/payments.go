@@ -3,15 +3,16 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
 
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
+	"seckill/internal/sqlstore/refunds"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
@@ -49,6 +50,8 @@ type paymentRow struct {
 	ProgressTime  *time.Time       `gorm:"column:progress_time"`
 	ProgressUntil *time.Time       `gorm:"column:progress_until"`
 	Failure       string           `gorm:"column:failure"`
+	LostTime      *time.Time       `gorm:"column:lost_time"`
+	LostBefore    int64            `gorm:"column:lost_before"`
 }
 
 // TableName implements gorm's schema.Tabler.
@@ -72,7 +75,8 @@ func (r *paymentRow) payment() payment.Payment {
 func (r *paymentRow) save(tx transaction) error {
 	err := tx.Model(r).Select("state", "operation", "receive_time", "accept_time", "refunding_time", "refund_time",
 		"stuck_time", "refusal", "close_time", "return_time", "gone_before", "returned", "dispute", "disputed",
-		"dispute_time", "reference", "progress", "progress_time", "progress_until", "failure").Updates(r).Error
+		"dispute_time", "reference", "progress", "progress_time", "progress_until", "failure", "lost_time",
+		"lost_before").Updates(r).Error
 	if err != nil {
 		return fmt.Errorf("writing payment %s: %w", r.ID, err)
 	}
@@ -85,24 +89,105 @@ func (r *paymentRow) accept(tx transaction, now time.Time) error {
 	return r.save(tx)
 }
 
-// sendBack records that the money is to go back. refunding_time keeps its first value.
-func (r *paymentRow) sendBack(tx transaction, now time.Time) error {
+// sendBack records that all the money that is left is to go back. refunding_time keeps its first value.
+func (r *paymentRow) sendBack(tx transaction, row *orderRow, c cause, why string) error {
 	r.State, r.StuckTime, r.Refusal = payment.Refunding, nil, ""
 	if r.RefundingTime == nil {
-		r.RefundingTime = &now
+		r.RefundingTime = &c.at
+	}
+	a, err := tx.account(r, c.at)
+	if err != nil {
+		return err
+	}
+	alone, err := tx.alone()
+	if err != nil {
+		return err
+	}
+	a.AskAgain(alone, string(c.by), why, c.at)
+	if err := tx.keepAccount(a, row); err != nil {
+		return err
 	}
 	return r.save(tx)
 }
 
-// wentBack notes that money has gone back now, for the sums of the day, if more has gone than before.
-func (tx transaction) wentBack(r *paymentRow, before int64, now time.Time) {
-	if r.payment().Gone() <= before {
-		return
+// wentBack notes that money has gone back now, or come back, for the sums of the day, if that is other than before.
+func (tx transaction) wentBack(r *paymentRow, before payment.Flow, now time.Time) {
+	after, midnight := r.payment().Flow, tx.db.Midnight(now)
+	if after.Gone() != before.Gone() {
+		if r.ReturnTime == nil || r.ReturnTime.Before(midnight) {
+			r.GoneBefore = before.Gone()
+		}
+		r.ReturnTime = &now
 	}
-	if r.ReturnTime == nil || r.ReturnTime.Before(tx.db.Midnight(now)) {
-		r.GoneBefore = before
+	if after.Lost() != before.Lost() {
+		if r.LostTime == nil || r.LostTime.Before(midnight) {
+			r.LostBefore = before.Lost()
+		}
+		r.LostTime = &now
 	}
-	r.ReturnTime = &now
+}
+
+// account is a locked payment with its refunds, which keepAccount writes.
+type account struct {
+	payment.Account
+	row    *paymentRow
+	stored []payment.Refund
+	before payment.Flow
+}
+
+// account returns a locked payment's account.
+func (tx transaction) account(p *paymentRow, now time.Time) (*account, error) {
+	found, err := refunds.Of(tx.DB, []string{p.ID})
+	if err != nil {
+		return nil, err
+	}
+	a := &account{row: p, stored: found[p.ID], before: p.payment().Flow}
+	a.Account = payment.Account{Payment: p.payment(), Refunds: slices.Clone(a.stored)}
+	a.Adopt(now)
+	return a, nil
+}
+
+// keepAccount writes the account's refunds, and notes in the locked order that there are some. The payment's row, which
+// has their sum from then on, is the caller's to save.
+func (tx transaction) keepAccount(a *account, row *orderRow) error {
+	if err := refunds.Save(tx.DB, a.stored, a.Refunds); err != nil {
+		return err
+	}
+	a.stored, a.row.Returned = slices.Clone(a.Refunds), a.Returned
+	if len(a.Refunds) == 0 || row.Refunds != 0 {
+		return nil
+	}
+	row.Refunds = 1
+	if err := tx.Model(row).Update("refunds", row.Refunds).Error; err != nil {
+		return fmt.Errorf("noting that order %d has refunds: %w", row.ID, err)
+	}
+	return nil
+}
+
+// refundsSetting names the setting that is there once no version without refunds lives, and none can start any more.
+// The ledger's format word does not say so: it is raised before those that live are known to be gone.
+const refundsSetting = "refunds_on"
+
+// SwitchRefundsOn notes that no version without refunds lives, and that none can start any more (partition.Formats).
+func (s Payments) SwitchRefundsOn(ctx context.Context) error {
+	err := s.write(ctx, func(tx transaction) error {
+		now, err := tx.now()
+		if err != nil {
+			return err
+		}
+		return tx.Clauses(clause.OnConflict{DoNothing: true}).
+			Create(&sqlkit.SettingRow{Name: refundsSetting, Value: []byte("1"), CreateTime: now}).Error
+	})
+	return sqlkit.ReadError("noting that refunds are switched on", err)
+}
+
+// alone reports whether no version without refunds writes to the ledger any more (SwitchRefundsOn).
+func (tx transaction) alone() (bool, error) {
+	var noted int64
+	if err := tx.Model(&sqlkit.SettingRow{}).Where("name = ?", refundsSetting).Count(&noted).Error; err != nil {
+		return false, fmt.Errorf("reading whether refunds are switched on: %w", err)
+	}
+	return noted > 0, nil
 }
 
 // findPayment returns a payment, or payment.ErrNotFound.
@@ -176,12 +261,12 @@ func latePayment(tx transaction, orderID int64) (*paymentRow, error) {
 // OpenPayment implements service.PaymentLedger.
 func (s Payments) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
-) (payment.Payment, error) {
+) (payment.Beginning, error) {
 	const beforeNames = "" // what payments of versions that knew one provider only have
 	var p *paymentRow
-	err := s.write(ctx, func(tx transaction) error {
-		row, err := lockOrder(tx, orderID, owner)
-		if err != nil {
+	var row orderRow
+	err := s.write(ctx, func(tx transaction) (err error) {
+		if row, err = lockOrder(tx, orderID, owner); err != nil {
 			return err
 		}
 		if err := order.Pay.Check(row.ID, row.Status); err != nil {
@@ -213,18 +298,30 @@ func (s Payments) OpenPayment(
 		return tx.Create(p).Error
 	})
 	if err != nil {
-		return payment.Payment{}, sqlkit.ReadError(fmt.Sprintf("opening a payment for order %d", orderID), err)
+		return payment.Beginning{}, sqlkit.ReadError(fmt.Sprintf("opening a payment for order %d", orderID), err)
 	}
-	return p.payment(), nil
+	return payment.Beginning{
+		Payment: p.payment(), Currency: s.db.Currency(), Quantity: row.units().Units(),
+		PayBefore: sqlkit.At(row.PayDeadline),
+	}, nil
 }
 
-// SetReference implements service.PaymentLedger. It is bounded to open payments: a notice's reference is newer.
-func (s Payments) SetReference(ctx context.Context, paymentID, reference string) error {
-	err := s.write(ctx, func(tx transaction) error {
-		return tx.Model(&paymentRow{}).Where("id = ? AND state = ?", paymentID,
-			payment.Open).Update("reference", reference).Error
-	})
-	return sqlkit.ReadError("storing the reference of payment "+paymentID, err)
+// Begun implements service.PaymentLedger. It changes open payments alone: a notice's reference is newer.
+func (s Payments) Begun(ctx context.Context, paymentID, reference string) error {
+	_, _, err := s.withPayment(ctx, "storing the reference of", idempotency.Key{}, paymentID,
+		func(tx transaction, p *paymentRow, rows []orderRow) error {
+			if p.State != payment.Open {
+				return nil
+			}
+			p.Reference = reference
+			if rows[0].Status != order.Unpaid {
+				if err := tx.cancelPayments([]int64{rows[0].ID}, ""); err != nil {
+					return err
+				}
+			}
+			return p.save(tx)
+		})
+	return err
 }
 
 // PaymentsOf implements service.PaymentLedger.
@@ -239,127 +336,15 @@ func (s Payments) Payment(ctx context.Context, id string) (payment.Payment, erro
 	return row.payment(), sqlkit.ReadError("reading payment "+id, err)
 }
 
-// FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
-// math.MaxInt64 as before for the first page.
-func (s Payments) FindPayments(
-	ctx context.Context, f payment.Filter, before int64, limit int,
-) ([]payment.Payment, error) {
-	const what = "listing payments"
-	query, some, err := s.selected(ctx, f)
-	if err != nil || !some {
-		return nil, err
-	}
-	if before != math.MaxInt64 {
-		var from []paymentRow // the row itself, unless it was removed with a rehearsal
-		err := s.db.Read(ctx).Select("create_time").Where("number <= ?", before).Order("number DESC").Limit(1).
-			Find(&from).Error
-		if err != nil {
-			return nil, sqlkit.ReadError(what, err)
-		}
-		if len(from) == 0 {
-			return nil, nil
-		}
-		query = s.behind(query, "<", payment.Payment{Number: before, CreatedAt: from[0].CreateTime})
-	}
-	return sqlkit.List(query.Order("create_time DESC, number DESC").Limit(limit), what, (*paymentRow).payment)
-}
-
-// PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
-// zero payment stands before the first.
-func (s Payments) PaymentsAfter(
-	ctx context.Context, f payment.Filter, last payment.Payment, limit int,
-) ([]payment.Payment, error) {
-	query, some, err := s.selected(ctx, f)
-	if err != nil || !some {
-		return nil, err
-	}
-	if last.Number != 0 {
-		query = s.behind(query, ">", last)
-	}
-	return sqlkit.List(query.Order("create_time, number").Limit(limit), "exporting payments", (*paymentRow).payment)
-}
-
-// behind restricts a query to payments on one side of another. Both databases read only the index entries that are
-// there: MySQL for the alternative, and SQLite for the pair.
-func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
-	if s.db.Dialect() == sqlkit.SQLite {
-		return query.Where(fmt.Sprintf("(create_time, number) %s (?, ?)", side), p.CreatedAt, p.Number)
-	}
-	return query.Where(fmt.Sprintf("(create_time %[1]s ? OR create_time = ? AND number %[1]s ?)", side),
-		p.CreatedAt, p.CreatedAt, p.Number)
-}
-
-// selected returns a query for the payments that the filter selects, or false if there are none.
-func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
-	query = s.db.Read(ctx)
-	if index := indexFor(f); index != "" {
-		query = query.Table(s.usingIndex("tb_payment", index))
-	}
-	if f.Name != "" {
-		numbers, err := s.ofPaymentsNamed(ctx, "number", f.Name)
-		if err != nil || len(numbers) == 0 {
-			return nil, false, err
-		}
-		query = query.Where("number IN ?", numbers)
-	}
-	for column, id := range map[string]int64{
-		"order_id": f.OrderID, "voucher_id": f.VoucherID, "shop_id": f.ShopID, "state": int64(f.State),
-	} {
-		if id != 0 {
-			query = query.Where(column+" = ?", id)
-		}
-	}
-	if f.Dispute != nil {
-		query = query.Where("dispute = ?", *f.Dispute)
-	}
-	if !f.From.IsZero() {
-		query = query.Where("create_time >= ?", f.From.UTC())
-	}
-	if !f.To.IsZero() {
-		query = query.Where("create_time < ?", f.To.UTC())
-	}
-	return query, true, nil
-}
-
-// indexFor returns the index in which the selected payments lie together, sorted as lists are; "" if the filter names
-// so few that any will do. The rare states come first: among the payments of a shop they are looked for long.
-func indexFor(f payment.Filter) string {
-	switch {
-	case f.Name != "", f.OrderID != 0:
-		return ""
-	case f.Dispute != nil && *f.Dispute != payment.DisputeNone:
-		return "idx_payment_dispute"
-	case f.State == payment.Late, f.State == payment.Refunding, f.State == payment.Stuck,
-		f.State == payment.Closed:
-		return "idx_payment_state"
-	case f.VoucherID != 0:
-		return "idx_payment_voucher"
-	case f.ShopID != 0:
-		return "idx_payment_shop"
-	case f.State != 0:
-		return "idx_payment_state"
-	default:
-		return "idx_payment_time"
-	}
-}
-
-// ofPaymentsNamed returns a column of the payments that have the id or the reference: of one as a rule, and of no more
-// than 1000.
-func (l *ledger) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
-	const most = 1000
-	for _, by := range []string{"id", "reference"} {
-		var found []int64
-		err := l.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
-		if err != nil {
-			return nil, sqlkit.ReadError("looking for payment "+name, err)
-		}
-		values = append(values, found...)
-	}
-	return values[:min(len(values), most)], nil
-}
-
 // paymentChanged gives the change a number among the events of the payment's order, and runs the hooks.
 func (tx transaction) paymentChanged(p *paymentRow, rows []orderRow, news payment.News, now time.Time) error {
+	return tx.refundChanged(p, rows, news, payment.Refund{}, now)
+}
+
+// refundChanged is paymentChanged with the refund that the news is about.
+func (tx transaction) refundChanged(
+	p *paymentRow, rows []orderRow, news payment.News, r payment.Refund, now time.Time,
+) error {
 	row := &rows[0]
 	row.Revision++
 	if err := tx.Model(row).Update("revision", row.Revision).Error; err != nil {
@@ -370,7 +355,7 @@ func (tx transaction) paymentChanged(p *paymentRow, rows []orderRow, news paymen
 		return err
 	}
 	change := order.PaymentChange{
-		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), News: news, At: now,
+		Order: row.order(), Terms: terms[row.VoucherID], Payment: p.payment(), News: news, Refund: r, At: now,
 	}
 	return tx.each(func(h sqlkit.Hook) error { return tell(tx, h.PaymentChanged, change) })
 }

@@ -25,6 +25,9 @@ func TestOpenPayment(t *testing.T) {
 		for _, id := range []string{"pay_1", "pay_2"} { // the second finds the first
 			got, err := l.OpenPayment(t.Context(), cs[0].UserID, cs[0].OrderID, id, []string{""})
 			got.Number = 0
+			want := payment.Beginning{
+				Payment: want, Currency: got.Currency, Quantity: 1, PayBefore: l.ReadOrder(t, cs[0].OrderID).PayBefore,
+			}
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
 				t.Errorf("%v (-want +got):\n%s", err, diff)
 			}
@@ -63,7 +66,7 @@ func TestPaymentProviders(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return p
+			return p.Payment
 		}
 		if p := open("pay_1", "bank", "other"); p.Provider != "bank" || p.Reference != "" {
 			t.Errorf("opened %+v", p)
@@ -75,7 +78,7 @@ func TestPaymentProviders(t *testing.T) {
 			t.Errorf("%+v, while the first one's provider is gone", p)
 		}
 		for _, reference := range []string{"r-1", "r-2"} {
-			if err := l.SetReference(t.Context(), "pay_1", reference); err != nil {
+			if err := l.Begun(t.Context(), "pay_1", reference); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -91,7 +94,7 @@ func TestPaymentProviders(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := l.SetReference(t.Context(), "pay_1", "r-5"); err != nil { // a slow Begin
+		if err := l.Begun(t.Context(), "pay_1", "r-5"); err != nil { // a slow Begin
 			t.Fatal(err)
 		}
 		got, err := l.PaymentsOf(t.Context(), c.OrderID)
@@ -293,10 +296,10 @@ func TestReceiveTwoPayments(t *testing.T) {
 			t.Errorf("AskRefund: %+v, %v", o, err)
 		}
 		// The money of the second one has gone back: the order still waits for that of the first.
-		if o, err := l.Refunded(t.Context(), "pay_x"); err != nil || o.Status != order.Refunding {
+		if o, err := l.Refunded(t.Context(), "pay_x", ""); err != nil || o.Status != order.Refunding {
 			t.Errorf("Refunded: %+v, %v", o, err)
 		}
-		if o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", c.OrderID)); err != nil ||
+		if o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", c.OrderID), ""); err != nil ||
 			o.Status != order.Refunded {
 			t.Errorf("Refunded: %+v, %v", o, err)
 		}
@@ -330,7 +333,7 @@ func TestRefund(t *testing.T) {
 			t.Errorf("Refunding = %+v, %v; want two, the oldest first", back, err)
 		}
 		for range 2 {
-			o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", first.OrderID))
+			o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", first.OrderID), "")
 			if err != nil || o.Status != order.Refunded || !o.RefundedAt.Equal(ledgertest.RecordedAt) {
 				t.Errorf("Refunded: %+v, %v", o, err)
 			}
@@ -348,11 +351,11 @@ func TestRefund(t *testing.T) {
 		if diff := cmp.Diff([]operation.Operation{op}, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
-		if _, err := l.Refunded(t.Context(), "pay_"); !errors.Is(err, payment.ErrNotFound) {
+		if _, err := l.Refunded(t.Context(), "pay_", ""); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("Refunded of none: %v, want ErrNoPayment", err)
 		}
 		open := l.Pays(t, l.Bought(t, plain, 3))
-		if _, err := l.Refunded(t.Context(), open.ID); err == nil || l.ReadPayment(t, open.ID) != payment.Open {
+		if _, err := l.Refunded(t.Context(), open.ID, ""); err == nil || l.ReadPayment(t, open.ID) != payment.Open {
 			t.Errorf("Refunded of an open payment: %v", err)
 		}
 		l.Force(t, order.Paid, open.OrderID)

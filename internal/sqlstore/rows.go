@@ -147,6 +147,7 @@ type orderRow struct {
 	Quantity      int64          `gorm:"column:quantity"`
 	Revision      int64          `gorm:"column:revision"`
 	Processing    int8           `gorm:"column:processing"`
+	Refunds       int8           `gorm:"column:refunds"`
 }
 
 // What orderRow.Processing says of money for the order.
@@ -171,6 +172,7 @@ func (r orderRow) order() order.Order {
 		CancelledAt: sqlkit.At(r.CancelTime), RefundingAt: sqlkit.At(r.RefundingTime),
 		RefundedAt: sqlkit.At(r.RefundTime), FailedAt: sqlkit.At(r.FailTime), LapsedAt: sqlkit.At(r.LapseTime),
 		Revision: r.Revision, Processing: r.Status == order.Unpaid && r.Processing == isProcessing,
+		HasRefunds: r.Refunds != 0,
 	}
 }
 

@@ -274,7 +274,10 @@ func (tx transaction) removeOrders(ids []int64) error {
 		return err
 	}
 	for _, from := range []string{
-		"tb_order_event WHERE order_id IN ?", "tb_payment WHERE order_id IN ?",
+		"tb_order_event WHERE order_id IN ?",
+		"tb_refund WHERE payment_id IN (SELECT id FROM tb_payment WHERE order_id IN ?)",
+		"tb_payment_cancel WHERE payment_id IN (SELECT id FROM tb_payment WHERE order_id IN ?)",
+		"tb_payment WHERE order_id IN ?",
 		"tb_voucher_order WHERE id IN ?",
 	} {
 		for part := range sqlkit.Chunks(ids) {

@@ -117,7 +117,7 @@ func TestRefundForStaff(t *testing.T) {
 		if _, err := l.RefundForStaff(t.Context(), actOn(cs[0], "k")); !isRepeated(err, cs[0]) {
 			t.Errorf("repeated: %v", err)
 		}
-		if o, err := l.Refunded(t.Context(), p.ID); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), p.ID, ""); err != nil || o.Status != order.Refunded {
 			t.Errorf("Refunded = %+v, %v", o, err)
 		}
 		if o, err := l.RefundForStaff(t.Context(), actOn(cs[0], "another")); err != nil || o.Status != order.Refunded {
@@ -144,7 +144,7 @@ func TestFindOrdersOfAPayment(t *testing.T) {
 		for _, c := range cs[:2] {
 			paid = append(paid, l.Pays(t, c))
 		}
-		if err := l.SetReference(t.Context(), paid[1].ID, "chg_1"); err != nil {
+		if err := l.Begun(t.Context(), paid[1].ID, "chg_1"); err != nil {
 			t.Fatal(err)
 		}
 		shop, err := l.Voucher(t.Context(), v)

@@ -1,3 +1,56 @@
+// Package sqlstore is the ledger: all SQL of vouchers and orders, for MySQL (8.4, MariaDB 10.11, and what speaks their
+// protocol) and, in the embedded mode, for SQLite. It implements the ledger's interfaces of the packages voucher and
+// order with GORM, which nothing outside this package sees.
+//
+// What is committed here has the last word. Redis decides who gets in and is rebuilt from these tables.
+//
+//	tb_voucher ─── tb_seckill_voucher        what is sold; the sale: stock, window, epoch (the hot row)
+//	                    │ stock = stock - n WHERE stock >= n AND epoch = ?
+//	               tb_voucher_order          one row for each order, never deleted; one live order per user and sale
+//	               tb_order_event            the history of orders since they were recorded
+//	               tb_payment                attempts to pay for them
+//	               tb_request                idempotency keys of requests, and what they made
+//	               tb_limited_buyer          who has bought an ordinary voucher with a limit; each such purchase
+//	                                         changes the row
+//	               tb_voucher_operation      changes of a sale, numbered for each, until they are applied to Redis
+//	               tb_fence                  the highest token of each job that one instance at a time does
+//	               tb_setting                what all instances agree on
+//	               tb_format                 the format of what is stored, and the ledger's own id
+//	               tb_audit                  what admins changed
+//
+// Features have tables of their own; their rows change in these transactions by hooks (sqlkit.Hook).
+//
+// A batch of orders is one transaction: the rows, sorted by id, and last the stock of each sale, sorted by voucher,
+// because every batch wants that row. Any failure rolls all of it back.
+//
+//	what goes wrong                                    what the caller gets
+//	a row exists, stock too low, another epoch         order.ErrConflict; nothing was written
+//	a value that does not fit, however often retried   order.ErrRejected; nothing was written
+//	connection lost before COMMIT, lock wait (1205),   another error; nothing was written
+//	  deadlock (1213), read-only, disk full,
+//	  no majority in a Galera cluster (1047, 1180)
+//	the reply to COMMIT is lost                        the same kind of error, and the rows are there: an error that
+//	                                                   is neither of the two above never says that nothing was
+//	                                                   written
+//	the process dies at any point                      all of the batch or none of it
+//
+// Transactions that change orders lock in the same order: the orders, sorted by id, whose lock is also that of their
+// payments; then the limited buyer, before an order of theirs is inserted; then the sales, sorted by voucher, whose
+// lock is also that of their operations. Only Settle locks the sales first. Transactions that the database ends
+// because of another are retried a few times here, except batches of the recorder, which retries them itself. When
+// the reply to COMMIT is lost, calling once more shows what happened.
+//
+// Times that are compared come from the database server's clock or, with SQLite, from this process's.
+//
+// Reading or changing an order while the database is away returns order.ErrUnavailable; both may be retried.
+//
+// The two dialects share every statement but the one that inserts a batch. SQLite has no row locks; there a transaction
+// takes the file's one write lock when it begins, which is stronger.
+//
+// It is one package because transactions cross its subjects: an order's row, history and payment and its sale's stock
+// change together. Its files stand on one another: rows, transaction, hooks and operations, transition, and on these
+// the subjects. So a cancel is read from orders.go down to transition.go, hooks.go and operations.go. Tables that no
+// such transaction writes are in package installation.
 package sqlstore
 
 import (

@@ -60,6 +60,11 @@ func (tx transaction) advance(rows []orderRow, action order.Action, c cause) err
 	if err := tx.changed(rows, order.Change{Action: action, By: c.by, Why: c.why, At: c.at}); err != nil {
 		return err
 	}
+	if action == order.Cancel || action == order.Expire {
+		if err := tx.cancelPayments(sqlkit.Map(rows, (*orderRow).id), ""); err != nil {
+			return err
+		}
+	}
 	if action.GivesUnit() {
 		return tx.giveBackUnits(rows, action, c)
 	}

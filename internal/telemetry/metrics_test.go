@@ -94,8 +94,8 @@ func TestNamesFollowTheConventions(t *testing.T) {
 			t.Errorf("%s has none of the prefixes", name)
 		}
 	}
-	if own != 65 {
-		t.Errorf("%d families of the service, want 65: is a new one not registered?", own)
+	if own != 67 {
+		t.Errorf("%d families of the service, want 67: is a new one not registered?", own)
 	}
 }
 
@@ -252,7 +252,11 @@ func TestOrders(t *testing.T) {
 	m.PaymentRefunded(errors.New("away"))
 	m.PaymentRefunded(errors.New("away"))
 	m.PaymentRefunded(fmt.Errorf("declined: %w", &payment.RefusedError{}))
-	m.PaymentsNeedStaff(payment.NeedStaff{Stuck: 3, Disputed: 2}, nil)
+	m.PaymentsNeedStaff(payment.NeedStaff{Stuck: 3, Disputed: 2, Overdrawn: 1, FailedParts: 4}, nil)
+	m.NoticeRefused(payment.RefusedTime)
+	m.NoticeRefused("a reason that it does not know")
+	m.NoticeIgnored()
+	m.NoticeIgnored()
 	compare(t, m, `
 # HELP seckill_payments_notices_total Payment notices, repeated ones included, by the payment's state after them.
 # TYPE seckill_payments_notices_total counter
@@ -275,6 +279,25 @@ seckill_payments_stuck 3
 # HELP seckill_payments_disputed Payments that a buyer disputes, undecided; NaN when it is not known.
 # TYPE seckill_payments_disputed gauge
 seckill_payments_disputed 2
+# HELP seckill_payments_overdrawn Payments of which more money has gone back than came in; NaN when it is not known.
+# TYPE seckill_payments_overdrawn gauge
+seckill_payments_overdrawn 1
+# HELP seckill_payments_failed_parts Refunds of a part that have failed, and to which nobody has seen; NaN when it is not known.
+# TYPE seckill_payments_failed_parts gauge
+seckill_payments_failed_parts 4
+# HELP seckill_payments_notices_refused_total Notices of payment providers that were refused for good, by reason.
+# TYPE seckill_payments_notices_refused_total counter
+seckill_payments_notices_refused_total{reason="other"} 0
+seckill_payments_notices_refused_total{reason="signature"} 0
+seckill_payments_notices_refused_total{reason="time"} 1
+seckill_payments_notices_refused_total{reason="too_large"} 0
+seckill_payments_notices_refused_total{reason="unknown_payment"} 0
+seckill_payments_notices_refused_total{reason="unknown_provider"} 0
+seckill_payments_notices_refused_total{reason="unreadable"} 0
+seckill_payments_notices_refused_total{reason="wrong_amount"} 0
+# HELP seckill_payments_notices_ignored_total Notices of payment providers of types that do not concern this service.
+# TYPE seckill_payments_notices_ignored_total counter
+seckill_payments_notices_ignored_total 2
 # HELP seckill_expirer_orders_total Orders that expired: they were not paid in time.
 # TYPE seckill_expirer_orders_total counter
 seckill_expirer_orders_total 200
@@ -289,7 +312,9 @@ seckill_outbox_operations_total{result="refused"} 2
 # TYPE seckill_outbox_pending_sales gauge
 seckill_outbox_pending_sales 3
 `, "seckill_payments_notices_total", "seckill_payments_refunds_total", "seckill_payments_stuck",
-		"seckill_payments_disputed", "seckill_expirer_orders_total",
+		"seckill_payments_disputed", "seckill_payments_overdrawn", "seckill_payments_failed_parts",
+		"seckill_payments_notices_refused_total", "seckill_payments_notices_ignored_total",
+		"seckill_expirer_orders_total",
 		"seckill_outbox_failures_total", "seckill_outbox_operations_total", "seckill_outbox_pending_sales")
 	m.PaymentsNeedStaff(payment.NeedStaff{}, order.ErrUnavailable)
 	for _, g := range []prometheus.Gauge{m.orders.stuck, m.orders.disputed} {

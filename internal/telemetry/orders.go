@@ -30,6 +30,8 @@ type orders struct {
 	ignored  prometheus.Counter
 	stuck    prometheus.Gauge
 	disputed prometheus.Gauge
+	over     prometheus.Gauge
+	failures prometheus.Gauge // refunds of parts that have failed
 }
 
 func newOrders(r registry) *orders {
@@ -61,6 +63,10 @@ func newOrders(r registry) *orders {
 			"and which nobody has retried or closed; NaN when it is not known."),
 		disputed: r.unknownGauge("payments", "disputed",
 			"Payments that a buyer disputes, undecided; NaN when it is not known."),
+		over: r.unknownGauge("payments", "overdrawn",
+			"Payments of which more money has gone back than came in; NaN when it is not known."),
+		failures: r.unknownGauge("payments", "failed_parts",
+			"Refunds of a part that have failed, and to which nobody has seen; NaN when it is not known."),
 	}
 	for _, why := range payment.Refusals() {
 		o.unwanted[why] = unwanted.WithLabelValues(string(why))
@@ -125,10 +131,14 @@ func (m *Metrics) PaymentRefunded(err error) {
 
 // PaymentsNeedStaff implements [service.Observer].
 func (m *Metrics) PaymentsNeedStaff(n payment.NeedStaff, err error) {
-	stuck, disputed := float64(n.Stuck), float64(n.Disputed)
-	if err != nil {
-		stuck, disputed = math.NaN(), math.NaN()
+	for gauge, known := range map[prometheus.Gauge]int64{
+		m.orders.stuck: n.Stuck, m.orders.disputed: n.Disputed, m.orders.over: n.Overdrawn,
+		m.orders.failures: n.FailedParts,
+	} {
+		figure := float64(known)
+		if err != nil {
+			figure = math.NaN()
+		}
+		gauge.Set(figure)
 	}
-	m.orders.stuck.Set(stuck)
-	m.orders.disputed.Set(disputed)
 }

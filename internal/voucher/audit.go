@@ -67,6 +67,7 @@ const (
 
 	RefundRetried Action = "retry_refund" // a refund that its provider refused
 	RefundClosed  Action = "close_refund"
+	PartRefunded  Action = "refund_part" // of a payment
 
 	CouponExtended   Action = "extend"
 	CouponUnredeemed Action = "unredeem"

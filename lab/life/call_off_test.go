@@ -272,6 +272,12 @@ type sendingBack struct {
 }
 
 // Refund implements service.Provider.
-func (p sendingBack) Refund(ctx context.Context, paid payment.Payment) error {
-	return p.faults.call("send back", func() error { return p.provider.Refund(ctx, paid) })
+func (p sendingBack) Refund(
+	ctx context.Context, paid payment.Payment, r payment.Refund,
+) (o payment.Outcome, err error) {
+	err = p.faults.call("send back", func() error {
+		o, err = p.provider.Refund(ctx, paid, r)
+		return err
+	})
+	return o, err
 }

@@ -103,7 +103,7 @@ func calls() []string {
 		"admit", "insert", "settle", "acknowledge", "correct", "apply", "complete operations", "transition", "receive",
 		"refunded", "ask refund", "open payment", "change stock", "change voucher", "expire due", "do", "lapse", "join",
 		"accept", "leave", "staff", "call off", "unwind", "send back", "turn", "begin", "set holders", "publish",
-		"snapshot", "refused", "stuck",
+		"snapshot", "refused", "stuck", "progress",
 	}
 }
 
@@ -140,7 +140,7 @@ func (l ledger) Transition(
 
 func (l ledger) OpenPayment(
 	ctx context.Context, owner, orderID int64, id string, providers []string,
-) (p payment.Payment, err error) {
+) (p payment.Beginning, err error) {
 	err = l.faults.call("open payment", func() error {
 		p, err = l.Whole.OpenPayment(ctx, owner, orderID, id, providers)
 		return err
@@ -164,9 +164,9 @@ func (l ledger) AskRefund(ctx context.Context, owner, orderID int64) (o order.Or
 	return o, err
 }
 
-func (l ledger) Refunded(ctx context.Context, id string) (o order.Order, err error) {
+func (l ledger) Refunded(ctx context.Context, id, reference string) (o order.Order, err error) {
 	err = l.faults.call("refunded", func() error {
-		o, err = l.Whole.Refunded(ctx, id)
+		o, err = l.Whole.Refunded(ctx, id, reference)
 		return err
 	})
 	return o, err

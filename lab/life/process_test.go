@@ -104,7 +104,10 @@ func newProcess(s stores, sent func(gate.Batch)) *process {
 	p.orders = service.NewOrders(p.ledger, lookup, notifier, p.catalog, p.outbox, idworker.Time)
 	p.payments = service.NewPayments(p.ledger, service.Providers{
 		Default: providerName, ByName: map[string]service.Provider{providerName: sendingBack{s.provider, p.faults}},
-	}, service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: p.outbox},
+	}, service.PaymentParts{
+		Lookup: lookup, Notifier: notifier, Outbox: p.outbox,
+		SwitchOn: func(context.Context) error { return order.ErrUpgrading },
+	},
 		func() string { return "pay_" + uuid.NewString() }, metrics, s.log)
 	p.vouchers = voucher.NewService(voucher.Parts{
 		Ledger: p.ledger, Changes: p.ledger, Outbox: p.outbox, Changed: func(context.Context, voucher.Voucher) {},

@@ -129,6 +129,8 @@ func news(why string) string {
 	return map[reason.Why]string{
 		reason.RefundRefused: "payment.stuck", reason.RefundRetried: "payment.retried",
 		reason.RefundClosed: "payment.closed", reason.MoneyReturned: "payment.returned",
+		reason.PaymentProcessing: "payment.processing", reason.PaymentFailed: "payment.failed",
+		reason.PaymentCancelled: "payment.cancelled",
 	}[reason.Why(why)]
 }
 

@@ -49,18 +49,24 @@ type provider struct {
 	finalNo map[string]bool // payments whose refund it refuses for good
 }
 
-func (p *provider) Begin(_ context.Context, of payment.Payment) (service.Checkout, error) {
+func (p *provider) Begin(_ context.Context, of payment.Beginning) (service.Checkout, error) {
 	return service.Checkout{URL: "/pay", Reference: "of_" + of.ID}, nil
 }
 
-func (p *provider) Refund(_ context.Context, paid payment.Payment) error {
+func (p *provider) Cancel(context.Context, payment.Payment) error { return nil }
+
+func (p *provider) ReadRefund(_ context.Context, _ payment.Payment, r payment.Refund) (payment.Outcome, error) {
+	return payment.Outcome{State: r.State}, nil
+}
+
+func (p *provider) Refund(_ context.Context, paid payment.Payment, _ payment.Refund) (payment.Outcome, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.finalNo[paid.ID] && p.refunds[paid.ID] == 0 {
-		return &payment.RefusedError{Reason: refusedForGood}
+		return payment.Outcome{}, &payment.RefusedError{Reason: refusedForGood}
 	}
 	p.refunds[paid.ID]++
-	return nil
+	return payment.Outcome{State: payment.RefundDone}, nil
 }
 
 // env has the stores that all worlds of one test use. Each world has its own voucher.
@@ -256,7 +262,7 @@ func (w *world) text(id int64) string {
 func (w *world) pay(user, id int64) (payment.Payment, error) {
 	ctx, cancel := w.withTimeout()
 	defer cancel()
-	p, _, err := w.alive().payments.Pay(ctx, user, id)
+	p, _, err := w.alive().payments.Pay(ctx, user, id, payment.Visit{})
 	return p, err
 }
 

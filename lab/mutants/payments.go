@@ -23,7 +23,7 @@ func inPayments() []mutant.Mutant {
 				File: domain + "flow.go", From: "case d > f.Dispute:", To: "case d != f.Dispute:",
 			}),
 		packageMutant("a lost dispute costs nothing", "./internal/order/payment", "TestFlow", "", mutant.Change{
-			File: domain + "flow.go", From: "return f.Returned + f.Disputed", To: "return f.Returned",
+			File: domain + "flow.go", From: "return f.Returned + f.Lost()", To: "return f.Returned",
 		}),
 		packageMutant("more goes back than was paid", "./internal/order/payment", "TestFlow", "cents:", mutant.Change{
 			File: domain + "flow.go", From: "n.Amount < 1 || n.Amount > amount", To: "n.Amount < 1",
@@ -66,10 +66,11 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("a refund sends all of a payment, also what has gone back", bank, "TestStatement", "",
 			mutant.Change{
-				File: "test/provider/bank_test.go", From: `"amount": p.Rest()}, nil)`, To: `"amount": p.Amount}, nil)`,
+				File: "test/provider/bank_test.go", From: `"amount": r.Amount}, nil)`, To: `"amount": p.Amount}, nil)`,
 			}),
 		packageMutant("what a refund sent back is not noted", bank, "TestStatement", "at the bank", mutant.Change{
-			File: store + "payment_refund.go", From: "p.Returned += p.payment().Rest()", To: "p.Returned += 0",
+			File: store + "payments.go", From: "a.row.Returned = slices.Clone(a.Refunds), a.Returned",
+			To: "a.row.Returned = slices.Clone(a.Refunds), a.row.Returned",
 		}),
 		packageMutant("a page of payments reads the ones before it", "./internal/sqlstore",
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
@@ -77,7 +78,7 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
 			"another shop", mutant.Change{
-				File: store + "payments.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
+				File: store + "payment_pages.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
 			}),
 		packageMutant("a report takes payments that never came", "./internal/feature/report", "TestReportSums",
 			"with payments", mutant.Change{

@@ -12,13 +12,13 @@ func inStuckRefunds() []mutant.Mutant {
 	return []mutant.Mutant{
 		packageMutant("a final no is asked for again", "./internal/order/service", "TestFinalNo$", "refused",
 			mutant.Change{
-				File: service + "refunds.go", From: "err = p.getsStuck(ctx, attempt, refused)",
+				File: service + "refunds.go", From: "err = p.getsStuck(ctx, attempt, r, refused)",
 				To: "_ = refused",
 			}),
 		packageMutant("a refund that is over by its turn is asked for", "./internal/order/service",
 			"TestRefundsThatHaveWaited", "asked for", mutant.Change{
-				File: service + "refunds.go", From: "if err == nil && !attempt.Due() {",
-				To: "if err == nil && attempt.AllGone() {",
+				File: service + "refunds.go", From: "if err == nil && !due {",
+				To: "if err == nil && !due && attempt.AllGone() {",
 			}),
 		packageMutant("a disputed payment is asked for", "./internal/order/service", "TestRefundsThatHaveWaited",
 			"disputed", mutant.Change{
@@ -28,8 +28,8 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("what has gone back meanwhile is sent again", "./internal/order/service",
 			"TestRefundsThatHaveWaited", "cents", mutant.Change{
-				File: service + "refunds.go", From: "err = p.sendBack(ctx, attempt)",
-				To: "err = p.sendBack(ctx, listed)",
+				File: service + "refunds.go", From: "		err = p.sendBack(ctx, attempt, r)\n",
+				To: "		r.Amount = attempt.Amount\n		err = p.sendBack(ctx, attempt, r)\n",
 			}),
 		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
 			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", payment.Refunding,`,
@@ -52,8 +52,8 @@ func inStuckRefunds() []mutant.Mutant {
 				To: "case p.Dispute > payment.DisputeLost:",
 			}),
 		packageMutant("what is not stuck is closed", ledger, "TestStuckOnly", "closed:", mutant.Change{
-			File: store + "payment_refund.go", From: "case before != payment.Stuck:",
-			To: "case before > payment.Closed:",
+			File: store + "payment_refund.go", From: "case before != payment.Stuck && !unseen:",
+			To: "case before > payment.Closed && !unseen:",
 		}),
 		packageMutant("an act on a payment is done once for each answer", ledger, "TestStuckRefund$", "a lost reply",
 			mutant.Change{
@@ -118,17 +118,18 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("what went back yesterday counts today", "./internal/feature/report", "TestTakenInParts",
 			"the rest", mutant.Change{
-				File: store + "payments.go", From: "		r.GoneBefore = before\n", To: "		r.GoneBefore = 0\n",
+				File: store + "payments.go", From: "r.GoneBefore = before.Gone()", To: "r.GoneBefore = 0",
 			}),
 		packageMutant("a part that went back does not count", "./internal/feature/report", "TestTakenInParts",
 			"two parts", mutant.Change{
-				File: store + "payment_notice.go", From: "		tx.wentBack(p, before.Gone(), now)\n", To: "",
+				File: store + "payment_notice.go", From: "		tx.wentBack(p, before, now)\n", To: "",
 			}),
 		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
 			mutant.Change{
 				File: service + "payments.go",
-				From: "	attempt, err = begin()\n	if errors.Is(err, order.ErrNotFound) {",
-				To:   "	err = order.ErrNotFound\n	if errors.Is(err, order.ErrNotFound) {",
+				From: "	begun, err := begin()\n	if errors.Is(err, order.ErrNotFound) {",
+				To: "	begun, err := payment.Beginning{}, order.ErrNotFound\n" +
+					"	if errors.Is(err, order.ErrNotFound) {",
 			}),
 	}
 }

@@ -166,16 +166,25 @@ type bankAdapter struct{ base string }
 var _ service.Provider = bankAdapter{}
 
 // Begin implements service.Provider. The payment's id is the idempotency key, so it may be repeated.
-func (a bankAdapter) Begin(ctx context.Context, p payment.Payment) (service.Checkout, error) {
+func (a bankAdapter) Begin(ctx context.Context, b payment.Beginning) (service.Checkout, error) {
 	var opened struct{ ID, URL string }
-	err := a.post(ctx, "/checkouts", p.ID, map[string]any{"cents": p.Amount}, &opened)
+	err := a.post(ctx, "/checkouts", b.ID, map[string]any{"cents": b.Amount}, &opened)
 	return service.Checkout{URL: opened.URL, Reference: opened.ID}, err
 }
 
+// Cancel implements service.Provider. The bank's checkouts end by themselves.
+func (bankAdapter) Cancel(context.Context, payment.Payment) error { return nil }
+
 // Refund implements service.Provider. The bank knows charges, not payments: the reference is the charge since its
 // notice.
-func (a bankAdapter) Refund(ctx context.Context, p payment.Payment) error {
-	return a.post(ctx, "/refunds", p.ID, map[string]any{"charge": p.Reference, "amount": p.Rest()}, nil)
+func (a bankAdapter) Refund(ctx context.Context, p payment.Payment, r payment.Refund) (payment.Outcome, error) {
+	err := a.post(ctx, "/refunds", r.ID, map[string]any{"charge": p.Reference, "amount": r.Amount}, nil)
+	return payment.Outcome{State: payment.RefundDone}, err
+}
+
+// ReadRefund implements service.Provider. The bank knows no refunds that are on their way.
+func (bankAdapter) ReadRefund(context.Context, payment.Payment, payment.Refund) (payment.Outcome, error) {
+	return payment.Outcome{State: payment.RefundDone}, nil
 }
 
 func (a bankAdapter) post(ctx context.Context, path, key string, body, answer any) error {
@@ -208,15 +217,15 @@ func (a bankAdapter) post(ctx context.Context, path, key string, body, answer an
 
 // bankCallback returns a shop.CallbackReader of the bank that payments call by the name.
 func bankCallback(name string) shop.CallbackReader {
-	return func(h http.Header) (func([]byte) (payment.Notice, error), error) { return readBankCallback(name, h) }
+	return func(h http.Header) (payment.ReadNotice, error) { return readBankCallback(name, h) }
 }
 
-func readBankCallback(name string, h http.Header) (func([]byte) (payment.Notice, error), error) {
+func readBankCallback(name string, h http.Header) (payment.ReadNotice, error) {
 	signature, err := hex.DecodeString(h.Get("Bank-Signature"))
 	if err != nil || len(signature) != sha512.Size {
 		return nil, fmt.Errorf("%w: no signature of the bank", payment.ErrBadNotice)
 	}
-	return func(body []byte) (payment.Notice, error) {
+	return func(_ context.Context, body []byte, _ payment.FindPayment) (payment.Notice, error) {
 		if !hmac.Equal(signature, bankMAC(body)) {
 			return payment.Notice{}, fmt.Errorf("%w: not the bank's signature", payment.ErrBadNotice)
 		}

@@ -105,8 +105,9 @@ func openOn(
 	lookup := service.NewLookup(
 		service.LookupStores{Rows: ledger, Holdings: noHoldings{}, NewSales: ledger.SalesAbove}, known)
 	metrics := telemetry.NewMetrics(telemetry.Build{})
-	payments := service.NewPayments(ledger, providers,
-		service.PaymentParts{Lookup: lookup, Notifier: notifier, Outbox: noOutbox{}}, newPaymentID, metrics, quiet)
+	payments := service.NewPayments(ledger, providers, service.PaymentParts{
+		Lookup: lookup, Notifier: notifier, Outbox: noOutbox{}, SwitchOn: ledger.SwitchRefundsOn,
+	}, newPaymentID, metrics, quiet)
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	if runs {

@@ -55,6 +55,7 @@
  * @property {string} [createTime]
  * @property {string} [payBefore]
  * @property {boolean} [processing] it is unpaid, and money for it is under way
+ * @property {{amount: number, state: string, createTime: string, refundTime?: string, failTime?: string}[]} [refunds]
  * @property {{status: string, at: string, by: string, why?: string}[]} [history]
  * @property {{code: string, validUntil?: string}} [coupon] where one order was asked for
  */

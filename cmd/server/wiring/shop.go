@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/singleflight"
 
 	"seckill/internal/config"
 	"seckill/internal/idworker"
+	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
@@ -27,13 +29,15 @@ import (
 // Shop is the domain, wired to its stores.
 type Shop struct {
 	// What it is made of.
-	cfg     config.Config
-	stores  *Stores
-	ids     *idworker.Worker
-	locks   locker
-	self    string // this process's name among the instances
-	metrics *telemetry.Metrics
-	log     *slog.Logger
+	cfg    config.Config
+	stores *Stores
+	ids    *idworker.Worker
+	locks  locker
+	// refundsOn switches refunds on, once at a time.
+	refundsOn singleflight.Group
+	self      string // this process's name among the instances
+	metrics   *telemetry.Metrics
+	log       *slog.Logger
 
 	// What answers requests.
 	Catalog     *catalog.Catalog
@@ -180,7 +184,9 @@ func (s *Shop) openOrders(providers service.Providers) {
 	ledger, fenced, rate := s.stores.Ledger, s.locks.TryDoFenced, s.cfg.Payment.CloseRate
 	s.Orders = service.NewOrders(ledger.Orders, s.lookup, s.Notifier, s.Catalog, s.outbox, idworker.Time)
 	s.Payments = service.NewPayments(ledger.Payments, providers,
-		service.PaymentParts{Lookup: s.lookup, Notifier: s.Notifier, Outbox: s.outbox},
+		service.PaymentParts{
+			Lookup: s.lookup, Notifier: s.Notifier, Outbox: s.outbox, SwitchOn: s.switchRefundsOn,
+		},
 		func() string { return "pay_" + uuid.NewString() }, s.metrics, s.log)
 	s.Notices = service.NewNoticeLog(ledger, s.metrics, s.log)
 	s.expirer = &service.Expirer{
@@ -237,4 +243,33 @@ func (s *Shop) Close() {
 	s.outbox.Close()
 	s.Listings.Close()
 	s.Catalog.Close()
+}
+
+const (
+	switchTime = time.Minute     // most time of switching refunds on; it takes thirteen seconds
+	switchWait = 3 * time.Second // for how long a request waits for that; it is to be repeated then
+)
+
+// switchRefundsOn makes sure that no version without refunds lives, and that none starts any more, and notes it in the
+// ledger. It goes on when its callers have given up, and is done once for all that call meanwhile. Error:
+// order.ErrUpgrading while such a version lives, or before it is known that none does.
+func (s *Shop) switchRefundsOn(ctx context.Context) error {
+	done := s.refundsOn.DoChan(refundsFormat, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), switchTime)
+		defer cancel()
+		formats := partition.NewFormats(s.stores.Redis.Instances, s.stores.Ledger.Schema().Raise)
+		if err := formats.SwitchOn(ctx, refundsFormat); err != nil {
+			return nil, err
+		}
+		return nil, s.stores.Ledger.Payments.SwitchRefundsOn(ctx)
+	})
+	wait := time.NewTimer(switchWait)
+	defer wait.Stop()
+	select {
+	case answer := <-done:
+		return answer.Err
+	case <-wait.C:
+	case <-ctx.Done():
+	}
+	return order.ErrUpgrading
 }

@@ -39,6 +39,9 @@ type Stores struct {
 	build      telemetry.Build // the version for heartbeats, metrics and features
 }
 
+// refundsFormat is what heartbeats of instances name that know refunds of parts, and refunds that are pending.
+const refundsFormat = "refunds"
+
 // Open opens the configured stores, or in the embedded mode the stores in the data directory, and brings the schema up
 // to date. Close closes them.
 func Open(
@@ -114,7 +117,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	}
 	s.Redis, err = redisstore.New(s.Clients, redisstore.Options{
 		Word: word, Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(s.build),
-		Formats:  []string{namedOperations},
+		Formats:  []string{refundsFormat, namedOperations},
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
 	if err != nil {

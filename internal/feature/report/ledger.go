@@ -26,14 +26,18 @@ type tallyRow struct {
 	Stock, Issued        int64
 	Received, Returned   int64
 	Stuck, Closed        int64
+	Lost, Overdrawn      int64
 	Status               *order.Status // NULL where there are no orders
 	Expired              bool
 	Processing           bool
 	Orders, Units, Cents int64
 }
 
-// gone is the SQL for the amount of a payment that has gone back, as payment.Flow computes it.
-const gone = "(returned + CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
+// The SQL for the amounts of a payment that a dispute has cost, and that have gone back, as payment.Flow computes them.
+const (
+	lost = "(CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
+	gone = "(returned + " + lost + ")"
+)
 
 // sums adds up the voucher's orders and payments, of one moment, by one statement. It reads them by the indexes of
 // their voucher, without locks; a million orders take seconds. Error: voucher.ErrNotFound.
@@ -46,6 +50,7 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
 			"COALESCE(p.received, 0) AS received, COALESCE(p.returned, 0) AS returned, "+
 			"COALESCE(p.stuck, 0) AS stuck, COALESCE(p.closed, 0) AS closed, "+
+			"COALESCE(p.lost, 0) AS lost, COALESCE(p.overdrawn, 0) AS overdrawn, "+
 			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.waits, 0) AS processing, "+
 			"COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
 			"0) AS units, COALESCE(o.cents, 0) AS cents FROM tb_voucher v LEFT JOIN "+
@@ -55,7 +60,9 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"FROM tb_voucher_order WHERE voucher_id = @voucher GROUP BY voucher_id, status, expired, waits) o ON "+
 			"o.voucher_id = v.id LEFT JOIN (SELECT voucher_id, SUM(amount) AS received, "+
 			"SUM("+gone+") AS returned, SUM(CASE WHEN state = @stuck THEN amount - "+gone+" ELSE 0 END) AS stuck, "+
-			"SUM(CASE WHEN state = @closed THEN amount - "+gone+" ELSE 0 END) AS closed FROM tb_payment "+
+			"SUM(CASE WHEN state = @closed THEN amount - "+gone+" ELSE 0 END) AS closed, "+
+			"SUM("+lost+") AS lost, SUM(CASE WHEN "+gone+" > amount THEN "+gone+" - amount ELSE 0 END) AS overdrawn "+
+			"FROM tb_payment "+
 			"WHERE voucher_id = @voucher AND receive_time IS NOT NULL GROUP BY voucher_id) p ON p.voucher_id = v.id "+
 			"WHERE v.id = @voucher",
 		map[string]any{
@@ -72,6 +79,7 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 		Stock: rows[0].Stock, Issued: rows[0].Issued,
 		Money: Money{
 			Received: rows[0].Received, Returned: rows[0].Returned, Stuck: rows[0].Stuck, Closed: rows[0].Closed,
+			Lost: rows[0].Lost, Overdrawn: rows[0].Overdrawn,
 		},
 	}
 	for _, row := range rows {
@@ -199,6 +207,15 @@ const (
 	wentBack = "SUM(" + gone + " - p.gone_before), 0) AS cents " +
 		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
 		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL"
+	// lostToday is a part of that. Versions without lost_time note no more than when a dispute was lost.
+	lostToday = "(CASE WHEN p.dispute = @lost AND COALESCE(p.lost_time, p.dispute_time) >= @since " +
+		"THEN p.disputed - p.lost_before ELSE 0 END)"
+	wasLost = "SUM(" + lostToday + "), 0) AS cents FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
+		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL AND " + lostToday + " <> 0"
+	wasRefunded = "SUM(" + gone + " - p.gone_before - " + lostToday + "), 0) AS cents " +
+		"FROM tb_payment p JOIN tb_voucher v ON v.id = p.voucher_id " +
+		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL " +
+		"AND " + gone + " - p.gone_before - " + lostToday + " <> 0"
 )
 
 // money adds up the money that came in, or went back, since the start of a day.

@@ -202,7 +202,7 @@ func TestReportSums(t *testing.T) {
 				l.Exec(t, fmt.Sprintf("UPDATE tb_payment SET receive_time = create_time%s WHERE id = 'pay_%d'", set, i))
 			}
 		}
-		want.Money = Money{Received: 5000, Returned: 1750, Stuck: 600, Closed: 950}
+		want.Money = Money{Received: 5000, Returned: 1750, Lost: 900, Stuck: 600, Closed: 950}
 		if sums, err = reports.ledger.sums(t.Context(), id); err != nil || sums != want {
 			t.Errorf("with payments: %+v, %v", sums, err)
 		}

@@ -25,11 +25,16 @@ func (t Tally) plus(o Tally) Tally {
 }
 
 // Money is the money of a voucher's payments, in cents. Received is the amount that the providers have taken, also late
-// and twice. Returned is the amount that has gone back, as refunds and by lost disputes.
+// and twice. Returned is the amount that has gone back, as refunds and by lost disputes; Lost is the latter alone.
+//
+//	Received = Refunded() + Lost + Kept()
 //
 // Stuck and Closed are parts of the amount kept: providers refuse for good to send Stuck back, and staff have closed
-// the refunds of Closed.
-type Money struct{ Received, Returned, Stuck, Closed int64 }
+// the refunds of Closed. Overdrawn is what has gone back of payments beyond what came in.
+type Money struct{ Received, Returned, Lost, Stuck, Closed, Overdrawn int64 }
+
+// Refunded returns the amount that has gone back as refunds.
+func (m Money) Refunded() int64 { return m.Returned - m.Lost }
 
 // Kept returns the amount that was received and has not gone back.
 func (m Money) Kept() int64 { return m.Received - m.Returned }

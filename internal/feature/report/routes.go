@@ -143,7 +143,9 @@ type todayJSON struct {
 	Zone     string       `json:"zone"`  // the time zone of Since: a name of the IANA database
 	Currency string       `json:"currency"`
 	Received Flow         `json:"received"`
-	Returned Flow         `json:"returned"`
+	Returned Flow         `json:"returned"` // the sum of the next two
+	Refunded Flow         `json:"refunded"`
+	Lost     Flow         `json:"lostInDisputes"`
 }
 
 // today answers GET /admin/today: the money of the day, by the service's time zone.
@@ -158,6 +160,6 @@ func (h handlers) today(c *gin.Context, who httpkit.Identity) (httpkit.Answer, e
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: todayJSON{
 		Since: httpkit.ShownTime(taken.Since), Zone: h.front.Zone.String(), Currency: h.front.Currency,
-		Received: taken.Received, Returned: taken.Returned,
+		Received: taken.Received, Returned: taken.Returned, Refunded: taken.Refunded, Lost: taken.Lost,
 	}}}, nil
 }

@@ -47,6 +47,8 @@ func paymentColumns(currency string) []column[payment.Payment] {
 		{"stuckTime", at(func(p payment.Payment) time.Time { return p.StuckAt })},
 		{"refusal", text(func(p payment.Payment) string { return p.Refusal })},
 		{"closeTime", at(func(p payment.Payment) time.Time { return p.ClosedAt })},
+		{"refundedAmount", number(payment.Payment.RefundedAmount)},
+		{"lostAmount", number(payment.Payment.LostAmount)},
 		{"progress", text(payment.Payment.Said)},
 		{"progressTime", at(func(p payment.Payment) time.Time { return p.ProgressAt })},
 		{"progressReason", text(func(p payment.Payment) string { return p.Failure })},

@@ -100,7 +100,9 @@ func (f fakeReports) SalesSums(context.Context, int64) (map[Phase]SalesSums, err
 
 func (f fakeReports) Taken(context.Context, int64) (Taken, error) {
 	since := apitest.Noon().Truncate(24 * time.Hour)
-	return Taken{Since: since, Received: Flow{3, 3000}, Returned: Flow{1, 1000}}, f.err
+	return Taken{
+		Since: since, Received: Flow{3, 3000}, Returned: Flow{1, 1000}, Refunded: Flow{1, 600}, Lost: Flow{1, 400},
+	}, f.err
 }
 
 // fullReports are reports with something everywhere.
@@ -222,7 +224,8 @@ func TestReportDocument(t *testing.T) {
 	for _, part := range []string{
 		`"issued":10,"stock":7,"withdrawn":0,"asked":43,"accepted":3,"refused":{"SOLD_OUT":40}`, `"soldOutSeconds":2`,
 		`"revenue":1000`, `"receivedAmount":4000`,
-		`"returnedAmount":2500`, `"keptAmount":1500,"stuckAmount":300,"closedAmount":200`, `"currency":"CNY"`,
+		`"returnedAmount":2500`, `"refundedAmount":2500,"lostAmount":0,"keptAmount":1500,` +
+			`"overdrawnAmount":0,"stuckAmount":300,"closedAmount":200`, `"currency":"CNY"`,
 		`},"guardsUnread":true`, `"waitlist":{"joined":9,"waiting":2,`,
 		`"recorded":{"orders":5,"units":5,"amount":4000}`, `"sold":{"orders":2,"units":2,"amount":2000}`,
 		`"timeline":[{"at":"2026-01-02T12:00:00.000Z","accepted":3,"refused":{"SOLD_OUT":40},"p99Ms":0.375},` +

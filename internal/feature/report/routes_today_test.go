@@ -21,7 +21,8 @@ func TestTodayDocument(t *testing.T) {
 	status, body, err := get(t, fullReports(), &audit{}, "/admin/today")
 	const want = `{"since":"2026-01-02T00:00:00.000Z","zone":"UTC","currency":"CNY","received":{"payments":3,` +
 		`"amount":3000},` +
-		`"returned":{"payments":1,"amount":1000}}`
+		`"returned":{"payments":1,"amount":1000},"refunded":{"payments":1,"amount":600},` +
+		`"lostInDisputes":{"payments":1,"amount":400}}`
 	if err != nil || status != http.StatusOK || !strings.Contains(body, want) {
 		t.Errorf("%d %s, %v; want %s", status, body, err, want)
 	}
@@ -48,8 +49,9 @@ func TestTaken(t *testing.T) {
 		l.Exec(t, "UPDATE tb_payment SET returned = 1000, return_time = ? WHERE voucher_id = ?", later,
 			other)
 		for shop, want := range map[int64]Taken{
-			0: {Received: Flow{4, 4000}, Returned: Flow{2, 2000}},
-			1: {Received: Flow{2, 2000}}, 2: {Received: Flow{2, 2000}, Returned: Flow{2, 2000}}, 3: {},
+			0: {Received: Flow{4, 4000}, Returned: Flow{2, 2000}, Refunded: Flow{2, 2000}},
+			1: {Received: Flow{2, 2000}},
+			2: {Received: Flow{2, 2000}, Returned: Flow{2, 2000}, Refunded: Flow{2, 2000}}, 3: {},
 		} {
 			want.Since = since
 			if got, err := reports.Taken(t.Context(), shop); err != nil || got != want {
@@ -119,7 +121,7 @@ func TestTakenInParts(t *testing.T) {
 		if _, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", cs[0].OrderID)); err != nil {
+		if _, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", cs[0].OrderID), ""); err != nil {
 			t.Fatal(err)
 		}
 		returned("the rest", Flow{1, 700})

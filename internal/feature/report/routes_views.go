@@ -45,12 +45,15 @@ type reportJSON struct {
 	UnderWay Tally  `json:"underWay"`
 	Sold     Tally  `json:"sold"` // orders that have their units
 	Currency string `json:"currency"`
-	Received int64  `json:"receivedAmount"` // cents that providers have taken, also late and twice
-	Returned int64  `json:"returnedAmount"` // cents that have gone back, as refunds and by disputes
-	Kept     int64  `json:"keptAmount"`     // cents that were received and have not gone back
-	Stuck    int64  `json:"stuckAmount"`    // cents of Kept that providers refuse to send back, for good
-	Closed   int64  `json:"closedAmount"`   // cents of Kept whose refund staff have closed
-	Revenue  int64  `json:"revenue"`        // cents of orders that are paid and not being refunded
+	Received int64  `json:"receivedAmount"`  // cents that providers have taken, also late and twice
+	Returned int64  `json:"returnedAmount"`  // cents that have gone back, as refunds and by disputes
+	Refunded int64  `json:"refundedAmount"`  // cents that have gone back as refunds
+	Lost     int64  `json:"lostAmount"`      // cents that disputes have cost
+	Kept     int64  `json:"keptAmount"`      // cents that were received and have not gone back
+	Over     int64  `json:"overdrawnAmount"` // cents that have gone back of payments beyond what came in
+	Stuck    int64  `json:"stuckAmount"`     // cents of Kept that providers refuse to send back, for good
+	Closed   int64  `json:"closedAmount"`    // cents of Kept whose refund staff have closed
+	Revenue  int64  `json:"revenue"`         // cents of orders that are paid and not being refunded
 }
 
 // saleJSON is the part of a report that ordinary vouchers do not have.
@@ -101,6 +104,7 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 		UnderWay: r.Sums.Processing,
 		Sold:     r.Sums.Sold(), Currency: currency, Received: r.Sums.Money.Received,
 		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
+		Refunded: r.Sums.Money.Refunded(), Lost: r.Sums.Money.Lost, Over: r.Sums.Money.Overdrawn,
 		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
 		Waitlist: r.Waitlist, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}

@@ -71,9 +71,11 @@ type Flow struct {
 }
 
 // Taken is the money that came in and the money that went back since midnight, whatever the state of its orders.
+// Returned is what was refunded and what was lost in disputes. Refunded falls when a refund of a day before fails.
 type Taken struct {
 	Since              time.Time // midnight
 	Received, Returned Flow
+	Refunded, Lost     Flow
 }
 
 // Taken returns the money that a shop, or with 0 all shops, took and gave back since midnight, without rehearsals. The
@@ -89,6 +91,12 @@ func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err err
 	}
 	if err == nil {
 		taken.Returned, err = r.ledger.money(ctx, wentBack, shopID, taken.Since)
+	}
+	if err == nil {
+		taken.Refunded, err = r.ledger.money(ctx, wasRefunded, shopID, taken.Since)
+	}
+	if err == nil {
+		taken.Lost, err = r.ledger.money(ctx, wasLost, shopID, taken.Since)
 	}
 	return taken, order.OrUnavailable(err)
 }

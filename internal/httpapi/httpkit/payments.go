@@ -13,7 +13,7 @@ import (
 
 // PaymentQuery is the option with the names by which a query selects payments.
 func PaymentQuery(r *Route) {
-	Query("payment", "orderId", "voucherId", "shopId", "state", "dispute", "from", "to")(r)
+	Query("payment", "orderId", "voucherId", "shopId", "state", "dispute", "refund", "overdrawn", "from", "to")(r)
 }
 
 // ReadPaymentFilter reads which payments a query selects; a merchant gets only those of their shop. Times without a
@@ -22,7 +22,7 @@ func PaymentQuery(r *Route) {
 func ReadPaymentFilter(
 	values param.Query, who Identity, zone *time.Location,
 ) (f payment.Filter, problems []*invalid.Problem, err error) {
-	var bad [8]*invalid.Problem
+	var bad [10]*invalid.Problem
 	f.Name, bad[0] = PaymentName(values)
 	f.OrderID, bad[1] = values.ID("orderId", math.MaxInt64)
 	f.VoucherID, bad[2] = values.ID("voucherId", voucher.MaxID)
@@ -38,6 +38,11 @@ func ReadPaymentFilter(
 	}
 	f.From, bad[6] = values.Time("from", zone)
 	f.To, bad[7] = values.Time("to", zone)
+	refunds := payment.RefundStates()
+	if i, bad[8] = OneOf(values, "refund", refunds); i >= 0 {
+		f.Refund = refunds[i]
+	}
+	f.Overdrawn, bad[9] = values.Flag("overdrawn")
 	if f.ShopID, err = who.Within(f.ShopID); err != nil {
 		return f, nil, err
 	}

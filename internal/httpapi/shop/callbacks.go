@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"time"
 
@@ -19,7 +20,7 @@ import (
 // valid signature, and returns a function that reads the body and checks the signature; the notice names the provider.
 // Errors: payment.ErrBadNotice, best as a *payment.BadNoticeError; and, for a rightly signed one of a type that the
 // adapter does not know, payment.ErrIgnored.
-type CallbackReader func(header http.Header) (read func(body []byte) (payment.Notice, error), err error)
+type CallbackReader func(header http.Header) (read payment.ReadNotice, err error)
 
 // NoticeLog counts the notices of providers that were refused or ignored, and remembers the last refused ones:
 // *service.NoticeLog.
@@ -35,6 +36,8 @@ const (
 	maxCallback  = 256 << 10       // bytes of a callback's body; some have the whole order, indented
 	maxCallbacks = 64              // callbacks whose body is being read; real ones come in one piece with their header
 	callbackTime = 2 * time.Second // for reading the body of one
+	readTime     = 5 * time.Second // for what its reader then does, which may ask the provider
+	maxFound     = 10              // payments of one reference that are looked at
 )
 
 // paymentCallback answers POST /payment/callback and POST /payment/callback/:provider, for the payment providers.
@@ -123,7 +126,25 @@ func (a *API) readCallback(c *gin.Context) (n payment.Notice, err error) {
 		return payment.Notice{}, httpkit.SizeError(err)
 	}
 	delete(h, "Connection")
-	return read(body)
+	ctx, cancel := context.WithTimeout(c.Request.Context(), readTime)
+	defer cancel()
+	return read(ctx, body, a.storedPayment(a.callbackProvider(c)))
+}
+
+// storedPayment returns the function that finds a provider's payments for the reader of its notices.
+func (a *API) storedPayment(provider string) payment.FindPayment {
+	return func(ctx context.Context, name string) (payment.Payment, error) {
+		found, err := a.cfg.Ledger.FindPayments(ctx, payment.Filter{Name: name}, math.MaxInt64, maxFound)
+		if err != nil {
+			return payment.Payment{}, err
+		}
+		for _, p := range found {
+			if p.Provider == provider || p.Provider == "" {
+				return p, nil
+			}
+		}
+		return payment.Payment{}, payment.ErrNotFound
+	}
 }
 
 // refusedNoticeJSON is what is known of the notices of one provider that were refused for one reason.

@@ -1,6 +1,7 @@
 package shop_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,8 +17,8 @@ import (
 )
 
 // withNotices has callbacks counted by the log, and read by a reader that takes any header but an empty one.
-func withNotices(log *notices, confirm error, read func(body []byte) (payment.Notice, error)) func(*setup) {
-	reader := func(h http.Header) (func([]byte) (payment.Notice, error), error) {
+func withNotices(log *notices, confirm error, read payment.ReadNotice) func(*setup) {
+	reader := func(h http.Header) (payment.ReadNotice, error) {
 		switch h.Get("X-Signature") {
 		case "":
 			return nil, payment.BadNotice(payment.RefusedSignature, "no signature")
@@ -104,7 +105,9 @@ func TestRefusedNoticesAreCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			log := &notices{}
-			a := newAPI(t, withNotices(log, c.confirm, func(body []byte) (payment.Notice, error) {
+			a := newAPI(t, withNotices(log, c.confirm, func(
+				_ context.Context, body []byte, _ payment.FindPayment,
+			) (payment.Notice, error) {
 				if string(body) == "other" {
 					return payment.Notice{}, fmt.Errorf("%w: charge.updated", payment.ErrIgnored)
 				}

@@ -203,12 +203,21 @@ var coreRules = []httpkit.Rule{
 		Detail: "Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was " +
 			"changed.",
 		English: "This payment is not stuck any more, or never was.", Chinese: "该付款当前不处于退款受阻状态",
-		Members: data(func(e *payment.StateError) any {
-			return struct {
-				PaymentID string `json:"paymentId"`
-				State     string `json:"state"`
-			}{e.PaymentID, e.State.String()}
-		}),
+		Members: data(func(e *payment.StateError) any { return paymentRefJSON{e.PaymentID, e.State.String()} }),
+	}},
+	{Matches: httpkit.As[*payment.NotReceivedError], Failure: httpkit.Failure{
+		Code: "PAYMENT_NOT_RECEIVED", Status: http.StatusConflict, Title: "The payment is not received",
+		Detail: "A part is sent back only of a payment that is received, and whose money is not going back as a " +
+			"whole; data says in which state it is. Nothing was changed.",
+		English: "Of this payment nothing can be sent back now.", Chinese: "该付款当前无法部分退款",
+		Members: data(func(e *payment.NotReceivedError) any { return paymentRefJSON{e.PaymentID, e.State.String()} }),
+	}},
+	{Matches: httpkit.As[*payment.LeftError], Failure: httpkit.Failure{
+		Code: "REFUND_TOO_LARGE", Status: http.StatusConflict, Title: "Not so much is left",
+		Detail: "Less of the payment is left than was to be sent back: the rest has gone back, was lost, or is on " +
+			"its way; data says how much is left. Nothing was changed.",
+		English: "Not so much of this payment is left.", Chinese: "可退金额不足",
+		Members: data(func(e *payment.LeftError) any { return leftAmountJSON{e.Left, e.Currency} }),
 	}},
 	{Matches: httpkit.Is(payment.ErrWrongAmount), Failure: httpkit.Failure{
 		Code: "PAYMENT_MISMATCH", Status: http.StatusConflict, Title: "Another amount",

@@ -62,3 +62,15 @@ func appendOrderRef(body []byte, id int64, q order.Quantity, s order.Status) []b
 	}
 	return body
 }
+
+// paymentRefJSON names a payment whose state allows something no more.
+type paymentRefJSON struct {
+	PaymentID string `json:"paymentId"`
+	State     string `json:"state"`
+}
+
+// leftAmountJSON says how much of a payment is left.
+type leftAmountJSON struct {
+	Left     int64  `json:"leftAmount"` // cents
+	Currency string `json:"currency,omitempty"`
+}

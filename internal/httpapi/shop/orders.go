@@ -1,6 +1,7 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,11 @@ func (a *API) wholeOrder(c *gin.Context, who httpkit.Identity, o order.Order) (h
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err
 	}
-	views := a.paymentViews(payments)
+	views, unread := a.paymentViews(c.Request.Context(), payments)
+	if unread != nil && !errors.Is(unread, order.ErrUnavailable) {
+		return httpkit.Answer{}, unread
+	}
+	err = cmp.Or(err, unread)
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
 		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
@@ -113,21 +118,6 @@ func (a *API) cancelForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 		return httpkit.Answer{}, err
 	}
 	return a.wholeOrder(c, who, o)
-}
-
-// refundForStaff answers POST /admin/order/:id/refund.
-func (a *API) refundForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	act, err := httpkit.ReadStaffAct(c, who, a.cfg.Bodies)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	o, err := a.cfg.Payments.RefundForStaff(c.Request.Context(), act)
-	if err != nil {
-		return httpkit.Answer{}, err
-	}
-	ans, err := a.wholeOrder(c, who, o)
-	ans.Status = refundStatus(o)
-	return ans, err
 }
 
 // actedBefore answers an act of staff that was done before, with its order as it is now.
@@ -171,6 +161,10 @@ func (a *API) listOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, err
 	}
 	e := orderPage(page.Orders, n, a.cfg.Currency)
+	e.Stale, err = a.addRefunds(c.Request.Context(), e, page.Orders)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
 	if e.Total = &page.Total; page.Stale { // there may be more than these
 		e.Total, e.Next, e.Stale = nil, "", true
 	}
@@ -309,6 +303,8 @@ type orderJSON struct {
 	LapseTime     *httpkit.Time `json:"lapseTime,omitempty"`
 	// Coupon is only in the answer about a single order, if it has a code.
 	Coupon any `json:"coupon,omitempty"`
+	// Refunds are those of its payments, the oldest first, without those that staff have seen to in another way.
+	Refunds []ownRefundJSON `json:"refunds,omitempty"`
 	// History is only in the answer about a single order.
 	History []eventJSON `json:"history,omitempty"`
 }
@@ -369,6 +365,11 @@ func (a *API) orderAnswer(c *gin.Context, o order.Order, forOwner bool) (httpkit
 		return httpkit.Answer{}, err
 	}
 	v.Coupon = coupon
+	refunds, err := a.ownRefunds(ctx, o)
+	if err != nil && !errors.Is(err, order.ErrUnavailable) {
+		return httpkit.Answer{}, err
+	}
+	v.Refunds, stale = refunds, stale || err != nil
 	events, err := a.cfg.Orders.History(ctx, o)
 	if err != nil && !errors.Is(err, order.ErrUnavailable) {
 		return httpkit.Answer{}, err

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -17,17 +18,29 @@ type Payments interface {
 	// Pay begins the payment of the user's unpaid order and returns it with the URL where the buyer pays; a free
 	// order is paid at once, and has no URL. Errors: order.ErrNotFound, *order.StateError, payment.ErrNoProvider,
 	// order.ErrUnavailable.
-	Pay(ctx context.Context, userID, orderID int64) (p payment.Payment, payURL string, err error)
+	Pay(
+		ctx context.Context, userID, orderID int64, visit payment.Visit,
+	) (p payment.Payment, payURL string, err error)
 	// Confirm records a provider's notice: it has the money, money has gone back, or the buyer disputes the payment.
 	// Repeating it is harmless. Errors: payment.ErrBadNotice, payment.ErrNotFound, payment.ErrWrongAmount.
 	Confirm(ctx context.Context, n payment.Notice) error
 	// Refund begins to refund the user's paid order and returns the order, which is refunding or refunded.
 	// Repeating it is harmless. Errors: order.ErrNotFound, *order.StateError.
 	Refund(ctx context.Context, userID, orderID int64) (order.Order, error)
+	StaffRefunds
+}
+
+// StaffRefunds is the part of Payments for staff.
+type StaffRefunds interface {
 	// RefundForStaff is Refund for anybody's recorded order, once for each key of the act's author. Errors:
 	// order.ErrNotFound, *order.StateError, *order.NotNowError, order.ErrUnavailable, *idempotency.RepeatedError,
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
+	// RefundPart sends a part of a received payment's money back, or all that is left of it with its order, once for
+	// each key of the act's author, and returns the payment. Errors: payment.ErrNotFound, *payment.NotReceivedError,
+	// *payment.LeftError, *order.StateError, *order.NotNowError, order.ErrUpgrading, order.ErrUnavailable,
+	// *idempotency.RepeatedError, idempotency.ErrReused.
+	RefundPart(ctx context.Context, act order.PaymentAct, cents int64) (payment.Payment, error)
 	// RetryRefund lets the provider be asked again about a refund that it has finally refused, and returns the payment,
 	// which is refunding. CloseRefund ends such a refund without the provider, and returns the payment, which is
 	// closed. Both act once for each key of the act's author. Errors: payment.ErrNotFound, *payment.StateError,
@@ -57,7 +70,11 @@ type adminOrderJSON struct {
 
 // pay answers POST /order/:id/pay.
 func (a *API) pay(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
-	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.UserID, id)
+	visit := payment.Visit{Language: a.languages.Choose(c.Request.Header).String()}
+	if a.cfg.ReturnURL != nil {
+		visit.ReturnURL = a.cfg.ReturnURL(c.Request, id)
+	}
+	p, payURL, err := a.cfg.Payments.Pay(c.Request.Context(), who.UserID, id, visit)
 	return httpkit.Data(http.StatusOK, paymentJSON{
 		OrderID: strconv.FormatInt(p.OrderID, 10), PaymentID: p.ID, Amount: p.Amount, Currency: a.cfg.Currency,
 		PayURL: payURL, State: p.State.String(), Processing: p.UnderWay(),
@@ -76,4 +93,56 @@ func refundStatus(o order.Order) int {
 		return http.StatusAccepted
 	}
 	return http.StatusOK
+}
+
+// ownRefundJSON is a refund as the order's owner reads it.
+type ownRefundJSON struct {
+	Amount     int64         `json:"amount"` // cents
+	State      string        `json:"state"`
+	CreateTime *httpkit.Time `json:"createTime"`
+	RefundTime *httpkit.Time `json:"refundTime,omitempty"` // when the money was back
+	FailTime   *httpkit.Time `json:"failTime,omitempty"`   // when the bank refused it
+}
+
+// ownRefunds returns an order's refunds as its owner reads them. Error: order.ErrUnavailable.
+func (a *API) ownRefunds(ctx context.Context, o order.Order) (views []ownRefundJSON, err error) {
+	if !o.HasRefunds {
+		return nil, nil
+	}
+	payments, err := a.cfg.PaymentsOf(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(payments))
+	for i, p := range payments {
+		ids[i] = p.ID
+	}
+	refunds, err := a.cfg.Ledger.RefundsOf(ctx, ids)
+	for _, id := range ids {
+		for _, r := range refunds[id] {
+			if r.State == payment.RefundFailed && !r.NeedsStaff() {
+				continue
+			}
+			views = append(views, ownRefundJSON{
+				Amount: r.Amount, State: r.State.String(), CreateTime: httpkit.TimeView(r.CreatedAt),
+				RefundTime: httpkit.TimeView(r.DoneAt), FailTime: httpkit.TimeView(r.FailedAt),
+			})
+		}
+	}
+	return views, err
+}
+
+// addRefunds adds their refunds to the orders of a page; few have any. stale: they cannot be read just now.
+func (a *API) addRefunds(ctx context.Context, page httpkit.Envelope, orders []order.Order) (stale bool, err error) {
+	views, _ := page.Data.([]orderJSON)
+	for i := range views {
+		views[i].Refunds, err = a.ownRefunds(ctx, orders[i])
+		if errors.Is(err, order.ErrUnavailable) {
+			stale, err = true, nil
+		}
+		if err != nil {
+			return stale, err
+		}
+	}
+	return stale, nil
 }

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -10,10 +11,12 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/jsonbody"
 	"seckill/internal/httpapi/param"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
+	"seckill/internal/voucher"
 )
 
 // staffPaymentJSON is a payment as staff read it, with the reference that finds it at the provider.
@@ -27,10 +30,14 @@ type staffPaymentJSON struct {
 	Currency  string `json:"currency"`
 	State     string `json:"state"`
 	Provider  string `json:"provider,omitempty"`
-	Reference string `json:"reference,omitempty"` // the provider's own id of the payment
-	Received  int64  `json:"receivedAmount"`      // cents that the provider has taken
-	Returned  int64  `json:"returnedAmount"`      // cents that have gone back as refunds
-	Kept      int64  `json:"keptAmount"`          // cents that were received and have not gone back
+	Reference string `json:"reference,omitempty"`       // the provider's own id of the payment
+	Received  int64  `json:"receivedAmount"`            // cents that the provider has taken
+	Returned  int64  `json:"returnedAmount"`            // cents that have gone back as refunds
+	Kept      int64  `json:"keptAmount"`                // cents that were received and have not gone back
+	Refunded  int64  `json:"refundedAmount"`            // cents of received money that have gone back as refunds
+	Lost      int64  `json:"lostAmount"`                // cents of received money that a dispute has cost
+	Overdrawn int64  `json:"overdrawnAmount,omitempty"` // cents that have gone back beyond what was received
+	OnItsWay  int64  `json:"refundingAmount,omitempty"` // cents that are asked back or on their way
 	Dispute   string `json:"dispute"`
 	Disputed  int64  `json:"disputedAmount,omitempty"` // cents that the dispute is about
 	Refusal   string `json:"refusal,omitempty"`        // why its provider refuses to send the money back
@@ -46,9 +53,50 @@ type staffPaymentJSON struct {
 	CloseTime     *httpkit.Time `json:"closeTime,omitempty"`   // when staff closed the refund
 	ProgressTime  *httpkit.Time `json:"progressTime,omitempty"`
 	ProgressUntil *httpkit.Time `json:"progressUntil,omitempty"` // when the provider expects the money
+	Refunds       []refundJSON  `json:"refunds,omitempty"`       // the oldest first
 }
 
-func (a *API) paymentViews(payments []payment.Payment) []staffPaymentJSON {
+// refundJSON is a refund as staff read it.
+type refundJSON struct {
+	ID         string        `json:"id"`
+	Amount     int64         `json:"amount"` // cents
+	State      string        `json:"state"`
+	Origin     string        `json:"origin"`
+	Reference  string        `json:"reference,omitempty"` // the provider's own id of it
+	By         string        `json:"by"`
+	Why        string        `json:"why,omitempty"`
+	Refusal    string        `json:"refusal,omitempty"` // why it has failed, in the provider's words
+	CreateTime *httpkit.Time `json:"createTime"`
+	RefundTime *httpkit.Time `json:"refundTime,omitempty"` // when the money had gone back
+	FailTime   *httpkit.Time `json:"failTime,omitempty"`
+	CloseTime  *httpkit.Time `json:"closeTime,omitempty"` // when staff had seen to its failure
+}
+
+func refundViews(refunds []payment.Refund) (views []refundJSON, onItsWay int64) {
+	for _, r := range refunds {
+		if r.State < payment.RefundDone {
+			onItsWay += r.Amount
+		}
+		views = append(views, refundJSON{
+			ID: r.ID, Amount: r.Amount, State: r.State.String(), Origin: r.Origin.String(), Reference: r.Reference,
+			By: r.Actor, Why: r.Why, Refusal: r.Failure, CreateTime: httpkit.TimeView(r.CreatedAt),
+			RefundTime: httpkit.TimeView(r.DoneAt), FailTime: httpkit.TimeView(r.FailedAt),
+			CloseTime: httpkit.TimeView(r.ClosedAt),
+		})
+	}
+	return views, onItsWay
+}
+
+// paymentViews returns payments with their refunds as staff read them. Error: order.ErrUnavailable.
+func (a *API) paymentViews(ctx context.Context, payments []payment.Payment) ([]staffPaymentJSON, error) {
+	if len(payments) == 0 {
+		return []staffPaymentJSON{}, nil
+	}
+	ids := make([]string, len(payments))
+	for i, p := range payments {
+		ids[i] = p.ID
+	}
+	refunds, err := a.cfg.Ledger.RefundsOf(ctx, ids)
 	views := make([]staffPaymentJSON, len(payments))
 	for i, p := range payments {
 		views[i] = staffPaymentJSON{
@@ -60,10 +108,12 @@ func (a *API) paymentViews(payments []payment.Payment) []staffPaymentJSON {
 			RefundTime: httpkit.TimeView(p.RefundedAt), DisputeTime: httpkit.TimeView(p.DisputedAt),
 			Refusal: p.Refusal, StuckTime: httpkit.TimeView(p.StuckAt), CloseTime: httpkit.TimeView(p.ClosedAt),
 			Progress: p.Said(), Failure: p.Failure, ProgressTime: httpkit.TimeView(p.ProgressAt),
-			ProgressUntil: httpkit.TimeView(p.ProgressUntil),
+			ProgressUntil: httpkit.TimeView(p.ProgressUntil), Refunded: p.RefundedAmount(), Lost: p.LostAmount(),
+			Overdrawn: p.Overdrawn(),
 		}
+		views[i].Refunds, views[i].OnItsWay = refundViews(refunds[p.ID])
 	}
-	return views
+	return views, err
 }
 
 // findPayments answers GET /admin/payment: payments, newest first, in pages. next, if there are more, is the value of
@@ -86,8 +136,8 @@ func (a *API) findPayments(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	payments, next := httpkit.Page(payments, n, func(p payment.Payment) string {
 		return strconv.FormatInt(p.Number, 10)
 	})
-	page := httpkit.Envelope{Data: a.paymentViews(payments), Next: next}
-	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+	views, err := a.paymentViews(c.Request.Context(), payments)
+	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: views, Next: next}}, err
 }
 
 // paymentID reads the id in the path. It returns an error for a text that cannot be a payment's id.
@@ -106,11 +156,66 @@ func (a *API) findPayment(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, e
 		return httpkit.Answer{}, err
 	}
 	p, err := a.cfg.Ledger.Payment(c.Request.Context(), id)
-	return a.paymentAnswer(http.StatusOK, p, err)
+	return a.paymentAnswer(c, http.StatusOK, p, err)
 }
 
-func (a *API) paymentAnswer(status int, p payment.Payment, err error) (httpkit.Answer, error) {
-	return httpkit.Data(status, a.paymentViews([]payment.Payment{p})[0], err)
+// paymentAnswer answers with a payment. An act that was done is answered without its refunds if they cannot be read
+// now.
+func (a *API) paymentAnswer(c *gin.Context, status int, p payment.Payment, err error) (httpkit.Answer, error) {
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	views, err := a.paymentViews(c.Request.Context(), []payment.Payment{p})
+	if errors.Is(err, order.ErrUnavailable) && c.Request.Method != http.MethodGet {
+		err = nil
+	}
+	return httpkit.Data(status, views[0], err)
+}
+
+// refundForStaff answers POST /admin/order/:id/refund.
+func (a *API) refundForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	act, err := httpkit.ReadStaffAct(c, who, a.cfg.Bodies)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	o, err := a.cfg.Payments.RefundForStaff(c.Request.Context(), act)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	ans, err := a.wholeOrder(c, who, o)
+	ans.Status = refundStatus(o)
+	return ans, err
+}
+
+// refundPart answers POST /admin/payment/:id/refund.
+func (a *API) refundPart(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	id, err := paymentID(c)
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
+	if err := invalid.Join(badKey); err != nil {
+		return httpkit.Answer{}, err
+	}
+	var amount int64
+	why, err := a.cfg.Bodies.ReadWhy(c, jsonbody.Required(jsonbody.Integer("amount", &amount)))
+	if err != nil {
+		return httpkit.Answer{}, err
+	}
+	if amount < 1 || amount > voucher.MaxMoney {
+		return httpkit.Answer{}, invalid.Join(invalid.New("amount", invalid.OutOfRange, invalid.Range,
+			invalid.Data{"value": amount, "min": 1, "max": int64(voucher.MaxMoney)}))
+	}
+	p, err := a.cfg.Payments.RefundPart(c.Request.Context(),
+		order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why}, amount)
+	return a.paymentAnswer(c, http.StatusAccepted, p, err)
+}
+
+// refundedBefore answers a refund of a part that was asked for before, with the payment as it is now.
+func (a *API) refundedBefore(c *gin.Context, who httpkit.Identity, made string) (httpkit.Answer, error) {
+	ans, err := a.paymentBefore(c, who, made)
+	ans.Status = http.StatusAccepted
+	return ans, err
 }
 
 // actOnPayment answers POST /admin/payment/:id/retry and close: it calls act for the payment, once for each key.
@@ -132,7 +237,7 @@ func (a *API) actOnPayment(
 		}
 		p, err := act(a.cfg.Payments, c.Request.Context(),
 			order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why})
-		return a.paymentAnswer(sentBackStatus(p), p, err)
+		return a.paymentAnswer(c, sentBackStatus(p), p, err)
 	}
 }
 
@@ -150,7 +255,7 @@ func (a *API) paymentBefore(c *gin.Context, _ httpkit.Identity, made string) (ht
 		return httpkit.Answer{}, fmt.Errorf("an act on payment %q", made)
 	}
 	p, err := a.cfg.Ledger.Payment(c.Request.Context(), made)
-	return a.paymentAnswer(sentBackStatus(p), p, err)
+	return a.paymentAnswer(c, sentBackStatus(p), p, err)
 }
 
 // ownPayment returns payment.ErrNotFound unless the payment in the path belongs to the shop.

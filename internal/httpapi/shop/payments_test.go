@@ -64,11 +64,17 @@ func TestPaymentsForStaff(t *testing.T) {
 		first = `{"id":"pay_1","orderId":"660000000123456789","voucherId":5,"shopId":2,"userId":42,` +
 			`"amount":1000,"currency":"CNY","state":"received","provider":"bank","reference":"r-7",` +
 			`"receivedAmount":1000,` +
-			`"returnedAmount":300,"keptAmount":700,"dispute":"open","disputedAmount":700,` +
+			`"returnedAmount":300,"keptAmount":700,"refundedAmount":300,"lostAmount":0,"refundingAmount":100,` +
+			`"dispute":"open","disputedAmount":700,` +
 			`"createTime":"2026-01-02T12:00:00.000Z",` +
-			`"receiveTime":"2026-01-02T12:00:00.000Z","disputeTime":"2026-01-02T12:00:00.000Z"}`
+			`"receiveTime":"2026-01-02T12:00:00.000Z","disputeTime":"2026-01-02T12:00:00.000Z",` +
+			`"refunds":[{"id":"pay_1-1","amount":300,"state":"done","origin":"unnamed","by":"payment provider",` +
+			`"createTime":"2026-01-02T12:00:00.000Z","refundTime":"2026-01-02T12:00:00.000Z"},` +
+			`{"id":"pay_1-2","amount":100,"state":"pending","origin":"part","reference":"re_7","by":"admin 7",` +
+			`"why":"cold soup","createTime":"2026-01-02T12:00:00.000Z"}]}`
 		second = `{"id":"pay_2","orderId":"660000000123456790","voucherId":5,"shopId":2,"userId":43,` +
 			`"amount":1000,"currency":"CNY","state":"open","receivedAmount":0,"returnedAmount":0,"keptAmount":0,` +
+			`"refundedAmount":0,"lostAmount":0,` +
 			`"dispute":"none",` +
 			`"createTime":"2026-01-02T12:00:00.000Z"}`
 	)
@@ -163,11 +169,11 @@ func TestPaymentCallback(t *testing.T) {
 		confirmed++
 		return nil
 	}}), func(cfg *setup) {
-		cfg.Callbacks[""] = func(h http.Header) (func([]byte) (payment.Notice, error), error) {
+		cfg.Callbacks[""] = func(h http.Header) (payment.ReadNotice, error) {
 			if h.Get("X-Signature") != "s" {
 				return nil, fmt.Errorf("%w: %v", payment.ErrBadNotice, h)
 			}
-			return func(got []byte) (payment.Notice, error) {
+			return func(_ context.Context, got []byte, _ payment.FindPayment) (payment.Notice, error) {
 				if string(got) != body {
 					return payment.Notice{}, fmt.Errorf("%w: %q", payment.ErrBadNotice, got)
 				}
@@ -227,11 +233,11 @@ func TestUnfinishedCallbacksStopNobody(t *testing.T) {
 	settings := []func(*setup){
 		withPayments(fakePayments{OnConfirm: func(payment.Notice) error { return nil }}), func(cfg *setup) {
 			cfg.MaxInFlight = 1
-			cfg.Callbacks[""] = func(h http.Header) (func([]byte) (payment.Notice, error), error) {
+			cfg.Callbacks[""] = func(h http.Header) (payment.ReadNotice, error) {
 				if h.Get("X-Signature") == "" {
 					return nil, payment.ErrBadNotice
 				}
-				return func([]byte) (payment.Notice, error) {
+				return func(context.Context, []byte, payment.FindPayment) (payment.Notice, error) {
 					return payment.Notice{PaymentID: "pay_1", Amount: 1000}, nil
 				}, nil
 			}

@@ -77,6 +77,8 @@ func (a *API) forStaff() []httpkit.Route {
 		httpkit.Staff("GET /admin/payment", a.findPayments, httpkit.ByHandler, httpkit.PaymentQuery,
 			httpkit.Query("limit", "before")),
 		httpkit.Staff("GET /admin/payment/:id", a.findPayment, a.ownPayment),
+		httpkit.Staff("POST /admin/payment/:id/refund", a.refundPart, a.ownPayment, httpkit.Body,
+			httpkit.Keyed(a.refundedBefore)),
 		httpkit.Staff("POST /admin/payment/:id/retry", a.actOnPayment(Payments.RetryRefund), a.ownPayment, httpkit.Body,
 			httpkit.Keyed(a.paymentBefore)),
 		httpkit.Staff("POST /admin/payment/:id/close", a.actOnPayment(Payments.CloseRefund), a.ownPayment, httpkit.Body,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
@@ -20,11 +22,7 @@ import (
 // Ledger keeps the payments, the progress of unwinding sales that were called off, and the audit trail:
 // parts of *sqlstore.Store. All methods may return order.ErrUnavailable. Lists are newest first.
 type Ledger interface {
-	// FindPayments returns payments that the filter selects, at most limit. It begins after the payment with the number
-	// before; math.MaxInt64 begins with the newest.
-	FindPayments(ctx context.Context, f payment.Filter, before int64, limit int) ([]payment.Payment, error)
-	// Payment returns one payment. Error: payment.ErrNotFound.
-	Payment(ctx context.Context, id string) (payment.Payment, error)
+	PaymentsLedger
 	// Unwinding counts the orders of a voucher's sale by fate.
 	Unwinding(ctx context.Context, voucherID int64) (order.Unwinding, error)
 	// LeftToStaff returns the orders that are left to staff, with an id below before, at most n.
@@ -33,6 +31,17 @@ type Ledger interface {
 	Entries(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)
 	// Note adds an entry for something that an admin is about to do outside the ledger. The ledger sets its ID and At.
 	Note(ctx context.Context, e voucher.Entry) error
+}
+
+// PaymentsLedger is the part of Ledger with the payments.
+type PaymentsLedger interface {
+	// FindPayments returns payments that the filter selects, at most limit. It begins after the payment with the number
+	// before; math.MaxInt64 begins with the newest.
+	FindPayments(ctx context.Context, f payment.Filter, before int64, limit int) ([]payment.Payment, error)
+	// Payment returns one payment. Error: payment.ErrNotFound.
+	Payment(ctx context.Context, id string) (payment.Payment, error)
+	// RefundsOf returns the refunds of payments, by payment, the oldest first.
+	RefundsOf(ctx context.Context, payments []string) (map[string][]payment.Refund, error)
 }
 
 // Config says what the routes call. Vouchers, Purchases, InFlight, MaxWait and the embedded Front are required; tests
@@ -80,6 +89,9 @@ type Config struct {
 	TraceURL string
 	// CallbackTime is how long the body of a callback may take to arrive; 0: two seconds. Real ones come in one piece.
 	CallbackTime time.Duration
+	// ReturnURL returns where a buyer goes on after paying for an order, by the request that begins to pay; nil: it is
+	// not known.
+	ReturnURL func(r *http.Request, orderID int64) string
 	// MaxWait is the longest that ?wait= may ask for.
 	MaxWait time.Duration
 	// InFlight bounds how many requests this instance works on at once. While more than half are in use, no answer
@@ -92,6 +104,7 @@ type API struct {
 	cfg       Config
 	callbacks *bulkhead.Bulkhead // payment callbacks whose body is being read
 	headers   fixedHeaders
+	languages *httpkit.Languages
 	joined    sync.Pool // of *[]byte, for answers that are joined into one write
 }
 
@@ -110,8 +123,12 @@ func New(cfg Config) (*API, error) {
 	}
 	cfg.CallbackTime = cmp.Or(cfg.CallbackTime, callbackTime)
 	cfg.Gatekeeper = cmp.Or[httpkit.Gatekeeper](cfg.Gatekeeper, httpkit.NoGuards{})
+	languages, err := httpkit.NewLanguages()
+	if err != nil {
+		return nil, fmt.Errorf("shop: %w", err)
+	}
 	return &API{
-		cfg: cfg, callbacks: bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
+		cfg: cfg, languages: languages, callbacks: bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
 		headers: fixedHeaders{
 			json:    []string{"application/json"},
 			stream:  []string{"text/event-stream"},

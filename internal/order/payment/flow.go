@@ -77,13 +77,18 @@ var disputeNotices = map[NoticeKind]struct {
 	NoticeDisputeLost: {DisputeLost, reason.DisputeGone, NewsDisputeLost},
 }
 
+// Lost returns the cents that a lost dispute has cost.
+func (f Flow) Lost() int64 {
+	if f.Dispute == DisputeLost {
+		return f.Disputed
+	}
+	return 0
+}
+
 // Gone returns the cents that have gone back, as refunds and by a lost dispute. It exceeds the payment's amount if the
 // provider sent the money of a refunded payment back a second time.
 func (f Flow) Gone() int64 {
-	if f.Dispute == DisputeLost {
-		return f.Returned + f.Disputed
-	}
-	return f.Returned
+	return f.Returned + f.Lost()
 }
 
 // Rest returns the cents that a refund has to send back.
@@ -110,6 +115,29 @@ func (p Payment) Kept() int64 {
 	}
 	return p.Amount - p.Gone()
 }
+
+// RefundedAmount returns the cents of received money that have gone back as refunds, and LostAmount those that a
+// dispute has cost:
+//
+//	Received = RefundedAmount + LostAmount + Kept
+func (p Payment) RefundedAmount() int64 {
+	if p.ReceivedAt.IsZero() {
+		return 0
+	}
+	return p.Returned
+}
+
+// LostAmount returns the cents of received money that a dispute has cost.
+func (p Payment) LostAmount() int64 {
+	if p.ReceivedAt.IsZero() {
+		return 0
+	}
+	return p.Lost()
+}
+
+// Overdrawn returns the cents that have gone back beyond what was received: a dispute was lost of money that had been
+// refunded.
+func (p Payment) Overdrawn() int64 { return max(0, -p.Kept()) }
 
 // Why returns the reason that an order's history gives for a notice about the payment's flow. all says that no money is
 // left.
@@ -139,6 +167,7 @@ const (
 	NewsProcessing  News = "processing"   // the money is under way
 	NewsFailed      News = "failed"       // the attempt to pay has failed
 	NewsCancelled   News = "cancelled"    // the attempt has ended without money
+	NewsRefund      News = "refund"       // a refund of it is asked for, on its way, or has failed
 )
 
 // News returns the news in a notice about returned money or a dispute.
@@ -152,7 +181,9 @@ type Filter struct {
 	ShopID    int64
 	State     State
 	Dispute   *Dispute
-	From, To  time.Time // of the payment's CreatedAt; To is exclusive
+	Refund    RefundState // one of its refunds is in this state; of failed ones, one that nobody has seen to
+	Overdrawn bool        // more has gone back than came in
+	From, To  time.Time   // of the payment's CreatedAt; To is exclusive
 }
 
 // RefusedError says that a provider will never send this payment's money back, however often it is asked. Any other
@@ -188,5 +219,16 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("payment %s is %s, not stuck", e.PaymentID, e.State)
 }
 
-// NeedStaff is how many payments need staff: their refund is stuck, or their dispute is open.
-type NeedStaff struct{ Stuck, Disputed int64 }
+// NotReceivedError says that a part of a payment cannot be sent back in this state: only of a received one.
+type NotReceivedError struct {
+	PaymentID string
+	State     State
+}
+
+func (e *NotReceivedError) Error() string {
+	return fmt.Sprintf("payment %s is %s, not received", e.PaymentID, e.State)
+}
+
+// NeedStaff is how many payments need staff: their refund is stuck, their dispute is open, or more of their money has
+// gone back than came in; and how many refunds of parts have failed.
+type NeedStaff struct{ Stuck, Disputed, Overdrawn, FailedParts int64 }

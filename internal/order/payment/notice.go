@@ -1,6 +1,7 @@
 package payment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,6 +21,7 @@ const (
 	NoticeProcessing                    // the money is under way, for as long as a bank needs; the whole amount
 	NoticeFailed                        // the attempt to pay has failed; no amount
 	NoticeCancelled                     // the attempt has ended without money: expired, or cancelled; no amount
+	NoticeRefund                        // one refund of the payment, whoever began it; its amount
 )
 
 // Notice is a provider's message about a payment. Its signature has been checked.
@@ -30,7 +32,25 @@ type Notice struct {
 	Provider  string    // whose signature it has
 	Reference string    // the provider's own id of the payment, of NoticePaid; "" when it has none
 	Until     time.Time // of NoticeProcessing: when the provider will know; zero: it does not say
-	Reason    string    // of NoticeFailed: why, in the provider's words, for staff
+	Reason    string    // of NoticeFailed, and of a refund that has failed: why, in the provider's words, for staff
+	Refund    RefundNotice
+}
+
+// RefundNotice is what a notice says of one refund. It has an id at least.
+type RefundNotice struct {
+	ID        string      // ours, if we have asked for it; "" otherwise
+	Reference string      // the provider's own; "" if it has none
+	State     RefundState // RefundPending, RefundDone or RefundFailed; 0 in other notices
+}
+
+func (r RefundNotice) check() error {
+	if !IsID(r.ID) && r.ID != "" || r.ID == "" && r.Reference == "" {
+		return BadNotice(RefusedUnreadable, "%.80q is not a refund's id", r.ID)
+	}
+	if r.State != RefundPending && r.State != RefundDone && r.State != RefundFailed {
+		return BadNotice(RefusedUnreadable, "there is no state %d of a refund", r.State)
+	}
+	return CheckReference(r.Reference)
 }
 
 // Check returns ErrBadNotice, wrapped, for a notice whose id cannot be a payment's: ids are 1 to 64 visible characters
@@ -40,8 +60,13 @@ func (n Notice) Check() error {
 	if !IsID(n.PaymentID) {
 		return BadNotice(RefusedUnreadable, "%.80q is not a payment's id", n.PaymentID)
 	}
-	if n.Kind < NoticePaid || n.Kind > NoticeCancelled {
+	if n.Kind < NoticePaid || n.Kind > NoticeRefund {
 		return BadNotice(RefusedUnreadable, "there is no kind %d", n.Kind)
+	}
+	if n.Kind == NoticeRefund {
+		if err := n.Refund.check(); err != nil {
+			return err
+		}
 	}
 	return CheckReference(n.Reference)
 }
@@ -67,6 +92,14 @@ func CheckReference(reference string) error {
 func visible(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
+
+// ReadNotice reads the body of a provider's callback. It may ask the service for the payment that the notice is about,
+// and the provider for more. Errors: ErrBadNotice, ErrIgnored; any other makes the provider send it again.
+type ReadNotice func(ctx context.Context, body []byte, find FindPayment) (Notice, error)
+
+// FindPayment returns a provider's payment with the id, or with the provider's own reference. Errors: ErrNotFound, or
+// that the ledger is away.
+type FindPayment func(ctx context.Context, name string) (Payment, error)
 
 // Errors of notices.
 var (

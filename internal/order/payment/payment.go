@@ -15,9 +15,7 @@ type Payment struct {
 	VoucherID int64
 	ShopID    int64 // the voucher's
 	Amount    int64 // cents, the order's
-	// Title is the voucher's, for the payment page; it is not stored, and empty when it is not needed or not known.
-	Title string
-	State State
+	State     State
 	// Provider moves the money. It is "" if the order costs nothing, and for payments from before there were several.
 	Provider    string
 	Reference   string // the provider's own id of the payment; "" until it is known
@@ -35,6 +33,22 @@ type Payment struct {
 	ProgressUntil time.Time
 	Failure       string // in the provider's words, as CheckedRefusal returns them
 	Flow
+}
+
+// Beginning is what a provider is told when a buyer begins to pay.
+type Beginning struct {
+	Payment
+	Currency  string    // a code of ISO 4217
+	Quantity  int64     // units of the order
+	PayBefore time.Time // when the order expires: the provider should take no money later
+	Title     string    // the voucher's; "" if it cannot be read
+	Visit
+}
+
+// Visit is how a buyer comes to a provider.
+type Visit struct {
+	Language  string // a tag of BCP 47, such as "en" and "zh"; "" if it is not known
+	ReturnURL string // where the buyer goes on afterwards; "" if it is not known
 }
 
 // UnderWay reports whether the payment's money is on its way to the provider.

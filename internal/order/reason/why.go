@@ -38,7 +38,10 @@ const (
 
 	PaymentProcessing Why = "PAYMENT_PROCESSING"
 
+	PartAsked     Why = "REFUND_OF_A_PART"
 	RefundClosed  Why = "REFUND_CLOSED"
+	RefundFailed  Why = "REFUND_FAILED"
+	RefundPending Why = "REFUND_PENDING"
 	RefundRefused Why = "REFUND_REFUSED"
 	RefundRetried Why = "REFUND_RETRIED"
 	Released      Why = "RELEASED"
@@ -75,7 +78,10 @@ var whys = map[Why]words.Text{
 
 	PaymentProcessing: {"the money is under way; the unit is held meanwhile", "款项处理中，名额暂时保留"},
 
-	RefundClosed: {"the shop has closed the refund", "商家已关闭退款"},
+	PartAsked:     {"the shop sends a part of the money back", "商家退回部分款项"},
+	RefundFailed:  {"the bank has refused the refund; the shop has to see to it", "银行拒绝退款，等待商家处理"},
+	RefundPending: {"the money is on its way back", "款项正在退回途中"},
+	RefundClosed:  {"the shop has closed the refund", "商家已关闭退款"},
 	RefundRefused: {
 		"the payment provider refuses to send the money back; the shop has to see to it", "支付渠道拒绝退款，等待商家处理",
 	},

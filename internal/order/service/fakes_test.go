@@ -27,6 +27,10 @@ type fakeLedger struct {
 	overdue  []int64  // ids of orders to expire
 	token    int64    // the highest token used so far
 	revived  []int64  // the vouchers that ReviveLate returns, once
+	toCancel []string // ids of payments
+	parts    []payment.Refund
+	upgrades bool // versions without refunds may live
+	old      bool // one does
 
 	direct    order.Order // the last direct sale
 	directKey idempotency.Key
@@ -124,7 +128,8 @@ func (f *fakeLedger) Find(
 
 func (f *fakeLedger) OpenPayment(
 	_ context.Context, owner, orderID int64, id string, providers []string,
-) (p payment.Payment, err error) {
+) (b payment.Beginning, err error) {
+	p := &b.Payment
 	err = f.Call("open", func() error {
 		o, err := f.find(owner, orderID)
 		if err != nil {
@@ -136,30 +141,48 @@ func (f *fakeLedger) OpenPayment(
 		if len(providers) == 0 && o.Amount > 0 {
 			return payment.ErrNoProvider
 		}
+		b.Quantity, b.PayBefore = o.Quantity.Units(), o.PayBefore
 		for _, known := range f.oldest {
-			if p = f.payments[known]; p.OrderID == orderID && p.State == payment.Open &&
+			if *p = f.payments[known]; p.OrderID == orderID && p.State == payment.Open && !p.Progress.Ended() &&
 				(p.Provider == "" || slices.Contains(providers, p.Provider)) {
 				return nil
 			}
 		}
-		p = payment.Payment{
+		*p = payment.Payment{
 			ID: id, OrderID: o.ID, UserID: o.UserID, VoucherID: o.VoucherID, Amount: o.Amount, State: payment.Open,
 		}
 		if o.Amount > 0 && len(providers) > 0 {
 			p.Provider = providers[0]
 		}
-		f.put(p)
+		f.put(*p)
 		return nil
 	})
-	return p, err
+	return b, err
 }
 
-func (f *fakeLedger) SetReference(_ context.Context, id, reference string) error {
+func (f *fakeLedger) Begun(_ context.Context, id, reference string) error {
 	return f.Call("reference", func() error {
 		if p := f.payments[id]; p.State == payment.Open {
 			p.Reference = reference
 			f.put(p)
 		}
+		return nil
+	})
+}
+
+func (f *fakeLedger) ToCancel(_ context.Context, n int) (payments []payment.Payment, err error) {
+	err = f.Call("to cancel", func() error {
+		for _, id := range f.toCancel[:min(n, len(f.toCancel))] {
+			payments = append(payments, f.payments[id])
+		}
+		return nil
+	})
+	return payments, err
+}
+
+func (f *fakeLedger) Cancelled(_ context.Context, id string) error {
+	return f.Call("cancelled", func() error {
+		f.toCancel = slices.DeleteFunc(f.toCancel, func(known string) bool { return known == id })
 		return nil
 	})
 }
@@ -286,12 +309,107 @@ func (f *fakeLedger) Refunding(_ context.Context, n int) (payments []payment.Pay
 	return payments, err
 }
 
+// switchOn is PaymentParts.SwitchOn.
+func (f *fakeLedger) switchOn(context.Context) error {
+	return f.Call("switch on", func() error {
+		if f.old {
+			return order.ErrUpgrading
+		}
+		f.upgrades = false
+		return nil
+	})
+}
+
+// SendRefund is the ledger's: a refund of all that is left has its payment's id.
+func (f *fakeLedger) SendRefund(
+	_ context.Context, id, part string,
+) (p payment.Payment, r payment.Refund, due bool, err error) {
+	err = f.Call("send", func() error {
+		p = f.payments[id]
+		if part == "" {
+			r, due = payment.Refund{ID: id, PaymentID: id, Amount: p.Rest(), Origin: payment.OriginAll}, p.Due()
+			return nil
+		}
+		i := slices.IndexFunc(f.parts, func(r payment.Refund) bool { return r.ID == part })
+		r, due = f.parts[i], f.parts[i].State == payment.RefundAsked
+		return nil
+	})
+	return p, r, due, err
+}
+
+// RefundAnswered is the ledger's; a refund of all that was left that is pending is among the parts from then on.
+func (f *fakeLedger) RefundAnswered(
+	_ context.Context, id, refund string, answer payment.Outcome,
+) (p payment.Payment, o order.Order, err error) {
+	err = f.Call("answered", func() error {
+		p = f.payments[id]
+		if o, err = f.find(0, p.OrderID); err != nil {
+			return err
+		}
+		i := slices.IndexFunc(f.parts, func(r payment.Refund) bool { return r.ID == refund })
+		if i < 0 {
+			f.parts = append(f.parts, payment.Refund{
+				ID: refund, PaymentID: id, Amount: p.Rest(), Origin: payment.OriginAll,
+			})
+			i = len(f.parts) - 1
+			p.State = payment.Refunded // it is not to be sent any more
+			f.put(p)
+		}
+		f.parts[i].State = answer.State
+		if o.Status == order.Refunding {
+			o, err = f.move(o, order.ConfirmRefund)
+		}
+		return err
+	})
+	return p, o, err
+}
+
+func (f *fakeLedger) RefundsIn(
+	_ context.Context, state payment.RefundState, of payment.Origin, n int,
+) (found []payment.Refund, err error) {
+	err = f.Call("refunds", func() error {
+		for _, r := range f.parts {
+			if r.State == state && (of == 0 || r.Origin == of) && len(found) < n {
+				found = append(found, r)
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func (f *fakeLedger) RefundPart(
+	_ context.Context, act order.PaymentAct, cents int64,
+) (p payment.Payment, o order.Order, err error) {
+	err = f.Call("part", func() error {
+		if f.upgrades {
+			return order.ErrUpgrading
+		}
+		p = f.payments[act.PaymentID]
+		f.parts = append(f.parts, payment.Refund{
+			ID: fmt.Sprintf("%s-%d", p.ID, len(f.parts)+1), PaymentID: p.ID, Amount: cents, State: payment.RefundAsked,
+			Origin: payment.OriginPart,
+		})
+		o, err = f.find(0, p.OrderID)
+		return err
+	})
+	return p, o, err
+}
+
+// TakeRefund is the ledger's, for a refund that the service has asked for.
+func (f *fakeLedger) TakeRefund(_ context.Context, n payment.Notice) (p payment.Payment, o order.Order, err error) {
+	if f.upgrades {
+		return p, o, order.ErrUpgrading
+	}
+	return f.RefundAnswered(context.Background(), n.PaymentID, n.Refund.ID, payment.Outcome{State: n.Refund.State})
+}
+
 func (f *fakeLedger) Payment(_ context.Context, id string) (p payment.Payment, err error) {
 	err = f.Call("payment", func() error { p = f.payments[id]; return nil })
 	return p, err
 }
 
-func (f *fakeLedger) Refunded(_ context.Context, id string) (o order.Order, err error) {
+func (f *fakeLedger) Refunded(_ context.Context, id, _ string) (o order.Order, err error) {
 	err = f.Call("refunded", func() error {
 		p, known := f.payments[id]
 		if !known {
@@ -472,7 +590,8 @@ func newOrderParts(t *testing.T, orders ...order.Order) *orderParts {
 		return fmt.Sprint("pay_", ids)
 	}
 	p.payments = NewPayments(p.ledger, Providers{Default: "bank", ByName: map[string]Provider{"bank": p.provider}},
-		PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox}, newID, p.observer, ordertest.Quiet())
+		PaymentParts{Lookup: p.lookup, Notifier: p.notifier, Outbox: p.outbox, SwitchOn: p.ledger.switchOn},
+		newID, p.observer, ordertest.Quiet())
 	return p
 }
 
@@ -488,15 +607,46 @@ type fakeProvider struct {
 	silent   bool                         // it answers no refund
 	asked    chan string                  // gets the id of each payment whose refund is asked for; waits for a reader
 	refer    func(payment.Payment) string // the reference of a payment; nil: there is none
+
+	told      payment.Beginning // of the last payment that has begun
+	cancelled []string          // payments, in order
+	answers   []payment.Outcome // to refunds, and to questions about them, in turn; then they are done
 }
 
-func (f *fakeProvider) Begin(_ context.Context, p payment.Payment) (Checkout, error) {
+// answer returns the next answer about a refund.
+func (f *fakeProvider) answer() payment.Outcome {
+	if len(f.answers) == 0 {
+		return payment.Outcome{State: payment.RefundDone}
+	}
+	next := f.answers[0]
+	f.answers = f.answers[1:]
+	return next
+}
+
+func (f *fakeProvider) Cancel(_ context.Context, p payment.Payment) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.away {
+		return ordertest.ErrAway
+	}
+	f.cancelled = append(f.cancelled, p.ID)
+	return nil
+}
+
+func (f *fakeProvider) ReadRefund(context.Context, payment.Payment, payment.Refund) (payment.Outcome, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.answer(), nil
+}
+
+func (f *fakeProvider) Begin(_ context.Context, b payment.Beginning) (Checkout, error) {
+	p := b.Payment
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.away {
 		return Checkout{}, ordertest.ErrAway
 	}
-	f.begun = append(f.begun, p.ID)
+	f.begun, f.told = append(f.begun, p.ID), b
 	c := Checkout{URL: "https://pay.example/" + p.ID}
 	if f.refer != nil {
 		c.Reference = f.refer(p)
@@ -504,28 +654,30 @@ func (f *fakeProvider) Begin(_ context.Context, p payment.Payment) (Checkout, er
 	return c, nil
 }
 
-func (f *fakeProvider) Refund(ctx context.Context, p payment.Payment) error {
+func (f *fakeProvider) Refund(
+	ctx context.Context, p payment.Payment, r payment.Refund,
+) (payment.Outcome, error) {
 	if f.silent {
 		<-ctx.Done()
-		return ctx.Err()
+		return payment.Outcome{}, ctx.Err()
 	}
 	if f.asked != nil {
 		select {
 		case f.asked <- p.ID:
 		case <-ctx.Done():
-			return ctx.Err()
+			return payment.Outcome{}, ctx.Err()
 		}
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.finalNo[p.ID] > 0 {
 		f.finalNo[p.ID]--
-		return fmt.Errorf("wrapped: %w", &payment.RefusedError{Reason: "the account is closed"})
+		return payment.Outcome{}, fmt.Errorf("wrapped: %w", &payment.RefusedError{Reason: "the account is closed"})
 	}
 	if f.refusals[p.ID] != 0 {
 		f.refusals[p.ID]--
-		return ordertest.ErrAway
+		return payment.Outcome{}, ordertest.ErrAway
 	}
-	f.back, f.cents = append(f.back, p.ID), f.cents+p.Rest()
-	return nil
+	f.back, f.cents = append(f.back, r.ID), f.cents+r.Amount
+	return f.answer(), nil
 }

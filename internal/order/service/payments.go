@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"seckill/internal/order"
@@ -25,8 +26,11 @@ type Payments struct {
 	observer  Observer
 	log       *slog.Logger
 
-	wakeups  chan struct{}             // holds a value when there is money to give back
-	backOffs map[string]*refundBackOff // by payment id: refunds that have failed; only Run's goroutine uses it
+	wakeups  chan struct{} // holds a value when there is money to give back
+	refunds  backOffs      // of refunds that have failed, by their id, or their payment's
+	pending  backOffs      // of refunds that were looked at
+	cancels  backOffs      // of payments that could not be cancelled
+	switched atomic.Bool   // no version without refunds lives any more
 }
 
 // PaymentParts are the parts from which Payments reads orders, and which it notifies of changes.
@@ -34,6 +38,9 @@ type PaymentParts struct {
 	Lookup   *Lookup
 	Notifier *Notifier
 	Outbox   Outbox
+	// SwitchOn makes sure that no version without refunds lives, and that none starts any more. It may take seconds.
+	// Error: order.ErrUpgrading while one lives.
+	SwitchOn func(context.Context) error
 }
 
 // NewPayments returns the payments of a ledger; Run gives money back. newID makes payment ids: "pay_" and a uuid.
@@ -43,40 +50,42 @@ func NewPayments(
 ) *Payments {
 	return &Payments{
 		ledger: ledger, providers: providers, parts: parts, newID: newID, observer: observer, log: log,
-		wakeups: make(chan struct{}, 1), backOffs: make(map[string]*refundBackOff),
+		wakeups: make(chan struct{}, 1),
 	}
 }
 
 // Pay begins to pay for the user's unpaid order, or continues a payment that is open, and returns the payment and the
-// URL where the buyer pays. An order that costs nothing is paid at once, and payURL is empty, as it is while the money
+// URL where the buyer pays. That is empty for an order that costs nothing, which is paid at once, and while the money
 // is under way. Pay waits up to ten seconds for the row of a queued order. Repeating the call is harmless.
 //
 // Errors: ErrNotFound, even for another user's order; *order.StateError for an order that is not unpaid; ErrNoProvider;
 // ErrUnavailable if the ledger or the provider does not answer, or a queued order has no row by then.
-func (p *Payments) Pay(ctx context.Context, userID, orderID int64) (attempt payment.Payment, payURL string, err error) {
-	begin := func() (payment.Payment, error) {
+func (p *Payments) Pay(
+	ctx context.Context, userID, orderID int64, visit payment.Visit,
+) (attempt payment.Payment, payURL string, err error) {
+	begin := func() (payment.Beginning, error) {
 		return p.ledger.OpenPayment(ctx, userID, orderID, p.newID(), p.providers.names())
 	}
 	// Looking the order up first would give a busy ledger less time than a payment may take.
-	attempt, err = begin()
+	begun, err := begin()
 	if errors.Is(err, order.ErrNotFound) {
 		if err := p.parts.Lookup.row(ctx, p.parts.Notifier, userID, orderID); err != nil {
 			return payment.Payment{}, "", err
 		}
-		attempt, err = begin()
+		begun, err = begin()
 	}
 	if err != nil {
 		return payment.Payment{}, "", order.OrUnavailable(err)
 	}
-	if attempt.Amount == 0 {
-		attempt, err = p.receive(ctx, payment.Notice{PaymentID: attempt.ID, Provider: attempt.Provider})
+	if begun.Amount == 0 {
+		attempt, err = p.receive(ctx, payment.Notice{PaymentID: begun.ID, Provider: begun.Provider})
 		return attempt, "", err
 	}
-	if attempt.UnderWay() { // there is nothing left to do but to wait
-		return attempt, "", nil
+	if begun.UnderWay() { // there is nothing left to do but to wait
+		return begun.Payment, "", nil
 	}
-	attempt.Title = p.title(ctx, attempt.VoucherID)
-	return p.begin(ctx, attempt)
+	begun.Title, begun.Visit = p.title(ctx, begun.VoucherID), visit
+	return p.begin(ctx, begun)
 }
 
 // title returns what the provider shows the buyer as the thing they pay for. If it cannot be read, the payment goes on
@@ -91,24 +100,25 @@ func (p *Payments) title(ctx context.Context, voucherID int64) string {
 
 // begin announces the payment to its provider. The buyer gets the URL only once the provider's reference is stored,
 // because a refund may need it. If the process dies in between, beginning the payment again is harmless.
-func (p *Payments) begin(ctx context.Context, attempt payment.Payment) (payment.Payment, string, error) {
-	provider, err := p.providers.of(attempt)
+func (p *Payments) begin(ctx context.Context, begun payment.Beginning) (payment.Payment, string, error) {
+	provider, err := p.providers.of(begun.Payment)
 	if err != nil {
 		return payment.Payment{}, "", err
 	}
 	call, cancel := context.WithTimeout(ctx, providerTimeout)
 	defer cancel()
-	checkout, err := provider.Begin(call, attempt)
+	checkout, err := provider.Begin(call, begun)
 	if err != nil {
 		return payment.Payment{}, "", order.OrUnavailable(err)
 	}
+	attempt := begun.Payment
 	if checkout.Reference == "" || checkout.Reference == attempt.Reference {
 		return attempt, checkout.URL, nil
 	}
 	if err := payment.CheckReference(checkout.Reference); err != nil {
 		return payment.Payment{}, "", err
 	}
-	if err := p.ledger.SetReference(ctx, attempt.ID, checkout.Reference); err != nil {
+	if err := p.ledger.Begun(ctx, attempt.ID, checkout.Reference); err != nil {
 		return payment.Payment{}, "", order.OrUnavailable(err)
 	}
 	attempt.Reference = checkout.Reference
@@ -122,9 +132,8 @@ func (p *Payments) Of(ctx context.Context, orderID int64) ([]payment.Payment, er
 }
 
 // Confirm takes the provider's notice: it has the money for a payment, the money is under way or will not come, money
-// has gone back, or the buyer disputes it.
-// Repeating is harmless. Errors: ErrBadNotice for an impossible id; ErrNoPayment; ErrWrongAmount; ErrUnavailable, after
-// which the provider must repeat the notice.
+// has gone back or will not, or the buyer disputes it. Repeating is harmless. Errors: ErrBadNotice for an impossible
+// id; ErrNoPayment; ErrWrongAmount; ErrUpgrading and ErrUnavailable, after which the provider must repeat the notice.
 func (p *Payments) Confirm(ctx context.Context, n payment.Notice) error {
 	if err := n.Check(); err != nil {
 		return err
@@ -134,12 +143,18 @@ func (p *Payments) Confirm(ctx context.Context, n payment.Notice) error {
 		return err
 	}
 	take := p.ledger.TakeNotice
-	if n.OfAttempt() {
+	switch {
+	case n.OfAttempt():
 		take = p.ledger.TakeProgress
+	case n.Kind == payment.NoticeRefund:
+		take = p.takeRefund
 	}
 	attempt, o, err := take(ctx, n)
 	if err != nil {
 		return order.OrUnavailable(err)
+	}
+	if n.Kind == payment.NoticeRefund {
+		p.parts.Outbox.RequestFlush(o.VoucherID)
 	}
 	p.log.InfoContext(ctx, "the provider tells of a payment", "payment", attempt.ID, "order", o.ID, "returned",
 		attempt.Returned, "dispute", attempt.Dispute.String(), "progress", attempt.Progress.String())
@@ -147,6 +162,30 @@ func (p *Payments) Confirm(ctx context.Context, n payment.Notice) error {
 	if attempt.State == payment.Refunding {
 		p.Wake()
 	}
+	return nil
+}
+
+// takeRefund takes a notice about one refund. Versions without refunds would misread one that is not done.
+func (p *Payments) takeRefund(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
+	attempt, o, err := p.ledger.TakeRefund(ctx, n)
+	if !errors.Is(err, order.ErrUpgrading) {
+		return attempt, o, err
+	}
+	if err := p.switchOn(ctx); err != nil {
+		return payment.Payment{}, order.Order{}, err
+	}
+	return p.ledger.TakeRefund(ctx, n)
+}
+
+// switchOn makes sure that no version without refunds lives, once for good.
+func (p *Payments) switchOn(ctx context.Context) error {
+	if p.switched.Load() {
+		return nil
+	}
+	if err := p.parts.SwitchOn(ctx); err != nil {
+		return err
+	}
+	p.switched.Store(true)
 	return nil
 }
 

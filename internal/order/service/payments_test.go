@@ -52,9 +52,9 @@ func TestPay(t *testing.T) {
 				p.payments.providers = Providers{}
 			}
 			p.ledger.Before[tc.before] = 1
-			payment, url, err := p.payments.Pay(t.Context(), 2, 66)
-			if !errors.Is(err, tc.want) || url != tc.url || payment.State != tc.state {
-				t.Errorf("%+v at %q, %v; want %s at %q, %v", payment, url, err, tc.state, tc.url, tc.want)
+			begun, url, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
+			if !errors.Is(err, tc.want) || url != tc.url || begun.State != tc.state {
+				t.Errorf("%+v at %q, %v; want %s at %q, %v", begun, url, err, tc.state, tc.url, tc.want)
 			}
 		})
 	}
@@ -64,7 +64,8 @@ func TestPay(t *testing.T) {
 		o := unpaidOrder(500)
 		o.Status = s
 		var state *order.StateError
-		if _, _, err := newOrderParts(t, o).payments.Pay(t.Context(), 2, 66); !errors.As(err, &state) ||
+		_, _, err := newOrderParts(t, o).payments.Pay(t.Context(), 2, 66, payment.Visit{})
+		if !errors.As(err, &state) ||
 			state.Status != s {
 			t.Errorf("paying for an order that is %s: %v", s, err)
 		}
@@ -74,8 +75,8 @@ func TestPay(t *testing.T) {
 func TestPayGoesOnWithWhatWasBegun(t *testing.T) {
 	t.Parallel()
 	p := newOrderParts(t, unpaidOrder(500))
-	first, _, err := p.payments.Pay(t.Context(), 2, 66)
-	again, _, errAgain := p.payments.Pay(t.Context(), 2, 66)
+	first, _, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
+	again, _, errAgain := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
 	if err != nil || errAgain != nil || first != again {
 		t.Errorf("%+v, %v; then %+v, %v", first, err, again, errAgain)
 	}
@@ -90,7 +91,7 @@ func TestPayWaitsForTheRow(t *testing.T) {
 			p.ledger.rows.Put(unpaidOrder(500))
 			p.notifier.Notify(map[int64]order.Status{66: order.Unpaid})
 		})
-		if payment, _, err := p.payments.Pay(t.Context(), 2, 66); err != nil || payment.OrderID != 66 {
+		if payment, _, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{}); err != nil || payment.OrderID != 66 {
 			t.Errorf("%+v, %v", payment, err)
 		}
 		p.catalog.Close()
@@ -102,7 +103,7 @@ func TestPayLooksUpNothing(t *testing.T) {
 	t.Parallel()
 	p := newOrderParts(t, unpaidOrder(500))
 	p.ledger.rows.Away = true
-	if payment, _, err := p.payments.Pay(t.Context(), 2, 66); err != nil || payment.OrderID != 66 {
+	if payment, _, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{}); err != nil || payment.OrderID != 66 {
 		t.Errorf("%+v, %v", payment, err)
 	}
 }
@@ -129,7 +130,7 @@ func TestConfirm(t *testing.T) {
 			p := newOrderParts(t, unpaidOrder(500))
 			p.ledger.noUnit = tc.noUnit
 			p.outbox.onFlush = p.ledger.completeLate
-			attempt, _, err := p.payments.Pay(t.Context(), 2, 66)
+			attempt, _, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,7 +164,7 @@ func TestConfirm(t *testing.T) {
 func TestConfirmRefusesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	p := newOrderParts(t, unpaidOrder(500))
-	attempt, _, err := p.payments.Pay(t.Context(), 2, 66)
+	attempt, _, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,17 +457,17 @@ func TestReferences(t *testing.T) {
 			p := newOrderParts(t, unpaidOrder(500))
 			p.ledger.Before[tc.before], p.ledger.After[tc.after] = 1, 1
 			p.provider.refer = func(payment.Payment) string { return tc.reference }
-			payment, url, err := p.payments.Pay(t.Context(), 2, 66)
+			begun, url, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
 			if !errors.Is(err, tc.want) || (url == "") != (tc.want != nil) {
-				t.Fatalf("%+v at %q, %v; want %v", payment, url, err, tc.want)
+				t.Fatalf("%+v at %q, %v; want %v", begun, url, err, tc.want)
 			}
 			if got := p.ledger.payments["pay_1"]; got.Reference != tc.stored || got.Provider != "bank" {
 				t.Errorf("stored %+v, want the reference %q", got, tc.stored)
 			}
 			if tc.want != nil && tc.reference == "r-1" { // the buyer tries again
-				payment, _, err = p.payments.Pay(t.Context(), 2, 66)
-				if err != nil || payment.ID != "pay_1" || p.ledger.payments["pay_1"].Reference != "r-1" {
-					t.Errorf("again: %+v, %v", payment, err)
+				begun, _, err = p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
+				if err != nil || begun.ID != "pay_1" || p.ledger.payments["pay_1"].Reference != "r-1" {
+					t.Errorf("again: %+v, %v", begun, err)
 				}
 			}
 		})
@@ -502,7 +503,7 @@ func TestProvidersChange(t *testing.T) {
 			p.ledger.put(payment.Payment{
 				ID: "pay_0", OrderID: 66, UserID: 2, Amount: 500, State: payment.Open, Provider: tc.provider,
 			})
-			attempt, _, err := p.payments.Pay(t.Context(), 2, 66)
+			attempt, _, err := p.payments.Pay(t.Context(), 2, 66, payment.Visit{})
 			if err != nil || attempt.ID != tc.wantID || len(all[tc.pays].begun) != 1 {
 				t.Errorf("%+v, %v; want %s", attempt, err, tc.wantID)
 			}
@@ -511,7 +512,8 @@ func TestProvidersChange(t *testing.T) {
 			}); !errors.Is(err, tc.confirmed) {
 				t.Errorf("the old provider's notice: %v, want %v", err, tc.confirmed)
 			}
-			if err := p.payments.sendBack(t.Context(), p.ledger.payments["pay_0"]); !errors.Is(err, tc.refund) {
+			if err := p.payments.sendBack(t.Context(), p.ledger.payments["pay_0"],
+				payment.Refund{ID: "pay_0", Amount: 500, Origin: payment.OriginAll}); !errors.Is(err, tc.refund) {
 				t.Errorf("refund: %v, want %v", err, tc.refund)
 			}
 			if tc.confirmed == nil && p.ledger.payments["pay_0"].Reference != "r-9" {

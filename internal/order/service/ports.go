@@ -39,34 +39,47 @@ type OrderLedger interface {
 
 // PaymentLedger is the ledger of payments. Each method is one transaction.
 type PaymentLedger interface {
-	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers. If
-	// the order already has an open payment with one of the providers, it returns that one. Errors: ErrNotFound if the
-	// order does not exist or is another user's; *order.StateError if it is not unpaid; ErrNoProvider if there is none
-	// and the order costs something.
-	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (payment.Payment, error)
-	// SetReference stores the provider's own id of a payment, if the payment is open.
-	SetReference(ctx context.Context, paymentID, reference string) error
+	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers, and
+	// returns what a provider is told of it. If the order already has an open payment with one of the providers, which
+	// has not ended there, it returns that one. Errors: ErrNotFound if the order does not exist or is another user's;
+	// *order.StateError if it is not unpaid; ErrNoProvider if there is none and the order costs something.
+	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (payment.Beginning, error)
+	// Begun stores the provider's own id of a payment, if the payment is open. If its order is no longer unpaid, the
+	// payment is to be cancelled at the provider.
+	Begun(ctx context.Context, paymentID, reference string) error
 	// PaymentsOf returns the payments of an order, the oldest first.
 	PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error)
+	CancelLedger
 	NoticeLedger
 	RefundLedger
 }
 
-// NoticeLedger is the part of PaymentLedger that takes providers' notices.
+// CancelLedger is the part of PaymentLedger for payments that are to be cancelled at their providers.
+type CancelLedger interface {
+	// ToCancel returns up to n payments that their provider is to be told to expect no more, the oldest first. Those
+	// that have waited for a day are given up. Cancelled takes one off the list.
+	ToCancel(ctx context.Context, n int) ([]payment.Payment, error)
+	Cancelled(ctx context.Context, paymentID string) error
+}
+
+// NoticeLedger is the part of PaymentLedger that takes providers' notices. Each method returns the payment and its
+// order as they are then; a repeated notice changes nothing. Errors: ErrNoPayment, even for another provider's payment;
+// ErrWrongAmount.
 type NoticeLedger interface {
-	// Receive records that the provider has the money (payment.State draws what follows), and returns the payment
-	// and the order after that; repeating it returns the same. A late payment for a seckill order whose sale is not
-	// retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives the order at once. Errors:
-	// ErrNoPayment, even for another provider's payment; ErrWrongAmount.
+	// Receive records that the provider has the money (payment.State draws what follows). A late payment for a seckill
+	// order whose sale is not retired gets a Revival for Redis to decide; a late one for an ordinary voucher revives
+	// the order at once.
 	Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
-	// TakeNotice records any other kind of notice, about returned money or a dispute (payment.Flow). When all of a
-	// received payment's money has gone back, the payment and its paid order become refunding. It returns both as they
-	// are then; repeating it returns the same. Errors: ErrNoPayment, ErrWrongAmount.
+	// TakeNotice records a total of returned money, or a dispute (payment.Flow). When all of a received payment's money
+	// has gone back, the payment and its paid order become refunding.
 	TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
 	// TakeProgress records what the provider says of an open payment: its money is under way, which moves the deadline
-	// of its unpaid order once; or it has ended without money. It returns both as they are then. Of a payment that is
-	// no longer open, repeated, and older than what is known, it changes nothing. Errors: ErrNoPayment, ErrWrongAmount.
+	// of its unpaid order once; or it has ended without money. Of a payment that is no longer open, and older than what
+	// is known, it changes nothing.
 	TakeProgress(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
+	// TakeRefund records what the provider says of one refund. Error: also ErrUpgrading, for one that is not done,
+	// while versions without refunds may live.
+	TakeRefund(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error)
 }
 
 // RefundLedger is the part of PaymentLedger that gives money back.
@@ -77,16 +90,42 @@ type RefundLedger interface {
 	// audit trail. Errors: ErrNotFound, *order.StateError, *order.NotNowError; for the key, *idempotency.RepeatedError,
 	// idempotency.ErrReused.
 	RefundForStaff(ctx context.Context, act order.StaffAct) (order.Order, error)
-	// Refunding returns up to n payments whose money must go back, oldest first. It leaves out stuck payments, about
-	// which staff decide, and disputed ones.
-	Refunding(ctx context.Context, n int) ([]payment.Payment, error)
 	// Payment returns a payment. Error: ErrNoPayment.
 	Payment(ctx context.Context, id string) (payment.Payment, error)
-	// Refunded records that all of the payment's money has gone back, even if the payment is now stuck or closed. If
+	SendLedger
+	PartLedger
+	StuckLedger
+}
+
+// SendLedger is the part of RefundLedger for the job that asks providers.
+type SendLedger interface {
+	// Refunding returns up to n payments whose money must go back, oldest first. It leaves out stuck payments, about
+	// which staff decide, disputed ones, and those whose refund the provider has taken.
+	Refunding(ctx context.Context, n int) ([]payment.Payment, error)
+	// SendRefund returns the payment and one of its refunds, "" for that of all that is left, as they are to be sent to
+	// the provider now, and whether they are. One that has nothing left to send is due, without an amount. Error:
+	// ErrNoPayment.
+	SendRefund(ctx context.Context, paymentID, refundID string) (payment.Payment, payment.Refund, bool, error)
+	// Refunded records that all of the payment's money has gone back, by a refund that the provider calls by the
+	// reference, even if the payment is now stuck or closed. If
 	// its order is being refunded by this payment, the order takes the action ConfirmRefund, with its operation. It
 	// returns the order after that. Repeating it is not an error.
-	Refunded(ctx context.Context, paymentID string) (order.Order, error)
-	StuckLedger
+	Refunded(ctx context.Context, paymentID, reference string) (order.Order, error)
+	// RefundAnswered records a provider's answer about a refund: it is pending, done, or refused.
+	RefundAnswered(
+		ctx context.Context, paymentID, refundID string, o payment.Outcome,
+	) (payment.Payment, order.Order, error)
+	// RefundsIn returns up to n refunds in a state, of one origin or, with 0, of any, the oldest first.
+	RefundsIn(ctx context.Context, state payment.RefundState, of payment.Origin, n int) ([]payment.Refund, error)
+}
+
+// PartLedger is the part of RefundLedger for refunds of a part.
+type PartLedger interface {
+	// RefundPart asks for a part of a received payment's money, or for all that is left of it, with its order, once for
+	// each key of the act's author, with an entry in the audit trail. Errors: ErrNoPayment, *payment.NotReceivedError,
+	// *payment.LeftError, *order.StateError, *order.NotNowError, ErrUpgrading while versions without refunds may live;
+	// for the key, *idempotency.RepeatedError, idempotency.ErrReused.
+	RefundPart(ctx context.Context, act order.PaymentAct, cents int64) (payment.Payment, order.Order, error)
 }
 
 // StuckLedger is the part of RefundLedger for payments that do not move on by themselves: the provider has finally
@@ -97,12 +136,12 @@ type StuckLedger interface {
 	// stays as it is, and so does one that is disputed or whose money has all gone back. Error: ErrNoPayment.
 	Refused(ctx context.Context, paymentID, reason string) (payment.Payment, error)
 	// RetryRefund takes a stuck payment back to refunding, once for each key of the act's author, with an entry in the
-	// audit trail; a refunding payment stays as it is. It returns the payment and its order. Errors: ErrNoPayment,
-	// *payment.StateError, *order.NotNowError while the payment is disputed; for the key,
-	// *idempotency.RepeatedError, idempotency.ErrReused.
+	// audit trail; a refunding payment stays as it is. Of a received payment it asks for the parts that have failed
+	// once more. It returns the payment and its order. Errors: ErrNoPayment, *payment.StateError, *order.NotNowError
+	// while the payment is disputed; for the key, *idempotency.RepeatedError, idempotency.ErrReused.
 	RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error)
-	// CloseRefund closes a stuck payment in the same way. If its order is being refunded by this payment, the order
-	// takes the action ConfirmRefund, with its operation.
+	// CloseRefund closes a stuck payment in the same way, or the parts of a received one that have failed. If its order
+	// is being refunded by this payment, the order takes the action ConfirmRefund, with its operation.
 	CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error)
 	// NeedStaff counts the payments that need staff.
 	NeedStaff(ctx context.Context) (payment.NeedStaff, error)

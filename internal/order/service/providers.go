@@ -8,15 +8,21 @@ import (
 	"seckill/internal/order/payment"
 )
 
-// Provider moves money: a payment service.
+// Provider moves money: a payment service. Each call may come any number of times, also from several instances at once;
+// the payment's id, or the refund's, is its idempotency key, so that it takes effect once. Any error but a
+// *payment.RefusedError is temporary: the call is made again.
 type Provider interface {
-	// Begin announces the payment to the provider. Repeating it for the same payment is harmless.
-	Begin(ctx context.Context, p payment.Payment) (Checkout, error)
-	// Refund sends back what is left of the money, Payment.Rest: the provider may have sent a part back before. The
-	// payment has its Reference if the provider has one. Repeating it for the same payment is harmless.
-	// *payment.RefusedError, wrapped or not, is the provider's final no, after which it is asked only if staff want so;
-	// any other error is temporary, and it is asked again.
-	Refund(ctx context.Context, p payment.Payment) error
+	// Begin makes the provider expect a payment, and returns where the buyer pays.
+	Begin(ctx context.Context, b payment.Beginning) (Checkout, error)
+	// Cancel tells the provider to take no money for a payment any more: its order has ended, or was paid by another
+	// one. nil also says that there is nothing to cancel, or that the money is there or under way; a notice then tells.
+	Cancel(ctx context.Context, p payment.Payment) error
+	// Refund sends a refund's amount back to the buyer of its payment, which has its Reference if the provider has one.
+	// The outcome is RefundPending if the money is on its way, or RefundDone. *payment.RefusedError, wrapped or not, is
+	// the provider's final no, after which it is asked only if staff want so.
+	Refund(ctx context.Context, p payment.Payment, r payment.Refund) (payment.Outcome, error)
+	// ReadRefund returns how a refund stands that was pending: RefundPending, RefundDone or RefundFailed.
+	ReadRefund(ctx context.Context, p payment.Payment, r payment.Refund) (payment.Outcome, error)
 }
 
 // Checkout is what a provider answers when a payment begins.

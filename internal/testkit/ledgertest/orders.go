@@ -1,6 +1,7 @@
 package ledgertest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -68,6 +69,22 @@ func (l Ledger) Force(tb testing.TB, status order.Status, ids ...int64) {
 	tb.Helper()
 	for _, id := range ids {
 		l.Exec(tb, "UPDATE tb_voucher_order SET status = ? WHERE id = ?", status, id)
+	}
+}
+
+// RefundsOn makes the ledger one to which no version without refunds writes, until the test ends.
+func (l Ledger) RefundsOn(tb testing.TB) {
+	tb.Helper()
+	tb.Cleanup(func() { // its schema may be another test's then
+		const off = "DELETE FROM tb_setting WHERE name = 'refunds_on'"
+		if _, err := l.Raw.ExecContext(context.WithoutCancel(tb.Context()), off); err != nil {
+			tb.Error(err)
+		}
+	})
+	for range 2 { // by two instances
+		if err := l.SwitchRefundsOn(tb.Context()); err != nil {
+			tb.Fatal(err)
+		}
 	}
 }
 
@@ -158,7 +175,7 @@ func (l Ledger) Pays(tb testing.TB, c order.Claim) payment.Payment {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return p
+	return p.Payment
 }
 
 // Receives reports the money of a payment as arrived.

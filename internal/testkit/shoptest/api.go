@@ -158,8 +158,8 @@ func FindSeckill() func(context.Context, int64) (voucher.Voucher, error) {
 
 // Reads returns a reader that takes every callback for n, or fails.
 func Reads(n payment.Notice, err error) shop.CallbackReader {
-	return func(http.Header) (func([]byte) (payment.Notice, error), error) {
-		return func([]byte) (payment.Notice, error) { return n, err }, nil
+	return func(http.Header) (payment.ReadNotice, error) {
+		return func(context.Context, []byte, payment.FindPayment) (payment.Notice, error) { return n, err }, nil
 	}
 }
 

@@ -3,6 +3,7 @@ package shoptest
 import (
 	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"seckill/internal/order"
@@ -131,6 +132,26 @@ func (f FakeLedger) Payment(_ context.Context, id string) (payment.Payment, erro
 	return TwoPayments()[0], nil
 }
 
+// RefundsOf returns a refund of the first payment, which is on its way.
+func (f FakeLedger) RefundsOf(_ context.Context, payments []string) (map[string][]payment.Refund, error) {
+	found := make(map[string][]payment.Refund)
+	if slices.Contains(payments, "pay_1") {
+		found["pay_1"] = []payment.Refund{
+			{
+				ID: "pay_1-1", PaymentID: "pay_1", Amount: 300, State: payment.RefundDone,
+				Origin: payment.OriginUnnamed,
+				Actor:  "payment provider", CreatedAt: Noon, DoneAt: Noon,
+			},
+			{
+				ID: "pay_1-2", PaymentID: "pay_1", Amount: 100, State: payment.RefundPending,
+				Origin:    payment.OriginPart,
+				Reference: "re_7", Actor: "admin 7", Why: "cold soup", CreatedAt: Noon, SentAt: Noon,
+			},
+		}
+	}
+	return found, f.Err
+}
+
 // TwoPayments returns two payments: one is disputed and partly refunded, the other has just begun.
 func TwoPayments() []payment.Payment {
 	return []payment.Payment{
@@ -155,11 +176,21 @@ type FakePayments struct {
 	Err       error         // of retrying and closing
 }
 
-func (f FakePayments) Pay(_ context.Context, userID, orderID int64) (payment.Payment, string, error) {
+func (f FakePayments) Pay(
+	_ context.Context, userID, orderID int64, _ payment.Visit,
+) (payment.Payment, string, error) {
 	if f.OnPay == nil {
 		return payment.Payment{}, "", order.ErrNotFound
 	}
 	return f.OnPay(userID, orderID)
+}
+
+// RefundPart asks for a part of the first payment.
+func (f FakePayments) RefundPart(_ context.Context, act order.PaymentAct, _ int64) (payment.Payment, error) {
+	if f.Err != nil || act.PaymentID != "pay_1" {
+		return payment.Payment{}, cmp.Or(f.Err, payment.ErrNotFound)
+	}
+	return TwoPayments()[0], nil
 }
 
 func (f FakePayments) Confirm(_ context.Context, n payment.Notice) error {

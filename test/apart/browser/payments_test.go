@@ -212,3 +212,78 @@ func TestMoneyUnderWay(t *testing.T) {
 		staff.picture("console-payment-failed-"+d.name+d.language, false)
 	}
 }
+
+// TestRefundsOfParts sends a part of a payment's money back. The buyer reads that it is on its way, that it is back,
+// and that the bank refused it; staff find what was refused, and close it.
+func TestRefundsOfParts(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	voucher := s.onSale("Soup for two", 9)
+	_, first := s.paidWith(voucher, 70)
+	one := map[string]any{"amount": 1, "why": "the first"}
+	s.must(http.MethodPost, "/admin/payment/"+first+"/refund", admin, one, nil)
+	for user, d := range map[int64]device{71: desktop(), 72: phone().in("zh-CN").inDark()} {
+		says := func(english, chinese string) string {
+			return map[string]string{"": english, "zh-CN": chinese}[d.language]
+		}
+		id, p := s.paidWith(voucher, user)
+		w := open(t, s.url("/admin#/payments?payment="+p), s.asAdmin(d))
+		w.click("[data-act=refund-part]")
+		w.enter("dialog [name=amount]", "20")
+		w.enter("dialog [name=why]", "cold soup")
+		w.click("dialog [data-act=yes]")
+		w.sees("dialog", says("from ¥0.01 to ¥10", "¥0.01 至 ¥10"))
+		w.accessible()
+		w.picture("console-refund-part-"+d.name+d.language, false)
+		w.replaces("dialog [name=amount]", "2.17") // the sandbox needs a hand for amounts like that
+		w.click("dialog [data-act=yes]")
+		w.seesNo("dialog")
+		w.sees("#notice .notice", says("¥2.17 goes back", "¥2.17 即将退回"))
+		refund := s.awaitRefund(p, "pending")
+		order := "#order-" + id
+		for i, text := range []string{
+			says("¥2.17 is on its way", "¥2.17 正在退回途中"), says("¥2.17 is back", "¥2.17 已于"),
+			says("Your bank refused ¥2.17", "银行拒绝了 ¥2.17"),
+		} {
+			state := payment.RefundPending + payment.RefundState(i)
+			if state > payment.RefundPending {
+				s.server.Tells(t, box.Secret, payment.Notice{
+					Kind: payment.NoticeRefund, PaymentID: p, Amount: 2_17,
+					Refund: payment.RefundNotice{ID: refund, State: state},
+				})
+			}
+			buyer := open(t, s.url("/"), s.signedIn(d, user))
+			buyer.sees(fmt.Sprintf("%s [data-refund=%s]", order, state), text)
+			buyer.accessible()
+			buyer.picture(fmt.Sprint("buyer-refund-", state, "-", d.name, d.language), false)
+		}
+		w.visit(s.url("/admin"))
+		w.click("[data-hand=parts] a")
+		w.sees(fmt.Sprintf("[data-payment=%s] [data-refund=failed]", p), says("refused", "被拒绝"))
+		w.accessible()
+		w.picture("console-refund-failed-"+d.name+d.language, false)
+		w.click("[data-act=stuck-close]")
+		w.sees("dialog", says("of ¥2.17", "¥2.17 的退款"))
+		w.enter("dialog [name=why]", "paid in cash")
+		w.picture("console-refund-close-"+d.name+d.language, false)
+		w.click("dialog [data-act=yes]")
+		w.seesNo("dialog")
+		w.seesNo("[data-act=stuck-close]")
+	}
+}
+
+// awaitRefund waits until the payment's first refund is in a state, and returns its id.
+func (s *shop) awaitRefund(p, state string) string {
+	s.tb.Helper()
+	var of struct {
+		Refunds []struct{ ID, State string }
+	}
+	box.Eventually(s.tb, "the refund being "+state, func() error {
+		s.must(http.MethodGet, "/admin/payment/"+p, admin, nil, &of)
+		if len(of.Refunds) == 0 || of.Refunds[0].State != state {
+			return fmt.Errorf("it is %+v", of.Refunds)
+		}
+		return nil
+	})
+	return of.Refunds[0].ID
+}

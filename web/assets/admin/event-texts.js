@@ -102,6 +102,7 @@ export const EVENT_TEXTS = {
   'event.payment.disputed': { en: 'Payment disputed', zh: '支付出现争议' },
   'event.payment.dispute_won': { en: 'Dispute won', zh: '争议胜诉' },
   'event.payment.dispute_lost': { en: 'Dispute lost', zh: '争议败诉' },
+  'event.payment.refund': { en: 'Refund', zh: '退款进展' },
   'event.payment.stuck': { en: 'Refund stuck', zh: '退款受阻' },
   'event.payment.retried': { en: 'Stuck refund tried again', zh: '受阻退款再次请求' },
   'event.payment.processing': { en: 'Payment under way', zh: '付款处理中' },

@@ -7,6 +7,7 @@ import { Said } from './notice.js';
 import { trouble } from './parts.js';
 import { Dispute, Progress } from './payments.js';
 import { StaffAct, actsOn } from './staff.js';
+import { RefundPart, Refunds } from './refunds.js';
 import { Stuck, StuckAct } from './stuck.js';
 
 /** The colour of an order's state. @type {Record<string, string>} */
@@ -59,6 +60,7 @@ export function Order({ id, client, words, onClose, onChange }) {
     void read();
   };
   if (act) return html`<${StaffAct} key=${act} act=${act} order=${o} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setAct('')} />`;
+  if (stuck?.what === 'refund') return html`<${RefundPart} key="refund" payment=${stuck.payment} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setStuck(null)} />`;
   if (stuck) return html`<${StuckAct} key=${stuck.what} act=${stuck.what} payment=${stuck.payment} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setStuck(null)} />`;
   const waits = o?.payments?.some((/** @type {any} */ p) => p.state === 'stuck');
   return html`<${Dialog} key="order" title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
@@ -78,7 +80,7 @@ function Facts({ order: o, words, onStuck }) {
     <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
     ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
-      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
+      ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
     ${o.traceUrl && html`<p><a href=${o.traceUrl} target="_blank" rel="noreferrer" data-trace>${t('order.trace')}</a></p>`}
     <ol class="history">${(o.history ?? []).map((/** @type {any} */ e) => html`<li><span class="figures soft">${time(e.at)}</span> <b>${t(`order.${e.status}`)}</b> <span class="soft">${[...new Set([actor(e.by, words), words.why(e)])].filter(Boolean).join(t('comma'))}</span></li>`)}</ol>
   </div>`;

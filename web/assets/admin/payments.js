@@ -6,10 +6,11 @@ import { notify } from './notice.js';
 import { Notices } from './notices.js';
 import { Foot, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
+import { RefundPart, Refunds } from './refunds.js';
 import { Search } from './search.js';
 import { Stuck, StuckAct } from './stuck.js';
 
-const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'];
+const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'], REFUNDS = ['asked', 'pending', 'done', 'failed'];
 
 /** The colours of a payment's state. @type {Record<string, string>} */
 const TONES = { received: 'good', late: 'warn', refunding: 'warn', stuck: 'bad' };
@@ -33,6 +34,9 @@ export function Dispute({ payment: p, words: { t, money } }) {
   return html`<span class="tag ${DISPUTE_TONES[p.dispute] ?? ''}" data-dispute=${p.dispute}>${t(`dispute.${p.dispute}`)}${p.disputedAmount !== p.amount && ` · ${money(p.disputedAmount)}`}</span>`;
 }
 
+/** What has gone back of a payment: as refunds, and by a dispute. @param {any} p @param {import('../words.js').Words} words */
+const goneOf = (p, { t, money }) => html`${p.refundedAmount ? money(p.refundedAmount) : p.lostAmount ? '' : '–'}${p.lostAmount > 0 && html` <span class="soft small-text">${t('payment.lost', { amount: money(p.lostAmount) })}</span>`}`;
+
 /** What the provider says of an open payment; nothing if it says nothing. @param {any} props */
 export function Progress({ payment: p, words: { t, time } }) {
   if (!p.progress) return null;
@@ -42,7 +46,7 @@ export function Progress({ payment: p, words: { t, time } }) {
 /** @param {any} props */
 export function Payments({ client, words }) {
   const { t, time, money } = words;
-  const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'from', 'to']));
+  const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'refund', 'overdrawn', 'from', 'to']));
   const [problem, setProblem] = useState('');
   const [act, setAct] = useState(/** @type {any} */ (null));
   const asked = askedBy(filter), some = Object.values(filter).some((value) => value !== '');
@@ -62,6 +66,7 @@ export function Payments({ client, words }) {
       <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name !== 'payment' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         ${choice('state', t('state'), t('any.state'), STATES, 'payment')}
         ${choice('dispute', t('dispute'), t('dispute.any'), DISPUTES, 'dispute')}
+        ${choice('refund', t('refund'), t('refund.any'), REFUNDS, 'refund')}
         ${Object.entries(days).map(([name, label]) => html`<label class="row soft small-text" for=${`q-${name}`}>${label} <input id=${`q-${name}`} name=${name} type="date" class="small-input" value=${filter[name]} /></label>`)}
       <//>
     </header>
@@ -71,12 +76,13 @@ export function Payments({ client, words }) {
       columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ p) => ({ key: p.id, 'data-payment': p.id, cells: [
         html`<span class="figures wrap">${p.reference || p.id}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
-        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
+        html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
         html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
-        money(p.amount), p.returnedAmount ? money(p.returnedAmount) : '–', p.receiveTime ? money(p.keptAmount) : '–', time(p.createTime),
+        money(p.amount), goneOf(p, words), p.receiveTime ? html`<span class=${p.overdrawnAmount ? 'bad' : ''} data-overdrawn=${p.overdrawnAmount ? 'yes' : 'no'}>${money(p.keptAmount)}</span>${p.overdrawnAmount && html` <span class="tag bad">${t('payment.overdrawn')}</span>`}` : '–', time(p.createTime),
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t(some ? 'payments.none' : 'payments.none.yet')}
       action=${some && html`<a class="button small" href="#/payments">${t('all.show')}</a>`} />
-    ${act && html`<${StuckAct} key=${act.payment.id} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${(/** @type {string} */ says) => (notify(says), pages.again())} onClose=${() => setAct(null)} />`}
+    ${act?.what === 'refund' && html`<${RefundPart} key=${act.payment.id} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${(/** @type {string} */ says) => (notify(says), pages.again())} onClose=${() => setAct(null)} />`}
+    ${act && act.what !== 'refund' && html`<${StuckAct} key=${act.payment.id} act=${act.what} payment=${act.payment} client=${client} words=${words} onRefused=${pages.again} onDone=${(/** @type {string} */ says) => (notify(says), pages.again())} onClose=${() => setAct(null)} />`}
   `;
 }

@@ -33,23 +33,24 @@ const DAY = 86_400_000;
  * @param {any} client
  */
 function useLooks(client) {
-  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], notices: [], refunds: NONE, stuck: NONE, disputes: NONE, rates: {}, at: 0 }));
+  const [seen, set] = useState(/** @type {any} */ ({ failed: null, coming: null, running: null, ended: null, vouchers: new Map(), letters: 0, hooks: [], notices: [], refunds: NONE, stuck: NONE, disputes: NONE, parts: NONE, overdrawn: NONE, rates: {}, at: 0 }));
   useEffect(() => {
     let open = true, timer = 0, looks = 0;
     const look = async () => {
       if (!document.hidden) {
         const now = client.clock.now();
-        const [coming, running, ended, letters, hooks, notices, refunds, stuck, disputes] = await Promise.all([
+        const [coming, running, ended, letters, hooks, notices, refunds, stuck, disputes, parts, overdrawn] = await Promise.all([
           ...['coming', 'running', 'ended'].map((phase) => (phase !== 'ended' || looks % NTH === 0 ? client.list('/admin/sale', { phase, limit: MANY }) : null)),
           client.shop ? null : client.list('/admin/deadletter', { limit: '1' }), client.list('/admin/webhook'), client.shop ? null : client.list('/admin/notice'), client.list('/admin/payment', { state: 'refunding', to: new Date(now - OVERDUE).toISOString(), limit: MANY }),
           client.list('/admin/payment', { state: 'stuck', limit: MANY }), client.list('/admin/payment', { dispute: 'open', limit: MANY }),
+          client.list('/admin/payment', { refund: 'failed', state: 'received', limit: MANY }), client.list('/admin/payment', { overdrawn: 'true', limit: MANY }),
         ]);
         const shown = [coming, running, ended].flatMap((answer) => (answer?.success ? answer.data.sales : [])).filter((s) => Date.parse(s.endTime) > now - DAY && Date.parse(s.beginTime) < now + DAY);
         const { vouchers, failed: unread } = await vouchersOf(client, shown);
         if (!open) return;
         looks++;
-        const failed = [coming, running, ended, letters, hooks, notices, refunds, stuck, disputes, unread].find((answer) => answer && !answer.success) ?? null;
-        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, notices, refunds, stuck, disputes }, client.clock.now()));
+        const failed = [coming, running, ended, letters, hooks, notices, refunds, stuck, disputes, parts, overdrawn, unread].find((answer) => answer && !answer.success) ?? null;
+        set((/** @type {any} */ before) => next(before, { failed, coming, running, ended, vouchers: unread ? null : vouchers, letters, hooks, notices, refunds, stuck, disputes, parts, overdrawn }, client.clock.now()));
       }
       timer = window.setTimeout(look, EVERY);
     };
@@ -60,7 +61,7 @@ function useLooks(client) {
 }
 
 /** What is known after another look; what was not answered stays. @param {any} before @param {any} got @param {number} now */
-export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, notices, refunds, stuck, disputes }, now) {
+export function next(before, { failed, coming, running, ended, vouchers, letters, hooks, notices, refunds, stuck, disputes, parts, overdrawn }, now) {
   const known = (/** @type {any} */ answer, /** @type {(data: any) => any} */ take, /** @type {any} */ otherwise) => (answer?.success ? take(answer.data) : otherwise);
   const sales = known(running, (data) => data.sales, before.running);
   const sold = (/** @type {any[] | null} */ list, /** @type {number} */ id) => list?.find((s) => s.voucherId === id)?.sold;
@@ -79,6 +80,8 @@ export function next(before, { failed, coming, running, ended, vouchers, letters
     refunds: known(refunds, (data) => count(data, data.filter((/** @type {any} */ p) => now - Date.parse(p.refundingTime) > OVERDUE)), before.refunds),
     stuck: known(stuck, (data) => count(data), before.stuck),
     disputes: known(disputes, (data) => count(data), before.disputes),
+    parts: known(parts, (data) => count(data), before.parts),
+    overdrawn: known(overdrawn, (data) => count(data), before.overdrawn),
   };
 }
 
@@ -172,7 +175,7 @@ function Today({ today, words: { t, number, money } }) {
 }
 
 /** Where payments are that need a hand. @type {Record<string, string>} */
-const PAYMENTS = { refunds: 'state=refunding', stuck: 'state=stuck', disputes: 'dispute=open' };
+const PAYMENTS = { refunds: 'state=refunding', stuck: 'state=stuck', disputes: 'dispute=open', parts: 'refund=failed', overdrawn: 'overdrawn=true' };
 
 /** What needs a hand, each with where it is done. @param {any} seen @param {any[]} running @param {import('../words.js').Words} words */
 function handsOf(seen, running, { t, number }) {
@@ -182,7 +185,7 @@ function handsOf(seen, running, { t, number }) {
     ...(seen.letters > 0 ? [{ key: 'letters', text: t('hand.letters', { n: number(seen.letters) }), act: t('look'), to: '#/deadletters' }] : []),
     ...seen.hooks.map((/** @type {any} */ e) => ({ key: `hook-${e.id}`, text: t(e.disabled ? 'hand.hook.disabled' : 'hand.hook', { url: e.url, n: number(e.failures ?? 0) }), act: t('look'), to: `#/webhook/${e.id}` })),
     ...seen.notices.map((/** @type {any} */ n) => ({ key: `notice-${n.provider}-${n.reason}`, text: t('hand.notice', { why: t(`notice.${n.reason}`), provider: n.provider || '–' }), act: t('look'), to: '#/payments' })),
-    ...['refunds', 'stuck', 'disputes'].filter((key) => seen[key].n > 0).map((key) => ({ key, text: t(`hand.${key}`, { n: `${number(seen[key].n)}${seen[key].more ? '+' : ''}` }), act: t('look'), to: `#/payments?${PAYMENTS[key]}` })),
+    ...Object.keys(PAYMENTS).filter((key) => seen[key].n > 0).map((key) => ({ key, text: t(`hand.${key}`, { n: `${number(seen[key].n)}${seen[key].more ? '+' : ''}` }), act: t('look'), to: `#/payments?${PAYMENTS[key]}` })),
   ];
 }
 

@@ -4,6 +4,7 @@
 
 import { html } from '../vendor/htm-preact.js';
 import { Ask, Field, tied, trouble } from './parts.js';
+import { refused } from './refunds.js';
 import { refusal } from './wrong.js';
 
 /** What staff may do. */
@@ -32,8 +33,8 @@ export function StuckAct({ act, payment: p, client, words: { t, money }, onClose
     onDone(t(`stuck.${act}.done`));
     return '';
   };
-  const rest = money(p.keptAmount);
-  return html`<${Ask} title=${t(`stuck.${act}.ask`, { money: rest })} says=${t(`stuck.${act}.says`, { money: rest, user: String(p.userId), order: p.orderId })} yes=${t(`stuck.${act}.yes`)} danger=${act === 'close'} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+  const ofPart = p.state === 'received', rest = money(ofPart ? refused(p) : p.keptAmount);
+  return html`<${Ask} title=${t(`stuck.${act}.ask`, { money: rest })} says=${t(ofPart && act === 'close' ? 'part.close.says' : `stuck.${act}.says`, { money: rest, user: String(p.userId), order: p.orderId })} yes=${t(`stuck.${act}.yes`)} danger=${act === 'close'} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     <${Field} name="why" label=${t('field.why')} hint=${t('staff.why')} wrong=${wrong.why}>
       <input ...${tied('why', wrong.why, true)} autocomplete="off" />
     <//>`}

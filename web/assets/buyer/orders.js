@@ -75,6 +75,7 @@ export function One({ order, shop, words, now }) {
       ${(!voucher || voucher.redeemable) && html`<${Act} what="code" label=${t('code')} tone="primary" doing=${doing} onPress=${() => ask('code')} />`}
       <${Act} what="refund" label=${t(order.amount === 0 ? 'refund.free' : 'refund')} tone="quiet" doing=${doing} onPress=${() => ask('refund')} />
     </p>`}
+    ${order.refunds && html`<ul class="plain" data-refunds>${order.refunds.map((/** @type {any} */ r) => html`<li class=${r.state === 'failed' ? 'note bad' : 'soft'} data-refund=${r.state}>${t(`refund.${r.state}`, { amount: money(r.amount), time: moment(r.refundTime ?? r.failTime ?? r.createTime) })}</li>`)}</ul>`}
     <${History} order=${order} words=${words} onOpen=${() => order.history || shop.readOrder(order.id)} />
     ${asking === 'code' && html`<${Code} id=${order.id} title=${title} shop=${shop} words=${words} onClose=${() => ask('')} />`}
     ${asking && asking !== 'code' && html`<${Dialog} title=${counted(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>

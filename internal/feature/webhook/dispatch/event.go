@@ -185,13 +185,14 @@ const (
 	PaymentProcessing  Type = "payment.processing"   // its money is under way
 	PaymentFailed      Type = "payment.failed"       // it has failed
 	PaymentCancelled   Type = "payment.cancelled"    // it has ended without money
+	PaymentRefund      Type = "payment.refund"       // a refund of it is asked for, on its way, or has failed
 )
 
 // ofPayments returns the types of events about payments.
 func ofPayments() []Type {
 	return []Type{
 		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
-		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled,
+		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled, PaymentRefund,
 	}
 }
 
@@ -210,9 +211,12 @@ type paymentData struct {
 	State         string       `json:"state"`
 	Provider      string       `json:"provider,omitempty"`
 	Reference     string       `json:"reference,omitempty"`
-	Received      int64        `json:"receivedAmount"` // in the currency's least unit
-	Returned      int64        `json:"returnedAmount"` // in the currency's least unit
-	Kept          int64        `json:"keptAmount"`     // in the currency's least unit
+	Received      int64        `json:"receivedAmount"`   // in the currency's least unit
+	Returned      int64        `json:"returnedAmount"`   // in the currency's least unit
+	Kept          int64        `json:"keptAmount"`       // in the currency's least unit
+	Refunded      int64        `json:"refundedAmount"`   // in the currency's least unit
+	Lost          int64        `json:"lostAmount"`       // in the currency's least unit
+	Refund        *refundData  `json:"refund,omitempty"` // that the event is about
 	Dispute       string       `json:"dispute"`
 	Disputed      int64        `json:"disputedAmount,omitempty"` // in the currency's least unit
 	Refusal       string       `json:"refusal,omitempty"`
@@ -229,6 +233,15 @@ type paymentData struct {
 	ProgressUntil *moment.Time `json:"progressUntil,omitempty"`
 }
 
+// refundData is one refund after the event.
+type refundData struct {
+	ID        string `json:"id"`
+	Amount    int64  `json:"amount"` // cents
+	State     string `json:"state"`
+	Reference string `json:"reference,omitempty"`
+	Refusal   string `json:"refusal,omitempty"`
+}
+
 // EventOfPayment returns the event about a change of a payment. Its subject is the payment's order.
 func EventOfPayment(c order.PaymentChange, by trace.Parent) (Event, error) {
 	p := c.Payment
@@ -236,7 +249,14 @@ func EventOfPayment(c order.PaymentChange, by trace.Parent) (Event, error) {
 		ShopID: c.Terms.ShopID, Subject: order.SubjectOfOrder(c.Order.ID), SubjectNumber: c.Order.Number(),
 		Type: typeOfNews(c.News), At: c.At,
 	}
+	var refund *refundData
+	if r := c.Refund; r.ID != "" {
+		refund = &refundData{
+			ID: r.ID, Amount: r.Amount, State: r.State.String(), Reference: r.Reference, Refusal: r.Failure,
+		}
+	}
 	return e.withBody(paymentData{
+		Refunded: p.RefundedAmount(), Lost: p.LostAmount(), Refund: refund,
 		ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), ShopID: e.ShopID,
 		VoucherID: p.VoucherID, UserID: p.UserID, Amount: p.Amount, Currency: c.Terms.Currency,
 		State: p.State.String(), Provider: p.Provider, Reference: p.Reference, Received: p.Received(),

@@ -122,7 +122,8 @@ func TestBodies(t *testing.T) {
 				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"pay_6f1c",` +
 				`"orderId":"9007199254740993","shopId":2,"voucherId":7,"userId":1,"amount":1000,"currency":"CNY",` +
 				`"state":"refunded","provider":"bank","reference":"chg_9","receivedAmount":1000,` +
-				`"returnedAmount":1000,"keptAmount":0,"dispute":"none","createTime":"1970-01-01T00:00:01.000Z",` +
+				`"returnedAmount":1000,"keptAmount":0,"refundedAmount":1000,"lostAmount":0,"dispute":"none",` +
+				`"createTime":"1970-01-01T00:00:01.000Z",` +
 				`"receiveTime":"1970-01-01T00:00:01.000Z","refundingTime":"1970-01-01T00:00:01.000Z",` +
 				`"refundTime":"1970-01-01T00:00:01.000Z"}}`,
 		},

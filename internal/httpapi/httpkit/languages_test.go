@@ -1,4 +1,4 @@
-package httpapi
+package httpkit
 
 import (
 	"net/http"
@@ -12,7 +12,7 @@ import (
 // Several lines of a list header are one list (RFC 9110, section 5.3).
 func TestAcceptLanguageInSeveralLines(t *testing.T) {
 	t.Parallel()
-	l, err := newLanguages()
+	l, err := NewLanguages()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestAcceptLanguageInSeveralLines(t *testing.T) {
 		{[]string{"zh", strings.Repeat(" ", maxAcceptLanguage)}, words.English}, // too long together
 	} {
 		for range 2 { // parsed, and cached
-			if got := l.choose(http.Header{"Accept-Language": c.lines}); got != c.want {
+			if got := l.Choose(http.Header{"Accept-Language": c.lines}); got != c.want {
 				t.Errorf("%q: %d, want %d", c.lines, got, c.want)
 			}
 		}
@@ -39,12 +39,12 @@ func TestAcceptLanguageInSeveralLines(t *testing.T) {
 // Invented languages must not fill the memory.
 func TestLanguageCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	l, err := newLanguages()
+	l, err := NewLanguages()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 5 * languageCache {
-		l.choose(http.Header{"Accept-Language": {"fr;q=0." + strconv.Itoa(i)}})
+		l.Choose(http.Header{"Accept-Language": {"fr;q=0." + strconv.Itoa(i)}})
 	}
 	l.chosen.CleanUp()
 	if n := l.chosen.EstimatedSize(); n > languageCache {

@@ -1,0 +1,138 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order/payment"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
+// math.MaxInt64 as before for the first page.
+func (s Payments) FindPayments(
+	ctx context.Context, f payment.Filter, before int64, limit int,
+) ([]payment.Payment, error) {
+	const what = "listing payments"
+	query, some, err := s.selected(ctx, f)
+	if err != nil || !some {
+		return nil, err
+	}
+	if before != math.MaxInt64 {
+		var from []paymentRow // the row itself, unless it was removed with a rehearsal
+		err := s.db.Read(ctx).Select("create_time").Where("number <= ?", before).Order("number DESC").Limit(1).
+			Find(&from).Error
+		if err != nil {
+			return nil, sqlkit.ReadError(what, err)
+		}
+		if len(from) == 0 {
+			return nil, nil
+		}
+		query = s.behind(query, "<", payment.Payment{Number: before, CreatedAt: from[0].CreateTime})
+	}
+	return sqlkit.List(query.Order("create_time DESC, number DESC").Limit(limit), what, (*paymentRow).payment)
+}
+
+// PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
+// zero payment stands before the first.
+func (s Payments) PaymentsAfter(
+	ctx context.Context, f payment.Filter, last payment.Payment, limit int,
+) ([]payment.Payment, error) {
+	query, some, err := s.selected(ctx, f)
+	if err != nil || !some {
+		return nil, err
+	}
+	if last.Number != 0 {
+		query = s.behind(query, ">", last)
+	}
+	return sqlkit.List(query.Order("create_time, number").Limit(limit), "exporting payments", (*paymentRow).payment)
+}
+
+// behind restricts a query to payments on one side of another. Both databases read only the index entries that are
+// there: MySQL for the alternative, and SQLite for the pair.
+func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
+	if s.db.Dialect() == sqlkit.SQLite {
+		return query.Where(fmt.Sprintf("(create_time, number) %s (?, ?)", side), p.CreatedAt, p.Number)
+	}
+	return query.Where(fmt.Sprintf("(create_time %[1]s ? OR create_time = ? AND number %[1]s ?)", side),
+		p.CreatedAt, p.CreatedAt, p.Number)
+}
+
+// selected returns a query for the payments that the filter selects, or false if there are none.
+func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
+	query = s.db.Read(ctx)
+	if index := indexFor(f); index != "" {
+		query = query.Table(s.usingIndex("tb_payment", index))
+	}
+	if f.Name != "" {
+		numbers, err := s.ofPaymentsNamed(ctx, "number", f.Name)
+		if err != nil || len(numbers) == 0 {
+			return nil, false, err
+		}
+		query = query.Where("number IN ?", numbers)
+	}
+	for column, id := range map[string]int64{
+		"order_id": f.OrderID, "voucher_id": f.VoucherID, "shop_id": f.ShopID, "state": int64(f.State),
+	} {
+		if id != 0 {
+			query = query.Where(column+" = ?", id)
+		}
+	}
+	if f.Dispute != nil {
+		query = query.Where("dispute = ?", *f.Dispute)
+	}
+	if f.Refund != 0 {
+		query = query.Where("id IN (SELECT r.payment_id FROM tb_refund r WHERE r.state = ? AND (r.state <> ? OR "+
+			"r.close_time IS NULL))", f.Refund, payment.RefundFailed)
+	}
+	if f.Overdrawn {
+		query = query.Where(overdrawn, payment.DisputeLost)
+	}
+	if !f.From.IsZero() {
+		query = query.Where("create_time >= ?", f.From.UTC())
+	}
+	if !f.To.IsZero() {
+		query = query.Where("create_time < ?", f.To.UTC())
+	}
+	return query, true, nil
+}
+
+// indexFor returns the index in which the selected payments lie together, sorted as lists are; "" if the filter names
+// so few that any will do. The rare states come first: among the payments of a shop they are looked for long.
+func indexFor(f payment.Filter) string {
+	switch {
+	case f.Name != "", f.OrderID != 0, f.Refund != 0:
+		return ""
+	case f.Overdrawn, f.Dispute != nil && *f.Dispute != payment.DisputeNone:
+		return "idx_payment_dispute"
+	case f.State == payment.Late, f.State == payment.Refunding, f.State == payment.Stuck,
+		f.State == payment.Closed:
+		return "idx_payment_state"
+	case f.VoucherID != 0:
+		return "idx_payment_voucher"
+	case f.ShopID != 0:
+		return "idx_payment_shop"
+	case f.State != 0:
+		return "idx_payment_state"
+	default:
+		return "idx_payment_time"
+	}
+}
+
+// ofPaymentsNamed returns a column of the payments that have the id or the reference: of one as a rule, and of no more
+// than 1000.
+func (l *ledger) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
+	const most = 1000
+	for _, by := range []string{"id", "reference"} {
+		var found []int64
+		err := l.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
+		if err != nil {
+			return nil, sqlkit.ReadError("looking for payment "+name, err)
+		}
+		values = append(values, found...)
+	}
+	return values[:min(len(values), most)], nil
+}

@@ -1,0 +1,423 @@
+package sqlstore_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"seckill/internal/order"
+	"seckill/internal/order/payment"
+	"seckill/internal/voucher"
+)
+
+// asksPart has staff send a part of a payment back.
+func (l ledger) asksPart(t *testing.T, id, key string, cents int64) (payment.Payment, order.Order, error) {
+	t.Helper()
+	return l.RefundPart(t.Context(), onPayment(id, "refund", key), cents)
+}
+
+// refunds returns the refunds of a payment as "amount state origin".
+func (l ledger) refunds(t *testing.T, id string) string {
+	t.Helper()
+	all, err := l.RefundsOf(t.Context(), []string{id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := []string{}
+	for _, r := range all[id] {
+		texts = append(texts, fmt.Sprint(r.Amount, " ", r.State, " ", r.Origin))
+	}
+	return strings.Join(texts, "; ")
+}
+
+// sends gives a refund to a provider that answers so.
+func (l ledger) sends(t *testing.T, id, refund string, state payment.RefundState) (payment.Payment, order.Order) {
+	t.Helper()
+	_, r, due, err := l.SendRefund(t.Context(), id, refund)
+	if err != nil || !due || r.SentAt.IsZero() {
+		t.Fatalf("%+v, due %t, %v", r, due, err)
+	}
+	p, o, err := l.RefundAnswered(t.Context(), id, r.ID, payment.Outcome{State: state, Reason: "the bank says no"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, o
+}
+
+// A part goes back while the order stays paid; all that is left goes back with the order, whose unit then is back.
+func TestRefundPart(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		told := l.news()
+		c := l.Paid(t, v, 1)[0]
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		for _, format := range []string{"1.1", "1"} { // the word is raised before the last of them is known to be gone
+			l.Exec(t, "UPDATE tb_format SET format = ?", format)
+			if _, _, err := l.asksPart(t, id, "a", 300); !errors.Is(err, order.ErrUpgrading) {
+				t.Fatalf("beside a version without refunds, format %s: %v", format, err)
+			}
+		}
+		l.RefundsOn(t)
+		if p, o, err := l.asksPart(t, id, "a", 300); err != nil || p.State != payment.Received ||
+			o.Status != order.Paid || !o.HasRefunds {
+			t.Fatalf("%+v, %+v, %v", p, o, err)
+		}
+		if _, _, err := l.asksPart(t, id, "a", 300); err == nil {
+			t.Error("one key asks twice")
+		}
+		var left *payment.LeftError
+		if _, _, err := l.asksPart(t, id, "b", 701); !errors.As(err, &left) || left.Left != 700 {
+			t.Errorf("more than is left: %v", err)
+		}
+		asked, err := l.RefundsIn(t.Context(), payment.RefundAsked, payment.OriginPart, 9)
+		if err != nil || len(asked) != 1 || asked[0].Amount != 300 || asked[0].Actor != "admin 7" {
+			t.Fatalf("%+v, %v", asked, err)
+		}
+		for range 2 {
+			p, o := l.sendsOnce(t, id, asked[0].ID, payment.RefundPending)
+			if o.Status != order.Paid || p.Returned != 0 || p.Kept() != 1000 {
+				t.Errorf("on its way: %+v of %+v", p, o)
+			}
+		}
+		for range 2 { // the notice, twice
+			p, o, err := l.TakeRefund(t.Context(), payment.Notice{
+				Kind: payment.NoticeRefund, PaymentID: id, Amount: 300,
+				Refund: payment.RefundNotice{ID: asked[0].ID, Reference: "re_1", State: payment.RefundDone},
+			})
+			if err != nil || o.Status != order.Paid || p.Returned != 300 || p.RefundedAmount() != 300 ||
+				p.Kept() != 700 {
+				t.Errorf("back: %+v of %+v, %v", p, o, err)
+			}
+		}
+		// All that is left.
+		if p, o, err := l.asksPart(t, id, "c", 700); err != nil || p.State != payment.Refunding ||
+			o.Status != order.Refunding {
+			t.Fatalf("%+v, %+v, %v", p, o, err)
+		}
+		if p, o := l.sends(t, id, "", payment.RefundPending); p.State != payment.Refunding ||
+			o.Status != order.Refunded {
+			t.Errorf("the rest is on its way: %+v of %+v", p, o)
+		}
+		l.ApplyAll(t, v)
+		l.Conserved(t, v)
+		if due, err := l.Refunding(t.Context(), 9); err != nil || len(due) != 0 {
+			t.Errorf("asked again: %+v, %v", due, err)
+		}
+		p, o, err := l.RefundAnswered(t.Context(), id, id, payment.Outcome{State: payment.RefundDone})
+		if err != nil || p.State != payment.Refunded || o.Status != order.Refunded || p.Kept() != 0 {
+			t.Errorf("the rest is back: %+v of %+v, %v", p, o, err)
+		}
+		if got, want := l.refunds(t, id), "300 done part; 700 done all"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		// The bank sends it back, days later: the order takes no unit again.
+		failed := payment.Outcome{State: payment.RefundFailed, Reason: "closed"}
+		p, o, err = l.RefundAnswered(t.Context(), id, id, failed)
+		if err != nil || p.State != payment.Stuck || o.Status != order.Refunded || p.Refusal != "closed" ||
+			p.Kept() != 700 {
+			t.Errorf("failed later: %+v of %+v, %v", p, o, err)
+		}
+		p, _, err = l.RetryRefund(t.Context(), onPayment(id, "retry", "r"))
+		if err != nil || p.State != payment.Refunding {
+			t.Errorf("retried: %+v, %v", p, err)
+		}
+		if p, o := l.sends(t, id, "", payment.RefundDone); p.State != payment.Refunded || o.Status != order.Refunded {
+			t.Errorf("the second time: %+v of %+v", p, o)
+		}
+		if got, want := l.refunds(t, id), "300 done part; 700 failed all; 700 done all"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		l.Conserved(t, v)
+		if !slices.Contains(*told, "3 refund: received") || !slices.ContainsFunc(*told, func(s string) bool {
+			return strings.HasSuffix(s, "returned: received")
+		}) {
+			t.Errorf("told %q", *told)
+		}
+		if got := l.audited(t, v, voucher.PartRefunded); len(got) != 2 ||
+			!strings.Contains(got[0]+got[1], "{refundAmount  300}") {
+			t.Errorf("audited %q", got)
+		}
+	})
+}
+
+// All of the money of an order whose coupon was used goes back without the order, which stays as it is.
+func TestRefundPartOfSpentOrder(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		c := l.Paid(t, v, 1)[0]
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		l.RefundsOn(t)
+		l.Transitioned(t, c, order.Redeem)
+		if p, o, err := l.asksPart(t, id, "a", 1000); err != nil || p.State != payment.Received ||
+			o.Status != order.Redeemed {
+			t.Fatalf("%+v of %+v, %v", p, o, err)
+		}
+		asked, err := l.RefundsIn(t.Context(), payment.RefundAsked, payment.OriginPart, 9)
+		if err != nil || len(asked) != 1 {
+			t.Fatalf("%+v, %v", asked, err)
+		}
+		l.sends(t, id, asked[0].ID, payment.RefundDone)
+		_, r, due, err := l.SendRefund(t.Context(), id, "")
+		if err != nil || !due || r.Amount != 0 {
+			t.Fatalf("%+v, due %t, %v", r, due, err)
+		}
+		if o, err := l.Refunded(t.Context(), id, ""); err != nil || o.Status != order.Redeemed {
+			t.Errorf("%+v, %v", o, err)
+		}
+		if p := l.ReadPayment(t, id); p != payment.Refunded {
+			t.Errorf("the payment is %s", p)
+		}
+		if got, want := l.refunds(t, id), "1000 done part"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		l.Conserved(t, v)
+	})
+}
+
+// A notice that names a refund by the provider's own id, which the service knows from the answer, counts it once.
+func TestNoticeAfterRefund(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		c := l.Paid(t, v, 1)[0]
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Refunded(t.Context(), id, "re_1"); err != nil {
+			t.Fatal(err)
+		}
+		p, o, err := l.TakeRefund(t.Context(), payment.Notice{
+			Kind: payment.NoticeRefund, PaymentID: id, Amount: 1000,
+			Refund: payment.RefundNotice{Reference: "re_1", State: payment.RefundDone},
+		})
+		if err != nil || p.Kept() != 0 || p.Returned != 1000 || o.Status != order.Refunded {
+			t.Errorf("%+v of %+v, %v", p, o, err)
+		}
+		if got, want := l.refunds(t, id), "1000 done all"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	})
+}
+
+// sendsOnce sends a part, unless its provider has taken it.
+func (l ledger) sendsOnce(t *testing.T, id, refund string, state payment.RefundState) (payment.Payment, order.Order) {
+	t.Helper()
+	if _, _, due, err := l.SendRefund(t.Context(), id, refund); err != nil {
+		t.Fatal(err)
+	} else if due {
+		return l.sends(t, id, refund, state)
+	}
+	p, o, err := l.RefundAnswered(t.Context(), id, refund, payment.Outcome{State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, o
+}
+
+// A part that its provider refuses needs staff, who have it asked for again, or close it; the order stays paid.
+func TestFailedPart(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		v := l.Seckill(t, 10)
+		c := l.Paid(t, v, 1)[0]
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		if _, _, err := l.asksPart(t, id, "a", 300); err != nil {
+			t.Fatal(err)
+		}
+		part := id + "-1"
+		if p, o := l.sends(t, id, part, payment.RefundFailed); p.State != payment.Received || o.Status != order.Paid ||
+			p.Returned != 0 {
+			t.Errorf("refused: %+v of %+v", p, o)
+		}
+		needs := func(want int64) {
+			t.Helper()
+			n, err := l.NeedStaff(t.Context())
+			found, listErr := l.FindPayments(t.Context(), payment.Filter{Refund: payment.RefundFailed}, 1<<62, 9)
+			if err != nil || listErr != nil || n.FailedParts != want || len(found) != int(want) {
+				t.Errorf("need staff %+v, %v; listed %d, %v; want %d", n, err, len(found), listErr, want)
+			}
+		}
+		needs(1)
+		p, _, err := l.RetryRefund(t.Context(), onPayment(id, "retry", "r"))
+		if err != nil || p.State != payment.Received {
+			t.Errorf("retried: %+v, %v", p, err)
+		}
+		needs(0)
+		if got, want := l.refunds(t, id), "300 failed part; 300 asked part"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		l.sends(t, id, id+"-2", payment.RefundFailed)
+		needs(1)
+		p, o, err := l.CloseRefund(t.Context(), onPayment(id, "close", "c"))
+		if err != nil || p.State != payment.Received || o.Status != order.Paid {
+			t.Errorf("closed: %+v of %+v, %v", p, o, err)
+		}
+		needs(0)
+		_, _, err = l.CloseRefund(t.Context(), onPayment(id, "close", "d"))
+		if !isPaymentState(err, payment.Received) {
+			t.Errorf("closed twice: %v", err)
+		}
+		if p, o, err := l.asksPart(t, id, "e", 1000); err != nil || p.State != payment.Refunding ||
+			o.Status != order.Refunding {
+			t.Errorf("all of it, after that: %+v of %+v, %v", p, o, err)
+		}
+	})
+}
+
+// A provider tells of refunds that it has begun by itself, in any order and repeatedly; a total before takes no part in
+// the sum twice.
+func TestRefundNotices(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		v := l.Seckill(t, 10)
+		c := l.Paid(t, v, 1)[0]
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		tell := func(reference string, cents int64, state payment.RefundState) (payment.Payment, order.Order) {
+			t.Helper()
+			p, o, err := l.TakeRefund(t.Context(), payment.Notice{
+				Kind: payment.NoticeRefund, PaymentID: id, Amount: cents,
+				Refund: payment.RefundNotice{Reference: reference, State: state},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p, o
+		}
+		l.told(t, payment.Notice{Kind: payment.NoticeReturned, PaymentID: id, Amount: 300})
+		for range 2 {
+			if p, _ := tell("re_1", 300, payment.RefundDone); p.Returned != 300 {
+				t.Errorf("the total's: %+v", p)
+			}
+		}
+		tell("re_2", 200, payment.RefundFailed)
+		if p, _ := tell("re_2", 200, payment.RefundPending); p.Returned != 300 {
+			t.Errorf("late news of one that has failed: %+v", p)
+		}
+		if _, _, err := l.TakeRefund(t.Context(), payment.Notice{
+			Kind: payment.NoticeRefund, PaymentID: id, Amount: 301,
+			Refund: payment.RefundNotice{Reference: "re_1", State: payment.RefundDone},
+		}); !errors.Is(err, payment.ErrWrongAmount) {
+			t.Errorf("another amount: %v", err)
+		}
+		p, o := tell("re_3", 700, payment.RefundDone)
+		if p.State != payment.Refunding || o.Status != order.Refunding || p.Kept() != 0 {
+			t.Errorf("all of it: %+v of %+v", p, o)
+		}
+		l.confirmAll(t)
+		l.ApplyAll(t, v)
+		l.isAs(t, "in the end", id, payment.Refunded, c, order.Refunded)
+		if got, want := l.refunds(t, id), "300 done provider; 200 failed provider; 700 done provider"; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		l.Conserved(t, v)
+	})
+}
+
+// Beside a version without refunds both ask for the same refund, under the payment's id; whichever notes that it is
+// through, the refunds and the payment's own sum say the same.
+func TestRefundsBesideVersionsWithout(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		cs := l.Paid(t, v, 4)
+		id := func(i int) string { return fmt.Sprintf("pay_%d", cs[i].OrderID) }
+		for i, c := range cs {
+			if i == 3 { // asked for by the other version: there is no refund
+				l.Exec(t, "UPDATE tb_payment SET state = 4, refunding_time = create_time WHERE id = ?", id(i))
+				l.Exec(t, "UPDATE tb_voucher_order SET status = 5, refunding_time = create_time WHERE id = ?",
+					c.OrderID)
+			} else if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+				t.Fatal(err)
+			}
+			_, r, due, err := l.SendRefund(t.Context(), id(i), "")
+			if err != nil || !due || r.ID != id(i) || r.Amount != 1000 {
+				t.Fatalf("%d: sent as %+v, due %t, %v", i, r, due, err)
+			}
+		}
+		// The other version has noted that one is through; at the next the provider has told it a total meanwhile.
+		l.Exec(t, "UPDATE tb_payment SET state = 5, returned = 1000, refund_time = create_time, "+
+			"return_time = create_time WHERE id = ?", id(0))
+		l.Exec(t, "UPDATE tb_payment SET returned = 300, return_time = create_time WHERE id = ?", id(1))
+		_, r, due, err := l.SendRefund(t.Context(), id(1), "")
+		if err != nil || !due || r.ID != id(1) || r.Amount != 700 {
+			t.Errorf("what is left is sent as %+v, due %t, %v", r, due, err)
+		}
+		// The provider refuses the third for good; the other version has it asked for again, and closes it.
+		l.refused(t, id(2), "no")
+		l.Exec(t, "UPDATE tb_payment SET state = 4, stuck_time = NULL, refusal = '' WHERE id = ?", id(2))
+		if _, r, due, err = l.SendRefund(t.Context(), id(2), ""); err != nil || !due || r.ID != id(2) {
+			t.Errorf("asked for again as %+v, due %t, %v", r, due, err)
+		}
+		if _, _, _, err := l.SendRefund(t.Context(), id(0), ""); err != nil {
+			t.Error(err)
+		}
+		l.confirmAll(t)
+		l.ApplyAll(t, v)
+		for i, want := range []string{
+			"1000 asked all", "700 done all; 300 done earlier", "1000 done all", "1000 done all",
+		} {
+			if i == 0 { // it is adopted once something happens to it
+				l.told(t, payment.Notice{Kind: payment.NoticeDisputed, PaymentID: id(0), Amount: 1})
+				want = "1000 done all"
+			}
+			p, err := l.Payment(t.Context(), id(i))
+			if got := l.refunds(t, id(i)); got != want || err != nil || p.Returned != 1000 ||
+				p.State != payment.Refunded {
+				t.Errorf("%d: %s of %+v, %v; want %s", i, got, p, err, want)
+			}
+		}
+		l.Conserved(t, v)
+		if migrated, err := l.Schema().Word(t.Context()); err != nil || !strings.HasPrefix(migrated, "1/") {
+			t.Errorf("the ledger's format is %q, %v", migrated, err)
+		}
+	})
+}
+
+// The open payments of an order that has ended, or was paid by another one, are to be cancelled at their providers.
+func TestPaymentsToCancel(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 10)
+		cs := l.NewOrders(t, v, 4)
+		open := func(i int, id string) payment.Payment { return l.opens(t, cs[i], id, "bank") }
+		cancelled, paid, expired, goes := open(0, "cancelled"), open(1, "paid"), open(2, "expired"), open(3, "goes on")
+		l.Exec(t, "UPDATE tb_payment SET provider = 'other' WHERE id = ?", paid.ID)
+		other := open(1, "other")
+		l.Transitioned(t, cs[0], order.Cancel)
+		l.Receives(t, other)
+		l.Due(t, -time.Hour, cs[2])
+		if _, err := l.ExpireDue(t.Context(), 1, 9); err != nil {
+			t.Fatal(err)
+		}
+		list := func(want ...string) {
+			t.Helper()
+			found, err := l.ToCancel(t.Context(), 9)
+			got := []string{}
+			for _, p := range found {
+				got = append(got, p.ID)
+			}
+			slices.Sort(got)
+			if err != nil || !slices.Equal(got, want) {
+				t.Errorf("to cancel %q, %v; want %q", got, err, want)
+			}
+		}
+		list("cancelled", "expired", "paid")
+		for range 2 {
+			if err := l.Cancelled(t.Context(), cancelled.ID); err != nil {
+				t.Error(err)
+			}
+		}
+		list("expired", "paid")
+		// One that begins while its order ends is to be cancelled, too.
+		l.Transitioned(t, cs[3], order.Cancel)
+		if err := l.Cancelled(t.Context(), goes.ID); err != nil {
+			t.Error(err)
+		}
+		if err := l.Begun(t.Context(), goes.ID, "chk_1"); err != nil {
+			t.Error(err)
+		}
+		list("expired", "goes on", "paid")
+		_ = expired
+	})
+}
