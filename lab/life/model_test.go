@@ -52,6 +52,7 @@ func TestLife(t *testing.T) {
 			"record":      func(*rapid.T) { w.record() },
 			"pay":         m.pay,
 			"confirm":     m.confirm,
+			"progress":    m.progress,
 			"cancel":      m.cancel,
 			"cancel too":  m.cancel, // so that units come back
 			"expire":      m.expire,

@@ -102,6 +102,7 @@ func (m *model) check(t *rapid.T) {
 	}
 	m.allSettled(t, v)
 	m.paymentsAddUp(t, v)
+	m.heldForMoney(t)
 	steps := m.w.steps(t)
 	m.couponsAddUp(t, v, steps)
 	m.acceptancesBecameOrders(t, v)

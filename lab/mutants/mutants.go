@@ -10,8 +10,8 @@ import (
 func mutants() []mutant.Mutant {
 	return slices.Concat(inAdmission(), inBatching(), inRecording(), inSharing(), inRecovery(), inFailovers(),
 		inPacking(), inPartitions(), inQuantities(), inWaitlists(), inRedemption(), inPayments(), inStuckRefunds(),
-		inCallingOff(), inArchiving(), inGuards(), beforeGuards(), inChallenges(), inShares(), inWebhooks(),
-		inDeciding())
+		inRefunds(), inCallingOff(), inArchiving(), inGuards(), beforeGuards(), inChallenges(), inShares(),
+		inWebhooks(), inDeciding())
 }
 
 // inAdmission returns the mutants between the request and its answer.
