@@ -11,7 +11,6 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/idworker"
-	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
@@ -33,9 +32,9 @@ type Shop struct {
 	stores *Stores
 	ids    *idworker.Worker
 	locks  locker
+	self   string // this process's name among the instances
 	// refundsOn switches refunds on, once at a time.
 	refundsOn singleflight.Group
-	self      string // this process's name among the instances
 	metrics   *telemetry.Metrics
 	log       *slog.Logger
 
@@ -227,6 +226,9 @@ func (s *Shop) Jobs() []func(context.Context) error {
 	if s.reporterOf != nil { // the embedded mode always has one partition
 		jobs = append(jobs, s.Partitions.Run, s.report, s.watchPartitions)
 	}
+	if s.stores.made {
+		jobs = append(jobs, s.refundsFromTheStart)
+	}
 	return jobs
 }
 
@@ -243,33 +245,4 @@ func (s *Shop) Close() {
 	s.outbox.Close()
 	s.Listings.Close()
 	s.Catalog.Close()
-}
-
-const (
-	switchTime = time.Minute     // most time of switching refunds on; it takes thirteen seconds
-	switchWait = 3 * time.Second // for how long a request waits for that; it is to be repeated then
-)
-
-// switchRefundsOn makes sure that no version without refunds lives, and that none starts any more, and notes it in the
-// ledger. It goes on when its callers have given up, and is done once for all that call meanwhile. Error:
-// order.ErrUpgrading while such a version lives, or before it is known that none does.
-func (s *Shop) switchRefundsOn(ctx context.Context) error {
-	done := s.refundsOn.DoChan(refundsFormat, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), switchTime)
-		defer cancel()
-		formats := partition.NewFormats(s.stores.Redis.Instances, s.stores.Ledger.Schema().Raise)
-		if err := formats.SwitchOn(ctx, refundsFormat); err != nil {
-			return nil, err
-		}
-		return nil, s.stores.Ledger.Payments.SwitchRefundsOn(ctx)
-	})
-	wait := time.NewTimer(switchWait)
-	defer wait.Stop()
-	select {
-	case answer := <-done:
-		return answer.Err
-	case <-wait.C:
-	case <-ctx.Done():
-	}
-	return order.ErrUpgrading
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
@@ -37,10 +38,11 @@ type Stores struct {
 	Home       *embedded.Home  // nil outside the embedded mode
 	Secret     string          // key of the tokens' signatures
 	build      telemetry.Build // the version for heartbeats, metrics and features
+	made       bool            // this process has made the schema, so no earlier version has lived on it
 }
 
-// refundsFormat is what heartbeats of instances name that know refunds of parts, and refunds that are pending.
-const refundsFormat = "refunds"
+// firstMigration makes the tables of an empty schema.
+const firstMigration = "01000_ledger.sql"
 
 // Open opens the configured stores, or in the embedded mode the stores in the data directory, and brings the schema up
 // to date. Close closes them.
@@ -228,6 +230,7 @@ func (s *Stores) prepareSchema(ctx context.Context, cfg config.Config, log *slog
 	if err != nil {
 		return err
 	}
+	s.made = slices.Contains(applied, firstMigration)
 	if len(applied) > 0 {
 		log.InfoContext(ctx, "schema brought up to date", "applied", applied)
 	}

@@ -14,6 +14,8 @@ import (
 const (
 	providerTimeout = 10 * time.Second // most time of one call to the provider
 	refundWait      = time.Second      // how long the answer to a refund request waits for the refund
+	switchWait      = 3 * time.Second  // how long what repeats by itself waits for refunds to be switched on
+	staffWait       = 15 * time.Second // how long a person does: once, in an installation that 1.0 has begun
 )
 
 // Payments takes money for orders and gives it back. Notices from the provider and requests to it may come twice, late
@@ -38,8 +40,8 @@ type PaymentParts struct {
 	Lookup   *Lookup
 	Notifier *Notifier
 	Outbox   Outbox
-	// SwitchOn makes sure that no version without refunds lives, and that none starts any more. It may take seconds.
-	// Error: order.ErrUpgrading while one lives.
+	// SwitchOn makes sure that no version without refunds lives, and that none starts any more. It takes thirteen
+	// seconds, also if ctx ends before that. Error: order.ErrUpgrading while one lives, or if ctx has ended.
 	SwitchOn func(context.Context) error
 }
 
@@ -171,18 +173,20 @@ func (p *Payments) takeRefund(ctx context.Context, n payment.Notice) (payment.Pa
 	if !errors.Is(err, order.ErrUpgrading) {
 		return attempt, o, err
 	}
-	if err := p.switchOn(ctx); err != nil {
+	if err := p.switchOn(ctx, switchWait); err != nil {
 		return payment.Payment{}, order.Order{}, err
 	}
 	return p.ledger.TakeRefund(ctx, n)
 }
 
-// switchOn makes sure that no version without refunds lives, once for good.
-func (p *Payments) switchOn(ctx context.Context) error {
+// switchOn makes sure that no version without refunds lives, once for good, and waits for that up to the given time.
+func (p *Payments) switchOn(ctx context.Context, wait time.Duration) error {
 	if p.switched.Load() {
 		return nil
 	}
-	if err := p.parts.SwitchOn(ctx); err != nil {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if err := p.parts.SwitchOn(waiting); err != nil {
 		return err
 	}
 	p.switched.Store(true)

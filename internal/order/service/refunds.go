@@ -154,7 +154,7 @@ func (p *Payments) sendBack(ctx context.Context, attempt payment.Payment, r paym
 	case payment.RefundFailed:
 		return &payment.RefusedError{Reason: outcome.Reason}
 	case payment.RefundPending: // versions without refunds would ask for it once more
-		if err := p.switchOn(ctx); err != nil {
+		if err := p.switchOn(ctx, switchWait); err != nil {
 			return err
 		}
 	case payment.RefundAsked, payment.RefundDone:
@@ -310,7 +310,7 @@ func (p *Payments) getsStuck(
 func (p *Payments) RefundPart(ctx context.Context, act order.PaymentAct, cents int64) (payment.Payment, error) {
 	attempt, o, err := p.ledger.RefundPart(ctx, act, cents)
 	if errors.Is(err, order.ErrUpgrading) {
-		if err := p.switchOn(ctx); err != nil {
+		if err := p.switchOn(ctx, staffWait); err != nil {
 			return payment.Payment{}, order.OrUnavailable(err)
 		}
 		attempt, o, err = p.ledger.RefundPart(ctx, act, cents)
