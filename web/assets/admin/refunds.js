@@ -20,13 +20,14 @@ export const refused = (p) => (p.state === 'received' ? (p.refunds ?? []) : []).
 
 /** The refunds of a payment, and what staff may do: ask for a part, and see to those that have failed. @param {any} props */
 export function Refunds({ payment: p, words: { t, time, money }, onAct = null }) {
-  return html`
-    ${(p.refunds ?? []).length > 0 && html`<ul class="plain small-text" data-refunds=${p.id}>${p.refunds.map((/** @type {any} */ r) => html`<li key=${r.id} data-refund=${r.state}>
+  const known = p.refunds ?? [], acts = onAct && (divisible(p) || refused(p) > 0);
+  return (known.length > 0 || acts) && html`<div class="stuck">
+    ${known.length > 0 && html`<ul class="plain small-text" data-refunds=${p.id}>${known.map((/** @type {any} */ r) => html`<li key=${r.id} data-refund=${r.state}>
       <span class="tag ${TONES[r.state] ?? ''}">${t(`refund.${r.state}`)}</span> ${money(r.amount)} <span class="soft">${time(r.failTime ?? r.refundTime ?? r.createTime)} · ${t(`refund.of.${r.origin}`)}${r.refusal && ` · ${r.refusal}`}</span></li>`)}</ul>`}
-    ${onAct && html`<div class="row">
+    ${acts && html`<div class="row">
       ${divisible(p) && html`<button type="button" class="button small" data-act="refund-part" onClick=${() => onAct('refund')}>${t('part.refund')}</button>`}
-      ${refused(p) > 0 && ['retry', 'close'].map((act) => html`<button type="button" class="button small" data-act=${`stuck-${act}`} onClick=${() => onAct(act)}>${t(`stuck.${act}`)}</button>`)}
-    </div>`}`;
+      ${refused(p) > 0 && ['retry', 'close'].map((act) => html`<button type="button" class=${`button small ${act === 'close' ? 'danger' : ''}`} data-act=${`stuck-${act}`} onClick=${() => onAct(act)}>${t(`stuck.${act}`)}</button>`)}
+    </div>`}</div>`;
 }
 
 /** Asks how much of a payment goes back, and why, and sends it. @param {any} props onDone is told what was done; onRefused is called when the payment may be other than it is shown */
