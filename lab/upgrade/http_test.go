@@ -3,11 +3,13 @@ package upgrade
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"seckill/internal/checker"
@@ -19,6 +21,7 @@ type envelope struct {
 	Data struct {
 		ID        json.RawMessage `json:"id"` // of vouchers a number, of orders a text
 		OrderID   string          `json:"orderId"`
+		PaymentID string          `json:"paymentId"`
 		Status    any             `json:"status"`
 		SaleState string          `json:"saleState"`
 		Stock     *int64          `json:"stock"`
@@ -45,6 +48,9 @@ func (i *instance) do(ctx context.Context, method, url, token string, body any) 
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
+	}
+	if strings.HasPrefix(req.URL.Path, "/admin/") && method == http.MethodPost {
+		req.Header.Set("Idempotency-Key", rand.Text())
 	}
 	resp, err := i.client.Do(req)
 	if err != nil {
@@ -75,6 +81,12 @@ func (i *instance) createSale(stock int64) int64 {
 		"beginTime": time.Now().Add(-time.Minute).Format(time.RFC3339), "endTime": "2099-01-01T00:00:00Z",
 		"payWithinSeconds": int64(payWithin / time.Second),
 	}
+	return i.createSaleOf(body)
+}
+
+// createSaleOf creates a voucher and returns its id.
+func (i *instance) createSaleOf(body map[string]any) int64 {
+	i.Helper()
 	status, e, err := i.post(i.Context(), "/voucher/seckill", box.AdminToken(), body)
 	if err != nil || status != http.StatusCreated {
 		i.Fatalf("creating a sale at %s: %d %s, %v", i.server.Name, status, e.Code, err)

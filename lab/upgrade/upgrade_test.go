@@ -17,6 +17,7 @@ func TestUpgrade(t *testing.T) {
 	}{
 		{"a sale, there and back", thereAndBack},
 		{"the embedded mode", embeddedMode},
+		{"refunds", refundsBesideEachOther},
 	}
 	old, now := before(t), today(t)
 	for _, tt := range tests {
