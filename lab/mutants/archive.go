@@ -48,7 +48,7 @@ func inArchiving() []mutant.Mutant {
 			mutant.Change{File: changes, From: "err == nil && v.IsArchived()", To: "err == nil && v.ID == 0"}),
 		packageMutant("an archived voucher is bought", ledger, "TestArchivedIsNotSold$", "bought:",
 			mutant.Change{
-				File: store + "direct_sale.go", From: "v.Status != voucher.OnShelf, v.IsArchived():",
+				File: store + "record.go", From: "v.Status != voucher.OnShelf, v.IsArchived():",
 				To: "v.Status != voucher.OnShelf:",
 			}),
 		packageMutant("an archived voucher is listed", ledger, "TestArchivedIsNotListed$", "the public's list",

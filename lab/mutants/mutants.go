@@ -221,7 +221,7 @@ func inQuantities() []mutant.Mutant {
 		),
 		packageMutant("buyers of a limited voucher do not wait for each other", "./internal/sqlstore",
 			"TestLimitedDirectSaleRace$/mysql", "want 3", mutant.Change{
-				File: "internal/sqlstore/direct_sale.go", From: `	if err := tx.Clauses(claim).Create(`,
+				File: "internal/sqlstore/record.go", From: `	if err := tx.Clauses(claim).Create(`,
 				To: `	if err := tx.Session(&gorm.Session{DryRun: true}).Clauses(claim).Create(`,
 			},
 		),
