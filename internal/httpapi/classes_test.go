@@ -13,6 +13,7 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/bulkhead"
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 )
 
@@ -47,6 +48,41 @@ func TestHandlersWorkInTheirClass(t *testing.T) {
 		a.Serve(r)(c)
 		if got != class {
 			t.Errorf("a route of class %s works in %s", class, got)
+		}
+	}
+}
+
+// Merchants' reads take no permits of admins', neither in flight nor of the stores, so that a shop's lists leave room
+// for its sale; what merchants change, and what admins read, does.
+func TestMerchantsReadsYield(t *testing.T) {
+	t.Parallel()
+	admin, merchant := token(t, adminID, authtoken.RoleAdmin), apitest.MerchantToken(t, apitest.ShopID)
+	for _, c := range []struct {
+		method, token string
+		want          bulkhead.Class
+	}{
+		{http.MethodGet, merchant, bulkhead.OwnRead},
+		{http.MethodPost, merchant, bulkhead.Admin},
+		{http.MethodGet, admin, bulkhead.Admin},
+	} {
+		a := newAPI(t)
+		var inFlight, ofStores bulkhead.Class
+		r := httpkit.Staff(c.method+" /", func(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
+			ofStores = bulkhead.Of(c.Request.Context())
+			for _, load := range a.Load().Requests {
+				if load.InUse > 0 {
+					inFlight = load.Class
+				}
+			}
+			return httpkit.Answer{Status: http.StatusOK, Body: []byte("{}")}, nil
+		}, httpkit.ByHandler)
+		gc, _ := gin.CreateTestContext(httptest.NewRecorder())
+		gc.Request = newRequest(t, t.Context(), request{Method: c.method, Target: "/", Header: map[string]string{
+			"Authorization": c.token,
+		}})
+		a.Serve(r)(gc)
+		if inFlight != c.want || ofStores != c.want {
+			t.Errorf("%s is of class %s in flight, and %s at the stores, want %s", c.method, inFlight, ofStores, c.want)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func (a *API) run(
 		}
 	}
 	if !r.Uncounted {
-		permit, ok := a.cfg.InFlight.Try(r.Class)
+		permit, ok := a.cfg.InFlight.Try(classOf(r, who))
 		if !ok {
 			return httpkit.Identity{}, httpkit.Answer{}, httpkit.ErrOverloaded
 		}
@@ -110,17 +110,26 @@ func (a *API) handlerOf(r httpkit.Route) httpkit.Handler {
 		handle = ifOwned(handle, r.Owner)
 	}
 	if r.Class != bulkhead.Unnamed && r.Class != bulkhead.Purchase {
-		handle = inClass(handle, r.Class)
+		handle = inClass(handle, r)
 	}
 	return handle
 }
 
-// inClass returns a handler that calls the stores in the class.
-func inClass(handle httpkit.Handler, class bulkhead.Class) httpkit.Handler {
+// inClass returns a handler that calls the stores in the class of the request.
+func inClass(handle httpkit.Handler, r httpkit.Route) httpkit.Handler {
 	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), class))
+		c.Request = c.Request.WithContext(bulkhead.With(c.Request.Context(), classOf(&r, who)))
 		return handle(c, who)
 	}
+}
+
+// classOf returns whose permits a request takes, in flight and of the stores: its route's class, but what merchants
+// read counts as buyers' reads do. They are many, and their lists must not take what a running sale needs.
+func classOf(r *httpkit.Route, who httpkit.Identity) bulkhead.Class {
+	if r.Method == http.MethodGet && r.Class == bulkhead.Admin && who.Only() != 0 {
+		return bulkhead.OwnRead
+	}
+	return r.Class
 }
 
 // ifOwned returns a handler for callers who act in one shop alone, if the owner lets them.

@@ -76,6 +76,11 @@ func inPayments() []mutant.Mutant {
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
 				File: store + "transaction.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
 			}),
+		packageMutant("a merchant's lists take admins' permits", "./internal/httpapi", "TestMerchantsReadsYield",
+			"in flight", mutant.Change{
+				File: "internal/httpapi/route.go", From: "r.Class == bulkhead.Admin && who.Only() != 0",
+				To: "r.Class == bulkhead.Admin && who.Only() < 0",
+			}),
 		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
 			"another shop", mutant.Change{
 				File: store + "payment_pages.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,

@@ -27,7 +27,7 @@ type Handler func(c *gin.Context, who Identity) (Answer, error)
 // Route is one row of the routing table.
 type Route struct {
 	Method, Path string
-	Class        bulkhead.Class // whose permits it takes, in flight and of the stores; 0: it uses no store
+	Class        bulkhead.Class // whose permits it takes, in flight and of the stores (httpapi's classOf); 0: none
 	Access       Access
 	Owner        Owner // of routes for merchants
 	Format       Format

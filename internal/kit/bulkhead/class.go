@@ -9,7 +9,7 @@ type Class int8
 const (
 	Unnamed    Class = iota // no class was set: counts as Purchase
 	PublicRead              // vouchers, read by anybody
-	OwnRead                 // buyers' own orders
+	OwnRead                 // buyers' own orders, and what merchants read of their shop
 	Background              // jobs that can wait: expiry, repairs, audits
 	Purchase                // buying, paying, cancelling, refunding
 	Admin                   // admins, and health checks
