@@ -3569,7 +3569,7 @@ type ClientInterface interface {
 
 	// ListWebhookDeliveries Events for an endpoint
 	//
-	// Newest first, in pages, with how far the delivery of each has got.
+	// Newest first, in pages, with how far the delivery of each has got. A page looks at 400 events if the endpoint is for some types only: it may be short, or empty, and more may follow as long as there is a `next`.
 	//
 	// Corresponds with GET /admin/webhook/{id}/delivery (the `ListWebhookDeliveries` operationId).
 	ListWebhookDeliveries(ctx context.Context, id WebhookId, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -3960,7 +3960,7 @@ func (c *Client) ListWebhookDeadLetters(ctx context.Context, id WebhookId, param
 
 // ListWebhookDeliveries Events for an endpoint
 //
-// Newest first, in pages, with how far the delivery of each has got.
+// Newest first, in pages, with how far the delivery of each has got. A page looks at 400 events if the endpoint is for some types only: it may be short, or empty, and more may follow as long as there is a `next`.
 //
 // Corresponds with GET /admin/webhook/{id}/delivery (the `ListWebhookDeliveries` operationId).
 func (c *Client) ListWebhookDeliveries(ctx context.Context, id WebhookId, params *ListWebhookDeliveriesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6205,7 +6205,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListWebhookDeliveriesWithResponse Events for an endpoint
 	//
-	// Newest first, in pages, with how far the delivery of each has got.
+	// Newest first, in pages, with how far the delivery of each has got. A page looks at 400 events if the endpoint is for some types only: it may be short, or empty, and more may follow as long as there is a `next`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -7931,7 +7931,7 @@ func (c *ClientWithResponses) ListWebhookDeadLettersWithResponse(ctx context.Con
 
 // ListWebhookDeliveriesWithResponse Events for an endpoint
 //
-// Newest first, in pages, with how far the delivery of each has got.
+// Newest first, in pages, with how far the delivery of each has got. A page looks at 400 events if the endpoint is for some types only: it may be short, or empty, and more may follow as long as there is a `next`.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -1765,7 +1765,7 @@ export interface paths {
         };
         /**
          * Events for an endpoint
-         * @description Newest first, in pages, with how far the delivery of each has got.
+         * @description Newest first, in pages, with how far the delivery of each has got. A page looks at 400 events if the endpoint is for some types only: it may be short, or empty, and more may follow as long as there is a `next`.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;

@@ -29,6 +29,8 @@ func inWebhooks() []mutant.Mutant {
 		return tx.Model(&row).Update("next_number", w.Next).Error
 `},
 		),
+		packageMutant("a page of rare events looks at all events", ledger, "TestDeliveriesLookAtFewEvents",
+			"1 pages, want 4", mutant.Change{File: replay, From: "next = last[0]", To: "next = 0 * last[0]"}),
 		packageMutant("one who has lost the lease settles", ledger, "TestWebhookLease", "a settles without the lease",
 			mutant.Change{
 				File: queue, From: `if row.LeaseOwner != owner || row`,

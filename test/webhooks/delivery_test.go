@@ -134,7 +134,7 @@ func TestDeadLetterAndReplay(t *testing.T) {
 	if states[dispatch.Dead] != 1 || states[dispatch.Delivered] != 5 {
 		t.Fatalf("states %v, want one dead letter", states)
 	}
-	letters, err := r.DeadLetters(t.Context(), e.ID, 1<<60, 10)
+	letters, _, err := r.DeadLetters(t.Context(), e.ID, 1<<60, 10)
 	if err != nil || len(letters) != 1 || letters[0].Event.ID() != poison.String() || letters[0].Attempts != 9 ||
 		letters[0].Failure.Status != 400 {
 		t.Fatalf("dead letters %+v, %v", letters, err)

@@ -309,17 +309,17 @@ func (r *rig) states(e dispatch.Endpoint) map[dispatch.State]int {
 	states := make(map[dispatch.State]int)
 	before := int64(1 << 60)
 	for {
-		ds, err := r.Deliveries(r.tb.Context(), e.ID, before, 500)
+		ds, next, err := r.Deliveries(r.tb.Context(), e.ID, before, 500)
 		if err != nil {
 			r.tb.Fatal(err)
 		}
-		if len(ds) == 0 {
-			return states
-		}
 		for _, d := range ds {
 			states[d.State]++
-			before = d.Event.Number
 		}
+		if next == 0 {
+			return states
+		}
+		before = next
 	}
 }
 

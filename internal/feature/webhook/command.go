@@ -249,9 +249,13 @@ func (t *tool) events(ctx context.Context, dead bool) error {
 	if dead {
 		read = t.admin.DeadLetters
 	}
-	deliveries, err := read(ctx, t.id, math.MaxInt64, *t.n)
-	if err != nil {
-		return err
+	var deliveries []dispatch.Delivery
+	for next := int64(math.MaxInt64); next != 0 && len(deliveries) < *t.n; {
+		page, behind, err := read(ctx, t.id, next, *t.n-len(deliveries))
+		if err != nil {
+			return err
+		}
+		deliveries, next = append(deliveries, page...), behind
 	}
 	table := tabwriter.NewWriter(t.out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "EVENT\tTYPE\tAT\tSTATE\tFAILED ATTEMPTS\tERROR")

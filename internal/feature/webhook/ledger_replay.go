@@ -13,34 +13,54 @@ import (
 	"seckill/internal/voucher"
 )
 
+// eventsLookedAt is how many events a page of those of some types looks at: no index has the types, and an event may be
+// one in a million.
+const eventsLookedAt = 400
+
 // Deliveries implements dispatch.Log.
-func (l *Ledger) Deliveries(ctx context.Context, endpointID, before int64, n int) ([]dispatch.Delivery, error) {
+func (l *Ledger) Deliveries(
+	ctx context.Context, endpointID, before int64, n int,
+) (found []dispatch.Delivery, next int64, err error) {
 	what := fmt.Sprintf("reading events of webhook endpoint %d", endpointID)
 	endpoint, err := findEndpoint(l.db.Read(ctx), endpointID)
 	if err != nil {
-		return nil, sqlkit.ReadError(what, err)
+		return nil, 0, sqlkit.ReadError(what, err)
 	}
 	e := endpoint.endpoint()
-	query := l.db.Read(ctx).Where("number < ?", before)
+	query := l.db.Read(ctx).Model(&eventRow{}).Where("number < ?", before).Order("number DESC")
 	if e.ShopID != 0 {
 		query = query.Where("shop_id = ?", e.ShopID)
 	}
+	query = query.Session(&gorm.Session{})
+	selected := query
 	if len(e.Types) > 0 {
-		query = query.Where("type IN ?", e.Types)
+		var last []int64 // of those that it looks at, if there are more
+		err := query.Offset(eventsLookedAt-1).Limit(2).Pluck("number", &last).Error
+		if err != nil {
+			return nil, 0, sqlkit.ReadError(what, err)
+		}
+		if len(last) > 1 {
+			next = last[0]
+		}
+		selected = query.Where("type IN ? AND number >= ?", e.Types, next)
 	}
 	var rows []eventRow
-	if err := query.Order("number DESC").Limit(n).Find(&rows).Error; err != nil {
-		return nil, sqlkit.ReadError(what, err)
+	if err := selected.Limit(n + 1).Find(&rows).Error; err != nil {
+		return nil, 0, sqlkit.ReadError(what, err)
+	}
+	if len(rows) > n {
+		rows = rows[:n]
+		next = *rows[n-1].Number
 	}
 	events := make([]dispatch.Event, len(rows))
 	for i := range rows {
 		events[i] = rows[i].event()
 	}
-	deliveries, err := l.deliveriesOf(ctx, e, events)
+	found, err = l.deliveriesOf(ctx, e, events)
 	if err != nil {
-		return nil, sqlkit.ReadError(what, err)
+		return nil, 0, sqlkit.ReadError(what, err)
 	}
-	return deliveries, nil
+	return found, next, nil
 }
 
 // deliveriesOf returns the delivery of each event.
@@ -89,28 +109,34 @@ func (r *deadLetterRow) deadLetter() dispatch.DeadLetter {
 }
 
 // DeadLetters implements dispatch.Log.
-func (l *Ledger) DeadLetters(ctx context.Context, endpointID, before int64, n int) ([]dispatch.Delivery, error) {
+func (l *Ledger) DeadLetters(
+	ctx context.Context, endpointID, before int64, n int,
+) (letters []dispatch.Delivery, next int64, err error) {
 	what := fmt.Sprintf("reading dead letters of webhook endpoint %d", endpointID)
 	if _, err := findEndpoint(l.db.Read(ctx), endpointID); err != nil {
-		return nil, sqlkit.ReadError(what, err)
+		return nil, 0, sqlkit.ReadError(what, err)
 	}
 	var rows []deadLetterRow
-	err := l.db.Read(ctx).Where("endpoint_id = ? AND number < ?", endpointID,
-		before).Order("number DESC").Limit(n).Find(&rows).Error
+	err = l.db.Read(ctx).Where("endpoint_id = ? AND number < ?", endpointID,
+		before).Order("number DESC").Limit(n + 1).Find(&rows).Error
 	if err != nil {
-		return nil, sqlkit.ReadError(what, err)
+		return nil, 0, sqlkit.ReadError(what, err)
+	}
+	if len(rows) > n {
+		rows = rows[:n]
+		next = rows[n-1].Number
 	}
 	var events []eventRow
 	numbers := sqlkit.Distinct(rows, func(r deadLetterRow) int64 { return r.Number })
 	if err := l.db.Read(ctx).Where("number IN ?", append(numbers, 0)).Find(&events).Error; err != nil {
-		return nil, sqlkit.ReadError(what, err)
+		return nil, 0, sqlkit.ReadError(what, err)
 	}
 	byNumber := make(map[int64]dispatch.Event, len(events))
 	for i := range events {
 		e := events[i].event()
 		byNumber[e.Number] = e
 	}
-	letters := make([]dispatch.Delivery, len(rows))
+	letters = make([]dispatch.Delivery, len(rows))
 	for i, r := range rows {
 		e := byNumber[r.Number]
 		e.Number = r.Number
@@ -118,7 +144,7 @@ func (l *Ledger) DeadLetters(ctx context.Context, endpointID, before int64, n in
 			Event: e, State: dispatch.Dead, Attempts: r.Attempts, Failure: r.Failure, DeadAt: r.CreateTime,
 		}
 	}
-	return letters, nil
+	return letters, next, nil
 }
 
 // ReplayEvent implements dispatch.Log.

@@ -119,11 +119,11 @@ func TestSubjectsOfOtherKinds(t *testing.T) {
 				Subject: subject, Number: w.Events[1].Number, Attempts: 1, DueAt: w.Now,
 			}}},
 		})
-		dead, err := l.DeadLetters(t.Context(), e.ID, math.MaxInt64, 10)
+		dead, _, err := l.DeadLetters(t.Context(), e.ID, math.MaxInt64, 10)
 		if err != nil || len(dead) != 1 || dead[0].Event.ID() != "payment-"+id+"-1" {
 			t.Errorf("dead letters %+v, %v", dead, err)
 		}
-		all, err := l.Deliveries(t.Context(), e.ID, math.MaxInt64, 10)
+		all, _, err := l.Deliveries(t.Context(), e.ID, math.MaxInt64, 10)
 		if err != nil || len(all) != 2 || all[0].State != dispatch.Retrying || all[1].State != dispatch.Dead {
 			t.Errorf("deliveries %+v, %v", all, err)
 		}

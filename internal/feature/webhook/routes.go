@@ -185,7 +185,7 @@ func (h handlers) test(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.An
 
 // pageOf answers GET /admin/webhook/:id/delivery and .../deadletter: events, newest first, in pages.
 func pageOf(
-	read func(ctx context.Context, id, before int64, n int) ([]dispatch.Delivery, error),
+	read func(ctx context.Context, id, before int64, n int) ([]dispatch.Delivery, int64, error),
 ) httpkit.Handler {
 	return func(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 		id, badID := param.ID("id", c.Param("id"), math.MaxInt64)
@@ -195,15 +195,13 @@ func pageOf(
 		if err := invalid.Join(badID, badQuery, badLimit, badBefore); err != nil {
 			return httpkit.Answer{}, err
 		}
-		// It reads one more than it shows, to learn whether a page follows.
-		deliveries, err := read(c.Request.Context(), id, before, n+1)
+		deliveries, next, err := read(c.Request.Context(), id, before, n)
 		if err != nil {
 			return httpkit.Answer{}, err
 		}
 		var page httpkit.Envelope
-		if len(deliveries) > n {
-			deliveries = deliveries[:n]
-			page.Next = strconv.FormatInt(deliveries[n-1].Event.Number, 10)
+		if next != 0 {
+			page.Next = strconv.FormatInt(next, 10)
 		}
 		return httpkit.Answer{Status: http.StatusOK, Envelope: page, Speak: func(in words.Language) any {
 			views := make([]deliveryJSON, len(deliveries))

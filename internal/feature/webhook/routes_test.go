@@ -100,11 +100,11 @@ func (f fakeWebhooks) DeleteEndpoint(context.Context, int64, voucher.Author) err
 	return f.note("delete")
 }
 
-func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, error) {
-	return fakeEvents()[:min(n, 2)], f.err
+func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, int64, error) {
+	return page(fakeEvents(), n, f.err)
 }
 
-func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, error) {
+func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, int64, error) {
 	letters := fakeEvents()
 	for i := range letters {
 		letters[i] = dispatch.Delivery{
@@ -112,7 +112,14 @@ func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispa
 			Failure: dispatch.Failure{Code: dispatch.Status, Status: 400},
 		}
 	}
-	return letters[:min(n, 2)], f.err
+	return page(letters, n, f.err)
+}
+
+func page(all []dispatch.Delivery, n int, err error) ([]dispatch.Delivery, int64, error) {
+	if len(all) > n {
+		return all[:n], all[n-1].Event.Number, err
+	}
+	return all, 0, err
 }
 
 func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id dispatch.EventID, _ voucher.Author) error {

@@ -55,6 +55,7 @@ export const EVENT_TEXTS = {
   'hook.lists': { en: 'Which events', zh: '事件范围' },
   'hook.delivery': { en: 'Deliveries', zh: '推送记录' },
   'hook.deadletter': { en: 'Dead letters', zh: '死信' },
+  'hook.delivery.none.yet': { en: 'None so far of the endpoint’s types: a page looks at 400 events, newest first. Show older ones to look on.', zh: '尚未找到所订类型的事件：每页从最新的开始比对 400 条，可继续查看更早的。' },
   'hook.delivery.none': { en: 'No order or waiting list of the shop has changed since the endpoint was created.', zh: '创建后该店铺暂无订单或候补变更。' },
   'hook.deadletter.none': { en: 'No dead letters. All is well.', zh: '暂无死信，一切正常。' },
   'delivery.waiting': { en: 'Waiting', zh: '等待推送' },

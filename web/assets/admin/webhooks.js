@@ -177,7 +177,7 @@ function Events({ id, list, version, client, words, onReplay }) {
         d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
       ] })} />
-    <${Foot} pages=${pages} t=${t} empty=${t(`hook.${list}.none`)} />
+    <${Foot} pages=${pages} t=${t} partly=${t('hook.delivery.none.yet')} empty=${t(`hook.${list}.none`)} />
   `;
 }
 

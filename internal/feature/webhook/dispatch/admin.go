@@ -42,10 +42,11 @@ type Endpoints interface {
 // Log has the events, sent and to be sent, of each endpoint: the ledger. Every method may return ErrNoEndpoint and
 // order.ErrUnavailable.
 type Log interface {
-	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n.
-	Deliveries(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
-	// DeadLetters returns the endpoint's dead letters with numbers below before, newest first, at most n.
-	DeadLetters(ctx context.Context, endpointID, before int64, n int) ([]Delivery, error)
+	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n, and the number
+	// below which more may follow, 0 if there are none. A page may be short, or empty, though others follow.
+	Deliveries(ctx context.Context, endpointID, before int64, n int) (found []Delivery, next int64, err error)
+	// DeadLetters likewise returns the endpoint's dead letters; only the last page is short.
+	DeadLetters(ctx context.Context, endpointID, before int64, n int) (letters []Delivery, next int64, err error)
 	// ReplayEvent has an event and all later events of its subject sent again. Error: ErrNoEvent.
 	ReplayEvent(ctx context.Context, endpointID int64, id EventID, by voucher.Author) error
 	// ReplayTime has all events from one time to another (exclusive) sent again. It returns the number of events; for
@@ -241,13 +242,16 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 	return result, nil
 }
 
-// Deliveries returns events for the endpoint, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
+// Deliveries returns events for the endpoint, newest first, as Log.Deliveries does. Errors: ErrNoEndpoint,
+// order.ErrUnavailable.
+func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) (found []Delivery, next int64, err error) {
 	return a.log.Deliveries(ctx, id, before, n)
 }
 
 // DeadLetters returns the endpoint's dead letters, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.
-func (a *Admin) DeadLetters(ctx context.Context, id, before int64, n int) ([]Delivery, error) {
+func (a *Admin) DeadLetters(
+	ctx context.Context, id, before int64, n int,
+) (letters []Delivery, next int64, err error) {
 	return a.log.DeadLetters(ctx, id, before, n)
 }
 
