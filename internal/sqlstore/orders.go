@@ -69,8 +69,9 @@ func (s Orders) Find(ctx context.Context, f order.Filter, before int64, limit in
 		return nil, nil // an order that has a row is not waiting to be recorded
 	}
 	query := s.db.Read(ctx)
-	if f.VoucherID != 0 && f.UserID == 0 && f.Status == order.Queued {
-		query = s.byVoucher(query)
+	named := f.OrderID != 0 || f.Payment != ""
+	if index := orderIndex(f); index != "" && !named {
+		query = query.Table(s.usingIndex("tb_voucher_order", index))
 	}
 	if f.Payment != "" {
 		ids, err := s.ofPaymentsNamed(ctx, "order_id", f.Payment)
@@ -79,133 +80,119 @@ func (s Orders) Find(ctx context.Context, f order.Filter, before int64, limit in
 		}
 		query = query.Where("id IN ?", ids)
 	}
-	if f.ShopID != 0 && f.UserID == 0 && f.VoucherID == 0 && f.Payment == "" && f.OrderID == 0 {
-		ids, all, err := s.few(ctx, f.Status)
-		if err == nil && !all {
-			ids, err = s.ofShop(ctx, f, before, limit)
-			f.ShopID = 0
-		}
+	if f.VoucherID == 0 && f.UserID == 0 && !named && (f.ShopID != 0 || f.Status != order.Queued) {
+		ids, err := s.ofVouchers(ctx, f, before, limit)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
-		query = query.Where("id IN ?", ids)
+		f.ShopID, query = 0, query.Where("id IN ?", ids)
 	}
 	return sqlkit.List(filtered(query, f).Where("id < ?", before).Order("id DESC").Limit(limit), "listing orders",
 		(*orderRow).order)
 }
 
-// fewOrders is how many orders in a state are at most read by it, whatever else the filter wants of them.
-const fewOrders = 500
+// ordersFrom are the orders of a voucher with an id from ID down.
+type ordersFrom struct{ VoucherID, ID int64 }
 
-// few returns the ids of all orders in a state, if they are few: the index of states finds them.
-func (s Orders) few(ctx context.Context, status order.Status) (ids []int64, all bool, err error) {
-	if status == order.Queued {
-		return nil, false, nil
+// ofVouchers returns the ids of a shop's orders below before, or of those in a state, newest first, at most limit.
+// Orders do not know their shop, but those of one voucher, and of one state there, stand in an index in the order of
+// their ids, so it merges the lists of the vouchers: those with the newest orders first, and of each only what is newer
+// than the last order of the page. So it reads some two entries for each voucher and a few for each order of the page,
+// however many orders there are.
+func (s Orders) ofVouchers(ctx context.Context, f order.Filter, before int64, limit int) (ids []int64, err error) {
+	lists, err := s.newest(ctx, f, before)
+	if err != nil {
+		return nil, err
 	}
-	query := s.db.Read(ctx).Model(&orderRow{}).Where("status = ?", status).Limit(fewOrders + 1)
-	if err := query.Pluck("id", &ids).Error; err != nil {
-		return nil, false, sqlkit.ReadError("reading the orders in state "+status.String(), err)
-	}
-	return ids, len(ids) <= fewOrders, nil
-}
-
-// shopList is what ofShop has still to read of the orders of one voucher: those with an id below before.
-type shopList struct {
-	voucher, before int64
-}
-
-// ofShop returns the ids of a shop's orders below before, newest first, at most limit. Orders do not know their shop,
-// but those of one voucher stand in an index in the order of their ids, so it merges the lists of the shop's vouchers.
-// It reads a few ids of each, and then more of those whose next ones could still be on the page: some two ids for each
-// voucher and each order of the page, however many orders the shop has.
-func (s Orders) ofShop(ctx context.Context, f order.Filter, before int64, limit int) ([]int64, error) {
-	var vouchers []int64
-	query := s.db.Read(ctx).Table("tb_voucher").Where("shop_id = ?", f.ShopID)
-	if err := query.Pluck("id", &vouchers).Error; err != nil {
-		return nil, sqlkit.ReadError(fmt.Sprintf("reading the vouchers of shop %d", f.ShopID), err)
-	}
-	unread := make([]shopList, len(vouchers))
-	for i, v := range vouchers {
-		unread[i] = shopList{v, before}
-	}
-	var ids []int64
-	for least := 1; len(unread) > 0; least *= 2 {
-		each := max(least, limit/len(unread))
-		var err error
-		if ids, unread, err = s.readOn(ctx, f, unread, ids, each); err != nil {
+	slices.SortFunc(lists, func(a, b ordersFrom) int { return cmp.Compare(b.ID, a.ID) })
+	for n := 1; len(lists) > 0; n *= 2 {
+		part := lists[:min(n, listsAtATime, len(lists))]
+		lists = lists[len(part):]
+		read, err := s.readLists(ctx, f, part, limit)
+		if err != nil {
 			return nil, err
+		}
+		for _, o := range read {
+			ids = append(ids, o.ID)
 		}
 		slices.SortFunc(ids, func(a, b int64) int { return cmp.Compare(b, a) })
 		if len(ids) >= limit {
-			ids = ids[:limit]
-			unread = slices.DeleteFunc(unread, func(l shopList) bool { return l.before <= ids[limit-1] })
+			ids, f.FirstID = ids[:limit], ids[limit-1]+1
+			lists = slices.DeleteFunc(lists, func(l ordersFrom) bool { return l.ID < f.FirstID })
 		}
 	}
 	return ids, nil
 }
 
+// newest returns the newest order below before of each voucher that has one in the filter's shop and state.
+func (s Orders) newest(ctx context.Context, f order.Filter, before int64) (all []ordersFrom, err error) {
+	if f.ShopID == 0 {
+		// MariaDB skips all but one entry of each voucher only if the state is a range and one of the groups.
+		orders := s.db.Read(ctx).Table(s.usingIndex("tb_voucher_order", "idx_order_state")).
+			Where("status >= ? AND status < ? AND id < ?", f.Status, f.Status+1, before)
+		err := orders.Select("voucher_id, MAX(id) AS id").Group("status, voucher_id").Find(&all).Error
+		return all, sqlkit.ReadError("reading which vouchers have orders "+f.Status.String(), err)
+	}
+	var vouchers []int64
+	query := s.db.Read(ctx).Table("tb_voucher").Where("shop_id = ?", f.ShopID)
+	if err := query.Pluck("id", &vouchers).Error; err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading the vouchers of shop %d", f.ShopID), err)
+	}
+	for part := range slices.Chunk(vouchers, listsAtATime) {
+		lists := sqlkit.Map(part, func(id *int64) ordersFrom { return ordersFrom{*id, before - 1} })
+		read, err := s.readLists(ctx, f, lists, 1)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, read...)
+	}
+	return all, nil
+}
+
 // listsAtATime is how many lists one statement reads; SQLite takes 500.
 const listsAtATime = 100
 
-// readOn reads the next ids of each list, at most n, and returns the lists that may have more.
-func (s Orders) readOn(
-	ctx context.Context, f order.Filter, lists []shopList, ids []int64, n int,
-) (all []int64, unread []shopList, err error) {
-	next := s.byVoucher(s.db.Read(ctx).Model(&orderRow{})).Select("id, voucher_id").Order("id DESC").Limit(n)
-	if f.FirstID != 0 {
-		next = next.Where("id >= ?", f.FirstID)
-	}
-	if f.Status != order.Queued {
-		next = next.Where("status = ?", f.Status)
-	}
+// readLists reads the newest orders of each list that the filter selects, at most n of each.
+func (s Orders) readLists(
+	ctx context.Context, f order.Filter, lists []ordersFrom, n int,
+) (all []ordersFrom, err error) {
+	index := orderIndex(order.Filter{VoucherID: lists[0].VoucherID, Status: f.Status})
 	list := "(?)"
 	if s.db.Dialect() == sqlkit.SQLite { // its UNION takes no list with a LIMIT of its own
 		list = "SELECT * FROM (?)"
 	}
-	for part := range slices.Chunk(lists, listsAtATime) {
-		union := make([]string, len(part))
-		queries := make([]any, len(part))
-		for i, l := range part {
-			union[i] = list
-			queries[i] = next.Session(&gorm.Session{}).Where("voucher_id = ? AND id < ?", l.voucher, l.before)
-		}
-		var rows []struct{ ID, VoucherID int64 }
-		err := s.db.Read(ctx).Raw(strings.Join(union, " UNION ALL "), queries...).Find(&rows).Error
-		if err != nil {
-			return nil, nil, sqlkit.ReadError(fmt.Sprintf("listing the orders of shop %d", f.ShopID), err)
-		}
-		read := map[int64]shopList{}
-		found := map[int64]int{}
-		for _, row := range rows {
-			ids = append(ids, row.ID)
-			found[row.VoucherID]++
-			if last, has := read[row.VoucherID]; !has || row.ID < last.before {
-				read[row.VoucherID] = shopList{row.VoucherID, row.ID}
-			}
-		}
-		for voucherID, l := range read {
-			if found[voucherID] == n {
-				unread = append(unread, l)
-			}
-		}
+	union, queries := make([]string, len(lists)), make([]any, len(lists))
+	for i, l := range lists {
+		orders := filtered(s.db.Read(ctx), order.Filter{VoucherID: l.VoucherID, Status: f.Status, FirstID: f.FirstID})
+		union[i] = list
+		queries[i] = orders.Table(s.usingIndex("tb_voucher_order", index)).Select("id, voucher_id").
+			Where("id <= ?", l.ID).Order("id DESC").Limit(n)
 	}
-	return ids, unread, nil
+	err = s.db.Read(ctx).Raw(strings.Join(union, " UNION ALL "), queries...).Find(&all).Error
+	return all, sqlkit.ReadError("listing the orders of vouchers", err)
 }
 
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 func (s Orders) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
-	query := s.byVoucher(s.db.Read(ctx)).Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit)
-	return sqlkit.List(query, fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
+	index := orderIndex(order.Filter{VoucherID: voucherID})
+	query := s.db.Read(ctx).Table(s.usingIndex("tb_voucher_order", index))
+	return sqlkit.List(query.Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit),
+		fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
 }
 
-// byVoucher makes a query read orders by the index of their voucher, in which they are sorted by id. MariaDB would look
-// up the voucher there and skip all orders before the page, so that paging through a sale takes quadratic time. SQLite
-// does not.
-func (s Orders) byVoucher(query *gorm.DB) *gorm.DB {
-	if s.db.Dialect() == sqlkit.SQLite {
-		return query
+// orderIndex returns the index in which the selected orders lie together; "" where the primary key has them. All but
+// the buyers' are sorted by id. MariaDB would choose others for some pages, and read all orders before them.
+func orderIndex(f order.Filter) string {
+	switch {
+	case f.UserID != 0:
+		return "uk_order_live"
+	case f.VoucherID != 0 && f.Status != order.Queued:
+		return "idx_order_state"
+	case f.VoucherID != 0:
+		return "idx_order_voucher"
+	default:
+		return ""
 	}
-	return query.Table("tb_voucher_order FORCE INDEX (idx_order_voucher)")
 }
 
 // filtered restricts a query to the orders that the filter lets through.
@@ -346,7 +333,8 @@ func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []or
 		}
 		var rows []orderRow
 		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
-		err = tx.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
+		due := tx.Table(s.usingIndex("tb_voucher_order", "idx_order_due"))
+		err = due.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
 			Order("pay_deadline, id").Limit(n).Find(&rows).Error
 		if err != nil {
 			return fmt.Errorf("locking unpaid orders: %w", err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gorm.io/gorm"
 
@@ -64,6 +65,16 @@ func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.D
 // selected returns a query for the payments that the filter selects, or false if there are none.
 func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
 	query = s.db.Read(ctx)
+	if f.VoucherID != 0 && f.ShopID != 0 {
+		var shop []int64
+		err := query.Table("tb_voucher").Where("id = ?", f.VoucherID).Pluck("shop_id", &shop).Error
+		if err != nil {
+			return nil, false, sqlkit.ReadError(fmt.Sprintf("reading the shop of voucher %d", f.VoucherID), err)
+		}
+		if !slices.Contains(shop, f.ShopID) {
+			return nil, false, nil // else all payments of the voucher would be looked at
+		}
+	}
 	if index := indexFor(f); index != "" {
 		query = query.Table(s.usingIndex("tb_payment", index))
 	}
@@ -101,18 +112,21 @@ func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.D
 }
 
 // indexFor returns the index in which the selected payments lie together, sorted as lists are; "" if the filter names
-// so few that any will do. The rare states come first: among the payments of a shop they are looked for long.
+// so few that any will do. Payments that are, or were, disputed are few in a shop.
 func indexFor(f payment.Filter) string {
-	switch {
+	switch disputed := f.Overdrawn || f.Dispute != nil && *f.Dispute != payment.DisputeNone; {
 	case f.Name != "", f.OrderID != 0, f.Refund != 0:
 		return ""
-	case f.Overdrawn, f.Dispute != nil && *f.Dispute != payment.DisputeNone:
+	case disputed && f.ShopID != 0:
+		return "idx_payment_shop_dispute"
+	case disputed:
 		return "idx_payment_dispute"
-	case f.State == payment.Late, f.State == payment.Refunding, f.State == payment.Stuck,
-		f.State == payment.Closed:
-		return "idx_payment_state"
+	case f.VoucherID != 0 && f.State != 0:
+		return "idx_payment_voucher_state"
 	case f.VoucherID != 0:
 		return "idx_payment_voucher"
+	case f.ShopID != 0 && f.State != 0:
+		return "idx_payment_shop_state"
 	case f.ShopID != 0:
 		return "idx_payment_shop"
 	case f.State != 0:

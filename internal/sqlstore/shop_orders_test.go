@@ -14,16 +14,25 @@ import (
 
 const shop = 7
 
-// A shop's pages are those of all orders without the other shops', whichever of its sales they are of.
-func TestShopsOrdersArePagedByID(t *testing.T) {
+// Pages of a shop, and of a state in all shops, are those of all orders without the others, whichever of the sales
+// they are of.
+func TestMergedOrdersArePagedByID(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		all := l.shopsOrders(t, 7, 1200) // more than fewOrders are unpaid
+		all, other := l.shopsOrders(t, 7, 1200)
 		for _, size := range []int{1, 3, 50, 1000} {
-			for _, status := range []order.Status{order.Queued, order.Unpaid, order.Failed} {
-				f := order.Filter{ShopID: shop, Status: status, FirstID: all[len(all)-2].ID}
+			for _, f := range []order.Filter{
+				{ShopID: shop},
+				{ShopID: shop, Status: order.Unpaid},
+				{ShopID: shop, Status: order.Failed},
+				{Status: order.Unpaid},
+				{Status: order.Failed},
+				{Status: order.Refunding},
+			} {
+				f.FirstID = all[len(all)-2].ID
 				var want, got []int64
 				for _, o := range all {
-					if o.ID >= f.FirstID && (status == order.Queued || o.Status == status) {
+					if o.ID >= f.FirstID && (f.Status == order.Queued || o.Status == f.Status) &&
+						(f.ShopID == 0 || o.VoucherID != other) {
 						want = append(want, o.ID)
 					}
 				}
@@ -41,34 +50,40 @@ func TestShopsOrdersArePagedByID(t *testing.T) {
 					before = page[len(page)-1].ID
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Errorf("%v, %d a page: orders (-want +got):\n%s", status, size, diff)
+					t.Errorf("%+v, %d a page: orders (-want +got):\n%s", f, size, diff)
 				}
 			}
 		}
 	})
 }
 
-// A page of a shop's orders reads at most a thousand index entries and rows, wherever it is in some thousand orders.
-func TestPagesOfShopsOrdersReadFew(t *testing.T) {
+// A page reads at most a thousand index entries and rows, wherever it is in some thousand orders.
+func TestPagesOfMergedOrdersReadFew(t *testing.T) {
 	const vouchers, page = 30, 50
 	eachDialect(t, func(t *testing.T, l ledger) {
 		if l.Dialect == "sqlite" {
 			return // it does not count what it reads
 		}
-		all := l.shopsOrders(t, vouchers, 6000)
+		all, other := l.shopsOrders(t, vouchers, 6000)
+		ofShop := slices.DeleteFunc(slices.Clone(all), func(o order.Order) bool { return o.VoucherID == other })
+		const first = math.MaxInt64
+		unpaid, rare := order.Filter{ShopID: shop, Status: order.Unpaid}, order.Filter{Status: order.Refunding}
 		for name, c := range map[string]struct {
 			before int64
-			status order.Status
+			f      order.Filter
 			want   int
 		}{
-			"first":            {before: math.MaxInt64, want: page},
-			"in the middle":    {before: all[len(all)/2].ID, want: page},
-			"last":             {before: all[len(all)-page/2].ID, want: page/2 - 1},
-			"of a usual state": {before: math.MaxInt64, status: order.Unpaid, want: page},
-			"of a rare state":  {before: math.MaxInt64, status: order.Refunding},
+			"first":            {first, order.Filter{ShopID: shop}, page},
+			"in the middle":    {ofShop[len(ofShop)/2].ID, order.Filter{ShopID: shop}, page},
+			"last":             {ofShop[len(ofShop)-page/2].ID, order.Filter{ShopID: shop}, page/2 - 1},
+			"of a usual state": {first, unpaid, page},
+			"of a rare state":  {first, order.Filter{ShopID: shop, Status: order.Refunding}, 0},
+			"of all shops":     {all[len(all)/2].ID, order.Filter{Status: order.Failed}, page},
+			"of none":          {first, rare, 0},
+			"of a sale":        {first, order.Filter{VoucherID: other, Status: order.Refunding}, 0},
 		} {
 			read := l.entriesRead(t, "")
-			found, err := l.Find(t.Context(), order.Filter{ShopID: shop, Status: c.status}, c.before, page)
+			found, err := l.Find(t.Context(), c.f, c.before, page)
 			if n := read(); err != nil || len(found) != c.want || n > 1000 {
 				t.Errorf("%s page has %d orders, want %d: %d index entries, %v", name, len(found), c.want, n, err)
 			}
@@ -76,9 +91,9 @@ func TestPagesOfShopsOrdersReadFew(t *testing.T) {
 	})
 }
 
-// shopsOrders records n orders of vouchers of shop 7, and some of another's, and returns the shop's, newest first. They
-// alternate between the vouchers, or come in runs. Every ninth order has failed.
-func (l ledger) shopsOrders(t *testing.T, vouchers, n int) (newest []order.Order) {
+// shopsOrders records n orders of vouchers of shop 7, and of another voucher, and returns all, newest first, and the
+// other voucher. They alternate between the vouchers, or come in runs. Every ninth order has failed.
+func (l ledger) shopsOrders(t *testing.T, vouchers, n int) (newest []order.Order, other int64) {
 	t.Helper()
 	ids, users := make([]int64, vouchers+1), map[int64]int64{}
 	for i := range ids {
@@ -91,9 +106,7 @@ func (l ledger) shopsOrders(t *testing.T, vouchers, n int) (newest []order.Order
 		for i := range cs {
 			users[v]++
 			cs[i].Sequence = users[v]
-			if v != ids[0] {
-				newest = append(newest, order.Order{ID: cs[i].OrderID, Status: order.Unpaid})
-			}
+			newest = append(newest, order.Order{ID: cs[i].OrderID, VoucherID: v, Status: order.Unpaid})
 		}
 		l.Record(t, cs)
 		recorded += run
@@ -103,5 +116,5 @@ func (l ledger) shopsOrders(t *testing.T, vouchers, n int) (newest []order.Order
 		l.Force(t, order.Failed, newest[i].ID)
 	}
 	slices.Reverse(newest)
-	return newest
+	return newest, ids[0]
 }

@@ -76,6 +76,15 @@ func inPayments() []mutant.Mutant {
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
 				File: store + "transaction.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
 			}),
+		packageMutant("a full page of a shop's orders is of its newest vouchers alone",
+			"./internal/sqlstore", "TestMergedOrdersArePagedByID", "orders (-want +got)", mutant.Change{
+				File: store + "orders.go", From: "return l.ID < f.FirstID", To: "return l.ID < ids[0]",
+			}),
+		packageMutant("a shop's orders in a state are looked for among all", "./internal/sqlstore",
+			"TestPagesOfMergedOrdersReadFew", "of a rare state page has", mutant.Change{
+				File: store + "orders.go",
+				From: `		return "idx_order_state"`, To: `		return "idx_order_voucher"`,
+			}),
 		packageMutant("a merchant's lists take admins' permits", "./internal/httpapi", "TestMerchantsReadsYield",
 			"in flight", mutant.Change{
 				File: "internal/httpapi/route.go", From: "r.Class == bulkhead.Admin && who.Only() != 0",

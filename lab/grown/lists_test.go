@@ -1,0 +1,280 @@
+package grown
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/go-sql-driver/mysql" // the ledger
+
+	"seckill/internal/testkit"
+	"seckill/lab/load"
+	"seckill/test/box"
+)
+
+const (
+	// envOrders is how many orders the ledger has; a hundred thousand without it.
+	envOrders = "SECKILL_TEST_ORDERS"
+	// mostRead is how many index entries and rows a page may read, whatever it is filtered by. A page has 100 lines.
+	mostRead = 1000
+	sales    = 40
+)
+
+// values are what a parameter of a list is set to in turn; "" leaves it out.
+type values map[string][]string
+
+// list is a route with its parameters, and who asks for it.
+type list struct {
+	route  string
+	params values
+	by     []string
+	more   int // entries and rows that it may read beyond mostRead
+}
+
+// lists returns the lists of staff and of buyers, with values that select much, little and nothing. Shop 2 has a third
+// of the sales.
+func lists() []list {
+	admin, staff, buyer := []string{"admin"}, []string{"admin", "merchant"}, []string{"buyer"}
+	cursor := strconv.Itoa(firstOrder + perSaleIDs*3/2)
+	days := []string{"", "2026-01-05T00:00:00Z"}
+	ends := []string{"", "2026-01-03T00:00:00Z"}
+	return []list{
+		{"/admin/order", values{
+			"voucherId": {"", "1", "2"}, "shopId": {"", "2"}, "userId": {"", "1010000007"}, "before": {"", cursor},
+			"status": {"", "paid", "cancelled", "refunding", "failed", "unpaid", "refunded"},
+			"from":   days, "to": ends,
+		}, staff, 0},
+		{"/admin/payment", values{
+			"voucherId": {"", "1", "2"}, "shopId": {"", "2"}, "before": {"", "500"},
+			"state":   {"", "received", "open", "refunding", "stuck", "late"},
+			"dispute": {"", "none", "open", "lost"}, "from": days, "to": ends,
+		}, staff, 0},
+		{"/admin/voucher", values{
+			"shopId": {"", "2"}, "title": {"", "January", "nowhere"}, "archived": {"", "true"}, "before": {"", "1000"},
+		}, staff, 0},
+		{"/admin/sale", values{"phase": {"", "coming", "running", "ended"}, "before": {"", "1000"}}, admin, 5 * sales},
+		{"/admin/audit", values{"voucherId": {"", "1"}, "adminId": {"", "7", "8"}, "before": {"", "1000"}}, staff, 0},
+		{"/admin/webhook/1/delivery", values{"before": {"", "1000"}}, staff, 0},
+		{"/admin/webhook/2/delivery", values{"before": {"", "1000"}}, staff, 0},
+		{"/admin/webhook/3/delivery", values{"before": {"", "1000"}}, staff, 0},
+		{"/admin/webhook/4/delivery", values{"before": {"", "1000"}}, admin, 0},
+		{"/admin/webhook/1/deadletter", values{"before": {"", "1000"}}, staff, 0},
+		{"/admin/webhook", nil, staff, 0},
+		{"/order", values{"voucherId": {"", "1"}, "status": {"", "paid", "unpaid"}, "before": {"", cursor}}, buyer, 0},
+		{"/waitlist", nil, buyer, 0},
+		{"/voucher/list/2", nil, buyer, 0},
+	}
+}
+
+// combinations returns every way to set the parameters, each once.
+func (v values) combinations() []url.Values {
+	all := []url.Values{{}}
+	if _, paged := v["before"]; paged {
+		all[0].Set("limit", "100")
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		var more []url.Values
+		for _, q := range all {
+			for _, value := range v[name] {
+				with := maps.Clone(q)
+				if value != "" {
+					with[name] = []string{value}
+				}
+				more = append(more, with)
+			}
+		}
+		all = more
+	}
+	return all
+}
+
+// TestListsReadFew asks for the first page of each list of staff, with every combination of its filters and as admin
+// and as merchant, on a ledger of a year, and counts what the database reads for it.
+func TestListsReadFew(t *testing.T) {
+	t.Parallel()
+	m := open(t, Size{Sales: sales, PerSale: orders(t) / sales}, vary)
+	for _, l := range lists() {
+		m.list(l)
+	}
+}
+
+// open fills a ledger, changes it, and starts a server on it.
+func open(t *testing.T, size Size, change func(context.Context, *sql.DB, Size) error) meter {
+	t.Helper()
+	db := testkit.StartMariaDB(t)
+	redis := testkit.StartRedis(t, "--appendonly", "yes")
+	settings := map[string]string{
+		"SECKILL_REDIS_ADDRS": redis.Addr, "SECKILL_MYSQL_DSN": db.DSN("seckill"), "SECKILL_JWT_SECRET": load.Secret,
+		"SECKILL_USER_RATE": "0",
+	}
+	if out := box.Command(t, settings, "migrate"); out.Code != 0 {
+		t.Fatalf("migrate: %+v", out)
+	}
+	ledger := box.OpenLedger(t, "mysql", db.DSN("seckill")).DB
+	if err := Fill(t.Context(), ledger, size); err != nil {
+		t.Fatal(err)
+	}
+	if err := change(t.Context(), ledger, size); err != nil {
+		t.Fatal(err)
+	}
+	s := box.NewServer(t, "one", settings)
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return meter{t: t, db: ledger, server: s, client: box.NewClient(t)}
+}
+
+// The tokens of the lists' readers. The merchant is of the shop that has a third of the sales.
+func tokens() map[string]string {
+	return map[string]string{
+		"admin": load.Token(1, `,"role":"admin"`), "merchant": load.Token(77, `,"role":"merchant","shop":2`),
+		"buyer": load.Token(1_010_000_007, ""),
+	}
+}
+
+// orders returns how many orders the ledger has.
+func orders(t *testing.T) int64 { return number(t, envOrders, 100_000) }
+
+// number returns the number in an environment variable; without it, the default.
+func number(t *testing.T, name string, otherwise int64) int64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 1 {
+		t.Fatalf("%s is %q, want a number from 1 on", name, text)
+	}
+	return n
+}
+
+// vary gives some orders and payments the states that are rare, and adds what admins did. In the sales of the other
+// shops, a hundredth is refunded, a hundredth unpaid and a hundredth disputed: much in all, and nothing in the shop
+// that is looked at.
+func vary(ctx context.Context, db *sql.DB, size Size) error {
+	for _, statement := range []string{
+		"UPDATE tb_voucher_order SET status = 6 WHERE id % 100 = 1 AND voucher_id % 3 <> 1",
+		"UPDATE tb_voucher_order SET status = 1 WHERE id % 100 = 2 AND voucher_id % 3 <> 1",
+		"UPDATE tb_voucher_order SET status = 7 WHERE id % 1000 = 3",
+		`UPDATE tb_payment SET state = 5, returned = amount, return_time = create_time
+			WHERE number % 100 = 1 AND shop_id <> 2`,
+		"UPDATE tb_payment SET state = 1 WHERE number % 100 = 2 AND shop_id <> 2",
+		"UPDATE tb_payment SET state = 6, stuck_time = create_time WHERE number % 1000 = 3",
+		"UPDATE tb_payment SET dispute = 1, disputed = amount WHERE number % 40 = 4 AND shop_id <> 2",
+		"UPDATE tb_payment SET dispute = 3, disputed = amount WHERE number % 1000 = 5",
+		fmt.Sprintf(`INSERT INTO tb_audit (voucher_id, admin_id, request_id, shop_id, action, changes, create_time)
+			SELECT voucher_id, 7 + (id %% 10000 = 100), 'r', 1 + voucher_id %% 3, 'change', '[]', create_time
+			FROM tb_voucher_order WHERE id %% 100 = 0 LIMIT %d`, size.Orders()),
+		`INSERT INTO tb_webhook_endpoint (shop_id, url, types, secret, next_number, disabled_time, disabled_why,
+			create_time) VALUES (2, 'https://shop.example/a', '', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 1,
+			NOW(3), 'BY_ADMIN', NOW(3)), (2, 'https://shop.example/b', 'order.paid',
+			'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 1, NOW(3), 'BY_ADMIN', NOW(3)), (2, 'https://shop.example/c',
+			'order.redeemed', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 1, NOW(3), 'BY_ADMIN', NOW(3)),
+			(0, 'https://shop.example/d', 'order.redeemed', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 1, NOW(3),
+			'BY_ADMIN', NOW(3))`,
+		`INSERT INTO tb_webhook_event (number, shop_id, subject, subject_number, type, body, create_time)
+			SELECT number, shop_id, CONCAT('order-', order_id), 1, 'order.paid', '{}', NOW(3) FROM tb_payment`,
+		"UPDATE tb_webhook_sequence SET number = (SELECT MAX(number) FROM tb_webhook_event)",
+		`INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time)
+			SELECT 1, number, 9, '{"code":"STATUS","status":500}', NOW(3) FROM tb_payment WHERE shop_id = 2`,
+		`UPDATE tb_seckill_voucher SET invite_window = 60 WHERE voucher_id = 1`,
+		`INSERT INTO tb_waiting_list (voucher_id, last_position, open) SELECT 1, COUNT(*), 1 FROM tb_voucher_order
+			WHERE voucher_id = 1`,
+		`INSERT INTO tb_place (voucher_id, position, user_id, state, create_time)
+			SELECT 1, 1 + user_id % 10000000, user_id, 1, create_time FROM tb_voucher_order WHERE voucher_id = 1`,
+		"ANALYZE TABLE tb_voucher_order, tb_payment, tb_audit, tb_webhook_event, tb_webhook_dead_letter, tb_place",
+	} {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%.60s: %w", statement, err)
+		}
+	}
+	return nil
+}
+
+// meter counts what the database reads for an answer.
+type meter struct {
+	t      *testing.T
+	db     *sql.DB
+	server *box.Server
+	client *box.Client
+}
+
+// list measures a list with all combinations of its filters.
+func (m meter) list(l list) {
+	m.t.Helper()
+	worst, asked := 0, 0
+	for _, role := range l.by {
+		for _, q := range l.params.combinations() {
+			if from, to := q.Get("from"), q.Get("to"); from != "" && to != "" && from >= to {
+				continue
+			}
+			begin := time.Now()
+			n := m.read(l.route+"?"+q.Encode(), tokens()[role])
+			asked++
+			worst = max(worst, n)
+			if n > mostRead+l.more && !amongDisputed(q) {
+				took := time.Since(begin).Round(time.Millisecond)
+				m.t.Errorf("%7d rows, %v: %s?%s as %s", n, took, l.route, q.Encode(), role)
+			}
+		}
+	}
+	m.t.Logf("%s: %d combinations, at most %d rows", l.route, asked, worst)
+}
+
+// amongDisputed reports whether a list is of disputed payments with more conditions than the shop's: all of the shop,
+// or of all shops, are looked at, and they are few.
+func amongDisputed(q url.Values) bool {
+	return q.Has("dispute") && q.Get("dispute") != "none" && (q.Has("state") || q.Has("voucherId"))
+}
+
+// read returns how many index entries and rows an answer costs. Background jobs read a few too, so the least of some
+// tries counts.
+func (m meter) read(path, token string) (least int) {
+	m.t.Helper()
+	for try := range 5 {
+		before := m.reads()
+		m.client.Must(m.t, http.StatusOK, box.Request{Method: http.MethodGet, URL: m.server.URL(path), Token: token})
+		n := m.reads() - before
+		if try == 0 || n < least {
+			least = n
+		}
+		if least <= mostRead {
+			break
+		}
+	}
+	return least
+}
+
+// reads returns how many index entries and rows the database has read.
+func (m meter) reads() (sum int) {
+	m.t.Helper()
+	rows, err := m.db.QueryContext(m.t.Context(), "SHOW GLOBAL STATUS LIKE 'Handler_read%'")
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var name string
+		var n int
+		if err := rows.Scan(&name, &n); err != nil {
+			m.t.Fatal(err)
+		}
+		if name != "Handler_read_retry" && !strings.HasSuffix(name, "_deleted") {
+			sum += n
+		}
+	}
+	if err := rows.Err(); err != nil {
+		m.t.Fatal(err)
+	}
+	return sum
+}

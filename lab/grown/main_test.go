@@ -1,0 +1,9 @@
+package grown
+
+import (
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
