@@ -1,6 +1,7 @@
 // Package grown fills a ledger of version 1.0 with the orders of sales that are over, as if the service had sold them:
 // tables as large as a year leaves them, in a minute and by SQL alone. Rows, sums and histories agree, so that
-// reconcile finds every sale balanced and reports show what was sold.
+// reconcile finds every sale balanced and reports show what was sold. Its tests count what lists and exports read of
+// such a ledger, and measure what buyers notice of them.
 package grown
 
 import (
