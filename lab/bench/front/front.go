@@ -100,6 +100,8 @@ func (purchases) Watch(context.Context, int64, int64, func(order.Order, bool) er
 	return order.ErrNotFound
 }
 
+func (purchases) WatchAll(context.Context, int64, func(order.Order, bool) error) error { return nil }
+
 // noVouchers is a catalog without vouchers.
 type noVouchers struct{}
 
