@@ -169,8 +169,8 @@ func TestExportWaitsForItsReader(t *testing.T) {
 	}
 	entries := m.reads() - before
 	t.Logf("%d lines in %v, at most %v between two; %d entries read, %d of them without a reader; the service's "+
-		"memory: at most %s", lines, time.Since(begin).Round(time.Millisecond), longest.Round(time.Millisecond), entries,
-		read, peak(t, m.server.PID()))
+		"memory: at most %s", lines, time.Since(begin).Round(time.Millisecond), longest.Round(time.Millisecond),
+		entries, read, peak(t, m.server.PID()))
 	if lines < all || int64(entries) > 4*all {
 		t.Errorf("%d lines and %d entries for %d orders", lines, entries, all)
 	}

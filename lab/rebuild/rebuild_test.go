@@ -147,7 +147,8 @@ func (s *fixture) sale(orders int) int64 {
 	claims := make([]order.Claim, orders)
 	for i := range claims {
 		n := int64(i + 1)
-		claims[i] = order.Claim{OrderID: now.Unix()<<16 + s.orders + n, UserID: n, VoucherID: v.ID, Epoch: 1, Sequence: n}
+		id := now.Unix()<<16 + s.orders + n
+		claims[i] = order.Claim{OrderID: id, UserID: n, VoucherID: v.ID, Epoch: 1, Sequence: n}
 	}
 	for part := range slices.Chunk(claims, 500) {
 		s.must(s.ledger.Records.Insert(ctx, part))

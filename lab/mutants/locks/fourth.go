@@ -42,7 +42,7 @@ func inFourth() []mutation {
 			{"lua/write.lua", `  recount()`, ``},
 		}, "Read", 71},
 		{"a lease that was handed on counts from the repetition", []change{
-			{"attempt.go", "		within := releaseTimeout / 2\n", "		within := releaseTimeout / 2\n		sent = time.Now()\n"},
+			{"attempt.go", `within := releaseTimeout / 2`, "sent = time.Now()\n\t\twithin := releaseTimeout / 2"},
 		}, "Mutex", 15},
 		{"a lease that was handed on counts from the answer", []change{
 			{"wait.go", `l.accept(*c, o.token, o.sent)`, `l.accept(*c, o.token, time.Now())`},
