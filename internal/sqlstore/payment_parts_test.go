@@ -267,6 +267,57 @@ func TestFailedPart(t *testing.T) {
 	})
 }
 
+// All the rest goes back while a part is on its way: nothing is sent until that has arrived, or failed.
+func TestRestGoesBackBeforeAPart(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		for _, last := range []payment.RefundState{payment.RefundDone, payment.RefundFailed} {
+			c := l.Paid(t, l.Seckill(t, 10), 1)[0]
+			id := fmt.Sprintf("pay_%d", c.OrderID)
+			due := func(want ...string) {
+				t.Helper()
+				found, err := l.Refunding(t.Context(), 9)
+				ids := []string{}
+				for _, p := range found {
+					ids = append(ids, p.ID)
+				}
+				if err != nil || !slices.Equal(ids, want) {
+					t.Errorf("due are %q, %v; want %q", ids, err, want)
+				}
+			}
+			if _, _, err := l.asksPart(t, id, "a"+id, 300); err != nil {
+				t.Fatal(err)
+			}
+			l.sends(t, id, id+"-1", payment.RefundPending)
+			if _, _, err := l.asksPart(t, id, "b"+id, 700); err != nil {
+				t.Fatal(err)
+			}
+			due(id)
+			if _, r, send, err := l.SendRefund(t.Context(), id, ""); err != nil || !send || r.Amount != 700 {
+				t.Fatalf("%+v, %t, %v", r, send, err)
+			}
+			if _, err := l.Refunded(t.Context(), id, "re"); err != nil {
+				t.Fatal(err)
+			}
+			due()
+			p, _, err := l.RefundAnswered(t.Context(), id, id+"-1", payment.Outcome{State: last})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last == payment.RefundDone {
+				if due(); p.State != payment.Refunded {
+					t.Errorf("all has arrived: %+v", p)
+				}
+				continue
+			}
+			due(id)
+			if p, _ := l.sends(t, id, "", payment.RefundDone); p.State != payment.Refunded {
+				t.Errorf("the rest of it: %+v", p)
+			}
+		}
+	})
+}
+
 // A provider tells of refunds that it has begun by itself, in any order and repeatedly; a total before takes no part in
 // the sum twice.
 func TestRefundNotices(t *testing.T) {

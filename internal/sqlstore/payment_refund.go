@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -80,12 +81,18 @@ func (tx transaction) refundNothing(rows []orderRow, c cause) error {
 	return tx.advance(rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPayBack})
 }
 
+// somethingToSend selects payments of which the refund of all that was left is asked for, or not made yet. While a
+// refund is on its way, and that of all the rest is, too, or has arrived, the outcome decides whether anything is left.
+const somethingToSend = "(EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.origin = @all " +
+	"AND r.state = @asked) OR NOT EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND " +
+	"r.state = @pending AND (r.origin = @all OR EXISTS (SELECT 1 FROM tb_refund a WHERE a.payment_id = r.payment_id " +
+	"AND a.origin = @all AND a.state = @done))))"
+
 // Refunding implements service.PaymentLedger.
 func (s Payments) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
 	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
-		Where("NOT EXISTS (SELECT 1 FROM tb_refund r "+
-			"WHERE r.payment_id = tb_payment.id AND r.origin = ? AND r.state = ?)", payment.OriginAll,
-			payment.RefundPending).
+		Where(somethingToSend, sql.Named("all", payment.OriginAll), sql.Named("asked", payment.RefundAsked),
+			sql.Named("pending", payment.RefundPending), sql.Named("done", payment.RefundDone)).
 		Order("create_time, number").Limit(n)
 	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
 }

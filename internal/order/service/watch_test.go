@@ -211,14 +211,12 @@ func TestWatchAll(t *testing.T) {
 				return nil
 			})
 		}()
-		synctest.Wait()
 		wantEvents(t, &got, "66 queued", "65 unpaid", "64 paid")
 		p.rows.Put(order.Order{ID: 66, UserID: 2, VoucherID: ordertest.VoucherA, Status: order.Unpaid})
 		time.Sleep(2 * pollEvery)
 		wantEvents(t, &got, "66 unpaid")
 		put(65, order.Paid) // by this instance
 		p.notifier.Notify(map[int64]order.Status{65: order.Paid, 64: order.Paid, 60: order.Paid})
-		synctest.Wait()
 		wantEvents(t, &got, "65 paid")
 		put(64, order.Redeemed) // by another one
 		time.Sleep(watchEvery)
@@ -248,9 +246,10 @@ func TestWatchAll(t *testing.T) {
 	})
 }
 
-// wantEvents checks what has been yielded, and forgets it.
+// wantEvents checks what has been yielded once all is quiet, and forgets it.
 func wantEvents(t *testing.T, got *[]string, want ...string) {
 	t.Helper()
+	synctest.Wait()
 	if diff := cmp.Diff(want, *got); diff != "" {
 		t.Errorf("yielded (-want +got):\n%s", diff)
 	}
