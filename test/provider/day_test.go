@@ -29,10 +29,20 @@ import (
 // and twice, staff send parts back, buyers ask for all, the provider sends back by itself, and decides disputes;
 // refunds are refused, and fail after they were done. Calls are lost before and after they took effect, notices come
 // repeated and in any order. At each stop the provider's statement, the ledger, the report, the file and the events say
-// the same to the cent (I13), and no refund is asked for with two amounts. SECKILL_TEST_PAYMENTS says how many orders
-// there are.
+// the same to the cent (I13), and no refund is asked for with two amounts: in Go, and over HTTP. SECKILL_TEST_PAYMENTS
+// says how many orders there are.
 func TestDay(t *testing.T) {
 	t.Parallel()
+	for name, over := range map[string]func(*testing.T, *clearing) link{"Go": direct, "HTTP": overHTTP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			playDay(t, over)
+		})
+	}
+}
+
+func playDay(t *testing.T, over func(*testing.T, *clearing) link) {
+	t.Helper()
 	orders, stops := 120, 3
 	if text := os.Getenv("SECKILL_TEST_PAYMENTS"); text != "" {
 		var err error
@@ -41,7 +51,7 @@ func TestDay(t *testing.T) {
 		}
 		stops = 20
 	}
-	d := openDay(t)
+	d := openDay(t, over)
 	const workers = 4
 	for stop := range stops {
 		var working sync.WaitGroup
@@ -76,6 +86,7 @@ type day struct {
 	t    *testing.T
 	shop *seller
 	at   *clearing
+	link link
 
 	server *httptest.Server
 
@@ -83,9 +94,10 @@ type day struct {
 	last map[string]order.PaymentChange // by payment
 }
 
-func openDay(t *testing.T) *day {
+func openDay(t *testing.T, over func(*testing.T, *clearing) link) *day {
 	t.Helper()
 	d := &day{t: t, at: openClearing(t), last: map[string]order.PaymentChange{}}
+	d.link = over(t, d.at)
 	ledger := openLedger(t)
 	remember := func(_ *gorm.DB, c order.PaymentChange) error {
 		d.mu.Lock()
@@ -97,8 +109,8 @@ func openDay(t *testing.T) *day {
 	}
 	ledger.Use(sqlkit.Hook{}, sqlkit.Hook{Feature: "day", PaymentChanged: remember})
 	d.shop = openOn(t, ledger,
-		service.Providers{Default: clearingName, ByName: map[string]service.Provider{clearingName: d.at}},
-		map[string]shop.CallbackReader{clearingName: d.at.read}, true)
+		service.Providers{Default: clearingName, ByName: map[string]service.Provider{clearingName: d.link.provider}},
+		map[string]shop.CallbackReader{clearingName: d.link.read}, true)
 	d.server = httptest.NewServer(d.shop.api) // the file is streamed
 	t.Cleanup(d.server.Close)
 	return d
@@ -203,12 +215,9 @@ func (d *day) decide(stop int) {
 
 // tell sends a notice until the shop takes it.
 func (d *day) tell(n payment.Notice) {
-	body, err := json.Marshal(n)
-	if err != nil {
-		d.t.Error(err)
-	}
 	for {
-		a := d.shop.post("/payment/callback/"+clearingName, map[string]string{"Clearing": "yes"}, string(body))
+		header, body := d.link.sign(d.t, n)
+		a := d.shop.post("/payment/callback/"+clearingName, header, string(body))
 		if a.status != http.StatusServiceUnavailable || d.t.Context().Err() != nil {
 			if a.status != http.StatusOK {
 				d.t.Errorf("%s: %d %s", body, a.status, a.text)

@@ -44,12 +44,13 @@ var rules = authtoken.Rules{Secret: []byte(key)}
 
 // seller is the service as cmd/server wires it, with the given providers, for ordinary vouchers, which need no Redis.
 type seller struct {
-	t       *testing.T
-	ledger  ledgertest.Whole
-	voucher int64
-	notices *sandbox.Notices
-	api     http.Handler
-	stop    func()
+	t        *testing.T
+	ledger   ledgertest.Whole
+	voucher  int64
+	notices  *sandbox.Notices
+	refusals *shoptest.Notices
+	api      http.Handler
+	stop     func()
 }
 
 func openLedger(t *testing.T) ledgertest.Whole {
@@ -113,7 +114,7 @@ func openOn(
 	if runs {
 		running.Go(func() { _ = payments.Run(ctx) })
 	}
-	s := &seller{t: t, ledger: ledger, stop: sync.OnceFunc(func() {
+	s := &seller{t: t, ledger: ledger, refusals: &shoptest.Notices{}, stop: sync.OnceFunc(func() {
 		stop()
 		running.Wait()
 		notifier.Close()
@@ -127,7 +128,7 @@ func openOn(
 			ShopOf: func(context.Context, int64) (int64, error) { return 0, voucher.ErrNotFound },
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
-		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks, Notices: &shoptest.Notices{},
+		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks, Notices: s.refusals,
 		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
 		MaxWait:     time.Second, InFlight: inFlight,
 	})
