@@ -1351,6 +1351,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/provider": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Payment providers
+         * @description Those that are set, the default one first, and those that are set no more but for which refunds wait. `failure` is as this instance has seen it.
+         */
+        get: operations["listProviders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/notice": {
         parameters: {
             query?: never;
@@ -3583,6 +3603,38 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["DeadLetter"];
+        };
+        ProvidersAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["PaymentProvider"][];
+        };
+        PaymentProvider: {
+            /** @description As in payments and in the path of callbacks. */
+            name: string;
+            /** @description It is in the settings. Refunds of one that is not wait until it is again. */
+            set: boolean;
+            /** @description New payments begin with it. */
+            default: boolean;
+            /**
+             * Format: int64
+             * @description Refunds that it is to be asked for, or about.
+             */
+            waitingRefunds: number;
+            /** @description Its last calls had no clear answer; absent once one has. */
+            failure?: {
+                /** @enum {string} */
+                reason: "timeout" | "unreachable" | "address" | "certificate" | "redirect" | "status" | "too_large" | "unreadable" | "other_id" | "no_url" | "bad_reference" | "no_state";
+                /** @description About the last one. */
+                detail?: string;
+                /**
+                 * Format: int64
+                 * @description How many in a row.
+                 */
+                count: number;
+                sinceTime: components["schemas"]["Time"];
+                lastTime: components["schemas"]["Time"];
+            };
         };
         RefusedNoticesAnswer: {
             /** @enum {boolean} */
@@ -7614,6 +7666,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PartitionsAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listProviders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProvidersAnswer"];
                 };
             };
             400: components["responses"]["Invalid"];

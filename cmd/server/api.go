@@ -82,7 +82,7 @@ func (p *process) openAPI(context.Context) error {
 	}
 	p.metrics.WatchLoad(func() (int64, int64, int64) { l := p.api.Load(); return l.InFlight, l.Streams, l.Refused })
 	p.metrics.WatchAddresses(p.addresses.Unreadable)
-	p.metrics.WatchBulkheads(p.stores.Bulkheads(p.api))
+	p.metrics.WatchBulkheads(p.stores.Bulkheads(p.api, p.payments.loads))
 	return nil
 }
 
@@ -104,6 +104,7 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		Callbacks:       p.payments.callbacks,
 		DefaultProvider: p.payments.providers.Default,
 		Notices:         p.shop.Notices,
+		Providers:       p.payments.states(p.cfg.Payment, p.stores.Ledger.Payments.RefundsWaiting),
 		ReturnURL:       returnURL(p.cfg, p.addresses),
 		SaleStats:       p.shop.Monitor.Stats,
 		LostDecisions:   p.stores.Ledger.Sales.LostDecisions,

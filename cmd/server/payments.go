@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -11,9 +12,13 @@ import (
 	"time"
 
 	"seckill/internal/config"
+	"seckill/internal/feature"
 	"seckill/internal/httpapi/shop"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/clientip"
+	"seckill/internal/kit/signature"
 	"seckill/internal/order/service"
+	"seckill/internal/remotepay"
 	"seckill/internal/sandbox"
 )
 
@@ -24,15 +29,20 @@ const callbackPath = "/payment/callback"
 type payments struct {
 	providers service.Providers
 	callbacks map[string]shop.CallbackReader
+	remote    []*remotepay.Provider // those over HTTP, the default one first
+	metrics   *remotepay.Metrics    // of their calls; nil without any
 	// mount serves the provider's own pages in front of the service's routes; nil if it has none.
 	mount func(service http.Handler, self string) (http.Handler, error)
 }
 
-// openPayments returns the provider. In the embedded mode the tokens' secret also signs for it: each purpose has a key
-// of its own, derived from that secret.
+// openPayments returns the providers: those over HTTP, or the sandbox. In the embedded mode the tokens' secret also
+// signs for it: each purpose has a key of its own, derived from that secret.
 func openPayments(
-	ctx context.Context, cfg config.Config, tokenSecret string, refunds sandbox.RefundsOf, log *slog.Logger,
+	ctx context.Context, cfg config.Config, tokenSecret, userAgent string, refunds sandbox.RefundsOf, log *slog.Logger,
 ) (payments, error) {
+	if len(cfg.Payment.Providers) > 0 {
+		return openRemote(cfg, userAgent, log)
+	}
 	if cfg.Payment.Provider != config.SandboxPayments {
 		return payments{}, nil
 	}
@@ -75,6 +85,93 @@ func openPayments(
 		callbacks: map[string]shop.CallbackReader{"": notices.Read, sandbox.Name: notices.Read},
 		mount:     mount,
 	}, nil
+}
+
+// openRemote returns the providers over HTTP. Error: feature.ErrSettings for an address that can never be dialled.
+func openRemote(cfg config.Config, userAgent string, log *slog.Logger) (payments, error) {
+	p := payments{
+		providers: service.Providers{ByName: map[string]service.Provider{}},
+		callbacks: map[string]shop.CallbackReader{},
+	}
+	var names []string
+	for _, set := range cfg.Payment.Remote() {
+		names = append(names, set.Name)
+	}
+	p.metrics = remotepay.NewMetrics(names...)
+	for _, set := range cfg.Payment.Remote() {
+		var keys [][]byte
+		for _, secret := range []config.Secret{set.Secret, set.Previous} {
+			if key, err := signature.Key(secret.Reveal()); err == nil { // config.Load has refused others but none
+				keys = append(keys, key)
+			}
+		}
+		remote, err := remotepay.New(remotepay.Options{
+			Name: set.Name, URL: set.URL, Keys: keys, Allowed: cfg.Payment.Networks(), UserAgent: userAgent,
+			Observer: p.metrics, Log: log,
+		})
+		if err != nil {
+			return payments{}, fmt.Errorf("%w: SECKILL_PAYMENT_PROVIDERS: %w (allowed: https on the public Internet, "+
+				"and what SECKILL_PAYMENT_PROVIDER_ALLOW names)", feature.ErrSettings, err)
+		}
+		notices := remotepay.NewNotices(set.Name, keys, time.Now)
+		p.remote, p.providers.ByName[set.Name] = append(p.remote, remote), remote
+		p.callbacks[set.Name] = notices.Read
+		if p.providers.Default == "" {
+			p.providers.Default, p.callbacks[""] = set.Name, notices.Read
+		}
+	}
+	return p, nil
+}
+
+func (p payments) close() {
+	for _, remote := range p.remote {
+		remote.Close()
+	}
+}
+
+// loads returns how many calls to providers are under way, by class.
+func (p payments) loads() (all []bulkhead.Load) {
+	for _, remote := range p.remote {
+		for i, load := range remote.Loads() {
+			if i == len(all) {
+				all = append(all, load)
+				continue
+			}
+			all[i].Add(load)
+		}
+	}
+	return all
+}
+
+// states returns the function that says how the providers stand.
+func (p payments) states(
+	set config.Payment, waiting func(context.Context) (map[string]int64, error),
+) func(context.Context) ([]shop.Provider, error) {
+	return func(ctx context.Context) ([]shop.Provider, error) {
+		refunds, err := waiting(ctx)
+		if err != nil {
+			return nil, err
+		}
+		refunds[p.providers.Default] += refunds[""] // of payments from before there were several
+		var all []shop.Provider
+		for _, name := range set.Names() {
+			all = append(all, shop.Provider{
+				Name: name, Set: true, Default: name == p.providers.Default, Waiting: refunds[name],
+			})
+		}
+		for i, remote := range p.remote {
+			if h := remote.Health(); h.Reason != nil {
+				all[i].Reason, all[i].Detail = string(h.Reason.Code), h.Reason.Says()
+				all[i].Count, all[i].Since, all[i].Last = h.Count, h.Since, h.Last
+			}
+		}
+		for _, name := range set.Unset(refunds) {
+			if name != "" {
+				all = append(all, shop.Provider{Name: name, Waiting: refunds[name]})
+			}
+		}
+		return all, nil
+	}
 }
 
 // before returns a handler: below answers requests below the path, and rest all others. An http.ServeMux would clean

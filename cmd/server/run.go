@@ -141,8 +141,21 @@ func (p *process) openPayments(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, p.stores.Ledger.Payments.RefundsOf, p.log)
-	return err
+	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, "seckill/"+p.env.Build.Version,
+		p.stores.Ledger.Payments.RefundsOf, p.log)
+	if err != nil {
+		return err
+	}
+	p.closeAtTheEnd(p.payments.close)
+	if p.payments.metrics != nil {
+		for _, c := range p.payments.metrics.Collectors() {
+			if err := p.metrics.Register(c); err != nil {
+				return fmt.Errorf("metrics: %w", err)
+			}
+		}
+	}
+	wiring.WarnOfProviders(ctx, p.cfg, p.stores.Ledger.Payments.RefundsWaiting, p.log)
+	return nil
 }
 
 func (p *process) openShop(context.Context) error {

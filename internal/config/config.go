@@ -209,6 +209,16 @@ type Payment struct {
 	// Secret may be missing only in the embedded mode, which derives one from that of its tokens.
 	Secret Secret `env:"SECKILL_PAYMENT_SECRET" unit:"text, 32 bytes or more" effect:"key of the provider's signatures; needed with a provider"`
 
+	// Providers have names, by which payments stay with them. Each is a program of its own: package remotepay.
+	Providers []string `env:"SECKILL_PAYMENT_PROVIDERS" unit:"name=URL, comma-separated" effect:"payment providers over HTTP (docs/coupons.md#a-provider-over-http); new payments begin with the first; with SECKILL_PAYMENT_PROVIDER none or sandbox no instance starts"`
+
+	ProviderSecrets Secret `env:"SECKILL_PAYMENT_PROVIDER_SECRETS" unit:"name=whsec_…, for each; comma-separated, or in lines" effect:"secrets that the service shares with SECKILL_PAYMENT_PROVIDERS, for the signatures of both"`
+
+	ProviderPrevious Secret `env:"SECKILL_PAYMENT_PROVIDER_PREVIOUS_SECRETS" unit:"name=whsec_…; comma-separated, or in lines" effect:"other valid secrets while those are being changed"`
+
+	// ProviderAllow is not needed for addresses that Providers name themselves.
+	ProviderAllow []string `env:"SECKILL_PAYMENT_PROVIDER_ALLOW" unit:"networks or addresses, comma-separated" effect:"where hosts of SECKILL_PAYMENT_PROVIDERS may be besides the public Internet, also by http"`
+
 	// Required is for shops that must never sell unpaid because a setting is missing.
 	Required bool `env:"SECKILL_REQUIRE_PROVIDER" envDefault:"false" unit:"true or false" effect:"refuse vouchers with a price while no payment provider is configured; else they are created with a warning"`
 

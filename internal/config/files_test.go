@@ -23,8 +23,8 @@ func TestSecretsFromFiles(t *testing.T) {
 	var environ []string
 	want := map[string]string{}
 	for i, s := range settings() {
-		if !s.isSecret() {
-			continue
+		if !s.isSecret() || strings.HasPrefix(s.name(), providersSetting[:len(providersSetting)-1]+"_") {
+			continue // those of providers: TestProviders
 		}
 		want[s.name()] = goodSecret + strings.Repeat("x", i) // all different
 		if s.name() == "SECKILL_MYSQL_DSN" {
@@ -44,7 +44,7 @@ func TestSecretsFromFiles(t *testing.T) {
 		t.Errorf("a secret is printed: %s", c)
 	}
 	for _, s := range settings() {
-		if s.isSecret() && revealed(&c, s) != want[s.name()] {
+		if want[s.name()] != "" && revealed(&c, s) != want[s.name()] {
 			t.Errorf("%s differs from its file", s.name())
 		}
 	}

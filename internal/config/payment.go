@@ -13,12 +13,14 @@ func checkPayment(c *Config, ps *problems) {
 	checkCurrency(c.Payment.Currency, ps)
 	const secret = "SECKILL_PAYMENT_SECRET"
 	embedded := c.Embedded() && c.Stores.Embedded != "never"
-	if c.Payment.Provider == "auto" {
+	given := c.Payment.Provider
+	if given == "auto" {
 		c.Payment.Provider = NoPayments
-		if embedded {
+		if embedded && len(c.Payment.Providers) == 0 {
 			c.Payment.Provider = SandboxPayments
 		}
 	}
+	checkProviders(c, given, ps)
 	switch {
 	case c.Payment.Provider == SandboxPayments && (!embedded || c.Payment.Secret != ""):
 		checkSecret(secret, c.Payment.Secret, ps)

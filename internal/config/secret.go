@@ -53,6 +53,10 @@ func (c Config) WeakSecrets() (all []Weak) {
 		{"SECKILL_GUARD_SECRET", c.Guards.Secret},
 		{"SECKILL_PAYMENT_SECRET", c.Payment.Secret},
 	}
+	for _, p := range c.Payment.Remote() {
+		secrets = append(secrets, named{secretsSetting + " of " + p.Name, p.Secret},
+			named{previousSetting + " of " + p.Name, p.Previous})
+	}
 	for i, s := range secrets {
 		if s.secret == "" {
 			continue

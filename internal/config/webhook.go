@@ -15,16 +15,19 @@ func (w Webhook) check(ps *problems) {
 }
 
 // Networks returns the addresses outside the public Internet that webhooks may go to.
-func (w Webhook) Networks() []netip.Prefix {
-	networks := make([]netip.Prefix, 0, len(w.Allow))
-	for _, text := range w.Allow {
+func (w Webhook) Networks() []netip.Prefix { return networks(w.Allow) }
+
+// networks returns networks and addresses as networks.
+func networks(texts []string) []netip.Prefix {
+	all := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
 		n, err := netip.ParsePrefix(text)
 		if ip, errIP := netip.ParseAddr(text); err != nil && errIP == nil {
 			n, err = netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()), nil
 		}
 		if err == nil { // Load has refused invalid ones
-			networks = append(networks, n)
+			all = append(all, n)
 		}
 	}
-	return networks
+	return all
 }

@@ -60,6 +60,8 @@ type Ledger struct {
 	PaymentsAfter func(
 		ctx context.Context, f payment.Filter, last payment.Payment, limit int,
 	) ([]payment.Payment, error)
+	// RefundsWaiting counts the refunds that providers are to be asked for, or about, by the provider's name.
+	RefundsWaiting func(ctx context.Context) (map[string]int64, error)
 	// Entries returns entries of the audit trail that the filter selects, with an id below before, newest first, at
 	// most limit.
 	Entries func(ctx context.Context, f voucher.AuditFilter, before int64, limit int) ([]voucher.Entry, error)

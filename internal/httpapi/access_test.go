@@ -80,6 +80,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"HEAD /admin/partition":              httpkit.ForAdmins,
 		"GET /admin/partition":               httpkit.ForAdmins,
 		"HEAD /admin/notice":                 httpkit.ForAdmins,
+		"HEAD /admin/provider":               httpkit.ForAdmins,
+		"GET /admin/provider":                httpkit.ForAdmins,
 		"GET /admin/notice":                  httpkit.ForAdmins,
 		"POST /admin/deadletter/:id/discard": httpkit.ForAdmins,
 		"GET /admin/audit":                   httpkit.ForMerchants,

@@ -295,6 +295,10 @@ func routesDescribed() map[string]described {
 			good: request{Target: "/admin/partition"}, succeeds: []func(*setup){asIs},
 			invalid: &request{Target: "/admin/partition?limit=1"}, refusals: []error{unavailable},
 		},
+		"GET /admin/provider": {
+			good: request{Target: "/admin/provider"}, succeeds: []func(*setup){asIs},
+			invalid: &request{Target: "/admin/provider?limit=1"}, refusals: []error{unavailable},
+		},
 		"GET /admin/notice": {
 			good: request{Target: "/admin/notice"}, succeeds: []func(*setup){asIs},
 			invalid: &request{Target: "/admin/notice?limit=1"}, refusals: []error{unavailable},
@@ -487,6 +491,7 @@ func failing(err error) func(*setup) {
 		}
 		cfg.Partitions = partitionsOrError(err)
 		cfg.Notices = &notices{Err: err}
+		cfg.Providers = providersOrError(err)
 		reader := reads(payment.Notice{}, err)
 		cfg.Callbacks = map[string]shop.CallbackReader{"": reader, "bank": reader}
 	}

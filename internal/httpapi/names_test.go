@@ -69,6 +69,7 @@ var (
 	orderIn           = shoptest.OrderIn
 	ordinaryVoucher   = shoptest.OrdinaryVoucher
 	partitionsOrError = shoptest.PartitionsOrError
+	providersOrError  = shoptest.ProvidersOrError
 	press             = shoptest.Press
 	read              = shoptest.Read
 	reads             = shoptest.Reads

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -55,13 +56,22 @@ type CallError struct {
 
 func (f *CallError) Error() string {
 	text := "the payment provider gave no clear answer: " + string(f.Code)
-	if f.Status != 0 {
-		text += fmt.Sprintf(" %d", f.Status)
-	}
-	if f.Detail != "" {
-		text += fmt.Sprintf(": %q", payment.CheckedRefusal(f.Detail))
+	if says := f.Says(); says != "" {
+		text += fmt.Sprintf(": %q", says)
 	}
 	return text
+}
+
+// Says returns the status and the detail for staff; "" if there is neither.
+func (f *CallError) Says() string {
+	text := payment.CheckedRefusal(f.Detail)
+	switch {
+	case f.Status == 0:
+		return text
+	case text == "":
+		return strconv.Itoa(f.Status)
+	}
+	return fmt.Sprintf("%d: %s", f.Status, text)
 }
 
 // failureOf returns why a request got no answer. It drops the URL, which may contain a secret.

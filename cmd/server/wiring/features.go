@@ -82,8 +82,10 @@ func (s *Stores) forFeatures() feature.Redis {
 func ledgerOf(l *sqlstore.Store) feature.Ledger {
 	return feature.Ledger{
 		Voucher: l.Vouchers.Voucher, SalesToKeep: l.Sales.SalesToKeep, LiveOrder: l.Orders.LiveOrder,
-		OrdersAfter: l.Orders.OrdersAfter, PaymentsAfter: l.Payments.PaymentsAfter, Entries: l.Vouchers.Entries,
-		Note: l.Note, RetiredRehearsals: l.Sales.RetiredRehearsals, EmptyRehearsal: l.Sales.EmptyRehearsal,
+		OrdersAfter: l.Orders.OrdersAfter, PaymentsAfter: l.Payments.PaymentsAfter,
+		RefundsWaiting: l.Payments.RefundsWaiting,
+		Entries:        l.Vouchers.Entries,
+		Note:           l.Note, RetiredRehearsals: l.Sales.RetiredRehearsals, EmptyRehearsal: l.Sales.EmptyRehearsal,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/httpapi"
+	"seckill/internal/kit/bulkhead"
 	"seckill/internal/telemetry"
 )
 
@@ -26,10 +27,12 @@ func redisPool(name string, s *redis.PoolStats) telemetry.Pool {
 	}
 }
 
-// Bulkheads returns the use, by class of callers, of requests in flight and of connections to the stores.
-func (s *Stores) Bulkheads(api *httpapi.API) func() []telemetry.Bulkhead {
+// Bulkheads returns the use, by class of callers, of requests in flight, of connections to the stores, and of calls to
+// payment providers.
+func (s *Stores) Bulkheads(api *httpapi.API, providers func() []bulkhead.Load) func() []telemetry.Bulkhead {
 	return func() []telemetry.Bulkhead {
 		return []telemetry.Bulkhead{
+			{Resource: "providers", Loads: providers()},
 			{Resource: "requests", Loads: api.Load().Requests},
 			{Resource: "ledger", Loads: s.Ledger.DB().Bulkhead().Loads()},
 			{Resource: "redis", Loads: s.Clients.Permits()},

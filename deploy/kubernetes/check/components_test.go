@@ -86,6 +86,7 @@ func TestSecretsAreKnown(t *testing.T) {
 		for name, optional := range map[string]bool{
 			"SECKILL_JWT_SECRET": false, "SECKILL_JWT_PREVIOUS_SECRET": true, "SECKILL_JWT_ADMIN_SECRET": false,
 			"SECKILL_JWT_ADMIN_PREVIOUS_SECRET": true, "SECKILL_GUARD_SECRET": false, "SECKILL_PAYMENT_SECRET": true,
+			"SECKILL_PAYMENT_PROVIDER_SECRETS": true, "SECKILL_PAYMENT_PROVIDER_PREVIOUS_SECRETS": true,
 		} {
 			i := slices.IndexFunc(c.Env, func(e corev1.EnvVar) bool { return e.Name == name })
 			if i < 0 {

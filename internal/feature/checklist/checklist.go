@@ -39,11 +39,12 @@ func newChecklist(core feature.Core, away error) *Checklist {
 func (c *Checklist) Facts(ctx context.Context, voucherID int64) (Facts, error) {
 	set := c.core.Settings
 	f := Facts{
-		PoolSize: set.MySQL.PoolSize, Confirming: set.Redis.Replicas, HasProvider: set.Payment.Provider != "none",
+		PoolSize: set.MySQL.PoolSize, Confirming: set.Redis.Replicas, HasProvider: set.Payment.HasProvider(),
 		Embedded: set.Embedded(),
 	}
 	redis := ask(ctx, func(ctx context.Context) (Redis, error) { return c.redis(ctx, voucherID) })
 	ledger, instances, backlog := ask(ctx, c.ledger), ask(ctx, c.core.Redis.Instances), ask(ctx, c.backlog)
+	unset := ask(ctx, c.unset)
 	if voucherID > 0 {
 		f.Sale, f.SaleErr = ask(ctx, func(ctx context.Context) (*Sale, error) { return c.sale(ctx, voucherID) })()
 	}
@@ -51,10 +52,23 @@ func (c *Checklist) Facts(ctx context.Context, voucherID int64) (Facts, error) {
 	f.Ledger, f.LedgerErr = ledger()
 	f.Instances, f.InstancesErr = instances()
 	f.Backlog, f.BacklogErr = backlog()
+	f.Unset, _ = unset() // a ledger that does not answer has a line of its own
 	if errors.Is(f.SaleErr, voucher.ErrNotFound) || errors.Is(f.SaleErr, voucher.ErrNotSeckill) {
 		return f, f.SaleErr
 	}
 	return f, nil
+}
+
+// unset returns the providers that are set no more, and for which refunds wait.
+func (c *Checklist) unset(ctx context.Context) (all []UnsetProvider, err error) {
+	if c.away != nil {
+		return nil, c.away
+	}
+	waiting, err := c.core.Ledger.RefundsWaiting(ctx)
+	for _, name := range c.core.Settings.Payment.Unset(waiting) {
+		all = append(all, UnsetProvider{name, waiting[name]})
+	}
+	return all, err
 }
 
 // ask starts asking a source, and returns a function that waits for the answer.

@@ -20,10 +20,17 @@ type Facts struct {
 	PoolSize     int // connections to the ledger that each instance may have
 	Confirming   int // how many replicas must have an order before its buyer is answered
 	BacklogErr   error
-	HasProvider  bool  // a payment provider is configured
+	HasProvider  bool // a payment provider is configured
+	Unset        []UnsetProvider
 	Embedded     bool  // one process with its stores inside: no other instances, no store settings
 	Sale         *Sale // nil: no sale was given, or see SaleErr
 	SaleErr      error
+}
+
+// UnsetProvider is a payment provider that is set no more, and for which refunds wait.
+type UnsetProvider struct {
+	Name    string
+	Refunds int64
 }
 
 // Backlog is what waits in the streams of all partitions.

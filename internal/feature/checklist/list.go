@@ -30,7 +30,20 @@ const (
 
 // List judges the facts at the time now. The most important lines come first.
 func List(f Facts, now time.Time) []check.Line {
-	return slices.Concat(f.ofSale(now), f.ofRedis(), f.ofLedger(), f.ofInstances(), []check.Line{f.backlog()})
+	return slices.Concat(f.ofSale(now), f.ofRedis(), f.ofLedger(), f.ofInstances(), []check.Line{f.backlog()},
+		f.unset())
+}
+
+// unset has a line for each provider that is set no more and has refunds that wait; none as a rule.
+func (f *Facts) unset() (lines []check.Line) {
+	for _, p := range f.Unset {
+		lines = append(lines, check.NewLine("payment.unset", check.Warning,
+			check.Say("%s: refunds that wait for this provider, which is set no more: %d",
+				"%s：该渠道已不在设置中，等待它处理的退款：%d", p.Name, p.Refunds),
+			check.Say("set it again in SECKILL_PAYMENT_PROVIDERS, behind the default one",
+				"在 SECKILL_PAYMENT_PROVIDERS 中重新加上（放在默认渠道之后）")))
+	}
+	return lines
 }
 
 func (f *Facts) ofSale(now time.Time) []check.Line {
@@ -120,7 +133,7 @@ func (f *Facts) payment() check.Line {
 		what = check.Say("it has a price, and nobody takes money", "有价格，但未配置支付渠道")
 	}
 	return check.NewLine("payment.provider", check.Worse(f.Sale.Price > 0 && !f.HasProvider, false), what,
-		check.Say("set SECKILL_PAYMENT_PROVIDER on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDER"))
+		check.Say("set SECKILL_PAYMENT_PROVIDERS on all instances", "在所有实例上设置 SECKILL_PAYMENT_PROVIDERS"))
 }
 
 // changed lists the changes by admins since the voucher was created, and warns of those within the last day.

@@ -194,6 +194,9 @@ func TestList(t *testing.T) {
 		"many orders wait": {func(f *Facts) { f.Waiting = 2000 }, "orders.waiting", no, "rows: 2,000"},
 		"a dead letter":    {func(f *Facts) { f.DeadLetters = 1 }, "orders.waiting", warning, "dead letters: 1"},
 		"unknown backlog":  {func(f *Facts) { f.BacklogErr = away }, "orders.waiting", warning, "connection refused"},
+		"a provider that is set no more": {
+			func(f *Facts) { f.Unset = []UnsetProvider{{"bank", 3}} }, "payment.unset", warning, "no more: 3",
+		},
 		"what a feature says": {func(f *Facts) {
 			f.Sale.More = []check.Line{
 				check.NewLine("feature", warning, check.Say("not tried", "未试"), check.Say("try it", "试一试")),

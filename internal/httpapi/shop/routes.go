@@ -91,5 +91,6 @@ func (a *API) forStaff() []httpkit.Route {
 		httpkit.Admin("POST /admin/deadletter/:id/discard", a.discardDeadLetter, httpkit.Body),
 		httpkit.Admin("GET /admin/partition", a.listPartitions),
 		httpkit.Admin("GET /admin/notice", a.refusedNotices),
+		httpkit.Admin("GET /admin/provider", a.listProviders),
 	}
 }

@@ -82,6 +82,9 @@ type Config struct {
 	DefaultProvider string
 	// Notices counts callbacks that are refused or ignored; required with Callbacks.
 	Notices NoticeLog
+	// Providers returns the payment providers that are set, the default one first, and those for which refunds wait.
+	// Error: order.ErrUnavailable.
+	Providers func(ctx context.Context) ([]Provider, error)
 	// NoProvider says that no payment provider is configured. A voucher with a price is then created with a warning.
 	// With RequireProvider it is refused.
 	NoProvider, RequireProvider bool

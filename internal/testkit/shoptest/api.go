@@ -72,6 +72,7 @@ func TestSetup() Setup {
 		ShopConfig: shop.Config{
 			Vouchers: &FakeVouchers{}, VoucherChanges: FakeChanges{}, Purchases: FakePurchases{}, Orders: FakeOrders{},
 			Payments: FakePayments{}, Ledger: FakeLedger{}, Notices: &Notices{}, DefaultProvider: "cards",
+			Providers:   ProvidersOrError(nil),
 			PaymentsOf:  func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
 			FindVoucher: FindSeckill(), DeadLetters: FakeDeadLetters{},
 			Partitions: PartitionsOrError(nil),

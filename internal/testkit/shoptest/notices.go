@@ -3,7 +3,9 @@ package shoptest
 import (
 	"context"
 	"sync"
+	"time"
 
+	"seckill/internal/httpapi/shop"
 	"seckill/internal/order/payment"
 )
 
@@ -46,4 +48,17 @@ func (n *Notices) Taken() (refused []payment.RefusedNotice, ignored int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return append([]payment.RefusedNotice{}, n.refused...), n.ignored
+}
+
+// ProvidersOrError returns a function that returns two payment providers, or an error.
+func ProvidersOrError(err error) func(context.Context) ([]shop.Provider, error) {
+	return func(context.Context) ([]shop.Provider, error) {
+		return []shop.Provider{
+			{
+				Name: "cards", Set: true, Default: true, Waiting: 2, Reason: "status", Detail: "503: closed", Count: 3,
+				Since: Noon, Last: Noon.Add(time.Minute),
+			},
+			{Name: "bank", Waiting: 1},
+		}, err
+	}
 }

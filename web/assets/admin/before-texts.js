@@ -22,6 +22,7 @@ export const BEFORE_TEXTS = {
   'check.sale.price': { en: 'Its price', zh: '售价' },
   'check.sale.changes': { en: 'Changes', zh: '修改记录' },
   'check.payment.provider': { en: 'Payment', zh: '支付' },
+  'check.payment.unset': { en: 'Refunds', zh: '退款' },
   'check.redis.answers': { en: 'Redis: speed', zh: 'Redis 响应' },
   'check.redis.durability': { en: 'Redis: durability', zh: 'Redis 持久化' },
   'check.redis.restarts': { en: 'Redis: restarts', zh: 'Redis 重启' },

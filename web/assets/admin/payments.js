@@ -4,6 +4,7 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { notify } from './notice.js';
 import { Notices } from './notices.js';
+import { Providers } from './providers.js';
 import { Foot, Table, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
 import { RefundPart, Refunds } from './refunds.js';
@@ -71,6 +72,7 @@ export function Payments({ client, words }) {
       <//>
     </header>
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
+    <${Providers} client=${client} words=${words} />
     <${Notices} client=${client} words=${words} />
     <${Table} label=${t('place.payments')} rows=${pages.rows ?? []}
       columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
