@@ -29,6 +29,7 @@ func commands() []command {
 	}, featureCommands(), []command{
 		{"deadletter", "list, replay or discard stream entries that could not be decoded", operate.Deadletter},
 		{"partition", "list, close, open or remove the partitions that sales are spread over", operate.Partition},
+		{"payment", "try a payment provider over HTTP", operate.Payment},
 		{"locks", "list who has the service's locks, or take one away", operate.Locks},
 		{"token", "print a token for trying the service out", operate.Token},
 		{"health", "ask a running service whether it is alive; for container health checks", health},

@@ -1,6 +1,8 @@
 package provider
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -21,6 +23,7 @@ import (
 	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/remotepay"
+	"seckill/internal/remotepay/try"
 	"seckill/internal/testkit"
 )
 
@@ -94,11 +97,15 @@ func selfSigned(t *testing.T) *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// TestBroken has a provider over HTTP that hangs, answers 1 MB, nonsense, a redirect, about something else, or has a
-// wrong certificate: a buyer who begins to pay reads "try again", staff see since when and why, a refund waits; once
-// the provider is mended, everything goes on, and nothing is lost.
-func TestBroken(t *testing.T) {
-	t.Parallel()
+// brokenMode is a way in which a provider is broken.
+type brokenMode struct {
+	answers http.HandlerFunc
+	wrong   *tls.Certificate
+	want    remotepay.Code
+}
+
+func brokenModes(t *testing.T) map[string]brokenMode {
+	t.Helper()
 	says := func(status int, text string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://elsewhere.example/")
@@ -107,11 +114,7 @@ func TestBroken(t *testing.T) {
 		}
 	}
 	const good = `"url":"https://clearing.example","state":"done"`
-	for name, tc := range map[string]struct {
-		answers http.HandlerFunc
-		wrong   *tls.Certificate
-		want    remotepay.Code
-	}{
+	return map[string]brokenMode{
 		"hangs": {answers: func(_ http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			<-r.Context().Done()
@@ -123,7 +126,15 @@ func TestBroken(t *testing.T) {
 		"redirects":         {answers: says(302, `{`+good+`}`), want: remotepay.Redirect},
 		"another id":        {answers: says(200, `{"id":"pay_0",`+good+`}`), want: remotepay.OtherID},
 		"wrong certificate": {wrong: selfSigned(t), want: remotepay.Certificate},
-	} {
+	}
+}
+
+// TestBroken has a provider over HTTP that hangs, answers 1 MB, nonsense, a redirect, about something else, or has a
+// wrong certificate: a buyer who begins to pay reads "try again", staff see since when and why, a refund waits; once
+// the provider is mended, everything goes on, and nothing is lost.
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	for name, tc := range brokenModes(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := openBroken(t)
@@ -146,7 +157,7 @@ func TestBroken(t *testing.T) {
 			b.breaks(nil, nil)
 			pay := s.asBuyer(http.StatusOK, "/order/%s/pay", id).data
 			b.sees(t, "", began)
-			header, body := b.sign(t, b.at.pays(pay.PaymentID, price))
+			header, body := b.sign(t, b.at.pays(pay.PaymentID))
 			if a := s.post("/payment/callback/"+clearingName, header, string(body)); a.status != http.StatusOK {
 				t.Errorf("%d %s", a.status, a.text)
 			}
@@ -189,7 +200,7 @@ func TestBrokenNotices(t *testing.T) {
 		service.Providers{Default: clearingName, ByName: map[string]service.Provider{clearingName: b.provider}},
 		map[string]shop.CallbackReader{clearingName: b.read}, true)
 	id, pay := s.order()
-	paid := b.at.pays(pay.data.PaymentID, price)
+	paid := b.at.pays(pay.data.PaymentID)
 	header, body := b.sign(t, paid)
 	other, err := signature.Key(signature.NewSecret())
 	if err != nil {
@@ -212,7 +223,7 @@ func TestBrokenNotices(t *testing.T) {
 		if a := s.post("/payment/callback/"+clearingName, tc.header, string(tc.body)); a.status != tc.want {
 			t.Errorf("%s: %d %s", name, a.status, a.text)
 		}
-		s.stands(id, "unpaid", "clearing  open")
+		s.stands(id, "unpaid", "clearing "+pay.data.PaymentID+" open")
 	}
 	said := map[payment.Refusal]bool{}
 	refused, _ := s.refusals.Taken()
@@ -232,4 +243,54 @@ func TestBrokenNotices(t *testing.T) {
 		}
 	}
 	s.stands(id, "paid", "clearing ch_"+pay.data.PaymentID+" received")
+}
+
+// TestTryFinds has the conformance run find each broken provider, and nothing wrong with one that works.
+func TestTryFinds(t *testing.T) {
+	t.Parallel()
+	forged, err := signature.Key(signature.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	modes := brokenModes(t)
+	modes["works"] = brokenMode{}
+	for name, want := range map[string]string{
+		"hangs": "timeout", "1 MB": "too_large", "nonsense": "unreadable", "redirects": "redirect",
+		"another id": "other_id", "wrong certificate": "certificate", "works": "",
+		"a wrong signature": "signature does not match", "an old time": "signed 6m0s ago",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := openBroken(t)
+			b.breaks(modes[name].answers, modes[name].wrong)
+			inbox := try.NewInbox(b.read)
+			results := try.Run(t.Context(), try.Subject{
+				Provider: b.remote, Inbox: inbox, Currency: "CNY", Amount: price, Wait: 30 * time.Second,
+				Pay: func(ctx context.Context, to service.Checkout) error {
+					_, body := b.sign(t, b.at.pays(to.Reference))
+					at, keys := time.Now(), remoteKeys(t)
+					switch name {
+					case "a wrong signature":
+						keys = [][]byte{forged}
+					case "an old time":
+						at = at.Add(-6 * time.Minute)
+					}
+					for {
+						r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", bytes.NewReader(body))
+						for member, value := range signedAt(at, keys, body) {
+							r.Header.Set(member, value)
+						}
+						w := httptest.NewRecorder()
+						if inbox.ServeHTTP(w, r); w.Code != http.StatusServiceUnavailable {
+							return nil
+						}
+					}
+				},
+			}, func(string) {})
+			last := results[len(results)-1]
+			if try.Passed(results) != (want == "") || want != "" && !strings.Contains(last.Err.Error(), want) {
+				t.Errorf("%d results, the last is %+v, want %q", len(results), last, want)
+			}
+		})
+	}
 }

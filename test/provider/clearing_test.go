@@ -137,11 +137,11 @@ func (c *clearing) ReadRefund(_ context.Context, p payment.Payment, r payment.Re
 }
 
 // pays takes the buyer's money.
-func (c *clearing) pays(id string, cents int64) payment.Notice {
+func (c *clearing) pays(id string) payment.Notice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.of(id).paid = cents
-	return payment.Notice{Kind: payment.NoticePaid, PaymentID: id, Amount: cents, Reference: "ch_" + id}
+	c.of(id).paid = price
+	return payment.Notice{Kind: payment.NoticePaid, PaymentID: id, Amount: price, Reference: "ch_" + id}
 }
 
 // givesBack sends money back by itself; its notices say that it is on its way, and that it has gone back.

@@ -154,7 +154,7 @@ func (d *day) moves(random *rand.Rand, id string) (sent []payment.Notice) {
 			Kind: payment.NoticeProcessing, PaymentID: id, Amount: price, Until: time.Now().Add(time.Hour),
 		})
 	}
-	sent = append(sent, d.at.pays(id, price))
+	sent = append(sent, d.at.pays(id))
 	for range random.IntN(3) {
 		if cents := []int64{1, price / 4, price / 2, price}[random.IntN(4)]; random.IntN(3) == 0 {
 			sent = append(sent, d.at.givesBack(id, cents)...)

@@ -124,6 +124,9 @@ func serve(r *http.Request, at service.Provider, what string, d asked) (map[stri
 	switch what {
 	case "payment.begin":
 		checkout, err := at.Begin(r.Context(), payment.Beginning{Payment: of})
+		if c, is := at.(*clearing); is && c.calm {
+			checkout.Reference = d.ID
+		}
 		return map[string]string{"id": d.ID, "url": checkout.URL, "reference": checkout.Reference}, err
 	case "payment.cancel":
 		return map[string]string{"state": "done"}, at.Cancel(r.Context(), of)

@@ -1,0 +1,149 @@
+package try
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"seckill/internal/order/payment"
+)
+
+// pay has a buyer pay, and loses the first notice.
+func (r *run) pay(ctx context.Context) error {
+	r.Inbox.loseNext()
+	paid := make(chan error, 1)
+	go func() { paid <- r.Pay(ctx, r.checkout) }() // its page may be answered only once the service took the notice
+	waiting, cancel := context.WithTimeout(ctx, r.Wait)
+	defer cancel()
+	for {
+		select {
+		case err := <-paid:
+			if err != nil {
+				return err
+			}
+		case n := <-r.Inbox.lost:
+			return r.checkPaid(n)
+		case err := <-r.Inbox.refused:
+			return err
+		case <-waiting.Done():
+			return errors.New("no notice came: does the provider send them to the -listen address?")
+		}
+	}
+}
+
+func (r *run) checkPaid(n payment.Notice) error {
+	switch {
+	case n.Kind != payment.NoticePaid:
+		return fmt.Errorf("the first notice is not about money that was paid, but of kind %d", n.Kind)
+	case n.PaymentID != r.second.ID:
+		return fmt.Errorf("the notice is about %q, not %q", n.PaymentID, r.second.ID)
+	case n.Amount != r.Amount:
+		return fmt.Errorf("the notice says %d, not %d", n.Amount, r.Amount)
+	}
+	if n.Reference != "" {
+		r.second.Reference = n.Reference
+	}
+	return nil
+}
+
+// notedAgain waits for the notice that was lost.
+func (r *run) notedAgain(ctx context.Context) error {
+	const most = time.Minute
+	ctx, cancel := context.WithTimeout(ctx, min(r.Wait, most))
+	defer cancel()
+	for {
+		select {
+		case n := <-r.Inbox.taken:
+			if n.Kind == payment.NoticePaid {
+				return r.checkPaid(n)
+			}
+		case err := <-r.Inbox.refused:
+			return err
+		case <-ctx.Done():
+			return errors.New("it was not sent again: a service that restarts at that moment never learns of the money")
+		}
+	}
+}
+
+// refund returns the next refund of so much.
+func (r *run) refund(cents int64) payment.Refund {
+	r.parts++
+	return payment.Refund{
+		ID: fmt.Sprintf("%s-%d", r.second.ID, r.parts), PaymentID: r.second.ID, Amount: cents, Why: "a try",
+	}
+}
+
+// third is a part that no provider takes for all.
+func (r *run) third() int64 { return r.Amount * 3 / 10 } //nolint:mnd // three tenths
+
+func (r *run) refundUnpaid(ctx context.Context) error {
+	unpaid := r.beginning()
+	if _, err := r.Provider.Begin(ctx, unpaid); err != nil {
+		return err
+	}
+	of := payment.Refund{ID: unpaid.ID, PaymentID: unpaid.ID, Amount: r.Amount}
+	return r.declined(r.Provider.Refund(ctx, unpaid.Payment, of))
+}
+
+func (r *run) tooMuch(ctx context.Context) error {
+	return r.declined(r.Provider.Refund(ctx, r.second.Payment, r.refund(1)))
+}
+
+// declined returns an error for a refund that was taken.
+func (*run) declined(o payment.Outcome, err error) error {
+	if err == nil {
+		return fmt.Errorf("it says %s: money would go back that never came in", o.State)
+	}
+	return nil
+}
+
+func (r *run) part(ctx context.Context) error {
+	of := r.refund(r.third())
+	first, err := r.Provider.Refund(ctx, r.second.Payment, of)
+	if err != nil {
+		return err
+	}
+	again, err := r.Provider.Refund(ctx, r.second.Payment, of)
+	if err == nil && again.Reference != first.Reference {
+		err = fmt.Errorf("it is another refund: its reference was %q and is %q", first.Reference, again.Reference)
+	}
+	return err
+}
+
+func (r *run) partAtOnce(ctx context.Context) error {
+	of := r.refund(r.third())
+	all, err := atOnce(func() (string, error) {
+		o, err := r.Provider.Refund(ctx, r.second.Payment, of)
+		return o.Reference, err
+	})
+	for _, reference := range all {
+		if err == nil && reference != all[0] {
+			err = fmt.Errorf("there are two refunds: %q and %q", all[0], reference)
+		}
+	}
+	return err
+}
+
+func (r *run) read(ctx context.Context) error {
+	of := payment.Refund{
+		ID: fmt.Sprintf("%s-%d", r.second.ID, r.parts), PaymentID: r.second.ID, Amount: r.third(),
+		State: payment.RefundPending,
+	}
+	o, err := r.Provider.ReadRefund(ctx, r.second.Payment, of)
+	if err == nil && o.State == payment.RefundFailed {
+		err = fmt.Errorf("a refund that it has taken has failed: %q", o.Reason)
+	}
+	return err
+}
+
+// rest sends all that is left, with the id that the service uses for it. If a part had gone back twice, not so much
+// would be left.
+func (r *run) rest(ctx context.Context) error {
+	of := payment.Refund{ID: r.second.ID, PaymentID: r.second.ID, Amount: r.Amount - 2*r.third()}
+	_, err := r.Provider.Refund(ctx, r.second.Payment, of)
+	if err != nil {
+		return fmt.Errorf("not so much is left, so a part went back twice, or it refuses: %w", err)
+	}
+	return nil
+}
