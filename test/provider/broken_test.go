@@ -68,7 +68,7 @@ func openBroken(t *testing.T) *broken {
 	}
 	known := x509.NewCertPool()
 	known.AddCert(b.server.Certificate())
-	b.remote = openRemote(t, b.server.URL, &tls.Config{RootCAs: known})
+	b.remote = openRemote(t, b.server.URL, &tls.Config{RootCAs: known}, 2*time.Second)
 	b.link = link{b.remote, remotepay.NewNotices(clearingName, remoteKeys(t), time.Now).Read, signNotice}
 	return b
 }

@@ -44,7 +44,7 @@ func overHTTP(t *testing.T, c *clearing) link {
 	t.Helper()
 	server := httptest.NewServer(program(t, c))
 	t.Cleanup(server.Close)
-	remote := openRemote(t, server.URL, nil)
+	remote := openRemote(t, server.URL, nil, 0)
 	return link{remote, remotepay.NewNotices(clearingName, remoteKeys(t), time.Now).Read, signNotice}
 }
 
@@ -59,14 +59,14 @@ func remoteKeys(t *testing.T) [][]byte {
 	return [][]byte{key}
 }
 
-func openRemote(t *testing.T, address string, conf *tls.Config) *remotepay.Provider {
+func openRemote(t *testing.T, address string, conf *tls.Config, timeout time.Duration) *remotepay.Provider {
 	t.Helper()
 	at, err := url.Parse(address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	remote, err := remotepay.New(remotepay.Options{
-		Name: clearingName, URL: at, Keys: remoteKeys(t), TLS: conf, Timeout: 2 * time.Second,
+		Name: clearingName, URL: at, Keys: remoteKeys(t), TLS: conf, Timeout: timeout,
 		Observer: remotepay.NewMetrics(clearingName), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
