@@ -80,8 +80,9 @@ func faults() []fault {
 			}, deployment{}, providerRemoved,
 		},
 		{
-			"the payment provider refuses a refund for good, and a buyer disputes a payment", []string{
-				"SeckillRefundsStuck", "SeckillPaymentsDisputed",
+			"the payment provider refuses refunds for good, and buyers dispute payments", []string{
+				"SeckillRefundsStuck", "SeckillPaymentsDisputed", "SeckillRefundPartsFailed",
+				"SeckillPaymentsOverdrawn",
 			}, deployment{sale: map[string]any{"payValue": 10_13}}, refundRefused,
 		},
 		{
@@ -196,8 +197,9 @@ func unitsOfNowhere(r *rig) {
 
 // pauseLost pauses the sale, and takes that out of the database once Redis has it.
 func pauseLost(r *rig) {
-	if a := r.ask(0, http.MethodPost, fmt.Sprintf("/voucher/%d/pause", r.sale), box.AdminToken()); a.StatusCode >= 300 {
-		r.Fatalf("pausing: %d %s", a.StatusCode, a.Body) // 200, or 202 if Redis has not applied it yet
+	a := r.ask(0, http.MethodPost, fmt.Sprintf("/voucher/%d/pause", r.sale), box.AdminToken())
+	if a.StatusCode >= http.StatusMultipleChoices { // 200, or 202 if Redis has not applied it yet
+		r.Fatalf("pausing: %d %s", a.StatusCode, a.Body)
 	}
 	r.AwaitState(r, r.sale, "paused")
 	box.Eventually(r, "the pause being complete", func() error {
@@ -256,23 +258,43 @@ func providerRemoved(r *rig) {
 
 // refundRefused lets the buyer of a paid order ask for a refund of an amount that the sandbox never sends back, and
 // another one dispute their payment.
+// refundRefused has the provider refuse the refund of an order and one of a part, a buyer dispute a payment, and
+// another one win a dispute over money that had gone back.
 func refundRefused(r *rig) {
-	paid := func() (user int64, id string) {
+	paid := func() (user int64, order, id string) {
 		user, a := r.buyAt(0, 30*time.Second)
-		id = orderOf(a)
-		if paid := r.pay(user, id); paid.StatusCode != http.StatusOK {
-			r.Fatalf("paying for order %q: %d %s", id, paid.StatusCode, paid.Body)
+		order = orderOf(a)
+		if paid := r.pay(user, order); paid.StatusCode != http.StatusOK {
+			r.Fatalf("paying for order %q: %d %s", order, paid.StatusCode, paid.Body)
 		}
-		return user, id
+		shown := box.Decode[struct{ Payments []struct{ ID string } }](r, r.Client.Must(r, http.StatusOK,
+			box.Request{Method: http.MethodGet, URL: r.URL("/admin/order/" + order), Token: box.AdminToken()}))
+		return user, order, shown.Payments[0].ID
 	}
-	user, id := paid()
+	user, order, _ := paid()
 	r.Client.Must(r, http.StatusAccepted,
-		box.Request{Method: http.MethodPost, URL: r.URL("/order/" + id + "/refund"), Token: box.BuyerToken(user)})
-	_, id = paid()
-	shown := box.Decode[struct{ Payments []struct{ PaymentID string } }](r, r.Client.Must(r, http.StatusOK,
-		box.Request{Method: http.MethodGet, URL: r.URL("/admin/order/" + id), Token: box.AdminToken()}))
-	r.Servers[0].Tells(r, box.Secret,
-		payment.Notice{Kind: payment.NoticeDisputed, PaymentID: shown.Payments[0].PaymentID, Amount: 10_13})
+		box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
+	_, _, disputed := paid()
+	_, _, lost := paid()
+	for _, n := range []payment.Notice{
+		{Kind: payment.NoticeDisputed, PaymentID: disputed, Amount: 10_13},
+		{Kind: payment.NoticeReturned, PaymentID: lost, Amount: 10_00},
+		{Kind: payment.NoticeDisputeLost, PaymentID: lost, Amount: 10_13},
+	} {
+		r.Servers[0].Tells(r, box.Secret, n)
+	}
+	_, _, part := paid()
+	box.Eventually(r, "a part being asked for", func() error { // refunds of parts are switched on first
+		a, err := r.Client.Do(r.Context(), box.Request{
+			Method: http.MethodPost, URL: r.URL("/admin/payment/" + part + "/refund"), Token: box.AdminToken(),
+			Header: map[string]string{"Idempotency-Key": "a-part"},
+			Body:   map[string]any{"amount": 13, "why": "a scratch"},
+		})
+		if err == nil && a.StatusCode != http.StatusAccepted {
+			err = fmt.Errorf("%d %s", a.StatusCode, a.Body)
+		}
+		return err
+	})
 }
 
 func noticesRefused(r *rig) {
