@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"seckill/test/box"
@@ -59,6 +60,31 @@ func (w *lostCommits) stuck() {
 	}
 	w.one("trying again", "tb_audit WHERE action = 'retry_refund'")
 	w.one("closing", "tb_audit WHERE action = 'close_refund'")
+}
+
+// parts has staff send parts of a payment back; the first one switches them on.
+func (w *lostCommits) parts() {
+	w.t.Helper()
+	order := w.paid(w.sale(2, nil), 646)
+	var id string
+	if err := w.Ledger.DB.QueryRowContext(w.t.Context(), "SELECT id FROM tb_payment WHERE order_id = ?", order).
+		Scan(&id); err != nil {
+		w.t.Fatal(err)
+	}
+	part := func(cents int) box.Request {
+		return w.asAdmin(map[string]any{"amount": cents, "why": "a scratch"}, "/admin/payment/%s/refund", id)
+	}
+	first := part(1)
+	first.Method, first.Header = http.MethodPost, map[string]string{"Idempotency-Key": "first-part"}
+	box.Eventually(w.t, "the first part", func() error {
+		r, err := w.Client.Do(w.t.Context(), first)
+		if err == nil && r.StatusCode != http.StatusAccepted {
+			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
+		}
+		return err
+	})
+	w.lose("POST /admin/payment/{id}/refund", unknown, "202", part(2))
+	w.one("sending a part back", "tb_refund WHERE amount = 2")
 }
 
 // waitlist joins a list, accepts, and leaves.

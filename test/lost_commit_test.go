@@ -64,6 +64,7 @@ func TestLostCommitOnEveryRoute(t *testing.T) {
 	w.orders()
 	w.coupons()
 	w.stuck()
+	w.parts()
 	w.waitlist()
 	w.others()
 	w.awayByClass()

@@ -267,6 +267,67 @@ func TestFailedPart(t *testing.T) {
 	})
 }
 
+// The job finds that nothing is left to send, or its answer comes late, and before that is noted a notice changes what
+// is left: only what the provider has sent is counted.
+func TestNoticesBeforeTheAnswer(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		notice := func(id, reference string, state payment.RefundState) payment.Notice {
+			return payment.Notice{
+				Kind: payment.NoticeRefund, PaymentID: id, Amount: 1000,
+				Refund: payment.RefundNotice{Reference: reference, State: state},
+			}
+		}
+		take := func(n payment.Notice) {
+			t.Helper()
+			if _, _, err := l.TakeRefund(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pays := func() (id string) {
+			t.Helper()
+			c := l.Paid(t, l.Seckill(t, 10), 1)[0]
+			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+				t.Fatal(err)
+			}
+			return fmt.Sprintf("pay_%d", c.OrderID)
+		}
+
+		id := pays()
+		lost := payment.Notice{Kind: payment.NoticeDisputeLost, PaymentID: id, Amount: 1000}
+		if _, _, err := l.TakeNotice(t.Context(), lost); err != nil {
+			t.Fatal(err)
+		}
+		if _, r, due, err := l.SendRefund(t.Context(), id, ""); err != nil || !due || r.Amount != 0 {
+			t.Fatalf("%+v, %t, %v", r, due, err)
+		}
+		if _, err := l.NothingLeft(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := l.Payment(t.Context(), id); err != nil || p.Returned != 0 || p.State != payment.Refunded {
+			t.Errorf("nothing was left: %+v, %v", p, err)
+		}
+
+		id = pays()
+		if _, err := l.NothingLeft(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := l.Payment(t.Context(), id); err != nil || p.Returned != 0 || p.State != payment.Refunding {
+			t.Errorf("something is left: %+v, %v", p, err)
+		}
+		if _, r, due, err := l.SendRefund(t.Context(), id, ""); err != nil || !due || r.Amount != 1000 {
+			t.Fatalf("%+v, %t, %v", r, due, err)
+		}
+		take(notice(id, "re_own", payment.RefundDone)) // ours is given up, but the provider had taken it
+		if _, err := l.Refunded(t.Context(), id, "re_ours"); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := l.Payment(t.Context(), id); err != nil || p.Returned != 2000 || p.State != payment.Refunded {
+			t.Errorf("both have gone back: %+v, %v; %s", p, err, l.refunds(t, id))
+		}
+	})
+}
+
 // All the rest goes back while a part is on its way: nothing is sent until that has arrived, or failed.
 func TestRestGoesBackBeforeAPart(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

@@ -148,9 +148,27 @@ func (a *account) sent(id string, alone bool, now time.Time) (payment.Refund, bo
 
 // Refunded implements service.PaymentLedger.
 func (s Payments) Refunded(ctx context.Context, paymentID, reference string) (order.Order, error) {
+	return s.refunded(ctx, paymentID, func(a *account, now time.Time) {
+		a.Finish(string(order.ByProvider), reference, now)
+	}, reference)
+}
+
+// NothingLeft implements service.PaymentLedger.
+func (s Payments) NothingLeft(ctx context.Context, paymentID string) (order.Order, error) {
+	return s.refunded(ctx, paymentID, nil, "")
+}
+
+// refunded ends the refund of a payment of which nothing is left. finish notes what its provider has sent last; nil:
+// nothing.
+func (s Payments) refunded(
+	ctx context.Context, paymentID string, finish func(a *account, now time.Time), reference string,
+) (order.Order, error) {
 	back := func(tx transaction, p *paymentRow, rows []orderRow) error {
 		switch p.State {
 		case payment.Refunded:
+			if finish == nil {
+				return nil
+			}
 			return tx.refundedBefore(p, rows, reference)
 		case payment.Refunding, payment.Stuck, payment.Closed: // asked before it got stuck, perhaps
 		case payment.Open, payment.Received, payment.Late:
@@ -164,12 +182,14 @@ func (s Payments) Refunded(ctx context.Context, paymentID, reference string) (or
 		if err != nil {
 			return err
 		}
-		a.Finish(string(order.ByProvider), reference, now)
+		if finish != nil {
+			finish(a, now)
+		}
 		if err := tx.keepAccount(a, &rows[0]); err != nil {
 			return err
 		}
 		tx.wentBack(p, a.before, now)
-		if !a.AllGone() { // the provider was asked for less than is left now
+		if !a.AllGone() { // the provider was asked for less than is left now, or for nothing
 			return p.save(tx)
 		}
 		closed := p.State == payment.Closed

@@ -172,6 +172,14 @@ func (l ledger) Refunded(ctx context.Context, id, reference string) (o order.Ord
 	return o, err
 }
 
+func (l ledger) NothingLeft(ctx context.Context, id string) (o order.Order, err error) {
+	err = l.faults.call("nothing left", func() error {
+		o, err = l.Whole.NothingLeft(ctx, id)
+		return err
+	})
+	return o, err
+}
+
 func (l ledger) ExpireDue(ctx context.Context, token int64, n int) (expired []order.Order, err error) {
 	err = l.faults.call("expire due", func() error {
 		expired, err = l.Whole.ExpireDue(ctx, token, n)

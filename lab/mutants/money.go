@@ -46,8 +46,8 @@ func inRefunds() []mutant.Mutant {
 		packageMutant("a pending refund is taken for done", "./internal/order/service", "TestPendingRefund", "",
 			mutant.Change{
 				File: service + "refunds.go",
-				From: "if outcome.State == payment.RefundDone && r.Origin != payment.OriginPart {",
-				To:   "if r.Origin != payment.OriginPart {",
+				From: "case outcome.State == payment.RefundDone && r.Origin != payment.OriginPart:",
+				To:   "case r.Origin != payment.OriginPart:",
 			}),
 		packageMutant("a deadline moves as often as money is under way", ledger, "TestTakeProgress", "",
 			mutant.Change{

@@ -314,8 +314,9 @@ func (a *Account) AskAgain(alone bool, actor, why string, now time.Time) *Refund
 func (a *Account) Finish(actor, reference string, now time.Time) {
 	r := a.All()
 	switch {
-	case r == nil, r.State == RefundDone, r.State == RefundFailed && !r.NeedsStaff():
+	case r == nil, r.State == RefundDone, r.State == RefundFailed && !r.NeedsStaff() && r.Failure != goneOtherwise:
 		r = a.AskAll(actor, "", now)
+	case r.Failure == goneOtherwise: // its provider had taken it all the same: move finds it
 	case r.State == RefundFailed: // one answer was a refusal, and another one was not
 		left := a.Left()
 		if left == 0 {

@@ -428,6 +428,10 @@ func (f *fakeLedger) Refunded(_ context.Context, id, _ string) (o order.Order, e
 	return o, err
 }
 
+func (f *fakeLedger) NothingLeft(ctx context.Context, id string) (order.Order, error) {
+	return f.Refunded(ctx, id, "")
+}
+
 func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p payment.Payment, err error) {
 	err = f.Call("refused", func() error {
 		if p = f.payments[id]; p.State == payment.Refunding {

@@ -169,9 +169,12 @@ func (p *Payments) taken(
 	call, cancel := context.WithTimeout(ctx, refundTimeout)
 	defer cancel()
 	var o order.Order
-	if outcome.State == payment.RefundDone && r.Origin != payment.OriginPart {
+	switch {
+	case r.Amount == 0:
+		o, err = p.ledger.NothingLeft(call, attempt.ID)
+	case outcome.State == payment.RefundDone && r.Origin != payment.OriginPart:
 		o, err = p.ledger.Refunded(call, attempt.ID, outcome.Reference)
-	} else {
+	default:
 		_, o, err = p.ledger.RefundAnswered(call, attempt.ID, r.ID, outcome)
 	}
 	if err != nil {
