@@ -132,6 +132,9 @@ func computed() map[string]string {
 		"timeout":         "defaultFetchTimeout",
 		"Lifetime":        "streamTime, or the token's end when that is sooner",
 		"ShutdownTimeout": "SECKILL_SHUTDOWN_TIMEOUT",
+		"Timeout":         "callTimeout of package remotepay",
+		"Wait":            "-wait of server payment try",
+		"patience":        "how soon a caller of server payment try leaves",
 	}
 }
 
