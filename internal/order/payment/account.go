@@ -83,7 +83,7 @@ func (a *Account) Adopt(now time.Time) {
 	a.unattributed(more, OriginEarlier, now)
 }
 
-// unattributed adds cents to the refund of which only the amount is known.
+// unattributed adds cents to the unnamed refund, whose amount alone is known.
 func (a *Account) unattributed(cents int64, origin Origin, now time.Time) {
 	if cents <= 0 {
 		return
@@ -98,7 +98,7 @@ func (a *Account) unattributed(cents int64, origin Origin, now time.Time) {
 	})
 }
 
-// attributed takes cents from the refund of which only the amount was known: a named one takes its place.
+// attributed takes cents from the unnamed refund, as a named one takes its place.
 func (a *Account) attributed(cents int64) {
 	i := slices.IndexFunc(a.Refunds, Refund.unnamed)
 	switch {

@@ -21,7 +21,7 @@ const (
 	NoticeProcessing                    // the money is under way, for as long as a bank needs; the whole amount
 	NoticeFailed                        // the attempt to pay has failed; no amount
 	NoticeCancelled                     // the attempt has ended without money: expired, or cancelled; no amount
-	NoticeRefund                        // one refund of the payment, whoever began it; its amount
+	NoticeRefund                        // one refund, begun by us or by the provider; its amount
 )
 
 // Notice is a provider's message about a payment. Its signature has been checked.

@@ -35,7 +35,7 @@ type Payment struct {
 	Flow
 }
 
-// Beginning is what a provider is told when a buyer begins to pay.
+// Beginning describes a payment to its provider when a buyer begins to pay.
 type Beginning struct {
 	Payment
 	Currency  string    // a code of ISO 4217

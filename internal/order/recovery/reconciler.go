@@ -26,7 +26,7 @@ type Observer interface {
 	Rebuilt(took time.Duration, err error)
 	// Swept: a sweep has checked all sales, or failed with err.
 	Swept(err error)
-	// DecisionsLost: so many sales wait for a person to decide anew, because the ledger has lost a decision about them.
+	// DecisionsLost reports how many sales wait for a person, because the ledger has lost a decision about them.
 	// With err they could not be counted.
 	DecisionsLost(sales int, err error)
 }

@@ -40,7 +40,7 @@ type OrderLedger interface {
 // PaymentLedger is the ledger of payments. Each method is one transaction.
 type PaymentLedger interface {
 	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers, and
-	// returns what a provider is told of it. If the order already has an open payment with one of the providers, which
+	// returns it as its provider is told. If the order already has an open payment with one of the providers, which
 	// has not ended there, it returns that one. Errors: ErrNotFound if the order does not exist or is another user's;
 	// *order.StateError if it is not unpaid; ErrNoProvider if there is none and the order costs something.
 	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (payment.Beginning, error)
