@@ -92,17 +92,21 @@ type example struct {
 // life buys, pays, has a part sent back, and disputes the rest.
 func (e example) life() {
 	e.Helper()
-	post := func(want int, token, path string, body any, key string) box.Reply {
-		e.Helper()
-		r := box.Request{Method: http.MethodPost, URL: e.server.URL(path), Token: token, Body: body}
-		if key != "" {
-			r.Header = map[string]string{"Idempotency-Key": key}
-		}
-		return e.client.Must(e, want, r)
-	}
-	v := box.Decode[box.Voucher](e, post(http.StatusCreated, box.AdminToken(), "/voucher/seckill",
+	order, pay := e.paid()
+	e.post(http.StatusAccepted, box.AdminToken(), "/admin/payment/"+pay.PaymentID+"/refund",
+		map[string]any{"amount": 1, "why": "a scratch"}, "one")
+	e.await(order, `"refundedAmount":1`)
+	e.press(pay.PayURL, "dispute")
+	e.await(order, `"dispute":"open"`)
+}
+
+type paying struct{ PayURL, PaymentID string }
+
+// paid has buyer 42 buy, and pay on the example's page.
+func (e example) paid() (order string, pay paying) {
+	e.Helper()
+	v := box.Decode[box.Voucher](e, e.post(http.StatusCreated, box.AdminToken(), "/voucher/seckill",
 		box.SeckillDraft(1, 10, time.Now().Add(-time.Minute), time.Now().Add(time.Hour)), ""))
-	var order string
 	box.Eventually(e, "bought", func() error {
 		r, err := e.client.Do(e.Context(), box.Request{
 			Method: http.MethodPost, URL: e.server.URL(fmt.Sprintf("/voucher/seckill/%d?wait=30s", v.ID)),
@@ -116,15 +120,19 @@ func (e example) life() {
 		}
 		return err
 	})
-	type paying struct{ PayURL, PaymentID string }
-	pay := box.Decode[paying](e, post(http.StatusOK, box.BuyerToken(42), "/order/"+order+"/pay", nil, ""))
+	pay = box.Decode[paying](e, e.post(http.StatusOK, box.BuyerToken(42), "/order/"+order+"/pay", nil, ""))
 	e.press(pay.PayURL, "pay")
 	e.await(order, `"status":"paid"`)
-	post(http.StatusAccepted, box.AdminToken(), "/admin/payment/"+pay.PaymentID+"/refund",
-		map[string]any{"amount": 1, "why": "a scratch"}, "one")
-	e.await(order, `"refundedAmount":1`)
-	e.press(pay.PayURL, "dispute")
-	e.await(order, `"dispute":"open"`)
+	return order, pay
+}
+
+func (e example) post(want int, token, path string, body any, key string) box.Reply {
+	e.Helper()
+	r := box.Request{Method: http.MethodPost, URL: e.server.URL(path), Token: token, Body: body}
+	if key != "" {
+		r.Header = map[string]string{"Idempotency-Key": key}
+	}
+	return e.client.Must(e, want, r)
 }
 
 // press presses a button on the page where buyers pay.

@@ -2198,6 +2198,7 @@ type Problem struct {
 	// | `UNAVAILABLE` | 503 | The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After. |
 	// | `UNAVAILABLE` | 503 | As many requests are being worked on as this instance takes. Nothing was done, and repeating the request is harmless. |
 	// | `UNAVAILABLE` | 503 | No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created. |
+	// | `UNAVAILABLE` | 503 | The payment provider gave no page to pay on. The order is as it was, and repeating the request is harmless. GET /admin/provider tells staff why. |
 	// | `UNAVAILABLE` | 503 | A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless. |
 	// | `NOT_FOUND` | 404 | There is no voucher with this id. |
 	// | `NOT_FOUND` | 404 | This user has no order with this id. |
@@ -2327,6 +2328,7 @@ type ProblemSuccess bool
 // | `UNAVAILABLE` | 503 | The key of the ticket is being looked for, or many ask for challenges. Nothing was bought; repeat the request after the Retry-After. |
 // | `UNAVAILABLE` | 503 | As many requests are being worked on as this instance takes. Nothing was done, and repeating the request is harmless. |
 // | `UNAVAILABLE` | 503 | No partition takes the sale just now: all are closed, or an instance that is alive does not work there yet. Nothing was created. |
+// | `UNAVAILABLE` | 503 | The payment provider gave no page to pay on. The order is as it was, and repeating the request is harmless. GET /admin/provider tells staff why. |
 // | `UNAVAILABLE` | 503 | A store cannot be reached or too much is waiting. Nothing was bought by this request, and repeating it is harmless. |
 // | `NOT_FOUND` | 404 | There is no voucher with this id. |
 // | `NOT_FOUND` | 404 | This user has no order with this id. |

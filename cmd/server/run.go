@@ -154,7 +154,7 @@ func (p *process) openPayments(ctx context.Context) (err error) {
 			}
 		}
 	}
-	wiring.WarnOfProviders(ctx, p.cfg, p.stores.Ledger.Payments.RefundsWaiting, p.log)
+	wiring.LogProviders(ctx, p.cfg, p.stores.Ledger.Payments.RefundsWaiting, p.log)
 	return nil
 }
 

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 
 const { PROVIDER_SECRET, SERVICE_URL, PORT = '9000' } = process.env;
 const key = Buffer.from(PROVIDER_SECRET.slice('whsec_'.length), 'base64');
-const payments = new Map(); // by id: {amount, title, state, refunds: Map of refundId to {amount, reference}}
+const payments = new Map(); // by id: {amount, before, state, refunds: Map of refundId to {amount, reference}}
 
 const sign = (id, time, body) => createHmac('sha256', key).update(`${id}.${time}.${body}`).digest('base64');
 
@@ -27,8 +27,8 @@ async function tell(type, data, id = randomUUID(), pause = 500) {
 }
 
 const calls = {
-  'payment.begin': ({ id, amount, title }) => { // (1) open a checkout, with the id as idempotency key
-    if (!payments.has(id)) payments.set(id, { amount, title, state: 'open', refunds: new Map() });
+  'payment.begin': ({ id, amount, payBefore }) => { // (1) open a checkout, with the id as idempotency key
+    if (!payments.has(id)) payments.set(id, { amount, before: Date.parse(payBefore), state: 'open', refunds: new Map() });
     return { id, url: `http://127.0.0.1:${PORT}/pay/${id}`, reference: `ch_${id}` };
   },
   'payment.cancel': ({ id }) => { // (2) close it, unless it is paid
@@ -55,7 +55,7 @@ createServer(async (request, response) => {
   const answer = (status, text, type = 'application/json') => response.writeHead(status, { 'content-type': type }).end(text);
   if (request.url.startsWith('/pay/') && p) { // (4) the company's page, and its notices
     const pressed = request.method === 'POST' && new URLSearchParams(body).get('do');
-    if (pressed === 'pay' && p.state === 'open') (p.state = 'paid'), await tell('paid', { id, amount: p.amount, reference: `ch_${id}` });
+    if (pressed === 'pay' && p.state === 'open' && !(Date.now() > p.before)) (p.state = 'paid'), await tell('paid', { id, amount: p.amount, reference: `ch_${id}` });
     if (pressed === 'dispute' && p.state === 'paid') await tell('disputed', { id, amount: p.amount });
     return answer(200, `<!doctype html><p>${p.amount}, ${p.state}<form method=post><button name=do value=pay>Pay</button> <button name=do value=dispute>Dispute</button></form>`, 'text/html');
   }

@@ -2,11 +2,12 @@
 yours calls its payment company is marked with (1) to (4). It remembers in memory; keep yours in a database.
 PROVIDER_SECRET=whsec_... SERVICE_URL=http://127.0.0.1:8080/payment/callback/cards PORT=9000 python3 provider.py"""
 import base64, hashlib, hmac, json, os, threading, time, urllib.error, urllib.parse, urllib.request, uuid
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 KEY = base64.b64decode(os.environ["PROVIDER_SECRET"].removeprefix("whsec_"))
 SERVICE, PORT = os.environ["SERVICE_URL"], int(os.environ.get("PORT", "9000"))
-payments, lock = {}, threading.RLock()  # by id: {amount, state, refunds: {refundId: amount}}
+payments, lock = {}, threading.RLock()  # by id: {amount, before, state, refunds: {refundId: amount}}
 
 def sign(id, at, body):
     return "v1," + base64.b64encode(hmac.new(KEY, f"{id}.{at}.".encode() + body, hashlib.sha256).digest()).decode()
@@ -15,6 +16,9 @@ def is_signed(headers, body):
     id, at = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "0")
     fresh = at.isdigit() and abs(time.time() - int(at)) < 300
     return fresh and any(hmac.compare_digest(s.encode(), sign(id, at, body).encode()) for s in headers.get("webhook-signature", "").split())
+
+def is_over(before):
+    return before is not None and datetime.now(timezone.utc) > datetime.fromisoformat(before.replace("Z", "+00:00"))
 
 def tell(type, data):
     """Tells the service something, again and again until it is answered other than 5xx."""
@@ -32,8 +36,8 @@ def tell(type, data):
         time.sleep(pause)
         pause = min(2 * pause, 60)
 
-def begin(id, amount, **_):  # (1) open a checkout, with the id as idempotency key
-    payments.setdefault(id, {"amount": amount, "state": "open", "refunds": {}})
+def begin(id, amount, payBefore=None, **_):  # (1) open a checkout, with the id as idempotency key
+    payments.setdefault(id, {"amount": amount, "before": payBefore, "state": "open", "refunds": {}})
     return {"id": id, "url": f"http://127.0.0.1:{PORT}/pay/{id}", "reference": f"ch_{id}"}
 
 def cancel(id, **_):  # (2) close it, unless it is paid
@@ -70,7 +74,7 @@ class Handler(BaseHTTPRequestHandler):
         body, p = self.rfile.read(int(self.headers.get("content-length", 0))), payments.get(self.path.removeprefix("/pay/"))
         if self.path.startswith("/pay/") and p:  # (4) the company's page, and its notices
             id, pressed = self.path.removeprefix("/pay/"), urllib.parse.parse_qs(body.decode()).get("do", [""])[0]
-            if pressed == "pay" and p["state"] == "open":
+            if pressed == "pay" and p["state"] == "open" and not is_over(p["before"]):
                 p["state"] = "paid"
                 tell("paid", {"id": id, "amount": p["amount"], "reference": f"ch_{id}"})
             if pressed == "dispute" and p["state"] == "paid":

@@ -102,7 +102,7 @@ func (p *Provider) Begin(ctx context.Context, b payment.Beginning) (service.Chec
 		Title: b.Title, Language: b.Language, ReturnURL: b.ReturnURL,
 	}
 	if !b.PayBefore.IsZero() {
-		before := b.PayBefore.UTC()
+		before := b.PayBefore.UTC().Truncate(time.Second) // some languages read no fractions
 		data.PayBefore = &before
 	}
 	a, err := call(ctx, p, bulkhead.Purchase, request[beginning]{

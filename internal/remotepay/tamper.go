@@ -3,6 +3,8 @@ package remotepay
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,8 +19,8 @@ type Tampered struct {
 	Body []byte
 }
 
-// Send sends a tampered call, and returns the status of its answer.
-func (p *Provider) Send(ctx context.Context, t Tampered) (status int, err error) {
+// Send sends a tampered call, and returns the status of its answer, and its state if it says one.
+func (p *Provider) Send(ctx context.Context, t Tampered) (status int, state string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
 	if t.Keys == nil {
@@ -26,7 +28,7 @@ func (p *Provider) Send(ctx context.Context, t Tampered) (status int, err error)
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.o.URL.String(), bytes.NewReader(t.Body))
 	if err != nil {
-		return 0, err
+		return 0, "", err
 	}
 	const id = "try"
 	r.Header.Set("Content-Type", "application/json")
@@ -35,7 +37,9 @@ func (p *Provider) Send(ctx context.Context, t Tampered) (status int, err error)
 	r.Header.Set(signature.SignatureHeader, signature.Sign(t.Keys, id, t.At, t.Body))
 	res, err := p.client.Do(r)
 	if err != nil {
-		return 0, failureOf(err)
+		return 0, "", failureOf(err)
 	}
-	return res.StatusCode, res.Body.Close()
+	var a answer
+	_ = json.NewDecoder(io.LimitReader(res.Body, maxAnswer)).Decode(&a) // a refusal may have any form
+	return res.StatusCode, a.State, res.Body.Close()
 }

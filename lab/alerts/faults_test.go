@@ -12,6 +12,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"seckill/internal/kit/signature"
 	"seckill/internal/order/payment"
 	"seckill/test/box"
 	"seckill/test/webhooks/receiver"
@@ -78,6 +79,15 @@ func faults() []fault {
 			"the payment provider was taken out of the settings", []string{
 				"SeckillRefundsFail",
 			}, deployment{}, providerRemoved,
+		},
+		{
+			"the payment provider over HTTP gives no clear answers", []string{"SeckillProviderFails"}, deployment{
+				settings: map[string]string{
+					"SECKILL_PAYMENT_PROVIDER": "auto", "SECKILL_PAYMENT_SECRET": "",
+					"SECKILL_PAYMENT_PROVIDERS":        "cards=http://127.0.0.1:1/",
+					"SECKILL_PAYMENT_PROVIDER_SECRETS": "cards=" + signature.NewSecret(),
+				},
+			}, providerAway,
 		},
 		{
 			"the payment provider refuses refunds for good, and buyers dispute payments", []string{
@@ -256,8 +266,13 @@ func providerRemoved(r *rig) {
 		box.Request{Method: http.MethodPost, URL: r.URL("/order/" + order + "/refund"), Token: box.BuyerToken(user)})
 }
 
-// refundRefused lets the buyer of a paid order ask for a refund of an amount that the sandbox never sends back, and
-// another one dispute their payment.
+// providerAway has a buyer press *Pay* again and again.
+func providerAway(r *rig) {
+	user, a := r.buyAt(0, 30*time.Second)
+	pay := "/order/" + orderOf(a) + "/pay"
+	r.meanwhile(time.Second, 1, func() { r.ask(0, http.MethodPost, pay, box.BuyerToken(user)) })
+}
+
 // refundRefused has the provider refuse the refund of an order and one of a part, a buyer dispute a payment, and
 // another one win a dispute over money that had gone back.
 func refundRefused(r *rig) {

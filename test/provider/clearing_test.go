@@ -18,7 +18,8 @@ import (
 const clearingName = "clearing"
 
 // clearing is a provider whose refunds may take days: it tells of each one by itself. It may not be reached, loses its
-// answers, and refuses some for good. It keeps to its ids: asking twice takes effect once.
+// answers, and refuses some for good. It keeps to its ids: asking twice takes effect once. It is silent about a refund
+// three times in a row at most, because the shop waits twice as long each time.
 type clearing struct {
 	t    *testing.T
 	calm bool // it takes each refund at once
@@ -27,6 +28,7 @@ type clearing struct {
 	random  *rand.Rand
 	charges map[string]*charge // by payment
 	own     int                // refunds that it has begun itself
+	silent  map[string]int     // how often it was silent about a refund in a row
 }
 
 // charge is what it knows of a payment.
@@ -46,7 +48,7 @@ type cleared struct {
 }
 
 func openClearing(t *testing.T) *clearing {
-	return &clearing{t: t, random: rand.New(rand.NewPCG(5, 8)), charges: map[string]*charge{}}
+	return &clearing{t: t, random: rand.New(rand.NewPCG(5, 8)), charges: map[string]*charge{}, silent: map[string]int{}}
 }
 
 var (
@@ -60,6 +62,18 @@ func (c *clearing) of(id string) *charge {
 		c.charges[id] = &charge{refunds: map[string]*cleared{}}
 	}
 	return c.charges[id]
+}
+
+// charge describes what the provider knows of a payment.
+func (c *clearing) charge(id string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.of(id)
+	text := fmt.Sprintf("paid %d, lost %d, disputed %t", of.paid, of.lost, of.disputed)
+	for _, name := range of.ids {
+		text += fmt.Sprintf(", %s %+v", name, *of.refunds[name])
+	}
+	return text
 }
 
 // sum returns the cents of the refunds in any of the states.
@@ -91,10 +105,14 @@ func (c *clearing) Cancel(context.Context, payment.Payment) error { return nil }
 func (c *clearing) Refund(_ context.Context, p payment.Payment, r payment.Refund) (payment.Outcome, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	const kinds, unreached, lost, refused, pending = 12, 0, 1, 2, 6
+	const kinds, unreached, lost, refused, pending, most = 12, 0, 1, 2, 6, 3
 	fate := c.random.IntN(kinds)
-	if c.calm {
+	if c.calm || fate <= lost && c.silent[r.ID] == most {
 		fate = kinds
+	}
+	c.silent[r.ID]++
+	if fate > lost {
+		c.silent[r.ID] = 0
 	}
 	if fate == unreached {
 		return payment.Outcome{}, errLost

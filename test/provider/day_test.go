@@ -68,13 +68,13 @@ func playDay(t *testing.T, over func(*testing.T, *clearing) link) {
 			d.tell(n)
 		}
 		d.decide(stop)
-		testkit.Eventually(t, d.settled)
+		d.settles(fmt.Sprint("stop ", stop))
 		d.agrees(fmt.Sprint("stop ", stop))
 	}
 	for _, n := range d.at.moves(true) {
 		d.tell(n)
 	}
-	testkit.Eventually(t, d.settled)
+	d.settles("the end")
 	sums := d.agrees("the end")
 	if sums.refunded == 0 || sums.lost == 0 || sums.kept == 0 {
 		t.Errorf("not all of it happened: %+v", sums)
@@ -227,23 +227,47 @@ func (d *day) tell(n payment.Notice) {
 	}
 }
 
-// settled reports whether the shop has nothing to ask the provider for, but for what is disputed.
-func (d *day) settled() bool {
+// settles waits until the shop has nothing to ask the provider for.
+func (d *day) settles(when string) {
+	d.t.Helper()
+	var rest string
+	defer func() {
+		if rest != "" {
+			d.t.Errorf("%s: it still has to ask for %s", when, rest)
+		}
+	}()
+	testkit.Eventually(d.t, func() bool {
+		rest = d.unsettled()
+		return rest == ""
+	})
+}
+
+// unsettled returns something that the shop has to ask the provider for, but for what is disputed.
+func (d *day) unsettled() string {
 	ctx := d.t.Context()
 	due, err := d.shop.ledger.Refunding(ctx, 1)
-	if err != nil || len(due) > 0 {
-		return false
+	if err != nil {
+		return err.Error()
+	}
+	for _, p := range due {
+		return d.standing(p)
 	}
 	asked, err := d.shop.ledger.RefundsIn(ctx, payment.RefundAsked, payment.OriginPart, 1<<20)
 	if err != nil {
-		return false
+		return err.Error()
 	}
 	for _, r := range asked {
 		if p, err := d.shop.ledger.Payment(ctx, r.PaymentID); err != nil || p.Dispute != payment.DisputeOpen {
-			return false
+			return d.standing(p)
 		}
 	}
-	return true
+	return ""
+}
+
+// standing returns what the shop and the provider know of a payment.
+func (d *day) standing(p payment.Payment) string {
+	refunds, err := d.shop.ledger.RefundsOf(d.t.Context(), []string{p.ID})
+	return fmt.Sprintf("%+v with %+v, %v; the provider has %s", p, refunds[p.ID], err, d.at.charge(p.ID))
 }
 
 // agrees compares the provider's statement with all that the shop says, and returns the sums.

@@ -22,6 +22,9 @@ import (
 	"seckill/internal/remotepay/try"
 )
 
+// callbacks is where the service takes notices; a provider's name follows.
+const callbacks = "/payment/callback/"
+
 const paymentHelp = `server payment tries a payment provider over HTTP (docs/coupons.md).
 
   server payment try URL
@@ -36,8 +39,12 @@ address, as http://127.0.0.1:8099/payment/callback/try, and pay when you are ask
   PROVIDER_SECRET=whsec_… server payment try http://127.0.0.1:9000/
   PROVIDER_SECRET=whsec_… server payment try -pay do=pay http://127.0.0.1:9000/
 
-It says what it tries, and ends with a table. Exit code: 0 if nothing is wrong; 3 if something is; 1 if it
-could not be tried.`
+With -pay, which presses the button of the page itself, it also tries pages that must take no money. It does not try
+disputes, refunds that begin at the provider, and payments that fail: send one of each by hand.
+
+It says what it tries, and ends with a table: ok, WRONG, or advice, which is about money that a person has to look for
+one day. Exit code: 0 if nothing is wrong; 3 if something is, also if it does not answer; 2 if the command was not
+understood; 1 if the -listen address cannot be used.`
 
 // Payment runs the command payment.
 func Payment(ctx context.Context, env wiring.Env) error {
@@ -56,6 +63,7 @@ func Payment(ctx context.Context, env wiring.Env) error {
 // trial are the arguments of server payment try.
 type trial struct {
 	to            *url.URL
+	secret        string
 	keys          [][]byte
 	listen, press string
 	currency      string
@@ -63,6 +71,7 @@ type trial struct {
 	wait          time.Duration
 }
 
+// readTrial reads them. A secret that is set to nothing counts as not set.
 func readTrial(env wiring.Env) (trial, error) {
 	const wait, amount, least = 10 * time.Minute, 1000, 100
 	set := flag.NewFlagSet("payment try", flag.ContinueOnError)
@@ -90,12 +99,12 @@ func readTrial(env wiring.Env) (trial, error) {
 	}
 	t.to = to
 	for _, variable := range env.Environ {
-		if secret, is := strings.CutPrefix(variable, "PROVIDER_SECRET="); is {
+		if secret, is := strings.CutPrefix(variable, "PROVIDER_SECRET="); is && secret != "" {
 			key, err := signature.Key(secret)
 			if err != nil {
 				return trial{}, cmdline.Misuse(set, "PROVIDER_SECRET is "+err.Error())
 			}
-			t.keys = [][]byte{key}
+			t.secret, t.keys = secret, [][]byte{key}
 		}
 	}
 	if t.keys == nil {
@@ -124,13 +133,17 @@ func tryPayment(ctx context.Context, env wiring.Env) error {
 		return err
 	}
 	const headers = 5 * time.Second
-	server := &http.Server{Handler: inbox, ReadHeaderTimeout: headers}
+	paths := http.NewServeMux()
+	paths.Handle("POST "+callbacks+"{name}", inbox)
+	paths.HandleFunc("/", inbox.NotFound)
+	server := &http.Server{Handler: paths, ReadHeaderTimeout: headers}
 	go func() { _ = server.Serve(listener) }() // until it is closed
 	defer func() { _ = server.Close() }()
 	say := func(text string, args ...any) { _, _ = fmt.Fprintf(env.Out, text+"\n", args...) }
-	say("notices are taken at http://%s/payment/callback/try", listener.Addr())
+	say("notices are taken at http://%s%stry", listener.Addr(), callbacks)
 	results := try.Run(ctx, try.Subject{
 		Provider: provider, Inbox: inbox, Currency: t.currency, Amount: t.amount, Wait: t.wait, Raw: t.raw(provider),
+		Alone: t.press != "",
 		Pay: func(ctx context.Context, to service.Checkout) error {
 			if t.press != "" {
 				return press(ctx, to.URL, t.press)
@@ -149,16 +162,21 @@ func tryPayment(ctx context.Context, env wiring.Env) error {
 }
 
 // raw returns the function that sends tampered calls.
-func (t trial) raw(to *remotepay.Provider) func(context.Context, try.Tampered, string) (int, error) {
-	return func(ctx context.Context, how try.Tampered, id string) (int, error) {
+func (t trial) raw(to *remotepay.Provider) func(context.Context, try.Tampered, string) (try.Reply, error) {
+	return func(ctx context.Context, how try.Tampered, id string) (reply try.Reply, err error) {
 		const long = 10 * time.Minute
 		of, more := "payment.begin", ""
 		call := remotepay.Tampered{At: time.Now()}
 		switch how {
+		case try.Right:
+		case try.Text:
+			call.Keys = [][]byte{[]byte(t.secret), []byte(strings.TrimPrefix(t.secret, "whsec_"))}
+		case try.Cancel:
+			of = "payment.cancel"
 		case try.Forged:
 			other, err := signature.Key(signature.NewSecret())
 			if err != nil {
-				return 0, err
+				return try.Reply{}, err
 			}
 			call.Keys = [][]byte{other}
 		case try.Old:
@@ -171,7 +189,8 @@ func (t trial) raw(to *remotepay.Provider) func(context.Context, try.Tampered, s
 		at := call.At.UTC().Format(time.RFC3339)
 		call.Body = fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"orderId":"1","shopId":1,"amount":%d,`+
 			`"currency":%q,"quantity":1%s}%s}`, of, at, id, t.amount, t.currency, more, more)
-		return to.Send(ctx, call)
+		reply.Status, reply.State, err = to.Send(ctx, call)
+		return reply, err
 	}
 }
 

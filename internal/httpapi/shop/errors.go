@@ -290,6 +290,14 @@ var coreRules = []httpkit.Rule{
 		English: "We could not see whether this worked. Please look before you try again.",
 		Chinese: "暂时无法确认操作是否成功，请先查看结果再重试",
 	}},
+	{Matches: httpkit.Is(payment.ErrNoCheckout), Failure: httpkit.Failure{
+		Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2",
+		Title: "Temporarily unavailable",
+		Detail: "The payment provider gave no page to pay on. The order is as it was, and repeating the request is " +
+			"harmless. GET /admin/provider tells staff why.",
+		English: "The payment page cannot be opened just now. Your order is kept; please try again shortly.",
+		Chinese: "暂时无法打开支付页面，您的订单已保留，请稍后再试",
+	}},
 	{Matches: httpkit.AnyOf(order.ErrUnavailable, listing.ErrUnavailable), Failure: httpkit.Failure{
 		Code: httpkit.CodeUnavailable, Status: http.StatusServiceUnavailable, RetryAfter: "2",
 		Title: "Temporarily unavailable",

@@ -30,6 +30,8 @@ const (
 	minSecretBytes, maxSecretBytes = 24, 64
 	// maxSignatures is how many signatures of a message are looked at: senders sign with two secrets at most.
 	maxSignatures = 8
+	// maxTime is in the year 2286. Milliseconds are more.
+	maxTime = 9_999_999_999
 	// maxID is the longest id of a message that is taken.
 	maxID = 256
 )
@@ -95,8 +97,9 @@ func Read(h http.Header) (Header, error) {
 	switch {
 	case read.ID == "" || len(read.ID) > maxID:
 		return Header{}, fmt.Errorf("%w: %s is missing, or too long", ErrHeader, strings.ToLower(IDHeader))
-	case err != nil:
-		return Header{}, fmt.Errorf("%w: %s is not a number of seconds", ErrHeader, strings.ToLower(TimeHeader))
+	case err != nil, seconds < 0, seconds > maxTime:
+		return Header{}, fmt.Errorf("%w: %s is %.20q, not seconds since 1970", ErrHeader,
+			strings.ToLower(TimeHeader), read.at)
 	}
 	read.At = time.Unix(seconds, 0)
 	for text := range strings.FieldsSeq(h.Get(SignatureHeader)) {

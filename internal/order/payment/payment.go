@@ -109,6 +109,8 @@ func (s State) String() string {
 var (
 	// ErrNoProvider: no payment provider is configured.
 	ErrNoProvider = errors.New("no payment provider is configured")
+	// ErrNoCheckout: the provider did not answer, or named no page where the buyer pays.
+	ErrNoCheckout = errors.New("the payment provider gave no page to pay on")
 	// ErrNotFound: there is no payment with this id.
 	ErrNotFound = errors.New("payment not found")
 	// ErrWrongAmount: the provider reports a payment of another amount than requested, or a returned or disputed

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -61,7 +62,8 @@ func NewPayments(
 // is under way. Pay waits up to ten seconds for the row of a queued order. Repeating the call is harmless.
 //
 // Errors: ErrNotFound, even for another user's order; *order.StateError for an order that is not unpaid; ErrNoProvider;
-// ErrUnavailable if the ledger or the provider does not answer, or a queued order has no row by then.
+// ErrUnavailable if the ledger or the provider does not answer, or a queued order has no row by then; it is
+// payment.ErrNoCheckout, too, if it was the provider.
 func (p *Payments) Pay(
 	ctx context.Context, userID, orderID int64, visit payment.Visit,
 ) (attempt payment.Payment, payURL string, err error) {
@@ -111,7 +113,7 @@ func (p *Payments) begin(ctx context.Context, begun payment.Beginning) (payment.
 	defer cancel()
 	checkout, err := provider.Begin(call, begun)
 	if err != nil {
-		return payment.Payment{}, "", order.OrUnavailable(err)
+		return payment.Payment{}, "", fmt.Errorf("%w: %w: %w", order.ErrUnavailable, payment.ErrNoCheckout, err)
 	}
 	attempt := begun.Payment
 	if checkout.Reference == "" || checkout.Reference == attempt.Reference {

@@ -37,7 +37,7 @@ func TestPay(t *testing.T) {
 		},
 		"a free order is paid at once": {order: unpaidOrder(0), none: true, state: payment.Received},
 		"no provider":                  {order: unpaidOrder(500), none: true, want: payment.ErrNoProvider},
-		"the provider does not answer": {order: unpaidOrder(500), away: true, want: order.ErrUnavailable},
+		"the provider does not answer": {order: unpaidOrder(500), away: true, want: payment.ErrNoCheckout},
 		"the ledger does not answer":   {order: unpaidOrder(500), before: "open", want: order.ErrUnavailable},
 		"somebody else's order": {
 			order: order.Order{ID: 66, UserID: 3, Status: order.Unpaid}, want: order.ErrNotFound,

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 
+	"seckill/internal/kit/signature"
 	"seckill/internal/order/payment"
 )
 
@@ -18,18 +19,25 @@ const (
 type Inbox struct {
 	read func(http.Header) (payment.ReadNotice, error)
 
-	lost    chan payment.Notice // answered 503
-	taken   chan payment.Notice
+	lost    chan noted // answered 503
+	taken   chan noted
 	refused chan error
 
 	mu    sync.Mutex
 	loses bool // the next one
 }
 
+// noted is a notice that has come.
+type noted struct {
+	payment.Notice
+
+	id string // its webhook-id; "" for a provider that is not reached over HTTP
+}
+
 // NewInbox returns an inbox for notices that the reader reads.
 func NewInbox(read func(http.Header) (payment.ReadNotice, error)) *Inbox {
 	return &Inbox{
-		read: read, lost: make(chan payment.Notice, 1), taken: make(chan payment.Notice, kept),
+		read: read, lost: make(chan noted, 1), taken: make(chan noted, kept),
 		refused: make(chan error, kept),
 	}
 }
@@ -44,10 +52,7 @@ func (i *Inbox) loseNext() {
 func (i *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n, err := i.notice(w, r)
 	if err != nil {
-		select {
-		case i.refused <- fmt.Errorf("a notice cannot be taken: %w", err):
-		default:
-		}
+		i.refuse(fmt.Errorf("a notice cannot be taken: %w", err))
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -60,7 +65,7 @@ func (i *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		to = i.lost
 	}
 	select {
-	case to <- n:
+	case to <- noted{n, r.Header.Get(signature.IDHeader)}:
 	default:
 		loses = true
 	}
@@ -70,6 +75,20 @@ func (i *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"success":true}`) // the sender sees what is missing
+}
+
+// NotFound answers a request to another path than that of notices, and lets the case that waits for one fail by it.
+func (i *Inbox) NotFound(w http.ResponseWriter, r *http.Request) {
+	i.refuse(fmt.Errorf("something was sent to %s %q, where no notices are taken", r.Method, r.URL.Path))
+	http.NotFound(w, r)
+}
+
+// refuse keeps why something was refused, for the case that waits.
+func (i *Inbox) refuse(err error) {
+	select {
+	case i.refused <- err:
+	default:
+	}
 }
 
 func (i *Inbox) notice(w http.ResponseWriter, r *http.Request) (payment.Notice, error) {

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"seckill/internal/order/payment"
+	"seckill/internal/order/service"
 )
 
 // pay has a buyer pay, and loses the first notice.
@@ -32,7 +34,7 @@ func (r *run) pay(ctx context.Context) error {
 	}
 }
 
-func (r *run) checkPaid(n payment.Notice) error {
+func (r *run) checkPaid(n noted) error {
 	switch {
 	case n.Kind != payment.NoticePaid:
 		return fmt.Errorf("the first notice is not about money that was paid, but of kind %d", n.Kind)
@@ -44,6 +46,7 @@ func (r *run) checkPaid(n payment.Notice) error {
 	if n.Reference != "" {
 		r.second.Reference = n.Reference
 	}
+	r.noticeIDs = append(r.noticeIDs, n.id)
 	return nil
 }
 
@@ -64,6 +67,92 @@ func (r *run) notedAgain(ctx context.Context) error {
 			return errors.New("it was not sent again: a service that restarts at that moment never learns of the money")
 		}
 	}
+}
+
+// payCancelled tries to pay a payment that was cancelled.
+func (r *run) payCancelled(ctx context.Context) error {
+	return r.takesNone(ctx, r.first.ID, r.cancelled)
+}
+
+// payOverdue tries to pay a payment after its time.
+func (r *run) payOverdue(ctx context.Context) error {
+	const within = time.Second
+	b := r.beginning()
+	b.PayBefore = time.Now().Add(within)
+	to, err := r.Provider.Begin(ctx, b)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(within):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return r.takesNone(ctx, b.ID, to)
+}
+
+// takesNone pays, and returns an error if a notice soon says that the money is there.
+func (r *run) takesNone(ctx context.Context, id string, to service.Checkout) error {
+	const patience, part = 2 * time.Second, 4
+	n, err := r.pressed(ctx, id, to, min(patience, r.Wait/part))
+	if err == nil && n.PaymentID != "" {
+		err = errors.New("it took the money: the service sends it back, or the buyer gets a unit that they gave up")
+	}
+	return err
+}
+
+// pressed pays, and returns the notice that the money is there; an empty one if none comes in time.
+func (r *run) pressed(
+	ctx context.Context, id string, to service.Checkout, within time.Duration,
+) (noted, error) {
+	waiting, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	paid := make(chan error, 1)
+	go func() { paid <- r.Pay(ctx, to) }()
+	for {
+		select {
+		case n := <-r.Inbox.taken:
+			if n.Kind == payment.NoticePaid && n.PaymentID == id {
+				return n, nil
+			}
+		case err := <-r.Inbox.refused:
+			return noted{}, err
+		case err := <-paid:
+			if err != nil { // the page is gone, and takes no money
+				return noted{}, nil
+			}
+		case <-waiting.Done():
+			return noted{}, ctx.Err()
+		}
+	}
+}
+
+func (r *run) found(context.Context) error {
+	if r.second.Reference == "" {
+		return errors.New("neither the answer to payment.begin nor the notice has one")
+	}
+	return nil
+}
+
+// another pays once more, to compare the notices.
+func (r *run) another(ctx context.Context) error {
+	b := r.beginning()
+	to, err := r.Provider.Begin(ctx, b)
+	if err != nil {
+		return err
+	}
+	n, err := r.pressed(ctx, b.ID, to, r.Wait)
+	switch {
+	case err != nil:
+		return err
+	case n.PaymentID == "":
+		return errors.New("no notice came for another payment")
+	case slices.Contains(r.noticeIDs, n.id):
+		return fmt.Errorf("two notices have the webhook-id %q", n.id)
+	case len(slices.Compact(r.noticeIDs)) > 1:
+		return fmt.Errorf("a notice that came again has another webhook-id: %q", r.noticeIDs)
+	}
+	return nil
 }
 
 // refund returns the next refund of so much.

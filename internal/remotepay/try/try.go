@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,10 +24,18 @@ type Subject struct {
 	Amount   int64 // of a payment, 100 or more
 	// Pay makes a buyer pay, or asks a person to.
 	Pay func(ctx context.Context, to service.Checkout) error
+	// Alone: Pay needs no person. Only then it is tried on pages that must take no money.
+	Alone bool
 	// Wait is the most time from then until the notice comes.
 	Wait time.Duration
-	// Raw sends a call as Tampered says, and returns the status of its answer; nil: it is not reached over HTTP.
-	Raw func(ctx context.Context, t Tampered, id string) (status int, err error)
+	// Raw sends a call as Tampered says, and returns its answer; nil: it is not reached over HTTP.
+	Raw func(ctx context.Context, t Tampered, id string) (Reply, error)
+}
+
+// Reply is the answer to a tampered call.
+type Reply struct {
+	Status int
+	State  string // "" if it says none
 }
 
 // Tampered is how a call is not as it should be.
@@ -34,7 +43,10 @@ type Tampered int8
 
 // The ways.
 const (
-	Forged  Tampered = iota // signed with another secret
+	Right   Tampered = iota // not tampered with: payment.begin
+	Text                    // signed with the secret's text as the key, which is a mistake that is easily made
+	Cancel                  // not tampered with: payment.cancel
+	Forged                  // signed with another secret
 	Old                     // signed ten minutes ago
 	NewType                 // of a type that later versions may have
 	Members                 // payment.begin with members that later versions may have
@@ -53,7 +65,9 @@ type run struct {
 	Subject
 
 	first, second payment.Beginning // second is the one that is paid
-	checkout      service.Checkout
+	cancelled     service.Checkout  // of the first
+	checkout      service.Checkout  // of the second
+	noticeIDs     []string          // the webhook-id of the notice about the second, each time that it came
 	parts         int
 }
 
@@ -64,10 +78,12 @@ type step struct {
 	advice bool
 	needed bool // without it the rest makes no sense
 	http   bool // over HTTP only
+	alone  bool // only if paying needs no person
 }
 
 func steps() []step {
 	return []step{
+		{name: "signed: a call of the service is taken", try: (*run).signed, http: true, needed: true},
 		{name: "forged: a call that is signed with another secret is refused", try: (*run).forged, http: true},
 		{name: "old: a call that was signed ten minutes ago is refused", try: (*run).old, http: true},
 		{name: "later: a type of call that it does not know is refused", try: (*run).newType, http: true},
@@ -77,11 +93,25 @@ func steps() []step {
 		{name: "begin, lost: the caller leaves, and asks again", try: (*run).beginLost},
 		{name: "begin, four at once: it is one payment", try: (*run).beginAtOnce},
 		{name: "cancel: before anything was paid, and repeated", try: (*run).cancel},
+		{name: "cancel, closed: the page takes no money any more", try: (*run).payCancelled, alone: true},
 		{name: "cancel, out of order: of a payment that never began", try: (*run).cancelUnknown},
+		{
+			name: "begin, overdue: the page takes no money after payBefore", try: (*run).payOverdue, alone: true,
+			advice: true,
+		},
 		{name: "refund, too early: of a payment that nobody has paid", try: (*run).refundUnpaid, advice: true},
 		{name: "paid: the notice comes", try: (*run).pay, needed: true},
 		{name: "paid, lost: a notice that is answered 503 comes again", try: (*run).notedAgain},
+		{name: "paid, found: staff find the payment by a reference", try: (*run).found, advice: true},
+		{
+			name: "paid, another: each notice has a webhook-id, and keeps it", try: (*run).another, http: true,
+			alone: true, advice: true,
+		},
 		{name: "cancel, late: of a payment that is paid", try: (*run).cancelPaid},
+		{
+			name: "cancel, late: the answer says that the money is there", try: (*run).cancelRefused, http: true,
+			advice: true,
+		},
 		{name: "refund: a part, repeated: it goes back once", try: (*run).part},
 		{name: "refund: another part, four at once: it goes back once", try: (*run).partAtOnce},
 		{name: "refund: how it stands", try: (*run).read},
@@ -97,7 +127,7 @@ func Run(ctx context.Context, s Subject, progress func(name string)) []Result {
 	r.first, r.second = r.beginning(), r.beginning()
 	var results []Result
 	for _, step := range steps() {
-		if step.http && s.Raw == nil {
+		if step.http && s.Raw == nil || step.alone && !s.Alone {
 			continue
 		}
 		progress(step.name)
@@ -131,6 +161,21 @@ func (r *run) beginning() payment.Beginning {
 	return b
 }
 
+func (r *run) signed(ctx context.Context) error {
+	reply, err := r.Raw(ctx, Right, r.beginning().ID)
+	switch {
+	case err != nil:
+		return err
+	case reply.Status == http.StatusOK:
+		return nil
+	}
+	if as, err := r.Raw(ctx, Text, r.beginning().ID); err == nil && as.Status == http.StatusOK {
+		return errors.New("it signs with the secret's text: the key is what the base64 behind whsec_ stands for")
+	}
+	return fmt.Errorf("it answers %d: has it this PROVIDER_SECRET, is its clock right (webhook-timestamp is in "+
+		"seconds), and does it sign the body as it came?", reply.Status)
+}
+
 func (r *run) forged(ctx context.Context) error { return r.refuses(ctx, Forged) }
 
 func (r *run) old(ctx context.Context) error { return r.refuses(ctx, Old) }
@@ -138,34 +183,34 @@ func (r *run) old(ctx context.Context) error { return r.refuses(ctx, Old) }
 func (r *run) newType(ctx context.Context) error { return r.refuses(ctx, NewType) }
 
 func (r *run) refuses(ctx context.Context, how Tampered) error {
-	status, err := r.Raw(ctx, how, r.first.ID)
+	reply, err := r.Raw(ctx, how, r.first.ID)
 	switch {
 	case err != nil:
 		return err
-	case status < 400 || status > 499:
-		return fmt.Errorf("it answers %d, not 400 to 499", status)
+	case reply.Status < 400 || reply.Status > 499:
+		return fmt.Errorf("it answers %d, not 400 to 499", reply.Status)
 	}
 	return nil
 }
 
 func (r *run) members(ctx context.Context) error {
-	status, err := r.Raw(ctx, Members, r.beginning().ID)
-	if err == nil && status != 200 {
-		err = fmt.Errorf("it answers %d, not 200", status)
+	reply, err := r.Raw(ctx, Members, r.beginning().ID)
+	if err == nil && reply.Status != http.StatusOK {
+		err = fmt.Errorf("it answers %d, not 200", reply.Status)
 	}
 	return err
 }
 
 func (r *run) begin(ctx context.Context) (err error) {
-	r.checkout, err = r.Provider.Begin(ctx, r.first)
-	r.first.Reference = r.checkout.Reference
+	r.cancelled, err = r.Provider.Begin(ctx, r.first)
+	r.first.Reference = r.cancelled.Reference
 	return err
 }
 
 func (r *run) beginAgain(ctx context.Context) error {
 	again, err := r.Provider.Begin(ctx, r.first)
-	if err == nil && again.Reference != r.checkout.Reference {
-		err = fmt.Errorf("its reference was %q and is %q", r.checkout.Reference, again.Reference)
+	if err == nil && again.Reference != r.first.Reference {
+		err = fmt.Errorf("its reference was %q and is %q", r.first.Reference, again.Reference)
 	}
 	return err
 }
@@ -226,3 +271,11 @@ func (r *run) cancelUnknown(ctx context.Context) error {
 }
 
 func (r *run) cancelPaid(ctx context.Context) error { return r.Provider.Cancel(ctx, r.second.Payment) }
+
+func (r *run) cancelRefused(ctx context.Context) error {
+	reply, err := r.Raw(ctx, Cancel, r.second.ID)
+	if err == nil && reply.State != "refused" {
+		err = fmt.Errorf("it says %q: has it given the money back, or only lost sight of it?", reply.State)
+	}
+	return err
+}

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"seckill/internal/kit/signature"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/remotepay/try"
@@ -72,6 +74,9 @@ type model struct {
 	mu      sync.Mutex
 	own     int // references that it has made
 	begun   map[string]string
+	before  map[string]time.Time
+	gone    map[string]bool // cancelled
+	notices int
 	paid    map[string]int64
 	refunds map[string]string
 	back    int64
@@ -84,9 +89,13 @@ func (m *model) Begin(_ context.Context, b payment.Beginning) (service.Checkout,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.begun[b.ID] == "" || m.fault == "begins twice" {
-		m.begun[b.ID] = m.next()
+		m.begun[b.ID], m.before[b.ID] = m.next(), b.PayBefore
 	}
-	return service.Checkout{URL: "https://p.example/?id=" + b.ID, Reference: m.begun[b.ID]}, nil
+	to := service.Checkout{URL: "https://p.example/?id=" + b.ID, Reference: m.begun[b.ID]}
+	if m.fault == "has no references" {
+		to.Reference = ""
+	}
+	return to, nil
 }
 
 func (m *model) Cancel(_ context.Context, p payment.Payment) error {
@@ -96,6 +105,7 @@ func (m *model) Cancel(_ context.Context, p payment.Payment) error {
 		m.fault == "cancels nothing that is paid" && m.paid[p.ID] > 0 {
 		return errors.New("no")
 	}
+	m.gone[p.ID] = true
 	return nil
 }
 
@@ -132,24 +142,52 @@ func (m *model) pay(ctx context.Context, to service.Checkout) error {
 	}
 	id, cents := at.Query().Get("id"), int64(1000)
 	m.mu.Lock()
-	m.paid[id] = cents
+	m.notices++
+	closed := m.gone[id] && m.fault != "takes money of what is cancelled" ||
+		time.Now().After(m.before[id]) && m.fault != "takes money too late"
+	if !closed {
+		m.paid[id] = cents
+	}
+	notice := fmt.Sprint("n", m.notices)
 	m.mu.Unlock()
 	switch m.fault {
 	case "tells of another amount":
 		cents--
 	case "tells of another payment":
 		id = "pay_0"
+	case "has one id for all notices":
+		notice = "n"
 	}
-	for {
+	for again := 0; !closed; again++ {
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/", http.NoBody)
 		r.Header.Set("Id", id)
 		r.Header.Set("Cents", fmt.Sprint(cents))
+		r.Header.Set(signature.IDHeader, notice)
+		if m.fault == "has an id for each attempt" {
+			r.Header.Set(signature.IDHeader, fmt.Sprint(notice, ".", again))
+		}
 		w := httptest.NewRecorder()
 		m.inbox.ServeHTTP(w, r)
 		if w.Code == http.StatusOK || m.fault == "tells once" {
 			return nil
 		}
 	}
+	return nil
+}
+
+// raw is how the model answers calls that it does not get by its interface.
+func (m *model) raw(_ context.Context, t try.Tampered, _ string) (try.Reply, error) {
+	bad := t == try.Forged || t == try.Old || t == try.NewType
+	switch {
+	case t == try.Right && m.fault == "decodes no secret", t == try.Text && m.fault != "decodes no secret":
+		bad = true
+	case t == try.Cancel && m.fault == "cancels what is paid":
+		return try.Reply{Status: http.StatusOK, State: "done"}, nil
+	}
+	if bad {
+		return try.Reply{Status: http.StatusUnauthorized}, nil
+	}
+	return try.Reply{Status: http.StatusOK, State: "refused"}, nil
 }
 
 // readModel reads the model's notices.
@@ -176,15 +214,23 @@ func TestFindsFaults(t *testing.T) {
 		"refunds twice, and does not say so": "refund: another part",
 		"forgets refunds":                    "refund: how it stands",
 		"refunds anything":                   "refund, too early",
+		"decodes no secret":                  "signed",
+		"takes money of what is cancelled":   "cancel, closed",
+		"takes money too late":               "begin, overdue",
+		"has no references":                  "paid, found",
+		"has one id for all notices":         "paid, another",
+		"has an id for each attempt":         "paid, another",
+		"cancels what is paid":               "cancel, late: the answer",
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			m := &model{
 				fault: fault, inbox: try.NewInbox(readModel), begun: map[string]string{}, paid: map[string]int64{},
-				refunds: map[string]string{},
+				refunds: map[string]string{}, before: map[string]time.Time{}, gone: map[string]bool{},
 			}
 			results := try.Run(t.Context(), try.Subject{
 				Provider: m, Inbox: m.inbox, Currency: "CNY", Amount: 1000, Wait: 2 * time.Second, Pay: m.pay,
+				Alone: true, Raw: m.raw,
 			}, func(string) {})
 			found := ""
 			for _, r := range results {
@@ -195,7 +241,11 @@ func TestFindsFaults(t *testing.T) {
 			if !strings.HasPrefix(found, want) || (found == "") != (want == "") {
 				t.Errorf("found by %q, want %q", found, want)
 			}
-			if advice := fault == "refunds anything"; try.Passed(results) != (want == "" || advice) {
+			advice := slices.Contains([]string{
+				"refunds anything", "takes money too late", "has no references", "has one id for all notices",
+				"has an id for each attempt", "cancels what is paid",
+			}, fault)
+			if try.Passed(results) != (want == "" || advice) {
 				t.Errorf("passed: %t", try.Passed(results))
 			}
 		})

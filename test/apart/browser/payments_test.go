@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/kit/signature"
 	"seckill/internal/order/payment"
 	"seckill/test/box"
 )
@@ -61,6 +62,30 @@ func TestConsolePayments(t *testing.T) {
 		w.sees("dialog [data-dispute=open]", disputedSays)
 		w.accessible()
 		w.picture("console-order-disputed-"+d.name+d.language, false)
+	}
+}
+
+// TestConsoleProviders finds a payment provider over HTTP that does not answer: why, since when, and how often.
+func TestConsoleProviders(t *testing.T) {
+	t.Parallel()
+	s := realShop(t, "SECKILL_PAYMENT_PROVIDER", "auto", "SECKILL_PAYMENT_SECRET", "",
+		"SECKILL_PAYMENT_PROVIDERS", "cards=http://127.0.0.1:1/",
+		"SECKILL_PAYMENT_PROVIDER_SECRETS", "cards="+signature.NewSecret())
+	voucher := s.onSale("Noodles for two", 9)
+	var bought struct{ OrderID string }
+	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), 41, nil, &bought)
+	for range 3 {
+		status, _ := s.ask(http.MethodPost, "/order/"+bought.OrderID+"/pay", 41, nil)
+		if status != http.StatusServiceUnavailable {
+			t.Fatalf("paying is answered %d", status)
+		}
+	}
+	for _, d := range []device{desktop(), phone().in("zh-CN").inDark()} {
+		w := open(t, s.url("/admin#/payments"), s.asAdmin(d))
+		w.sees("[data-provider=cards]", map[string]string{"": "cannot be reached", "zh-CN": "无法连接"}[d.language])
+		w.sees("[data-provider=cards]", "3")
+		w.accessible()
+		w.picture("console-providers-"+d.name+d.language, false)
 	}
 }
 

@@ -134,6 +134,7 @@ func computed() map[string]string {
 		"ShutdownTimeout": "SECKILL_SHUTDOWN_TIMEOUT",
 		"Timeout":         "callTimeout of package remotepay",
 		"Wait":            "-wait of server payment try",
+		"within":          "-wait of server payment try, or two seconds if no notice is expected",
 		"patience":        "how soon a caller of server payment try leaves",
 	}
 }
