@@ -10,6 +10,7 @@ import (
 	"seckill/internal/order/operation"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -203,7 +204,7 @@ func (tx transaction) unwind(ids []int64) ([]order.Order, error) {
 func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 	oldest := make(map[int64]string, len(paid)) // order id → its oldest received payment
 	for part := range sqlkit.Chunks(sqlkit.Map(paid, (*orderRow).id)) {
-		var rows []paymentRow
+		var rows []payments.Row
 		err := tx.Select("id", "order_id").Where("order_id IN ? AND state = ? AND dispute <> ?", part,
 			payment.Received, payment.DisputeOpen).Order("create_time DESC, number DESC").Find(&rows).Error
 		if err != nil {
@@ -214,17 +215,17 @@ func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 		}
 	}
 	var rows []orderRow
-	var payments []string
+	var ids []string
 	for i := range paid {
 		if id, has := oldest[paid[i].ID]; has {
-			rows, payments = append(rows, paid[i]), append(payments, id)
+			rows, ids = append(rows, paid[i]), append(ids, id)
 		}
 	}
 	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return nil, err
 	}
-	for part := range sqlkit.Chunks(payments) {
-		err := tx.Model(&paymentRow{}).Where("id IN ?", part).
+	for part := range sqlkit.Chunks(ids) {
+		err := tx.Model(&payments.Row{}).Where("id IN ?", part).
 			Updates(map[string]any{"state": payment.Refunding, "refunding_time": c.at}).Error
 		if err != nil {
 			return nil, fmt.Errorf("sending %d payments back: %w", len(part), err)

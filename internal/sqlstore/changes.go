@@ -104,7 +104,7 @@ func (c *change) archivable(v voucher.Voucher) error {
 	waits := v.Sale != nil && v.Sale.Accepted > 0
 	for _, undecided := range []*gorm.DB{
 		// An index that begins with the voucher might make it read all orders of the sale while it holds the sale.
-		c.tx.Table(c.tx.usingIndex("tb_voucher_order", "idx_order_due")).
+		c.tx.Table(c.tx.db.UsingIndex("tb_voucher_order", "idx_order_due")).
 			Where("voucher_id = ? AND status = ?", v.ID, order.Unpaid),
 		c.tx.Model(&operationRow{}).Where("voucher_id = ? AND state = ?", v.ID, operationPending),
 	} {

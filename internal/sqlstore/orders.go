@@ -15,6 +15,7 @@ import (
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/reason"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/sqlstore/unpaid"
 	"seckill/internal/voucher"
@@ -71,10 +72,10 @@ func (s Orders) Find(ctx context.Context, f order.Filter, before int64, limit in
 	query := s.db.Read(ctx)
 	named := f.OrderID != 0 || f.Payment != ""
 	if index := orderIndex(f); index != "" && !named {
-		query = query.Table(s.usingIndex("tb_voucher_order", index))
+		query = query.Table(s.db.UsingIndex("tb_voucher_order", index))
 	}
 	if f.Payment != "" {
-		ids, err := s.ofPaymentsNamed(ctx, "order_id", f.Payment)
+		ids, err := payments.ListsIn(s.db).Named(ctx, "order_id", f.Payment)
 		if err != nil || len(ids) == 0 {
 			return nil, err
 		}
@@ -128,7 +129,7 @@ func (s Orders) ofVouchers(ctx context.Context, f order.Filter, before int64, li
 func (s Orders) newest(ctx context.Context, f order.Filter, before int64) (all []ordersFrom, err error) {
 	if f.ShopID == 0 {
 		// MariaDB skips all but one entry of each voucher only if the state is a range and one of the groups.
-		orders := s.db.Read(ctx).Table(s.usingIndex("tb_voucher_order", "idx_order_state")).
+		orders := s.db.Read(ctx).Table(s.db.UsingIndex("tb_voucher_order", "idx_order_state")).
 			Where("status >= ? AND status < ? AND id < ?", f.Status, f.Status+1, before)
 		err := orders.Select("voucher_id, MAX(id) AS id").Group("status, voucher_id").Find(&all).Error
 		return all, sqlkit.ReadError("reading which vouchers have orders "+f.Status.String(), err)
@@ -165,7 +166,7 @@ func (s Orders) readLists(
 	for i, l := range lists {
 		orders := filtered(s.db.Read(ctx), order.Filter{VoucherID: l.VoucherID, Status: f.Status, FirstID: f.FirstID})
 		union[i] = list
-		queries[i] = orders.Table(s.usingIndex("tb_voucher_order", index)).Select("id, voucher_id").
+		queries[i] = orders.Table(s.db.UsingIndex("tb_voucher_order", index)).Select("id, voucher_id").
 			Where("id <= ?", l.ID).Order("id DESC").Limit(n)
 	}
 	err = s.db.Read(ctx).Raw(strings.Join(union, " UNION ALL "), queries...).Find(&all).Error
@@ -175,7 +176,7 @@ func (s Orders) readLists(
 // OrdersAfter returns recorded orders of a voucher with an id above after, ascending, at most limit.
 func (s Orders) OrdersAfter(ctx context.Context, voucherID, after int64, limit int) ([]order.Order, error) {
 	index := orderIndex(order.Filter{VoucherID: voucherID})
-	query := s.db.Read(ctx).Table(s.usingIndex("tb_voucher_order", index))
+	query := s.db.Read(ctx).Table(s.db.UsingIndex("tb_voucher_order", index))
 	return sqlkit.List(query.Where("voucher_id = ? AND id > ?", voucherID, after).Order("id").Limit(limit),
 		fmt.Sprintf("reading the orders of voucher %d", voucherID), (*orderRow).order)
 }
@@ -333,7 +334,7 @@ func (s Orders) ExpireDue(ctx context.Context, token int64, n int) (expired []or
 		}
 		var rows []orderRow
 		skip := clause.Locking{Strength: clause.LockingStrengthUpdate, Options: clause.LockingOptionsSkipLocked}
-		due := tx.Table(s.usingIndex("tb_voucher_order", "idx_order_due"))
+		due := tx.Table(s.db.UsingIndex("tb_voucher_order", "idx_order_due"))
 		err = due.Clauses(skip).Where("status = ? AND pay_deadline <= ?", order.Unpaid, now).
 			Order("pay_deadline, id").Limit(n).Find(&rows).Error
 		if err != nil {

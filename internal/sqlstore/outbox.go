@@ -14,6 +14,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
 	"seckill/internal/order/reason"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -247,18 +248,18 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 		}
 	}
 	why := cause{by: order.ByPayments, at: c.now, why: reason.NoUnitForLate}
-	if err := p.sendBack(c.tx, row, why, ""); err != nil {
+	if err := c.tx.sendBack(p, row, why, ""); err != nil {
 		return false, nil, err
 	}
 	return false, lacking, writeHistory(c.tx, []orderRow{*row}, why)
 }
 
 // paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
-func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
-	if err := p.accept(c.tx, c.now); err != nil {
+func (c *completion) paidLate(p *payments.Row, row *orderRow) error {
+	if err := p.Accept(c.tx.DB, c.now); err != nil {
 		return err
 	}
-	if left := p.payment(); !left.AllGone() {
+	if left := p.Payment(); !left.AllGone() {
 		return nil
 	}
 	rows := []orderRow{*row}
@@ -267,7 +268,7 @@ func (c *completion) paidLate(p *paymentRow, row *orderRow) error {
 		return err
 	}
 	*row = rows[0]
-	return p.sendBack(c.tx, row, why, "")
+	return c.tx.sendBack(p, row, why, "")
 }
 
 // pay makes a cancelled order paid, or returns why it cannot.

@@ -15,33 +15,22 @@ import (
 	"seckill/internal/order/operation"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// of returns payment.ErrNotFound if the notice is from a provider other than the payment's.
-func (r *paymentRow) of(n payment.Notice) error {
-	if r.Provider != "" && r.Provider != n.Provider {
-		return fmt.Errorf("%w with %q: it is with %q", payment.ErrNotFound, n.Provider, r.Provider)
-	}
-	return nil
-}
-
 // TakeNotice implements service.PaymentLedger.
 func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
-	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
-		if err := p.of(n); err != nil {
+	take := func(tx transaction, p *payments.Row, rows []orderRow) error {
+		if err := p.From(n); err != nil {
 			return err
 		}
-		before := p.payment().Flow
+		before := p.Payment().Flow
 		after, err := before.After(n, p.Amount)
 		if err != nil || after == before {
 			return err // repeated, or older than what is known
 		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(p, now)
+		a, now, err := tx.account(p)
 		if err != nil {
 			return err
 		}
@@ -54,7 +43,7 @@ func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Pay
 		if err := tx.keepAccount(a, &rows[0]); err != nil {
 			return err
 		}
-		tx.wentBack(p, before, now)
+		a.Moved(now, tx.db.Midnight(now))
 		return tx.tookNotice(p, rows, n, now)
 	}
 	return s.withPayment(ctx, "taking a notice about", idempotency.Key{}, n.PaymentID, take)
@@ -63,8 +52,8 @@ func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Pay
 // tookNotice writes the payment as a notice has changed it, the history of its locked order, and what features write.
 // If all of the money has gone back, it sets the payment and, if possible, its order to refunding: the job that
 // confirms refunds finds that there is nothing left to send.
-func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n payment.Notice, now time.Time) error {
-	as := p.payment()
+func (tx transaction) tookNotice(p *payments.Row, rows []orderRow, n payment.Notice, now time.Time) error {
+	as := p.Payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}
 	if err := tx.paymentChanged(p, rows, n.News(), now); err != nil {
 		return err
@@ -79,15 +68,15 @@ func (tx transaction) tookNotice(p *paymentRow, rows []orderRow, n payment.Notic
 		return err
 	}
 	if ends {
-		return p.sendBack(tx, &rows[0], c, "")
+		return tx.sendBack(p, &rows[0], c, "")
 	}
-	return p.save(tx)
+	return p.Save(tx.DB)
 }
 
 // TakeProgress implements service.PaymentLedger.
 func (s Payments) TakeProgress(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
-	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
-		if err := p.of(n); err != nil {
+	take := func(tx transaction, p *payments.Row, rows []orderRow) error {
+		if err := p.From(n); err != nil {
 			return err
 		}
 		progress, why, news := n.Progress()
@@ -103,7 +92,7 @@ func (s Payments) TakeProgress(ctx context.Context, n payment.Notice) (payment.P
 		}
 		p.Progress, p.ProgressTime, p.ProgressUntil = progress, &now, sqlkit.Stamp(n.Until)
 		p.Failure = payment.CheckedRefusal(n.Reason)
-		if err := p.save(tx); err != nil {
+		if err := p.Save(tx.DB); err != nil {
 			return err
 		}
 		if err := tx.waitForMoney(p, rows, now); err != nil {
@@ -119,7 +108,7 @@ func (s Payments) TakeProgress(ctx context.Context, n payment.Notice) (payment.P
 
 // waitForMoney moves the deadline of a locked unpaid order: once to a later time, when money for it is under way first;
 // and back to what a buyer has for another attempt, when none is under way any more.
-func (tx transaction) waitForMoney(p *paymentRow, rows []orderRow, now time.Time) error {
+func (tx transaction) waitForMoney(p *payments.Row, rows []orderRow, now time.Time) error {
 	row := &rows[0]
 	if row.Status != order.Unpaid || row.PayDeadline == nil {
 		return nil
@@ -137,7 +126,7 @@ func (tx transaction) waitForMoney(p *paymentRow, rows []orderRow, now time.Time
 	case p.Progress == payment.ProgressProcessing: // it moves once
 		row.Processing = isProcessing
 	case row.Processing == isProcessing:
-		others, err := paymentOf(tx.Where("progress = ?", payment.ProgressProcessing), row.ID, payment.Open)
+		others, err := payments.OfOrder(tx.Where("progress = ?", payment.ProgressProcessing), row.ID, payment.Open)
 		if err != nil || others != nil {
 			return err
 		}
@@ -155,8 +144,8 @@ func (tx transaction) waitForMoney(p *paymentRow, rows []orderRow, now time.Time
 
 // Receive implements service.PaymentLedger.
 func (s Payments) Receive(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
-	receive := func(tx transaction, p *paymentRow, rows []orderRow) error {
-		if err := p.of(n); err != nil {
+	receive := func(tx transaction, p *payments.Row, rows []orderRow) error {
+		if err := p.From(n); err != nil {
 			return err
 		}
 		if n.Amount != p.Amount {
@@ -189,20 +178,20 @@ func (s Payments) Receive(ctx context.Context, n payment.Notice) (payment.Paymen
 type receipt struct {
 	tx      transaction
 	now     time.Time
-	payment *paymentRow
+	payment *payments.Row
 	rows    []orderRow // the order alone
 }
 
 // use decides what the money is for.
 func (r *receipt) use() error {
-	if p := r.payment.payment(); p.AllGone() { // the notice that it went back came first
+	if p := r.payment.Payment(); p.AllGone() { // the notice that it went back came first
 		return r.refuse(order.ByProvider, reason.MoneyReturned)
 	}
 	switch row := r.rows[0]; row.Status {
 	case order.Unpaid:
 		return r.pays(order.Pay, order.ByProvider, "")
 	case order.Cancelled:
-		other, err := paymentOf(r.tx.DB, row.ID, payment.Late)
+		other, err := payments.OfOrder(r.tx.DB, row.ID, payment.Late)
 		if err != nil {
 			return err
 		}
@@ -269,7 +258,7 @@ func (r *receipt) revive(sale *saleRow) error {
 		return err
 	}
 	r.payment.State, r.payment.Operation = payment.Late, &ops[0].Number
-	return r.payment.save(r.tx)
+	return r.payment.Save(r.tx.DB)
 }
 
 // pays makes the order paid with the payment.
@@ -277,10 +266,10 @@ func (r *receipt) pays(action order.Action, by order.Actor, why reason.Why) erro
 	if err := r.tx.advance(r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
 		return err
 	}
-	if err := r.tx.cancelPayments([]int64{r.rows[0].ID}, r.payment.ID); err != nil {
+	if err := payments.CancelOpen(r.tx.DB, r.tx.now, []int64{r.rows[0].ID}, r.payment.ID); err != nil {
 		return err
 	}
-	return r.payment.accept(r.tx, r.now)
+	return r.payment.Accept(r.tx.DB, r.now)
 }
 
 // note writes an event without changing the order.
@@ -292,7 +281,7 @@ func (r *receipt) refuse(by order.Actor, why reason.Why) error {
 	if err := r.note(by, why); err != nil {
 		return err
 	}
-	return r.payment.sendBack(r.tx, &r.rows[0], cause{by: by, at: r.now, why: why}, "")
+	return r.tx.sendBack(r.payment, &r.rows[0], cause{by: by, at: r.now, why: why}, "")
 }
 
 // ReviveLate implements service.PaymentLedger.
@@ -304,7 +293,7 @@ func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 		if err != nil || len(found) == 0 {
 			return err
 		}
-		orders, err := lockOrders(tx, sqlkit.Distinct(found, func(p paymentRow) int64 { return p.OrderID }))
+		orders, err := lockOrders(tx, sqlkit.Distinct(found, func(p payments.Row) int64 { return p.OrderID }))
 		if err != nil {
 			return err
 		}
@@ -314,7 +303,8 @@ func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 			return err
 		}
 		// Once more, now that no other transaction can decide about them.
-		found, err = undecided(tx.Where("p.id IN ?", sqlkit.Distinct(found, func(p paymentRow) string { return p.ID })))
+		ids := sqlkit.Map(found, func(p *payments.Row) string { return p.ID })
+		found, err = undecided(tx.Where("p.id IN ?", ids))
 		if err != nil {
 			return err
 		}
@@ -327,7 +317,7 @@ func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 				return err
 			}
 		}
-		vouchers = sqlkit.Distinct(found, func(p paymentRow) int64 { return p.VoucherID })
+		vouchers = sqlkit.Distinct(found, func(p payments.Row) int64 { return p.VoucherID })
 		return nil
 	})
 	if err != nil {
@@ -337,8 +327,8 @@ func (s Payments) ReviveLate(ctx context.Context, n int) ([]int64, error) {
 }
 
 // undecided returns late payments that no pending revival decides about, the oldest first.
-func undecided(query *gorm.DB) ([]paymentRow, error) {
-	var found []paymentRow
+func undecided(query *gorm.DB) ([]payments.Row, error) {
+	var found []payments.Row
 	err := query.Table("tb_payment p").Select("p.*").
 		Joins("JOIN tb_voucher_order r ON r.id = p.order_id JOIN tb_voucher_operation o "+
 			"ON o.voucher_id = p.voucher_id AND o.number = p.operation").
@@ -351,7 +341,7 @@ func undecided(query *gorm.DB) ([]paymentRow, error) {
 }
 
 func (tx transaction) reviveOne(
-	p paymentRow, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time,
+	p payments.Row, orders map[int64]*orderRow, sales map[int64]saleRow, now time.Time,
 ) error {
 	row, found := orders[p.OrderID]
 	var sale saleRow

@@ -7,13 +7,11 @@ import (
 	"slices"
 	"time"
 
-	"gorm.io/gorm/clause"
-
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
-	"seckill/internal/sqlstore/refunds"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -22,7 +20,7 @@ import (
 func (s Payments) RefundPart(
 	ctx context.Context, act order.PaymentAct, cents int64,
 ) (payment.Payment, order.Order, error) {
-	ask := func(tx transaction, p *paymentRow, rows []orderRow) error {
+	ask := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		row := rows[0]
 		switch {
 		case p.State != payment.Received:
@@ -30,11 +28,7 @@ func (s Payments) RefundPart(
 		case p.Dispute == payment.DisputeOpen:
 			return &order.NotNowError{Why: payment.ErrDisputed}
 		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(p, now)
+		a, now, err := tx.account(p)
 		if err != nil {
 			return err
 		}
@@ -61,7 +55,7 @@ func (s Payments) RefundPart(
 func spent(s order.Status) bool { return s == order.Redeemed || s == order.Lapsed }
 
 // refundRest begins to send back all that is left of a payment, whose order goes with it.
-func (tx transaction) refundRest(a *account, rows []orderRow, c cause, why string) error {
+func (tx transaction) refundRest(a *payments.Account, rows []orderRow, c cause, why string) error {
 	if err := order.RequestRefund.Check(rows[0].ID, rows[0].Status); err != nil {
 		return err
 	}
@@ -71,11 +65,11 @@ func (tx transaction) refundRest(a *account, rows []orderRow, c cause, why strin
 	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return err
 	}
-	return a.row.sendBack(tx, &rows[0], c, why)
+	return tx.sendBack(a.Row, &rows[0], c, why)
 }
 
 // askPart asks for a part of a payment's money. Its order stays as it is.
-func (tx transaction) askPart(a *account, rows []orderRow, cents int64, c cause, why string) error {
+func (tx transaction) askPart(a *payments.Account, rows []orderRow, cents int64, c cause, why string) error {
 	if alone, err := tx.alone(); err != nil || !alone {
 		return cmpErr(err, order.ErrUpgrading)
 	}
@@ -90,10 +84,10 @@ func (tx transaction) askPart(a *account, rows []orderRow, cents int64, c cause,
 	if err := tx.keepAccount(a, &rows[0]); err != nil {
 		return err
 	}
-	if err := a.row.save(tx); err != nil {
+	if err := a.Row.Save(tx.DB); err != nil {
 		return err
 	}
-	if err := tx.refundChanged(a.row, rows, payment.NewsRefund, r, c.at); err != nil {
+	if err := tx.refundChanged(a.Row, rows, payment.NewsRefund, r, c.at); err != nil {
 		return err
 	}
 	c.why = reason.PartAsked
@@ -101,11 +95,11 @@ func (tx transaction) askPart(a *account, rows []orderRow, cents int64, c cause,
 }
 
 // askAgain asks once more for what a provider has refused: all that is left of a stuck payment, or parts.
-func (tx transaction) askAgain(p *paymentRow, rows []orderRow, c cause, why string) error {
+func (tx transaction) askAgain(p *payments.Row, rows []orderRow, c cause, why string) error {
 	if p.State == payment.Stuck {
-		return p.sendBack(tx, &rows[0], c, why)
+		return tx.sendBack(p, &rows[0], c, why)
 	}
-	a, err := tx.account(p, c.at)
+	a, err := payments.Open(tx.DB, p, c.at)
 	if err != nil {
 		return err
 	}
@@ -125,22 +119,13 @@ func (tx transaction) askAgain(p *paymentRow, rows []orderRow, c cause, why stri
 	if err := tx.keepAccount(a, &rows[0]); err != nil {
 		return err
 	}
-	return p.save(tx)
-}
-
-// hasUnseen reports whether a part of a received payment has failed, and nobody has seen to it.
-func (tx transaction) hasUnseen(p *paymentRow) (bool, error) {
-	if p.State != payment.Received {
-		return false, nil
-	}
-	found, err := refunds.Of(tx.DB, []string{p.ID})
-	return slices.ContainsFunc(found[p.ID], payment.Refund.NeedsStaff), err
+	return p.Save(tx.DB)
 }
 
 // TakeRefund implements service.PaymentLedger.
 func (s Payments) TakeRefund(ctx context.Context, n payment.Notice) (payment.Payment, order.Order, error) {
-	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
-		if err := p.of(n); err != nil {
+	take := func(tx transaction, p *payments.Row, rows []orderRow) error {
+		if err := p.From(n); err != nil {
 			return err
 		}
 		if n.Refund.State != payment.RefundDone {
@@ -148,11 +133,7 @@ func (s Payments) TakeRefund(ctx context.Context, n payment.Notice) (payment.Pay
 				return cmpErr(err, order.ErrUpgrading)
 			}
 		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(p, now)
+		a, now, err := tx.account(p)
 		if err != nil {
 			return err
 		}
@@ -169,12 +150,8 @@ func (s Payments) TakeRefund(ctx context.Context, n payment.Notice) (payment.Pay
 func (s Payments) RefundAnswered(
 	ctx context.Context, paymentID, refundID string, o payment.Outcome,
 ) (payment.Payment, order.Order, error) {
-	take := func(tx transaction, p *paymentRow, rows []orderRow) error {
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(p, now)
+	take := func(tx transaction, p *payments.Row, rows []orderRow) error {
+		a, now, err := tx.account(p)
 		if err != nil || !a.Answered(refundID, o, now) {
 			return err
 		}
@@ -186,14 +163,14 @@ func (s Payments) RefundAnswered(
 // settleRefund writes what a refund's new state means for its payment and its order. The order's units go back on sale
 // once the provider has accepted refunds of all that was left, pending or done; a refund that fails after that takes
 // none again.
-func (tx transaction) settleRefund(a *account, rows []orderRow, id string, now time.Time) error {
-	p := a.row
+func (tx transaction) settleRefund(a *payments.Account, rows []orderRow, id string, now time.Time) error {
+	p := a.Row
 	a.GiveUp(now)
 	r := *a.Find(id)
 	if err := tx.keepAccount(a, &rows[0]); err != nil {
 		return err
 	}
-	tx.wentBack(p, a.before, now)
+	a.Moved(now, tx.db.Midnight(now))
 	news, why := payment.NewsRefund, reason.RefundPending
 	switch r.State {
 	case payment.RefundDone:
@@ -204,7 +181,7 @@ func (tx transaction) settleRefund(a *account, rows []orderRow, id string, now t
 	}
 	c := cause{by: order.ByProvider, at: now, why: why}
 	asks := false // the order is to be refunded, as all of its money has gone back
-	switch refused := a.refusedAll(); {
+	switch refused := a.RefusedAll(); {
 	case a.AllGone() && slices.Contains([]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State):
 		asks, p.State = p.AcceptTime != nil && rows[0].Status == order.Paid, payment.Refunding
 		p.RefundingTime, p.StuckTime, p.Refusal = sqlkit.Stamp(first(p.RefundingTime, now)), nil, ""
@@ -214,7 +191,7 @@ func (tx transaction) settleRefund(a *account, rows []orderRow, id string, now t
 		p.State, p.StuckTime, p.Refusal, p.RefundTime = payment.Stuck, &now, refused.Failure, nil
 		news = payment.NewsStuck
 	}
-	if err := p.save(tx); err != nil {
+	if err := p.Save(tx.DB); err != nil {
 		return err
 	}
 	if err := tx.refundChanged(p, rows, news, r, now); err != nil {
@@ -228,14 +205,6 @@ func (tx transaction) settleRefund(a *account, rows []orderRow, id string, now t
 	default:
 		return writeHistory(tx, rows, c)
 	}
-}
-
-// refusedAll returns the last refund of all that was left if it has failed, and nobody has seen to it; else nil.
-func (a *account) refusedAll() *payment.Refund {
-	if r := a.All(); r != nil && r.NeedsStaff() {
-		return r
-	}
-	return nil
 }
 
 // first returns a time that is set, or else another one.
@@ -252,80 +221,4 @@ func cmpErr(err, otherwise error) error {
 		return err
 	}
 	return otherwise
-}
-
-// RefundsIn implements service.PaymentLedger.
-func (s Payments) RefundsIn(
-	ctx context.Context, state payment.RefundState, origin payment.Origin, n int,
-) ([]payment.Refund, error) {
-	found, err := refunds.In(s.db.Read(ctx), state, origin, n)
-	return found, sqlkit.ReadError("looking for refunds", err)
-}
-
-// RefundsOf returns the refunds of payments, by payment, the oldest first.
-func (s Payments) RefundsOf(ctx context.Context, payments []string) (map[string][]payment.Refund, error) {
-	found, err := refunds.Of(s.db.Read(ctx), payments)
-	return found, sqlkit.ReadError("reading refunds", err)
-}
-
-// cancelPayments notes that the open payments of orders are to be cancelled at their providers, but for one.
-func (tx transaction) cancelPayments(orders []int64, but string) error {
-	for part := range sqlkit.Chunks(orders) {
-		var open []string
-		err := tx.Model(&paymentRow{}).Where("order_id IN ? AND state = ? AND amount > 0 AND id <> ?", part,
-			payment.Open, but).Order("id").Pluck("id", &open).Error
-		if err != nil {
-			return fmt.Errorf("looking for payments to cancel: %w", err)
-		}
-		if len(open) == 0 {
-			continue
-		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		rows := sqlkit.Map(open, func(id *string) cancelRow { return cancelRow{*id, now} })
-		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error; err != nil {
-			return fmt.Errorf("noting %d payments to cancel: %w", len(rows), err)
-		}
-	}
-	return nil
-}
-
-// cancelRow is a payment that its provider is to be told to expect no more.
-type cancelRow struct {
-	PaymentID  string    `gorm:"column:payment_id;primaryKey"`
-	CreateTime time.Time `gorm:"column:create_time"`
-}
-
-// TableName implements gorm's schema.Tabler.
-func (cancelRow) TableName() string { return "tb_payment_cancel" }
-
-// cancelFor is for how long a provider is told to expect no more of a payment: its order ended that long ago, and
-// money that comes all the same goes back.
-const cancelFor = 24 * time.Hour
-
-// ToCancel implements service.PaymentLedger.
-func (s Payments) ToCancel(ctx context.Context, n int) ([]payment.Payment, error) {
-	const what = "looking for payments to cancel"
-	var rows []cancelRow
-	if err := s.db.Read(ctx).Order("create_time").Limit(n).Find(&rows).Error; err != nil || len(rows) == 0 {
-		return nil, sqlkit.ReadError(what, err)
-	}
-	if old := s.db.Clock().Add(-cancelFor); rows[0].CreateTime.Before(old) {
-		err := s.write(ctx, func(tx transaction) error {
-			return tx.Where("create_time < ?", old).Delete(&cancelRow{}).Error
-		})
-		if err != nil {
-			return nil, sqlkit.ReadError("giving up payments to cancel", err)
-		}
-	}
-	ids := sqlkit.Map(rows, func(r *cancelRow) string { return r.PaymentID })
-	return sqlkit.List(s.db.Read(ctx).Where("id IN ?", ids).Order("number"), what, (*paymentRow).payment)
-}
-
-// Cancelled implements service.PaymentLedger.
-func (s Payments) Cancelled(ctx context.Context, paymentID string) error {
-	err := s.write(ctx, func(tx transaction) error { return tx.Delete(&cancelRow{PaymentID: paymentID}).Error })
-	return sqlkit.ReadError("noting that payment "+paymentID+" is cancelled", err)
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
-	"seckill/internal/sqlstore/refunds"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -50,7 +49,7 @@ func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 	if err := order.RequestRefund.Check(row.ID, row.Status); err != nil {
 		return err
 	}
-	p, err := paymentOf(tx.DB, row.ID, payment.Received)
+	p, err := payments.OfOrder(tx.DB, row.ID, payment.Received)
 	if err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
 		return err
 	}
-	return p.sendBack(tx, &rows[0], c, why)
+	return tx.sendBack(p, &rows[0], c, why)
 }
 
 // refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
@@ -81,36 +80,16 @@ func (tx transaction) refundNothing(rows []orderRow, c cause) error {
 	return tx.advance(rows, order.ConfirmRefund, cause{by: order.ByPayments, at: c.at, why: reason.NothingToPayBack})
 }
 
-// somethingToSend selects payments of which the refund of all that was left is asked for, or not made yet. While a
-// refund is on its way, and that of all the rest is, too, or has arrived, the outcome decides whether anything is left.
-const somethingToSend = "(EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.origin = @all " +
-	"AND r.state = @asked) OR NOT EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND " +
-	"r.state = @pending AND (r.origin = @all OR EXISTS (SELECT 1 FROM tb_refund a WHERE a.payment_id = r.payment_id " +
-	"AND a.origin = @all AND a.state = @done))))"
-
-// Refunding implements service.PaymentLedger.
-func (s Payments) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
-	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
-		Where(somethingToSend, sql.Named("all", payment.OriginAll), sql.Named("asked", payment.RefundAsked),
-			sql.Named("pending", payment.RefundPending), sql.Named("done", payment.RefundDone)).
-		Order("create_time, number").Limit(n)
-	return sqlkit.List(query, "reading payments that are to go back", (*paymentRow).payment)
-}
-
 // SendRefund implements service.PaymentLedger.
 func (s Payments) SendRefund(
 	ctx context.Context, paymentID, refundID string,
 ) (p payment.Payment, r payment.Refund, due bool, err error) {
-	send := func(tx transaction, row *paymentRow, rows []orderRow) error {
+	send := func(tx transaction, row *payments.Row, rows []orderRow) error {
 		r, due = payment.Refund{}, false
-		if refundID == "" && !row.payment().Due() {
+		if refundID == "" && !row.Payment().Due() {
 			return nil
 		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(row, now)
+		a, now, err := tx.account(row)
 		if err != nil {
 			return err
 		}
@@ -118,37 +97,16 @@ func (s Payments) SendRefund(
 		if err != nil {
 			return err
 		}
-		r, due = a.sent(refundID, alone, now)
+		r, due = a.Sent(refundID, alone, now)
 		return tx.keepAccount(a, &rows[0])
 	}
 	p, _, err = s.withPayment(ctx, "sending a refund of", idempotency.Key{}, paymentID, send)
 	return p, r, due, err
 }
 
-// sent prepares a refund for its provider; "" is the one of all that is left, which is made if a version without
-// refunds has asked for it. If nothing is left to send, it is due, without an amount.
-func (a *account) sent(id string, alone bool, now time.Time) (payment.Refund, bool) {
-	if id != "" {
-		if r, ask := a.Send(id, alone, now); ask {
-			return *r, true
-		}
-		return payment.Refund{}, false
-	}
-	for range 2 { // one that can no longer be sent is given up, and another one takes its place
-		all := a.AskAgain(alone, string(order.ByService), "", now)
-		if all == nil {
-			return payment.Refund{}, a.AllGone()
-		}
-		if r, ask := a.Send(all.ID, alone, now); ask {
-			return *r, true
-		}
-	}
-	return payment.Refund{}, a.AllGone()
-}
-
 // Refunded implements service.PaymentLedger.
 func (s Payments) Refunded(ctx context.Context, paymentID, reference string) (order.Order, error) {
-	return s.refunded(ctx, paymentID, func(a *account, now time.Time) {
+	return s.refunded(ctx, paymentID, func(a *payments.Account, now time.Time) {
 		a.Finish(string(order.ByProvider), reference, now)
 	}, reference)
 }
@@ -161,9 +119,9 @@ func (s Payments) NothingLeft(ctx context.Context, paymentID string) (order.Orde
 // refunded ends the refund of a payment of which nothing is left. finish notes what its provider has sent last; nil:
 // nothing.
 func (s Payments) refunded(
-	ctx context.Context, paymentID string, finish func(a *account, now time.Time), reference string,
+	ctx context.Context, paymentID string, finish func(a *payments.Account, now time.Time), reference string,
 ) (order.Order, error) {
-	back := func(tx transaction, p *paymentRow, rows []orderRow) error {
+	back := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		switch p.State {
 		case payment.Refunded:
 			if finish == nil {
@@ -174,11 +132,7 @@ func (s Payments) refunded(
 		case payment.Open, payment.Received, payment.Late:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
 		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(p, now)
+		a, now, err := tx.account(p)
 		if err != nil {
 			return err
 		}
@@ -188,13 +142,13 @@ func (s Payments) refunded(
 		if err := tx.keepAccount(a, &rows[0]); err != nil {
 			return err
 		}
-		tx.wentBack(p, a.before, now)
+		a.Moved(now, tx.db.Midnight(now))
 		if !a.AllGone() { // the provider was asked for less than is left now, or for nothing
-			return p.save(tx)
+			return p.Save(tx.DB)
 		}
 		closed := p.State == payment.Closed
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = payment.Refunded, &now, nil, ""
-		if err := p.save(tx); err != nil {
+		if err := p.Save(tx.DB); err != nil {
 			return err
 		}
 		if closed { // the news was that the provider keeps the money
@@ -210,12 +164,8 @@ func (s Payments) refunded(
 
 // refundedBefore takes the answer about a payment that is refunded: a notice may have been here before it, and not have
 // named the refund as ours.
-func (tx transaction) refundedBefore(p *paymentRow, rows []orderRow, reference string) error {
-	now, err := tx.now()
-	if err != nil {
-		return err
-	}
-	a, err := tx.account(p, now)
+func (tx transaction) refundedBefore(p *payments.Row, rows []orderRow, reference string) error {
+	a, now, err := tx.account(p)
 	if err != nil {
 		return err
 	}
@@ -226,13 +176,13 @@ func (tx transaction) refundedBefore(p *paymentRow, rows []orderRow, reference s
 	if err := tx.keepAccount(a, &rows[0]); err != nil {
 		return err
 	}
-	tx.wentBack(p, a.before, now)
-	return p.save(tx)
+	a.Moved(now, tx.db.Midnight(now))
+	return p.Save(tx.DB)
 }
 
 // refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it
 // was paid with the payment.
-func (tx transaction) refundEnds(p *paymentRow, rows []orderRow, c cause) error {
+func (tx transaction) refundEnds(p *payments.Row, rows []orderRow, c cause) error {
 	if p.AcceptTime == nil || rows[0].Status != order.Refunding {
 		return writeHistory(tx, rows, c)
 	}
@@ -241,16 +191,12 @@ func (tx transaction) refundEnds(p *paymentRow, rows []orderRow, c cause) error 
 
 // Refused implements service.StuckLedger.
 func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payment.Payment, error) {
-	refused := func(tx transaction, p *paymentRow, rows []orderRow) error {
+	refused := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		// The provider may have said something else meanwhile, to another instance or by a notice.
-		if p.State != payment.Refunding || p.Dispute == payment.DisputeOpen || p.payment().AllGone() {
+		if p.State != payment.Refunding || p.Dispute == payment.DisputeOpen || p.Payment().AllGone() {
 			return nil
 		}
-		now, err := tx.now()
-		if err != nil {
-			return err
-		}
-		a, err := tx.account(p, now)
+		a, now, err := tx.account(p)
 		if err != nil {
 			return err
 		}
@@ -265,7 +211,7 @@ func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payme
 			return err
 		}
 		p.State, p.StuckTime, p.Refusal = payment.Stuck, &now, payment.CheckedRefusal(refusal)
-		if err := p.save(tx); err != nil {
+		if err := p.Save(tx.DB); err != nil {
 			return err
 		}
 		if err := tx.paymentChanged(p, rows, payment.NewsStuck, now); err != nil {
@@ -277,30 +223,10 @@ func (s Payments) Refused(ctx context.Context, paymentID, refusal string) (payme
 	return p, err
 }
 
-// NeedStaff implements service.StuckLedger.
-func (s Payments) NeedStaff(ctx context.Context) (n payment.NeedStaff, err error) {
-	db := s.db.Read(ctx)
-	count := func(into *int64, where string, args ...any) {
-		if err == nil {
-			err = db.Model(&paymentRow{}).Where(where, args...).Count(into).Error
-		}
-	}
-	count(&n.Stuck, "state = ?", payment.Stuck)
-	count(&n.Disputed, "dispute = ?", payment.DisputeOpen)
-	count(&n.Overdrawn, overdrawn, payment.DisputeLost)
-	if err == nil {
-		n.FailedParts, err = refunds.CountUnseen(db)
-	}
-	return n, sqlkit.ReadError("counting payments that need staff", err)
-}
-
-// overdrawn selects received payments of which more has gone back than came in. A dispute must have been lost for that.
-const overdrawn = "dispute = ? AND receive_time IS NOT NULL AND returned + disputed > amount"
-
 // RetryRefund implements service.StuckLedger.
 func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, payment.Refunding, voucher.RefundRetried,
-		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
+		func(tx transaction, p *payments.Row, rows []orderRow, c cause) error {
 			c.why = reason.RefundRetried
 			if err := tx.askAgain(p, rows, c, act.Why); err != nil {
 				return err
@@ -315,8 +241,8 @@ func (s Payments) RetryRefund(ctx context.Context, act order.PaymentAct) (paymen
 // CloseRefund implements service.StuckLedger.
 func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (payment.Payment, order.Order, error) {
 	return s.actOnStuck(ctx, act, payment.Closed, voucher.RefundClosed,
-		func(tx transaction, p *paymentRow, rows []orderRow, c cause) error {
-			a, err := tx.account(p, c.at)
+		func(tx transaction, p *payments.Row, rows []orderRow, c cause) error {
+			a, err := payments.Open(tx.DB, p, c.at)
 			if err != nil {
 				return err
 			}
@@ -327,7 +253,7 @@ func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (paymen
 			if p.State == payment.Stuck {
 				p.State, p.CloseTime = payment.Closed, &c.at
 			}
-			if err := p.save(tx); err != nil {
+			if err := p.Save(tx.DB); err != nil {
 				return err
 			}
 			if err := tx.paymentChanged(p, rows, payment.NewsClosed, c.at); err != nil {
@@ -346,11 +272,11 @@ func (s Payments) CloseRefund(ctx context.Context, act order.PaymentAct) (paymen
 // failed.
 func (s Payments) actOnStuck(
 	ctx context.Context, act order.PaymentAct, to payment.State, audited voucher.Action,
-	take func(tx transaction, p *paymentRow, rows []orderRow, c cause) error,
+	take func(tx transaction, p *payments.Row, rows []orderRow, c cause) error,
 ) (payment.Payment, order.Order, error) {
-	step := func(tx transaction, p *paymentRow, rows []orderRow) error {
+	step := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		row, before := rows[0], p.State
-		unseen, err := tx.hasUnseen(p)
+		unseen, err := p.HasUnseen(tx.DB)
 		switch {
 		case err != nil:
 			return err

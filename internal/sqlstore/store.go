@@ -49,8 +49,9 @@
 //
 // It is one package because transactions cross its subjects: an order's row, history and payment and its sale's stock
 // change together. Its files stand on one another: rows, transaction, hooks and operations, transition, and on these
-// the subjects. So a cancel is read from orders.go down to transition.go, hooks.go and operations.go. Tables that no
-// such transaction writes are in package installation.
+// the subjects. So a cancel is read from orders.go down to transition.go, hooks.go and operations.go. Rows of
+// payments, which know nothing of orders' rows, and the lists of them are in package payments; tables that no such
+// transaction writes, in package installation.
 package sqlstore
 
 import (
@@ -59,6 +60,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/sqlstore/installation"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/schema"
 	"seckill/internal/sqlstore/sqlkit"
 )
@@ -84,7 +86,7 @@ func New(db *sqlkit.DB) *Store {
 	l := &ledger{db: db, terms: newTermsCache(db.Clock, db.Currency())}
 	return &Store{
 		Tables: installation.New(db), ledger: l,
-		Records: Records{l}, Operations: Operations{l}, Orders: Orders{l}, Payments: Payments{l},
+		Records: Records{l}, Operations: Operations{l}, Orders: Orders{l}, Payments: Payments{payments.ListsIn(db), l},
 		Unwinds: Unwinds{l}, Sales: Sales{l}, Vouchers: Vouchers{l}, Features: Features{l},
 	}
 }

@@ -56,14 +56,6 @@ func (tx transaction) claimKey(k idempotency.Key, made string) error {
 	return sqlkit.ClaimKey(tx.DB, now, k, made)
 }
 
-// usingIndex names a table in a query that is to be read by the index.
-func (l *ledger) usingIndex(table, index string) string {
-	if l.db.Dialect() == sqlkit.SQLite {
-		return table + " INDEXED BY " + index
-	}
-	return table + " FORCE INDEX (" + index + ")"
-}
-
 // cause is who does something to orders, when, and why.
 type cause struct {
 	by  order.Actor

@@ -14,6 +14,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
 	"seckill/internal/order/reason"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -61,7 +62,7 @@ func (tx transaction) advance(rows []orderRow, action order.Action, c cause) err
 		return err
 	}
 	if action == order.Cancel || action == order.Expire {
-		if err := tx.cancelPayments(sqlkit.Map(rows, (*orderRow).id), ""); err != nil {
+		if err := payments.CancelOpen(tx.DB, tx.now, sqlkit.Map(rows, (*orderRow).id), ""); err != nil {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func inRefunds() []mutant.Mutant {
 			To: "	asked, err",
 		}),
 		packageMutant("the job asks for what is on its way", ledger, "TestRefundPart", "asked again", mutant.Change{
-			File: store + "payment_refund.go", From: `sql.Named("pending", payment.RefundPending)`,
+			File: store + "payments/lists.go", From: `sql.Named("pending", payment.RefundPending)`,
 			To: `sql.Named("pending", 99)`,
 		}),
 		packageMutant("a pending refund is taken for done", "./internal/order/service", "TestPendingRefund", "",
@@ -75,8 +75,8 @@ func inRefunds() []mutant.Mutant {
 		packageMutant("an order that was paid leaves its other payments open", ledger, "TestPaymentsToCancel",
 			"to cancel", mutant.Change{
 				File: store + "payment_notice.go",
-				From: "r.tx.cancelPayments([]int64{r.rows[0].ID}, r.payment.ID)",
-				To:   "r.tx.cancelPayments(nil, r.payment.ID)",
+				From: "payments.CancelOpen(r.tx.DB, r.tx.now, []int64{r.rows[0].ID}, r.payment.ID)",
+				To:   "payments.CancelOpen(r.tx.DB, r.tx.now, nil, r.payment.ID)",
 			}),
 		packageMutant("a lost dispute is a refund in reports", "./internal/feature/report", "TestOneMeaningForEachSum",
 			"", mutant.Change{

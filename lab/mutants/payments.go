@@ -44,14 +44,14 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("the job sends disputed money back", "./internal/sqlstore", "TestNoticesInAnyOrder",
 			"is to go back while it is disputed", mutant.Change{
-				File: store + "payment_refund.go",
+				File: store + "payments/lists.go",
 				From: `Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen)`,
 				To:   `Where("state = ? AND dispute <> ?", payment.Refunding, -1)`,
 			}),
 		packageMutant("late money that has gone back keeps its order", "./internal/sqlstore",
 			"TestLateMoneyThatHasGone", "the order is paid", mutant.Change{
-				File: store + "outbox.go", From: "if left := p.payment(); !left.AllGone() {",
-				To: "if left := p.payment(); !left.AllGone() || left.AllGone() {",
+				File: store + "outbox.go", From: "if left := p.Payment(); !left.AllGone() {",
+				To: "if left := p.Payment(); !left.AllGone() || left.AllGone() {",
 			}),
 		packageMutant("a till redeems what is disputed", "./internal/feature/redemption", "TestDisputedAtTills",
 			"redeem:", mutant.Change{
@@ -69,12 +69,12 @@ func inPayments() []mutant.Mutant {
 				File: "test/provider/bank_test.go", From: `"amount": r.Amount}, nil)`, To: `"amount": p.Amount}, nil)`,
 			}),
 		packageMutant("what a refund sent back is not noted", bank, "TestStatement", "at the bank", mutant.Change{
-			File: store + "payments.go", From: "a.row.Returned = slices.Clone(a.Refunds), a.Returned",
-			To: "a.row.Returned = slices.Clone(a.Refunds), a.row.Returned",
+			File: store + "payments/account.go", From: "a.Row.Returned = slices.Clone(a.Refunds), a.Returned",
+			To: "a.Row.Returned = slices.Clone(a.Refunds), a.Row.Returned",
 		}),
 		packageMutant("a page of payments reads the ones before it", "./internal/sqlstore",
 			"TestPagesOfPaymentsAreLinear", "index entries were read", mutant.Change{
-				File: store + "transaction.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
+				File: store + "sqlkit/rows.go", From: `" FORCE INDEX ("`, To: `" IGNORE INDEX ("`,
 			}),
 		packageMutant("a full page of a shop's orders is of its newest vouchers alone",
 			"./internal/sqlstore", "TestMergedOrdersArePagedByID", "orders (-want +got)", mutant.Change{
@@ -92,7 +92,7 @@ func inPayments() []mutant.Mutant {
 			}),
 		packageMutant("a merchant finds another shop's payments", "./internal/sqlstore", "TestFindPayments",
 			"another shop", mutant.Change{
-				File: store + "payment_pages.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
+				File: store + "payments/pages.go", From: `"shop_id": f.ShopID,`, To: `"shop_id": 0,`,
 			}),
 		packageMutant("a report takes payments that never came", "./internal/feature/report", "TestReportSums",
 			"with payments", mutant.Change{

@@ -32,7 +32,7 @@ func inStuckRefunds() []mutant.Mutant {
 				To: "		r.Amount = attempt.Amount\n		err = p.sendBack(ctx, attempt, r)\n",
 			}),
 		packageMutant("the job asks for stuck refunds", ledger, "TestStuckRefund$", "due", mutant.Change{
-			File: store + "payment_refund.go", From: `Where("state = ? AND dispute <> ?", payment.Refunding,`,
+			File: store + "payments/lists.go", From: `Where("state = ? AND dispute <> ?", payment.Refunding,`,
 			To: `Where("state IN (?, 6) AND dispute <> ?", payment.Refunding,`,
 		}),
 		packageMutant("a payment gets stuck that nobody asked back", ledger, "TestStuckOnly", "nobody asked",
@@ -118,11 +118,11 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("what went back yesterday counts today", "./internal/feature/report", "TestTakenInParts",
 			"the rest", mutant.Change{
-				File: store + "payments.go", From: "r.GoneBefore = before.Gone()", To: "r.GoneBefore = 0",
+				File: store + "payments/account.go", From: "r.GoneBefore = before.Gone()", To: "r.GoneBefore = 0",
 			}),
 		packageMutant("a part that went back does not count", "./internal/feature/report", "TestTakenInParts",
 			"two parts", mutant.Change{
-				File: store + "payment_notice.go", From: "		tx.wentBack(p, before, now)\n", To: "",
+				File: store + "payment_notice.go", From: "		a.Moved(now, tx.db.Midnight(now))\n", To: "",
 			}),
 		packageMutant("paying looks the order up first", "./internal/order/service", "TestPayLooksUpNothing", "",
 			mutant.Change{

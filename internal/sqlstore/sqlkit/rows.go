@@ -106,3 +106,11 @@ func Stamp(t time.Time) *time.Time {
 	t = t.UTC()
 	return &t
 }
+
+// UsingIndex names a table in a query that is to be read by the index.
+func (d *DB) UsingIndex(table, index string) string {
+	if d.Dialect() == SQLite {
+		return table + " INDEXED BY " + index
+	}
+	return table + " FORCE INDEX (" + index + ")"
+}

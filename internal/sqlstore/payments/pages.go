@@ -1,4 +1,4 @@
-package sqlstore
+package payments
 
 import (
 	"context"
@@ -14,7 +14,7 @@ import (
 
 // FindPayments returns payments that the filter selects, with a number below before, newest first, at most limit. Pass
 // math.MaxInt64 as before for the first page.
-func (s Payments) FindPayments(
+func (s Lists) FindPayments(
 	ctx context.Context, f payment.Filter, before int64, limit int,
 ) ([]payment.Payment, error) {
 	const what = "listing payments"
@@ -23,7 +23,7 @@ func (s Payments) FindPayments(
 		return nil, err
 	}
 	if before != math.MaxInt64 {
-		var from []paymentRow // the row itself, unless it was removed with a rehearsal
+		var from []Row // the row itself, unless it was removed with a rehearsal
 		err := s.db.Read(ctx).Select("create_time").Where("number <= ?", before).Order("number DESC").Limit(1).
 			Find(&from).Error
 		if err != nil {
@@ -34,12 +34,12 @@ func (s Payments) FindPayments(
 		}
 		query = s.behind(query, "<", payment.Payment{Number: before, CreatedAt: from[0].CreateTime})
 	}
-	return sqlkit.List(query.Order("create_time DESC, number DESC").Limit(limit), what, (*paymentRow).payment)
+	return sqlkit.List(query.Order("create_time DESC, number DESC").Limit(limit), what, (*Row).Payment)
 }
 
 // PaymentsAfter returns payments that the filter selects, from behind the last one, oldest first, at most limit. The
 // zero payment stands before the first.
-func (s Payments) PaymentsAfter(
+func (s Lists) PaymentsAfter(
 	ctx context.Context, f payment.Filter, last payment.Payment, limit int,
 ) ([]payment.Payment, error) {
 	query, some, err := s.selected(ctx, f)
@@ -49,12 +49,12 @@ func (s Payments) PaymentsAfter(
 	if last.Number != 0 {
 		query = s.behind(query, ">", last)
 	}
-	return sqlkit.List(query.Order("create_time, number").Limit(limit), "exporting payments", (*paymentRow).payment)
+	return sqlkit.List(query.Order("create_time, number").Limit(limit), "exporting payments", (*Row).Payment)
 }
 
 // behind restricts a query to payments on one side of another. Both databases read only the index entries that are
 // there: MySQL for the alternative, and SQLite for the pair.
-func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
+func (s Lists) behind(query *gorm.DB, side string, p payment.Payment) *gorm.DB {
 	if s.db.Dialect() == sqlkit.SQLite {
 		return query.Where(fmt.Sprintf("(create_time, number) %s (?, ?)", side), p.CreatedAt, p.Number)
 	}
@@ -63,7 +63,7 @@ func (s Payments) behind(query *gorm.DB, side string, p payment.Payment) *gorm.D
 }
 
 // selected returns a query for the payments that the filter selects, or false if there are none.
-func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
+func (s Lists) selected(ctx context.Context, f payment.Filter) (query *gorm.DB, some bool, err error) {
 	query = s.db.Read(ctx)
 	if f.VoucherID != 0 && f.ShopID != 0 {
 		var shop []int64
@@ -76,10 +76,10 @@ func (s Payments) selected(ctx context.Context, f payment.Filter) (query *gorm.D
 		}
 	}
 	if index := indexFor(f); index != "" {
-		query = query.Table(s.usingIndex("tb_payment", index))
+		query = query.Table(s.db.UsingIndex("tb_payment", index))
 	}
 	if f.Name != "" {
-		numbers, err := s.ofPaymentsNamed(ctx, "number", f.Name)
+		numbers, err := s.Named(ctx, "number", f.Name)
 		if err != nil || len(numbers) == 0 {
 			return nil, false, err
 		}
@@ -136,13 +136,13 @@ func indexFor(f payment.Filter) string {
 	}
 }
 
-// ofPaymentsNamed returns a column of the payments that have the id or the reference: of one as a rule, and of no more
+// Named returns a column of the payments that have the id or the reference: of one as a rule, and of no more
 // than 1000.
-func (l *ledger) ofPaymentsNamed(ctx context.Context, column, name string) (values []int64, err error) {
+func (s Lists) Named(ctx context.Context, column, name string) (values []int64, err error) {
 	const most = 1000
 	for _, by := range []string{"id", "reference"} {
 		var found []int64
-		err := l.db.Read(ctx).Model(&paymentRow{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
+		err := s.db.Read(ctx).Model(&Row{}).Where(by+" = ?", name).Limit(most).Pluck(column, &found).Error
 		if err != nil {
 			return nil, sqlkit.ReadError("looking for payment "+name, err)
 		}

@@ -1,0 +1,108 @@
+package payments
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"seckill/internal/order/payment"
+	"seckill/internal/sqlstore/refunds"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// Lists reads payments and refunds.
+type Lists struct{ db *sqlkit.DB }
+
+// ListsIn returns the lists of a database.
+func ListsIn(db *sqlkit.DB) Lists { return Lists{db} }
+
+// PaymentsOf implements service.PaymentLedger.
+func (s Lists) PaymentsOf(ctx context.Context, orderID int64) ([]payment.Payment, error) {
+	return sqlkit.List(s.db.Read(ctx).Where("order_id = ?", orderID).Order("create_time, number"),
+		fmt.Sprintf("reading the payments of order %d", orderID), (*Row).Payment)
+}
+
+// Payment returns one payment, or payment.ErrNotFound.
+func (s Lists) Payment(ctx context.Context, id string) (payment.Payment, error) {
+	row, err := Find(s.db.Read(ctx), id)
+	return row.Payment(), sqlkit.ReadError("reading payment "+id, err)
+}
+
+// NeedStaff implements service.StuckLedger.
+func (s Lists) NeedStaff(ctx context.Context) (n payment.NeedStaff, err error) {
+	db := s.db.Read(ctx)
+	count := func(into *int64, where string, args ...any) {
+		if err == nil {
+			err = db.Model(&Row{}).Where(where, args...).Count(into).Error
+		}
+	}
+	count(&n.Stuck, "state = ?", payment.Stuck)
+	count(&n.Disputed, "dispute = ?", payment.DisputeOpen)
+	count(&n.Overdrawn, overdrawn, payment.DisputeLost)
+	if err == nil {
+		n.FailedParts, err = refunds.CountUnseen(db)
+	}
+	return n, sqlkit.ReadError("counting payments that need staff", err)
+}
+
+// overdrawn selects received payments of which more has gone back than came in. A dispute must have been lost for that.
+const overdrawn = "dispute = ? AND receive_time IS NOT NULL AND returned + disputed > amount"
+
+// somethingToSend selects payments of which the refund of all that was left is asked for, or not made yet. While a
+// refund is on its way, and that of all the rest is, too, or has arrived, the outcome decides whether anything is left.
+const somethingToSend = "(EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.origin = @all " +
+	"AND r.state = @asked) OR NOT EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND " +
+	"r.state = @pending AND (r.origin = @all OR EXISTS (SELECT 1 FROM tb_refund a WHERE a.payment_id = r.payment_id " +
+	"AND a.origin = @all AND a.state = @done))))"
+
+// Refunding implements service.PaymentLedger.
+func (s Lists) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
+	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
+		Where(somethingToSend, sql.Named("all", payment.OriginAll), sql.Named("asked", payment.RefundAsked),
+			sql.Named("pending", payment.RefundPending), sql.Named("done", payment.RefundDone)).
+		Order("create_time, number").Limit(n)
+	return sqlkit.List(query, "reading payments that are to go back", (*Row).Payment)
+}
+
+// RefundsIn implements service.PaymentLedger.
+func (s Lists) RefundsIn(
+	ctx context.Context, state payment.RefundState, origin payment.Origin, n int,
+) ([]payment.Refund, error) {
+	found, err := refunds.In(s.db.Read(ctx), state, origin, n)
+	return found, sqlkit.ReadError("looking for refunds", err)
+}
+
+// RefundsOf returns the refunds of payments, by payment, the oldest first.
+func (s Lists) RefundsOf(ctx context.Context, payments []string) (map[string][]payment.Refund, error) {
+	found, err := refunds.Of(s.db.Read(ctx), payments)
+	return found, sqlkit.ReadError("reading refunds", err)
+}
+
+// RefundsWaiting counts, by the name of their provider, the refunds that the provider is to be asked for, or about:
+// those of all that is left of a payment, and of parts.
+func (s Lists) RefundsWaiting(ctx context.Context) (map[string]int64, error) {
+	const what = "counting the refunds that wait"
+	type row struct {
+		Provider string
+		N        int64
+	}
+	waiting := map[string]int64{}
+	var all, parts []row
+	err := s.db.Read(ctx).Table("tb_payment").Select("provider, COUNT(*) AS n").
+		Where("state = ?", payment.Refunding).Group("provider").Find(&all).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	err = s.db.Read(ctx).Table("tb_refund r").Select("p.provider, COUNT(*) AS n").
+		Joins("JOIN tb_payment p ON p.id = r.payment_id").
+		Where("r.state IN ? AND p.state <> ?", []payment.RefundState{payment.RefundAsked, payment.RefundPending},
+			payment.Refunding).
+		Group("p.provider").Find(&parts).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	for _, r := range append(all, parts...) {
+		waiting[r.Provider] += r.N
+	}
+	return waiting, nil
+}
