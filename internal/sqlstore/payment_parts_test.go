@@ -328,6 +328,52 @@ func TestNoticesBeforeTheAnswer(t *testing.T) {
 	})
 }
 
+// A buyer asks for all while parts for all that is left are under way: nothing is due until one has failed, so that a
+// hundred of them, which may be on their way for days, hold up no others.
+func TestNothingIsDueBesideParts(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		for _, last := range []payment.RefundState{payment.RefundDone, payment.RefundFailed} {
+			c := l.Paid(t, l.Seckill(t, 10), 1)[0]
+			id := fmt.Sprintf("pay_%d", c.OrderID)
+			due := func(want int) {
+				t.Helper()
+				if found, err := l.Refunding(t.Context(), 9); err != nil || len(found) != want {
+					t.Errorf("%+v are due, %v; want %d", found, err, want)
+				}
+			}
+			if _, _, err := l.asksPart(t, id, "a"+id, 500); err != nil {
+				t.Fatal(err)
+			}
+			n := payment.Notice{Kind: payment.NoticeRefund, PaymentID: id, Amount: 500}
+			n.Refund = payment.RefundNotice{Reference: "re_own" + id, State: payment.RefundDone}
+			if _, _, err := l.TakeRefund(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+				t.Fatal(err)
+			}
+			due(0) // the part is asked for
+			l.sends(t, id, id+"-1", payment.RefundPending)
+			due(0)
+			p, _, err := l.RefundAnswered(t.Context(), id, id+"-1", payment.Outcome{State: last})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if last == payment.RefundDone {
+				if due(0); p.State != payment.Refunded {
+					t.Errorf("all has gone back: %+v", p)
+				}
+				continue
+			}
+			due(1)
+			if p, _ := l.sends(t, id, "", payment.RefundDone); p.State != payment.Refunded {
+				t.Errorf("the rest has gone back: %+v", p)
+			}
+		}
+	})
+}
+
 // All the rest goes back while a part is on its way: nothing is sent until that has arrived, or failed.
 func TestRestGoesBackBeforeAPart(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

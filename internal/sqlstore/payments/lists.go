@@ -48,18 +48,21 @@ func (s Lists) NeedStaff(ctx context.Context) (n payment.NeedStaff, err error) {
 // overdrawn selects received payments of which more has gone back than came in. A dispute must have been lost for that.
 const overdrawn = "dispute = ? AND receive_time IS NOT NULL AND returned + disputed > amount"
 
-// somethingToSend selects payments of which the refund of all that was left is asked for, or not made yet. While a
-// refund is on its way, and that of all the rest is, too, or has arrived, the outcome decides whether anything is left.
-const somethingToSend = "(EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.origin = @all " +
-	"AND r.state = @asked) OR NOT EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND " +
-	"r.state = @pending AND (r.origin = @all OR EXISTS (SELECT 1 FROM tb_refund a WHERE a.payment_id = r.payment_id " +
-	"AND a.origin = @all AND a.state = @done))))"
+// somethingToSend selects payments of which the refund of all that was left is asked for, of which more is left than
+// parts are under way for, or of which nothing is left at all. Otherwise the outcome of what is under way decides.
+const somethingToSend = "(returned + " + lost + " >= amount OR returned + " + lost + " + (SELECT COALESCE(SUM(r.amount), 0) " +
+	"FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.state IN @under_way) < amount OR " +
+	"EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.origin = @all AND r.state = @asked))"
+
+// lost is what has gone back by a dispute.
+const lost = "(CASE WHEN dispute = @lost THEN disputed ELSE 0 END)"
 
 // Refunding implements service.PaymentLedger.
 func (s Lists) Refunding(ctx context.Context, n int) ([]payment.Payment, error) {
 	query := s.db.Read(ctx).Where("state = ? AND dispute <> ?", payment.Refunding, payment.DisputeOpen).
-		Where(somethingToSend, sql.Named("all", payment.OriginAll), sql.Named("asked", payment.RefundAsked),
-			sql.Named("pending", payment.RefundPending), sql.Named("done", payment.RefundDone)).
+		Where(somethingToSend, sql.Named("lost", payment.DisputeLost), sql.Named("all", payment.OriginAll),
+			sql.Named("asked", payment.RefundAsked),
+			sql.Named("under_way", []payment.RefundState{payment.RefundAsked, payment.RefundPending})).
 		Order("create_time, number").Limit(n)
 	return sqlkit.List(query, "reading payments that are to go back", (*Row).Payment)
 }
