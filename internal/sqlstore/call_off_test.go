@@ -153,7 +153,7 @@ func TestUnwind(t *testing.T) {
 			if s := l.ReadPayment(t, p.ID); s != payment.Refunding {
 				t.Errorf("a payment is %s", s)
 			}
-			if _, err := l.Refunded(t.Context(), p.ID, ""); err != nil {
+			if _, err := l.Refunded(t.Context(), p.ID, p.ID, ""); err != nil {
 				t.Error(err)
 			}
 		}

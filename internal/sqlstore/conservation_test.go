@@ -125,7 +125,7 @@ func (b *business) refund(t *rapid.T) {
 	back, err := b.Refunding(b.tb.Context(), 2)
 	b.allowed(t, err)
 	for _, p := range back {
-		_, err := b.Refunded(b.tb.Context(), p.ID, "")
+		_, err := b.Refunded(b.tb.Context(), p.ID, p.ID, "")
 		b.allowed(t, err)
 	}
 }

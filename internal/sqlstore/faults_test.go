@@ -94,7 +94,7 @@ func TestLostCommitReplyOfALife(t *testing.T) {
 			return err
 		}, nil},
 		{"AskRefund", func() error { _, err := store.AskRefund(ctx, cs[2].UserID, cs[2].OrderID); return err }, nil},
-		{"Refunded", func() error { _, err := store.Refunded(ctx, paid.ID, ""); return err }, nil},
+		{"Refunded", func() error { _, err := store.Refunded(ctx, paid.ID, paid.ID, ""); return err }, nil},
 		{"CompleteOperations", func() error { return store.CompleteOperations(ctx, v, complete) }, nil},
 		{
 			"ChangeStock",

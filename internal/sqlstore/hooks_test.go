@@ -94,7 +94,8 @@ func TestHookSeesEachChangeOnce(t *testing.T) {
 		if _, err := l.AskRefund(t.Context(), cs[1].UserID, cs[1].OrderID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", cs[1].OrderID), ""); err != nil {
+		id := fmt.Sprintf("pay_%d", cs[1].OrderID)
+		if _, err := l.Refunded(t.Context(), id, id, ""); err != nil {
 			t.Fatal(err)
 		}
 		want[cs[1].OrderID] = []string{

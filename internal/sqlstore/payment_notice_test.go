@@ -35,7 +35,7 @@ func (l ledger) confirmAll(t *testing.T) {
 		if p.Dispute == payment.DisputeOpen {
 			t.Errorf("%+v is to go back while it is disputed", p)
 		}
-		if _, err := l.Refunded(t.Context(), p.ID, ""); err != nil {
+		if _, err := l.Refunded(t.Context(), p.ID, p.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

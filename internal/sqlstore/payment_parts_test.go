@@ -164,7 +164,7 @@ func TestRefundPartOfSpentOrder(t *testing.T) {
 		if err != nil || !due || r.Amount != 0 {
 			t.Fatalf("%+v, due %t, %v", r, due, err)
 		}
-		if o, err := l.Refunded(t.Context(), id, ""); err != nil || o.Status != order.Redeemed {
+		if o, err := l.Refunded(t.Context(), id, id, ""); err != nil || o.Status != order.Redeemed {
 			t.Errorf("%+v, %v", o, err)
 		}
 		if p := l.ReadPayment(t, id); p != payment.Refunded {
@@ -186,7 +186,7 @@ func TestNoticeAfterRefund(t *testing.T) {
 		if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Refunded(t.Context(), id, "re_1"); err != nil {
+		if _, err := l.Refunded(t.Context(), id, id, "re_1"); err != nil {
 			t.Fatal(err)
 		}
 		p, o, err := l.TakeRefund(t.Context(), payment.Notice{
@@ -319,11 +319,46 @@ func TestNoticesBeforeTheAnswer(t *testing.T) {
 			t.Fatalf("%+v, %t, %v", r, due, err)
 		}
 		take(notice(id, "re_own", payment.RefundDone)) // ours is given up, but the provider had taken it
-		if _, err := l.Refunded(t.Context(), id, "re_ours"); err != nil {
+		if _, err := l.Refunded(t.Context(), id, id, "re_ours"); err != nil {
 			t.Fatal(err)
 		}
 		if p, err := l.Payment(t.Context(), id); err != nil || p.Returned != 2000 || p.State != payment.Refunded {
 			t.Errorf("both have gone back: %+v, %v; %s", p, err, l.refunds(t, id))
+		}
+	})
+}
+
+// TestLateAnswer has an instance hear late that a provider had taken a refund: meanwhile that has failed after all, and
+// staff have asked for another one. The answer does not end that.
+func TestLateAnswer(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.RefundsOn(t)
+		c := l.Paid(t, l.Seckill(t, 10), 1)[0]
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		if _, err := l.AskRefund(t.Context(), c.UserID, c.OrderID); err != nil {
+			t.Fatal(err)
+		}
+		_, first, due, err := l.SendRefund(t.Context(), id, "")
+		if err != nil || !due {
+			t.Fatal(due, err)
+		}
+		n := payment.Notice{Kind: payment.NoticeRefund, PaymentID: id, Amount: 1000, Reason: "the account is closed"}
+		n.Refund = payment.RefundNotice{ID: first.ID, Reference: "re_1", State: payment.RefundFailed}
+		if p, _, err := l.TakeRefund(t.Context(), n); err != nil || p.State != payment.Stuck {
+			t.Fatalf("%+v, %v", p, err)
+		}
+		if _, _, err := l.RetryRefund(t.Context(), onPayment(id, "retry", "r")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Refunded(t.Context(), id, first.ID, "re_1"); err != nil {
+			t.Fatal(err)
+		}
+		_, second, due, err := l.SendRefund(t.Context(), id, "")
+		if err != nil || !due || second.ID == first.ID || second.Amount != 1000 {
+			t.Errorf("%+v is due %t, %v; %s", second, due, err, l.refunds(t, id))
+		}
+		if p, _ := l.sends(t, id, "", payment.RefundDone); p.State != payment.Refunded || p.Returned != 1000 {
+			t.Errorf("the other one has gone back: %+v", p)
 		}
 	})
 }
@@ -367,6 +402,18 @@ func TestNothingIsDueBesideParts(t *testing.T) {
 				continue
 			}
 			due(1)
+			l.sends(t, id, "", payment.RefundPending)
+			due(0)
+			n.Refund.State = payment.RefundFailed
+			if _, _, err := l.TakeRefund(t.Context(), n); err != nil {
+				t.Fatal(err)
+			}
+			due(0) // until the one of all that was left has arrived
+			_, _, err = l.RefundAnswered(t.Context(), id, id, payment.Outcome{State: payment.RefundDone})
+			if err != nil {
+				t.Fatal(err)
+			}
+			due(1)
 			if p, _ := l.sends(t, id, "", payment.RefundDone); p.State != payment.Refunded {
 				t.Errorf("the rest has gone back: %+v", p)
 			}
@@ -403,7 +450,7 @@ func TestRestGoesBackBeforeAPart(t *testing.T) {
 			if _, r, send, err := l.SendRefund(t.Context(), id, ""); err != nil || !send || r.Amount != 700 {
 				t.Fatalf("%+v, %t, %v", r, send, err)
 			}
-			if _, err := l.Refunded(t.Context(), id, "re"); err != nil {
+			if _, err := l.Refunded(t.Context(), id, id, "re"); err != nil {
 				t.Fatal(err)
 			}
 			due()

@@ -105,21 +105,21 @@ func (s Payments) SendRefund(
 }
 
 // Refunded implements service.PaymentLedger.
-func (s Payments) Refunded(ctx context.Context, paymentID, reference string) (order.Order, error) {
+func (s Payments) Refunded(ctx context.Context, paymentID, refundID, reference string) (order.Order, error) {
 	return s.refunded(ctx, paymentID, func(a *payments.Account, now time.Time) {
-		a.Finish(string(order.ByProvider), reference, now)
-	}, reference)
+		a.Finish(string(order.ByProvider), refundID, reference, now)
+	}, refundID, reference)
 }
 
 // NothingLeft implements service.PaymentLedger.
 func (s Payments) NothingLeft(ctx context.Context, paymentID string) (order.Order, error) {
-	return s.refunded(ctx, paymentID, nil, "")
+	return s.refunded(ctx, paymentID, nil, "", "")
 }
 
 // refunded ends the refund of a payment of which nothing is left. finish notes what its provider has sent last; nil:
 // nothing.
 func (s Payments) refunded(
-	ctx context.Context, paymentID string, finish func(a *payments.Account, now time.Time), reference string,
+	ctx context.Context, paymentID string, finish func(a *payments.Account, now time.Time), refundID, reference string,
 ) (order.Order, error) {
 	back := func(tx transaction, p *payments.Row, rows []orderRow) error {
 		switch p.State {
@@ -127,7 +127,7 @@ func (s Payments) refunded(
 			if finish == nil {
 				return nil
 			}
-			return tx.refundedBefore(p, rows, reference)
+			return tx.refundedBefore(p, rows, refundID, reference)
 		case payment.Refunding, payment.Stuck, payment.Closed: // asked before it got stuck, perhaps
 		case payment.Open, payment.Received, payment.Late:
 			return fmt.Errorf("%w: it is %s", errNotRefunding, p.State)
@@ -164,13 +164,13 @@ func (s Payments) refunded(
 
 // refundedBefore takes the answer about a payment that is refunded: a notice may have been here before it, and not have
 // named the refund as ours.
-func (tx transaction) refundedBefore(p *payments.Row, rows []orderRow, reference string) error {
+func (tx transaction) refundedBefore(p *payments.Row, rows []orderRow, refundID, reference string) error {
 	a, now, err := tx.account(p)
 	if err != nil {
 		return err
 	}
-	all, done := a.All(), payment.Outcome{State: payment.RefundDone, Reference: reference}
-	if all == nil || !a.Answered(all.ID, done, now) {
+	done := payment.Outcome{State: payment.RefundDone, Reference: reference}
+	if !a.Answered(refundID, done, now) {
 		return nil
 	}
 	if err := tx.keepAccount(a, &rows[0]); err != nil {

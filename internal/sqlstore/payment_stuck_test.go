@@ -210,13 +210,13 @@ func TestLateNewsOfAStuckRefund(t *testing.T) {
 			l.isAs(t, "all", ids[i], payment.Refunding, cs[i], status)
 		}
 		l.confirmAll(t)
-		if o, err := l.Refunded(t.Context(), ids[2], ""); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), ids[2], ids[2], ""); err != nil || o.Status != order.Refunded {
 			t.Errorf("taken all the same: %+v, %v", o, err)
 		}
 		if _, _, err := l.closes(t, ids[3], "c3"); err != nil {
 			t.Fatal(err)
 		}
-		if o, err := l.Refunded(t.Context(), ids[3], ""); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), ids[3], ids[3], ""); err != nil || o.Status != order.Refunded {
 			t.Errorf("taken once it is closed: %+v, %v", o, err)
 		}
 		if last := (*told)[len(*told)-1]; last != "7 returned: refunded" {
@@ -349,7 +349,7 @@ func TestUnwoundButForStuckRefunds(t *testing.T) {
 			id := fmt.Sprintf("pay_%d", c.OrderID)
 			if i == 0 {
 				l.refused(t, id, "the account is closed")
-			} else if _, err := l.Refunded(t.Context(), id, ""); err != nil {
+			} else if _, err := l.Refunded(t.Context(), id, id, ""); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -402,7 +402,7 @@ func TestStuckMoneyOfOrdersThatEnded(t *testing.T) {
 		if err != nil || !u.Pending() || u.Orders[order.FateRefunding] != one {
 			t.Errorf("the order's own money is on its way: %+v, %v", u, err)
 		}
-		if _, err := l.Refunded(t.Context(), first.ID, ""); err != nil {
+		if _, err := l.Refunded(t.Context(), first.ID, first.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		l.ApplyAll(t, v)

@@ -296,10 +296,11 @@ func TestReceiveTwoPayments(t *testing.T) {
 			t.Errorf("AskRefund: %+v, %v", o, err)
 		}
 		// The money of the second one has gone back: the order still waits for that of the first.
-		if o, err := l.Refunded(t.Context(), "pay_x", ""); err != nil || o.Status != order.Refunding {
+		if o, err := l.Refunded(t.Context(), "pay_x", "pay_x", ""); err != nil || o.Status != order.Refunding {
 			t.Errorf("Refunded: %+v, %v", o, err)
 		}
-		if o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", c.OrderID), ""); err != nil ||
+		id := fmt.Sprintf("pay_%d", c.OrderID)
+		if o, err := l.Refunded(t.Context(), id, id, ""); err != nil ||
 			o.Status != order.Refunded {
 			t.Errorf("Refunded: %+v, %v", o, err)
 		}
@@ -333,7 +334,8 @@ func TestRefund(t *testing.T) {
 			t.Errorf("Refunding = %+v, %v; want two, the oldest first", back, err)
 		}
 		for range 2 {
-			o, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", first.OrderID), "")
+			id := fmt.Sprintf("pay_%d", first.OrderID)
+			o, err := l.Refunded(t.Context(), id, id, "")
 			if err != nil || o.Status != order.Refunded || !o.RefundedAt.Equal(ledgertest.RecordedAt) {
 				t.Errorf("Refunded: %+v, %v", o, err)
 			}
@@ -351,11 +353,12 @@ func TestRefund(t *testing.T) {
 		if diff := cmp.Diff([]operation.Operation{op}, l.ReadPending(t, v)); diff != "" {
 			t.Errorf("operations (-want +got):\n%s", diff)
 		}
-		if _, err := l.Refunded(t.Context(), "pay_", ""); !errors.Is(err, payment.ErrNotFound) {
+		if _, err := l.Refunded(t.Context(), "pay_", "pay_", ""); !errors.Is(err, payment.ErrNotFound) {
 			t.Errorf("Refunded of none: %v, want ErrNoPayment", err)
 		}
 		open := l.Pays(t, l.Bought(t, plain, 3))
-		if _, err := l.Refunded(t.Context(), open.ID, ""); err == nil || l.ReadPayment(t, open.ID) != payment.Open {
+		_, err = l.Refunded(t.Context(), open.ID, open.ID, "")
+		if err == nil || l.ReadPayment(t, open.ID) != payment.Open {
 			t.Errorf("Refunded of an open payment: %v", err)
 		}
 		l.Force(t, order.Paid, open.OrderID)

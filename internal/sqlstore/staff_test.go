@@ -117,7 +117,7 @@ func TestRefundForStaff(t *testing.T) {
 		if _, err := l.RefundForStaff(t.Context(), actOn(cs[0], "k")); !isRepeated(err, cs[0]) {
 			t.Errorf("repeated: %v", err)
 		}
-		if o, err := l.Refunded(t.Context(), p.ID, ""); err != nil || o.Status != order.Refunded {
+		if o, err := l.Refunded(t.Context(), p.ID, p.ID, ""); err != nil || o.Status != order.Refunded {
 			t.Errorf("Refunded = %+v, %v", o, err)
 		}
 		if o, err := l.RefundForStaff(t.Context(), actOn(cs[0], "another")); err != nil || o.Status != order.Refunded {

@@ -164,9 +164,9 @@ func (l ledger) AskRefund(ctx context.Context, owner, orderID int64) (o order.Or
 	return o, err
 }
 
-func (l ledger) Refunded(ctx context.Context, id, reference string) (o order.Order, err error) {
+func (l ledger) Refunded(ctx context.Context, id, refund, reference string) (o order.Order, err error) {
 	err = l.faults.call("refunded", func() error {
-		o, err = l.Whole.Refunded(ctx, id, reference)
+		o, err = l.Whole.Refunded(ctx, id, refund, reference)
 		return err
 	})
 	return o, err

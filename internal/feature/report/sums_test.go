@@ -144,7 +144,7 @@ func (b *bookkeeper) step() {
 		return
 	default: // the job
 		if _, _, due, err := b.l.SendRefund(ctx, id, ""); err == nil && due {
-			_, _ = b.l.Refunded(ctx, id, "")
+			_, _ = b.l.Refunded(ctx, id, id, "")
 		}
 		return
 	}

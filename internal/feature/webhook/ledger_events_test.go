@@ -113,7 +113,7 @@ func TestEveryStepIsAnEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Refunded(t.Context(), payments[0].ID, ""); err != nil {
+		if _, err := l.Refunded(t.Context(), payments[0].ID, payments[0].ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		stories[cs[1].OrderID] = "1 unpaid, 2 paid, 3 refunding, 4 refunded"

@@ -409,7 +409,7 @@ func (f *fakeLedger) Payment(_ context.Context, id string) (p payment.Payment, e
 	return p, err
 }
 
-func (f *fakeLedger) Refunded(_ context.Context, id, _ string) (o order.Order, err error) {
+func (f *fakeLedger) Refunded(_ context.Context, id, _, _ string) (o order.Order, err error) {
 	err = f.Call("refunded", func() error {
 		p, known := f.payments[id]
 		if !known {
@@ -429,7 +429,7 @@ func (f *fakeLedger) Refunded(_ context.Context, id, _ string) (o order.Order, e
 }
 
 func (f *fakeLedger) NothingLeft(ctx context.Context, id string) (order.Order, error) {
-	return f.Refunded(ctx, id, "")
+	return f.Refunded(ctx, id, id, "")
 }
 
 func (f *fakeLedger) Refused(_ context.Context, id, reason string) (p payment.Payment, err error) {

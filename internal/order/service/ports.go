@@ -106,11 +106,11 @@ type SendLedger interface {
 	// the provider now, and whether they are. One that has nothing left to send is due, without an amount. Error:
 	// ErrNoPayment.
 	SendRefund(ctx context.Context, paymentID, refundID string) (payment.Payment, payment.Refund, bool, error)
-	// Refunded records that all of the payment's money has gone back, by a refund that the provider calls by the
+	// Refunded records that all of the payment's money has gone back, by the refund, which the provider calls by the
 	// reference, even if the payment is now stuck or closed. If its order is being refunded by this payment, the order
 	// takes the action ConfirmRefund, with its operation. It returns the order after that. Repeating it is not an
 	// error.
-	Refunded(ctx context.Context, paymentID, reference string) (order.Order, error)
+	Refunded(ctx context.Context, paymentID, refundID, reference string) (order.Order, error)
 	// NothingLeft is Refunded of a payment of which SendRefund found nothing left. If something is left meanwhile, as a
 	// refund has failed, the payment goes on refunding.
 	NothingLeft(ctx context.Context, paymentID string) (order.Order, error)

@@ -173,7 +173,7 @@ func (p *Payments) taken(
 	case r.Amount == 0:
 		o, err = p.ledger.NothingLeft(call, attempt.ID)
 	case outcome.State == payment.RefundDone && r.Origin != payment.OriginPart:
-		o, err = p.ledger.Refunded(call, attempt.ID, outcome.Reference)
+		o, err = p.ledger.Refunded(call, attempt.ID, r.ID, outcome.Reference)
 	default:
 		_, o, err = p.ledger.RefundAnswered(call, attempt.ID, r.ID, outcome)
 	}

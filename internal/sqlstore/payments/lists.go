@@ -49,8 +49,10 @@ func (s Lists) NeedStaff(ctx context.Context) (n payment.NeedStaff, err error) {
 const overdrawn = "dispute = ? AND receive_time IS NOT NULL AND returned + disputed > amount"
 
 // somethingToSend selects payments of which the refund of all that was left is asked for, of which more is left than
-// parts are under way for, or of which nothing is left at all. Otherwise the outcome of what is under way decides.
-const somethingToSend = "(returned + " + lost + " >= amount OR returned + " + lost + " + (SELECT COALESCE(SUM(r.amount), 0) " +
+// refunds are under way for, or of which nothing is left at all. Otherwise the outcome of what is under way decides: of
+// parts, or of the refund of all that was left, beside which no other one is made.
+const somethingToSend = "(returned + " + lost + " >= amount OR returned + " + lost + " + (SELECT " +
+	"COALESCE(SUM(CASE WHEN r.origin = @all THEN tb_payment.amount ELSE r.amount END), 0) " +
 	"FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.state IN @under_way) < amount OR " +
 	"EXISTS (SELECT 1 FROM tb_refund r WHERE r.payment_id = tb_payment.id AND r.origin = @all AND r.state = @asked))"
 
