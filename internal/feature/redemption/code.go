@@ -11,6 +11,9 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"seckill/internal/kit/periodic"
 )
@@ -39,17 +42,17 @@ const (
 // ErrMalformed is the error for a typed or scanned text that does not have the form of a code.
 var ErrMalformed = errors.New("not a code: it has 16 letters and digits")
 
-// Parse reads a code as people type it: in any case, with spaces and hyphens anywhere, with I and L for 1 and O for 0.
-// Error: ErrMalformed.
+// Parse reads a code as people type it, and as scanners and keyboards write it: in any case and width, with I and L for
+// 1 and O for 0. Whatever is neither a letter nor a digit does not matter. Error: ErrMalformed.
 func Parse(text string) (Code, error) {
 	code := make([]byte, 0, CodeLength)
-	for _, r := range strings.ToUpper(text) {
-		switch r {
-		case ' ', '-':
+	for _, r := range strings.ToUpper(norm.NFKC.String(text)) {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
 			continue
-		case 'O':
+		case r == 'O':
 			r = '0'
-		case 'I', 'L':
+		case r == 'I', r == 'L':
 			r = '1'
 		}
 		if !strings.ContainsRune(symbols, r) || len(code) == CodeLength {

@@ -17,16 +17,24 @@ func key(id int, secret string) Key {
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Code{
-		"0123456789ABCDEF":        "0123456789ABCDEF",
-		"-0123-4567 89ab--cdef-":  "0123456789ABCDEF",
-		"OoIiLl6789abcdef":        "0011116789ABCDEF",
-		"":                        "",
-		"0123456789ABCDE":         "",
-		"0123456789ABCDEFG":       "",
-		"U123456789ABCDEF":        "", // no symbol
-		"0123456789ABCDEÉ":        "",
-		"0123456789ABCDE\x00":     "",
-		strings.Repeat("-", 9999): "",
+		"0123456789ABCDEF":           "0123456789ABCDEF",
+		"-0123-4567 89ab--cdef-":     "0123456789ABCDEF",
+		"OoIiLl6789abcdef":           "0011116789ABCDEF",
+		"\ufeff0123456789ABCDEF\r\n": "0123456789ABCDEF", // a scanner
+		"0123\t4567\t89AB\tCDEF":     "0123456789ABCDEF",
+		"０１２３－４５６７－８９ａｂ－ｃｄｅｆ":       "0123456789ABCDEF", // a Chinese keyboard
+		"0123—4567–89AB‑CDEF":       "0123456789ABCDEF", // dashes of a text program
+		"\u200e0123_4567.89AB/CDEF": "0123456789ABCDEF",
+		"０123456789ABCDE":           "",
+		"":                          "",
+		"0123456789ABCDE":           "",
+		"0123456789ABCDEFG":         "",
+		"U123456789ABCDEF":          "", // no symbol
+		"0123456789ABCDEÉ":          "",
+		"0123456789ABCDE\x00":       "", // 15
+		"0123456789ABCD²F":          "0123456789ABCD2F",
+		"0123456789ABCDE٣":          "", // a digit, but none of ours
+		strings.Repeat("-", 9999):   "",
 	} {
 		got, err := Parse(text)
 		if got != want || (want == "") != errors.Is(err, ErrMalformed) {

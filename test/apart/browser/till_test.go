@@ -3,6 +3,7 @@ package browser
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -80,9 +81,13 @@ func TestTill(t *testing.T) {
 	till.picture("till-redeemed-phone", false)
 	buyer.sees(".coupon-used", "Redeemed")
 	till.click("[data-act=next]")
-	till.enter("#code", code)
+	till.enter("#code", strings.Map(func(r rune) rune { // as a Chinese keyboard writes it
+		const fullWidth = '０' - '0'
+		return r + fullWidth
+	}, strings.ToLower(code)))
 	till.click("[data-act=check]")
 	till.sees(".result.bad .says", "Already redeemed")
+	till.sees(".result .facts", code)
 	till.sees(".result", "By this till")
 	till.accessible()
 	till.picture("till-refused-phone", false)

@@ -41,6 +41,10 @@ function signOut() {
 /** A random key. crypto.randomUUID exists only on pages that came over HTTPS or from this machine. */
 const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, '0')).join('');
 
+/** A code as the service reads it, in groups of four. @param {string} text */
+const read = (text) => text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, '')
+  .replaceAll('O', '0').replace(/[IL]/g, '1').replace(/.{4}(?=.)/g, '$&-');
+
 /**
  * What the page shows of a code: tone is good, ready, bad or warn; key is that of the redeem that was begun or may be.
  * @typedef {{says: string, tone: string, code: string, note?: string, values?: any, coupon?: any, key?: string, unknown?: boolean}} Result
@@ -193,7 +197,7 @@ function Till({ words, onLost }) {
       <p class="says">${t(result.says)}</p>
       ${result.coupon?.title && html`<p class="what">${result.coupon.quantity > 1 && `${result.coupon.quantity} × `}${result.coupon.title} <span>${t('worth', { value: money(result.coupon.actualValue) })}</span></p>`}
       ${result.note && html`<p>${t(result.note, result.values)}</p>`}
-      <p class="facts figures">${result.code.toUpperCase()}${result.coupon?.validUntil && result.tone === 'ready' && html` · ${t('until', { time: moment(result.coupon.validUntil) })}`}${result.coupon?.redeemTime && html` · ${time(result.coupon.redeemTime)}`}</p>
+      <p class="facts figures">${read(result.code)}${result.coupon?.validUntil && result.tone === 'ready' && html` · ${t('until', { time: moment(result.coupon.validUntil) })}`}${result.coupon?.redeemTime && html` · ${time(result.coupon.redeemTime)}`}</p>
       <div class="row">
         ${result.tone === 'ready' && html`<button type="button" class="button wide act" data-act="redeem" aria-disabled=${String(asking)} onClick=${() => redeem(result)}>${t(asking ? 'asking' : 'redeem')}</button>`}
         ${result.unknown && html`<button type="button" class="button wide act" data-act="again" aria-disabled=${String(asking)} onClick=${() => redeem(result)}>${t(asking ? 'asking' : 'again')}</button>`}
