@@ -3304,7 +3304,7 @@ type FollowOrderParams struct {
 
 // RedeemCouponJSONBody defines parameters for RedeemCoupon.
 type RedeemCouponJSONBody struct {
-	// Code As typed or scanned: in any case, with or without hyphens.
+	// Code As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
 	//
 	// Example: 0A6F-ZXWA-HPRG-DBFQ
 	Code string `json:"code"`
@@ -3321,7 +3321,7 @@ type RedeemCouponParams struct {
 
 // ReleaseCouponJSONBody defines parameters for ReleaseCoupon.
 type ReleaseCouponJSONBody struct {
-	// Code As typed or scanned: in any case, with or without hyphens.
+	// Code As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
 	//
 	// Example: 0A6F-ZXWA-HPRG-DBFQ
 	Code string `json:"code"`
@@ -3332,7 +3332,7 @@ type ReleaseCouponJSONBody struct {
 
 // ReserveCouponJSONBody defines parameters for ReserveCoupon.
 type ReserveCouponJSONBody struct {
-	// Code As typed or scanned: in any case, with or without hyphens.
+	// Code As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
 	//
 	// Example: 0A6F-ZXWA-HPRG-DBFQ
 	Code string `json:"code"`
@@ -3346,7 +3346,7 @@ type ReserveCouponParams struct {
 
 // ValidateCouponJSONBody defines parameters for ValidateCoupon.
 type ValidateCouponJSONBody struct {
-	// Code As typed or scanned: in any case, with or without hyphens.
+	// Code As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
 	//
 	// Example: 0A6F-ZXWA-HPRG-DBFQ
 	Code string `json:"code"`

@@ -5056,6 +5056,8 @@ export interface components {
         Before: components["schemas"]["OrderId"];
         /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
         ByteOrderMark: boolean;
+        /** @description A workbook for spreadsheets (Office Open XML) instead of CSV, for people: ids as text, amounts in units of the currency, times without a zone in that of `SECKILL_TIMEZONE`, which the head names, changes in words; no `#end`, but a file that was cut off does not open. */
+        Workbook: boolean;
         /**
          * @description New for each coupon. Keep it until there is an answer, and repeat the request with it.
          * @example 8b0f6c5e-7f1c-4d0e-9b52-0d6f1f6f3a11
@@ -6426,7 +6428,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description As typed or scanned: in any case, with or without hyphens.
+                     * @description As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
                      * @example 0A6F-ZXWA-HPRG-DBFQ
                      */
                     code: string;
@@ -6464,7 +6466,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description As typed or scanned: in any case, with or without hyphens.
+                     * @description As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
                      * @example 0A6F-ZXWA-HPRG-DBFQ
                      */
                     code: string;
@@ -6502,7 +6504,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description As typed or scanned: in any case, with or without hyphens.
+                     * @description As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
                      * @example 0A6F-ZXWA-HPRG-DBFQ
                      */
                     code: string;
@@ -6536,7 +6538,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description As typed or scanned: in any case, with or without hyphens.
+                     * @description As typed or scanned: in any case and width; whatever is no letter or digit does not matter.
                      * @example 0A6F-ZXWA-HPRG-DBFQ
                      */
                     code: string;
@@ -6871,6 +6873,8 @@ export interface operations {
             query?: {
                 /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /** @description A workbook for spreadsheets (Office Open XML) instead of CSV, for people: ids as text, amounts in units of the currency, times without a zone in that of `SECKILL_TIMEZONE`, which the head names, changes in words; no `#end`, but a file that was cut off does not open. */
+                xlsx?: components["parameters"]["Workbook"];
                 /** @description Only the payment with this id, or with this reference at its provider. */
                 payment?: components["parameters"]["PaymentName"];
                 /** @description Only of this order. */
@@ -6905,6 +6909,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
                      * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime,refundedAmount,lostAmount,progress,progressTime,progressReason
                      *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,,300,0,,,
@@ -7430,6 +7435,8 @@ export interface operations {
             query?: {
                 /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /** @description A workbook for spreadsheets (Office Open XML) instead of CSV, for people: ids as text, amounts in units of the currency, times without a zone in that of `SECKILL_TIMEZONE`, which the head names, changes in words; no `#end`, but a file that was cut off does not open. */
+                xlsx?: components["parameters"]["Workbook"];
             };
             header?: never;
             path: {
@@ -7450,6 +7457,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
                      * @example figure,value
                      *     at,2026-01-02T12:00:00.000Z
@@ -7478,6 +7486,8 @@ export interface operations {
             query?: {
                 /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /** @description A workbook for spreadsheets (Office Open XML) instead of CSV, for people: ids as text, amounts in units of the currency, times without a zone in that of `SECKILL_TIMEZONE`, which the head names, changes in words; no `#end`, but a file that was cut off does not open. */
+                xlsx?: components["parameters"]["Workbook"];
             };
             header?: never;
             path: {
@@ -7498,6 +7508,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
                      * @example at,accepted,refused.ALREADY_BOUGHT,refused.PAUSED,refused.OFF_SHELF,refused.NOT_STARTED,refused.ENDED,refused.SOLD_OUT,refused.UNAVAILABLE,refused.NOT_ENOUGH,refused.CALLED_OFF,refused.UNKNOWN_OUTCOME,p99Ms
                      *     2026-01-02T12:00:00.000Z,500,0,0,0,12,0,8120,0,0,0,0,3.4
@@ -7521,6 +7532,8 @@ export interface operations {
             query?: {
                 /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /** @description A workbook for spreadsheets (Office Open XML) instead of CSV, for people: ids as text, amounts in units of the currency, times without a zone in that of `SECKILL_TIMEZONE`, which the head names, changes in words; no `#end`, but a file that was cut off does not open. */
+                xlsx?: components["parameters"]["Workbook"];
                 /** @description Whole codes; without it, or with false, they are masked. */
                 codes?: boolean;
             };
@@ -7543,6 +7556,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
                      * @example id,userId,status,quantity,amount,currency,reason,whyCode,createTime,payBefore,payTime,redeemTime,cancelTime,refundingTime,refundTime,failTime,lapseTime,coupon.code,coupon.validUntil
                      *     660000000123456789,42,paid,1,1000,CNY,,,2026-01-02T12:00:00.123Z,2026-01-02T12:15:00.123Z,2026-01-02T12:01:30.000Z,,,,,,,····-····-····-PQRS,2026-04-02T16:00:00.000Z
@@ -8787,6 +8801,8 @@ export interface operations {
                 adminId?: components["schemas"]["Id"];
                 /** @description With a byte order mark, by which spreadsheets know that the file is UTF-8. */
                 bom?: components["parameters"]["ByteOrderMark"];
+                /** @description A workbook for spreadsheets (Office Open XML) instead of CSV, for people: ids as text, amounts in units of the currency, times without a zone in that of `SECKILL_TIMEZONE`, which the head names, changes in words; no `#end`, but a file that was cut off does not open. */
+                xlsx?: components["parameters"]["Workbook"];
             };
             header?: never;
             path?: never;
@@ -8801,6 +8817,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
                      * @example id,at,adminId,account.issuer,account.subject,requestId,action,voucherId,changes,delta,outcome
                      *     12,2026-01-02T12:00:00.120Z,1,,,3f1c0c1e-6f7a-4f0b-9a52-1d6f0f6f3a11,stock,1,,5,done

@@ -18,7 +18,8 @@ func TestDescribedHeads(t *testing.T) {
 		described[strings.TrimSpace(line)] = true
 	}
 	for _, heads := range [][]string{
-		headsOf(orderColumns("")), headsOf(paymentColumns("")), auditHead(), headsOf(timelineColumns()),
+		textsOf(headsOf(orderColumns(""))), textsOf(headsOf(paymentColumns(""))), textsOf(headsOf(auditColumns())),
+		textsOf(headsOf(timelineColumns())),
 	} {
 		if head := strings.Join(heads, ","); !described[head] {
 			t.Errorf("web/openapi.yaml does not show the head %s", head)

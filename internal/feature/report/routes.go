@@ -47,7 +47,7 @@ type Exports interface {
 func Routes(
 	reports Service, front httpkit.Front, note func(ctx context.Context, e voucher.Entry) error,
 ) []httpkit.Route {
-	h, mark, own := handlers{reports, front, note}, httpkit.Query("bom"), httpkit.OwnVoucher(front.ShopOf)
+	h, mark, own := handlers{reports, front, note}, httpkit.Query("bom", "xlsx"), httpkit.OwnVoucher(front.ShopOf)
 	return []httpkit.Route{
 		httpkit.Staff("GET /admin/sale", h.listSales, httpkit.ByHandler, httpkit.Query("phase", "limit", "before")),
 		httpkit.Staff("GET /admin/today", h.today, httpkit.ByHandler),

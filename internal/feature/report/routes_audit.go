@@ -1,9 +1,6 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
@@ -18,51 +15,15 @@ func (h handlers) auditCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 	values, badQuery := param.ParseQuery(c.Request)
 	voucherID, badVoucher := values.ID("voucherId", voucher.MaxID)
 	adminID, badAdmin := values.ID("adminId", voucher.MaxID)
-	mark, badMark := values.Flag("bom")
-	if err := invalid.Join(badQuery, badVoucher, badAdmin, badMark); err != nil {
+	form, badMark, badBook := readForm(values)
+	if err := invalid.Join(badQuery, badVoucher, badAdmin, badMark, badBook); err != nil {
 		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID, ShopID: who.Only()}
-	return h.sendCSV(c, who, csvFile{"audit.csv", mark}, auditHead(), func(c *gin.Context, out *csvStream) error {
+	columns := auditColumns()
+	return h.sendFile(c, who, file{"audit", form}, headsOf(columns), func(c *gin.Context, out *fileStream) error {
 		return h.reports.Audit(c.Request.Context(), f, func(page []AuditRow) error {
-			for _, row := range page {
-				line, err := auditLine(row)
-				if err != nil {
-					return err
-				}
-				out.line(line...)
-			}
-			return out.flush()
+			return addLines(out, columns, page)
 		})
 	})
-}
-
-// auditHead returns the heads of the columns.
-func auditHead() []string {
-	return []string{
-		"id", "at", "adminId", "account.issuer", "account.subject", "requestId", "action", "voucherId", "changes",
-		"delta", "outcome",
-	}
-}
-
-func auditLine(r AuditRow) ([]string, error) {
-	e := r.Entry
-	changes, err := json.Marshal(e.Changes)
-	if err != nil {
-		return nil, fmt.Errorf("the changes of audit entry %d: %w", e.ID, err)
-	}
-	if len(e.Changes) == 0 {
-		changes = nil
-	}
-	of, delta, outcome := "", "", ""
-	if e.VoucherID != 0 {
-		of = csvNumber(e.VoucherID)
-	}
-	if e.Action == voucher.Restocked {
-		delta, outcome = csvNumber(e.Delta), e.Outcome.String()
-	}
-	return []string{
-		csvNumber(e.ID), csvTime(e.At), csvNumber(e.By.AdminID), cell(r.Author.Issuer), cell(r.Author.Subject),
-		cell(e.By.Request), string(e.Action), of, string(changes), delta, outcome,
-	}, nil
 }

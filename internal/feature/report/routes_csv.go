@@ -8,13 +8,14 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/kit/currency"
 	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/xlsx"
 	"seckill/internal/order/gate"
 	"seckill/internal/voucher"
 )
@@ -26,10 +27,13 @@ const csvEnd = "#end"
 // byteOrderMark makes spreadsheets read the file as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// csvStream is a CSV that is sent piece by piece. Its memory is that of one piece.
-type csvStream struct {
+// fileStream is a file that is sent piece by piece: a CSV, or a workbook for a spreadsheet. Its memory is that of one
+// piece.
+type fileStream struct {
 	stream *httpkit.Stream
 	buf    bytes.Buffer
+	book   *xlsx.Writer // nil: a CSV
+	front  *httpkit.Front
 	width  int // fields of a line
 	lines  int64
 }
@@ -37,79 +41,64 @@ type csvStream struct {
 // csvRequest has the parameters of a request for a CSV.
 type csvRequest struct {
 	voucherID int64
-	mark      bool // a byte order mark
+	form      form
 	codes     bool // codes whole, not masked, on a route that has codes
 }
 
 func readCSVRequest(c *gin.Context) (r csvRequest, err error) {
 	id, badID := param.ID("id", c.Param("id"), voucher.MaxID)
 	values, badQuery := param.ParseQuery(c.Request)
-	mark, badMark := values.Flag("bom")
+	form, badMark, badBook := readForm(values)
 	codes, badCodes := values.Flag("codes")
-	err = invalid.Join(badID, badQuery, badMark, badCodes)
-	return csvRequest{id, mark, codes}, err
+	err = invalid.Join(badID, badQuery, badMark, badBook, badCodes)
+	return csvRequest{id, form, codes}, err
 }
 
-// file returns the name under which the voucher's CSV is saved, and whether the CSV has a byte order mark.
-func (r csvRequest) file(name string) csvFile {
-	return csvFile{fmt.Sprintf("%s-%d.csv", name, r.voucherID), r.mark}
+// file returns the file of a voucher.
+func (r csvRequest) file(name string) file {
+	return file{fmt.Sprintf("%s-%d", name, r.voucherID), r.form}
 }
 
-// csvFile has the name under which a CSV is saved.
-type csvFile struct {
+// form is in what form a file is wanted.
+type form struct {
+	mark bool // a CSV with a byte order mark
+	book bool // a workbook
+}
+
+func readForm(values param.Query) (f form, badMark, badBook *invalid.Problem) {
+	f.mark, badMark = values.Flag("bom")
+	f.book, badBook = values.Flag("xlsx")
+	return f, badMark, badBook
+}
+
+// file has the name under which a file is saved, without its ending.
+type file struct {
 	name string
-	mark bool // a byte order mark
+	form
 }
 
-// column is a column of a CSV. Programs read columns by their heads. New columns go to the end, for those that go by
-// position.
-type column[T any] struct {
-	head string
-	cell func(T) string
-}
-
-func headsOf[T any](columns []column[T]) []string {
-	heads := make([]string, len(columns))
-	for i, c := range columns {
-		heads[i] = c.head
-	}
-	return heads
-}
-
-// addLines adds a line for each row, and sends them.
-func addLines[T any](o *csvStream, columns []column[T], rows []T) error {
-	line := make([]string, len(columns))
-	for _, row := range rows {
-		for i, c := range columns {
-			line[i] = c.cell(row)
-		}
-		o.line(line...)
-	}
-	return o.flush()
-}
-
-// sendCSV streams the head, then the lines that the function lines writes. After the first piece, an error cuts the
+// sendFile streams the heads, then the lines that the function lines writes. After the first piece, an error cuts the
 // answer off, without its last line and without the end of the HTTP message.
-func (h handlers) sendCSV(
-	c *gin.Context, who httpkit.Identity, file csvFile, head []string,
-	lines func(*gin.Context, *csvStream) error,
+func (h handlers) sendFile(
+	c *gin.Context, who httpkit.Identity, f file, heads []field, lines func(*gin.Context, *fileStream) error,
 ) (httpkit.Answer, error) {
-	ctx, s, err := h.front.Streams.Open(c, who, []string{"text/csv; charset=utf-8"}, h.front.Now())
+	media, ending := "text/csv; charset=utf-8", ".csv"
+	if f.book {
+		media, ending = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", ".xlsx"
+	}
+	ctx, s, err := h.front.Streams.Open(c, who, []string{media}, h.front.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	defer h.front.Streams.Close(s)
 	c.Request = c.Request.WithContext(ctx)
-	c.Header("Content-Disposition", fmt.Sprintf("attachment; filename=%q", file.name))
+	c.Header("Content-Disposition", fmt.Sprintf("attachment; filename=%q", f.name+ending))
 	if c.Request.Method == http.MethodHead {
 		s.Begin()
 		return httpkit.Answer{}, nil
 	}
-	out := &csvStream{stream: s, width: len(head)}
-	if file.mark {
-		out.buf.WriteString(byteOrderMark)
-	}
-	out.write(head)
+	out := &fileStream{stream: s, front: &h.front, width: len(heads)}
+	out.begin(f, heads)
 	if err = lines(c, out); err == nil {
 		err = out.end()
 	}
@@ -122,19 +111,46 @@ func (h handlers) sendCSV(
 	return httpkit.Answer{}, err
 }
 
-// line adds a line. The caller passes each field that a person typed through cell.
-func (o *csvStream) line(fields ...string) {
+func (o *fileStream) begin(f file, heads []field) {
+	if f.book {
+		digits, _ := currency.Digits(o.front.Currency)
+		texts := make([]string, len(heads))
+		for i, head := range heads {
+			if texts[i] = head.text; head.kind == moment {
+				texts[i] += " (" + o.front.Zone.String() + ")"
+			}
+		}
+		o.book = xlsx.NewWriter(&o.buf, texts, digits)
+		return
+	}
+	if f.mark {
+		o.buf.WriteString(byteOrderMark)
+	}
+	o.write(heads)
+}
+
+// line adds a line.
+func (o *fileStream) line(fields ...field) error {
 	o.lines++
-	o.write(fields)
+	if o.book == nil {
+		o.write(fields)
+		return nil
+	}
+	cells := make([]xlsx.Cell, len(fields))
+	for i, f := range fields {
+		cells[i] = f.inSheet(o.front)
+	}
+	return o.book.Row(cells)
 }
 
 // write adds a line in the format of RFC 4180. It also quotes a cell with a semicolon, which encoding/csv does not do:
 // where a comma is the decimal separator, spreadsheets read semicolons as separators of cells.
-func (o *csvStream) write(fields []string) {
-	for i, f := range fields {
+func (o *fileStream) write(fields []field) {
+	for i, of := range fields {
 		if i > 0 {
 			o.buf.WriteByte(',')
 		}
+		f := of.inCSV()
 		if strings.ContainsAny(f, ",;\"\r\n") || strings.TrimSpace(f) != f {
 			f = `"` + strings.ReplaceAll(f, `"`, `""`) + `"`
 		}
@@ -144,7 +160,12 @@ func (o *csvStream) write(fields []string) {
 }
 
 // flush sends the lines that were added.
-func (o *csvStream) flush() error {
+func (o *fileStream) flush() error {
+	if o.book != nil {
+		if err := o.book.Flush(); err != nil {
+			return err
+		}
+	}
 	if o.buf.Len() == 0 {
 		return nil
 	}
@@ -156,41 +177,19 @@ func (o *csvStream) flush() error {
 	return err
 }
 
-// end sends the last line, as wide as the others.
-func (o *csvStream) end() error {
-	last := make([]string, o.width)
-	last[0], last[1] = csvEnd, strconv.FormatInt(o.lines, 10)
+// end sends what ends the file: of a CSV the last line, as wide as the others.
+func (o *fileStream) end() error {
+	if o.book != nil {
+		if err := o.book.Close(); err != nil {
+			return err
+		}
+		o.book = nil
+		return o.flush()
+	}
+	last := make([]field, o.width)
+	last[0].text, last[1].text = csvEnd, strconv.FormatInt(o.lines, 10)
 	o.write(last)
 	return o.flush()
-}
-
-// cell returns the text as a cell that no spreadsheet takes for a formula: it puts a quote before a sign that begins a
-// formula.
-func cell(text string) string {
-	first, _ := utf8.DecodeRuneInString(text)
-	// Full-width signs begin formulas in East Asian spreadsheets.
-	if text != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", first) {
-		return "'" + text
-	}
-	return text
-}
-
-// csvTime returns a time as a cell; "" for the zero time.
-func csvTime(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return httpkit.ShownTime(t).String()
-}
-
-func csvNumber(n int64) string { return strconv.FormatInt(n, 10) }
-
-// csvP99 returns a result of httpkit.P99 as a cell; "" for 0.
-func csvP99(ms float64) string {
-	if ms == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(ms, 'f', -1, 64)
 }
 
 // reportCSV answers GET /admin/voucher/:id/report.csv: the figures of GET /admin/voucher/:id/report, one per line, with
@@ -204,8 +203,8 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	head := []string{"figure", "value"}
-	return h.sendCSV(c, who, r.file("report"), head, func(_ *gin.Context, out *csvStream) error {
+	heads := []field{{text: "figure"}, {text: "value"}}
+	return h.sendFile(c, who, r.file("report"), heads, func(_ *gin.Context, out *fileStream) error {
 		view := reportView(made, h.front.Currency, h.front.Now())
 		if view.saleJSON != nil {
 			view.Timeline = nil // the timeline is a file of its own
@@ -221,7 +220,7 @@ func (h handlers) reportCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 }
 
 // figures adds a line for each value of a JSON text, under its path: orders.paid.units.
-func (o *csvStream) figures(text *json.Decoder, path string) error {
+func (o *fileStream) figures(text *json.Decoder, path string) error {
 	token, err := text.Token()
 	if err != nil {
 		return fmt.Errorf("reading a report at %q: %w", path, err)
@@ -229,7 +228,7 @@ func (o *csvStream) figures(text *json.Decoder, path string) error {
 	opened, nested := token.(json.Delim)
 	if !nested {
 		if token != nil {
-			o.line(path, cell(fmt.Sprint(token)))
+			return o.line(field{text: path}, figure(path, token))
 		}
 		return nil
 	}
@@ -255,7 +254,7 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 		return httpkit.Answer{}, err
 	}
 	columns := timelineColumns()
-	return h.sendCSV(c, who, r.file("timeline"), headsOf(columns), func(c *gin.Context, out *csvStream) error {
+	return h.sendFile(c, who, r.file("timeline"), headsOf(columns), func(c *gin.Context, out *fileStream) error {
 		return h.reports.Seconds(c.Request.Context(), r.voucherID, func(points []Point) error {
 			return addLines(out, columns, points)
 		})
@@ -264,15 +263,15 @@ func (h handlers) timelineCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 
 // timelineColumns are the columns of a timeline, in the order of gate.Answers, whose first is Accepted.
 func timelineColumns() []column[Point] {
-	columns := []column[Point]{{"at", func(p Point) string { return csvTime(p.At) }}}
+	columns := []column[Point]{at("at", func(p Point) time.Time { return p.At })}
 	for i, answer := range gate.Answers() {
 		head := "accepted"
 		if i > 0 {
 			head = "refused." + httpkit.CodeOf(answer)
 		}
-		columns = append(columns, column[Point]{head, func(p Point) string { return csvNumber(p.Counts[answer]) }})
+		columns = append(columns, count(head, func(p Point) int64 { return p.Counts[answer] }))
 	}
-	return append(columns, column[Point]{"p99Ms", func(p Point) string { return csvP99(httpkit.P99(p.Took)) }})
+	return append(columns, column[Point]{"p99Ms", number, func(p Point) string { return csvP99(httpkit.P99(p.Took)) }})
 }
 
 // ordersCSV answers GET /admin/voucher/:id/orders.csv: all recorded orders, with their codes masked or, with
@@ -291,7 +290,7 @@ func (h handlers) ordersCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 		Action: voucher.Exported, VoucherID: r.voucherID,
 		Changes: []voucher.FieldChange{{Field: "codes", To: shown}},
 	}
-	return h.sendCSV(c, who, r.file("orders"), headsOf(columns), func(c *gin.Context, out *csvStream) error {
+	return h.sendFile(c, who, r.file("orders"), headsOf(columns), func(c *gin.Context, out *fileStream) error {
 		note := h.noteOnce(c, who, e)
 		return h.reports.Orders(c.Request.Context(), r.voucherID, r.codes, func(page []ExportRow) error {
 			if err := note(); err != nil {

@@ -14,44 +14,35 @@ import (
 
 // paymentColumns are the columns of an export of payments.
 func paymentColumns(currency string) []column[payment.Payment] {
-	number := func(of func(payment.Payment) int64) func(payment.Payment) string {
-		return func(p payment.Payment) string { return csvNumber(of(p)) }
-	}
-	at := func(of func(payment.Payment) time.Time) func(payment.Payment) string {
-		return func(p payment.Payment) string { return csvTime(of(p)) }
-	}
-	text := func(of func(payment.Payment) string) func(payment.Payment) string {
-		return func(p payment.Payment) string { return cell(of(p)) }
-	}
 	return []column[payment.Payment]{
-		{"id", text(func(p payment.Payment) string { return p.ID })},
-		{"orderId", number(func(p payment.Payment) int64 { return p.OrderID })},
-		{"voucherId", number(func(p payment.Payment) int64 { return p.VoucherID })},
-		{"shopId", number(func(p payment.Payment) int64 { return p.ShopID })},
-		{"userId", number(func(p payment.Payment) int64 { return p.UserID })},
-		{"provider", text(func(p payment.Payment) string { return p.Provider })},
-		{"reference", text(func(p payment.Payment) string { return p.Reference })},
-		{"state", text(func(p payment.Payment) string { return p.State.String() })},
-		{"amount", number(func(p payment.Payment) int64 { return p.Amount })},
-		{"currency", func(payment.Payment) string { return cell(currency) }},
-		{"receivedAmount", number(payment.Payment.Received)},
-		{"returnedAmount", number(func(p payment.Payment) int64 { return p.Returned })},
-		{"dispute", text(func(p payment.Payment) string { return p.Dispute.String() })},
-		{"disputedAmount", number(func(p payment.Payment) int64 { return p.Disputed })},
-		{"keptAmount", number(payment.Payment.Kept)},
-		{"createTime", at(func(p payment.Payment) time.Time { return p.CreatedAt })},
-		{"receiveTime", at(func(p payment.Payment) time.Time { return p.ReceivedAt })},
-		{"refundingTime", at(func(p payment.Payment) time.Time { return p.RefundingAt })},
-		{"refundTime", at(func(p payment.Payment) time.Time { return p.RefundedAt })},
-		{"disputeTime", at(func(p payment.Payment) time.Time { return p.DisputedAt })},
-		{"stuckTime", at(func(p payment.Payment) time.Time { return p.StuckAt })},
-		{"refusal", text(func(p payment.Payment) string { return p.Refusal })},
-		{"closeTime", at(func(p payment.Payment) time.Time { return p.ClosedAt })},
-		{"refundedAmount", number(payment.Payment.RefundedAmount)},
-		{"lostAmount", number(payment.Payment.LostAmount)},
-		{"progress", text(payment.Payment.Said)},
-		{"progressTime", at(func(p payment.Payment) time.Time { return p.ProgressAt })},
-		{"progressReason", text(func(p payment.Payment) string { return p.Failure })},
+		text("id", func(p payment.Payment) string { return p.ID }),
+		id("orderId", func(p payment.Payment) int64 { return p.OrderID }),
+		id("voucherId", func(p payment.Payment) int64 { return p.VoucherID }),
+		id("shopId", func(p payment.Payment) int64 { return p.ShopID }),
+		id("userId", func(p payment.Payment) int64 { return p.UserID }),
+		text("provider", func(p payment.Payment) string { return p.Provider }),
+		text("reference", func(p payment.Payment) string { return p.Reference }),
+		text("state", func(p payment.Payment) string { return p.State.String() }),
+		amount("amount", func(p payment.Payment) int64 { return p.Amount }),
+		text("currency", func(payment.Payment) string { return currency }),
+		amount("receivedAmount", payment.Payment.Received),
+		amount("returnedAmount", func(p payment.Payment) int64 { return p.Returned }),
+		text("dispute", func(p payment.Payment) string { return p.Dispute.String() }),
+		amount("disputedAmount", func(p payment.Payment) int64 { return p.Disputed }),
+		amount("keptAmount", payment.Payment.Kept),
+		at("createTime", func(p payment.Payment) time.Time { return p.CreatedAt }),
+		at("receiveTime", func(p payment.Payment) time.Time { return p.ReceivedAt }),
+		at("refundingTime", func(p payment.Payment) time.Time { return p.RefundingAt }),
+		at("refundTime", func(p payment.Payment) time.Time { return p.RefundedAt }),
+		at("disputeTime", func(p payment.Payment) time.Time { return p.DisputedAt }),
+		at("stuckTime", func(p payment.Payment) time.Time { return p.StuckAt }),
+		text("refusal", func(p payment.Payment) string { return p.Refusal }),
+		at("closeTime", func(p payment.Payment) time.Time { return p.ClosedAt }),
+		amount("refundedAmount", payment.Payment.RefundedAmount),
+		amount("lostAmount", payment.Payment.LostAmount),
+		text("progress", payment.Payment.Said),
+		at("progressTime", func(p payment.Payment) time.Time { return p.ProgressAt }),
+		text("progressReason", func(p payment.Payment) string { return p.Failure }),
 	}
 }
 
@@ -63,8 +54,8 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	mark, badMark := values.Flag("bom")
-	if err := invalid.Join(append(badFilter, badQuery, badMark)...); err != nil {
+	form, badMark, badBook := readForm(values)
+	if err := invalid.Join(append(badFilter, badQuery, badMark, badBook)...); err != nil {
 		return httpkit.Answer{}, err
 	}
 	columns := paymentColumns(h.front.Currency)
@@ -72,8 +63,8 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 		Action: voucher.Exported, VoucherID: f.VoucherID, ShopID: f.ShopID,
 		Changes: []voucher.FieldChange{{Field: "payments", To: c.Request.URL.RawQuery}},
 	}
-	file := csvFile{"payments.csv", mark}
-	return h.sendCSV(c, who, file, headsOf(columns), func(c *gin.Context, out *csvStream) error {
+	all := file{"payments", form}
+	return h.sendFile(c, who, all, headsOf(columns), func(c *gin.Context, out *fileStream) error {
 		note := h.noteOnce(c, who, e)
 		return h.reports.Payments(c.Request.Context(), f, func(page []payment.Payment) error {
 			if err := note(); err != nil {

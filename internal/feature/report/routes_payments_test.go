@@ -16,7 +16,7 @@ func TestPaymentsCSV(t *testing.T) {
 	trail := &audit{}
 	lines, _ := download(t, trail, "/admin/payments.csv?voucherId=5&shopId=2&dispute=lost")
 	want := [][]string{
-		headsOf(paymentColumns("")),
+		textsOf(headsOf(paymentColumns(""))),
 		{
 			"pay_1", "8", "5", "2", "42", "bank", "'=1+1", "stuck", "1000", "CNY", "1000", "300", "lost", "600",
 			"100", "2026-01-02T12:00:00.000Z", "2026-01-02T12:00:01.000Z", "", "", "2026-01-02T12:01:00.000Z",

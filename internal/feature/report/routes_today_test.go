@@ -121,7 +121,8 @@ func TestTakenInParts(t *testing.T) {
 		if _, err := l.AskRefund(t.Context(), cs[0].UserID, cs[0].OrderID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Refunded(t.Context(), fmt.Sprintf("pay_%d", cs[0].OrderID), fmt.Sprintf("pay_%d", cs[0].OrderID), ""); err != nil {
+		id := fmt.Sprintf("pay_%d", cs[0].OrderID)
+		if _, err := l.Refunded(t.Context(), id, id, ""); err != nil {
 			t.Fatal(err)
 		}
 		returned("the rest", Flow{1, 700})

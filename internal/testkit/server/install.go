@@ -78,6 +78,15 @@ func ChromiumProgram(ctx context.Context) (string, error) {
 	return find(names...), nil
 }
 
+// SpreadsheetProgram returns the path of Gnumeric's ssconvert, installing it if possible.
+func SpreadsheetProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("ssconvert") != "" }
+	if err := ensure(ctx, look, []string{"gnumeric"}); err != nil {
+		return "", fmt.Errorf("ssconvert is %w; install it (Debian: apt-get install gnumeric)", err)
+	}
+	return find("ssconvert"), nil
+}
+
 // PromtoolProgram returns the path of Prometheus's promtool, installing it if possible.
 func PromtoolProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("promtool") != "" }

@@ -15,8 +15,8 @@ export function Audit({ client, words }) {
   const pages = usePages(client, '/admin/audit', { ...filter, limit: '30' });
   const [problem, setProblem] = useState('');
   const download = async () => {
-    const asked = new URLSearchParams({ ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value)), bom: 'true' });
-    setProblem(await save(client, `/admin/audit.csv?${asked}`, 'audit.csv', t));
+    const asked = new URLSearchParams({ ...Object.fromEntries(Object.entries(filter).filter(([, value]) => value)), xlsx: 'true' });
+    setProblem(await save(client, `/admin/audit.csv?${asked}`, 'audit.xlsx', t));
   };
   return html`
     <header class="head"><h1>${t('place.audit')}</h1>

@@ -55,8 +55,8 @@ export function Payments({ client, words }) {
   const names = { payment: t('filter.reference'), orderId: t('filter.orderId'), voucherId: t('filter.voucherId') };
   const days = { from: t('filter.from'), to: t('filter.to') };
   const download = async () => {
-    const query = new URLSearchParams(Object.entries({ ...asked, bom: 'true' }).filter(([, value]) => value !== ''));
-    setProblem(await save(client, `/admin/payments.csv?${query}`, 'payments.csv', t));
+    const query = new URLSearchParams(Object.entries({ ...asked, xlsx: 'true' }).filter(([, value]) => value !== ''));
+    setProblem(await save(client, `/admin/payments.csv?${query}`, 'payments.xlsx', t));
   };
   /** @param {string} name @param {string} label @param {string} any @param {string[]} values @param {string} texts */
   const choice = (name, label, any, values, texts) => html`<label class="unseen" for=${name}>${label}</label>

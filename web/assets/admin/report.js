@@ -27,7 +27,7 @@ export function Report({ id, client, words }) {
   const sale = r.timeline !== undefined, coming = sale && Date.parse(r.beginTime) > Date.parse(r.at);
   const points = wholeOf(timelineOf(r), r), peak = peakOf(points), fast = r.p99Ms ? t('p99', { n: took(r.p99Ms, words) }) : '', marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);
   /** @param {string} name */
-  const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?bom=true`, `${name}-${id}.csv`, t));
+  const download = (name) => async () => setProblem(await save(client, `/admin/voucher/${id}/${name}.csv?xlsx=true`, `${name}-${id}.xlsx`, t));
   /** @param {string} name @param {string} label @param {any} value @param {any[]} notes */
   const tile = (name, label, value, notes) => html`<div class="tile" data-tile=${name}><p class="tile-label">${label}</p><p class="tile-value">${value}</p>${notes.map((note) => note && html`<p class="tile-note">${note}</p>`)}</div>`;
   /** The same of the shop's last sale, if there was one. @param {(report: any) => string} value */
@@ -125,14 +125,14 @@ function useLast(report, client) {
 }
 
 /**
- * Saves a file. It returns what went wrong, "" for nothing: also that the file was cut off, which its missing last line shows.
+ * Saves a file. It returns what went wrong, "" for nothing: also that the file was cut off, which its missing end shows.
  * @param {any} client @param {string} path @param {string} name @param {(key: string) => string} t
  */
 export async function save(client, path, name, t) {
   const file = await client.file(path);
   if (!file) return t('no.answer');
-  const end = await file.slice(Math.max(0, file.size - 200)).text();
-  if (!/(^|\n)#end,[^\n]*\r?\n$/.test(end)) return t('save.cut');
+  const end = await file.slice(Math.max(0, file.size - 22), file.size - 18).text(); // where a whole workbook has its directory's end
+  if (end !== 'PK\x05\x06') return t('save.cut');
   const link = document.createElement('a');
   link.href = URL.createObjectURL(file);
   link.download = name;
