@@ -25,8 +25,9 @@ func wordings() []wording {
 			file: "README.md",
 			line: "**Measured** on two cores that everything shares, load generator included: " +
 				"**%s** orders accepted a second, %.1f times as many " +
-				"as the way that tutorials teach; **%s** recorded a second, %.0f times as many; **%s** " +
-				"answers a second once it is sold out. `make -C lab bench` [measures it again](#benchmarks).",
+				"as the way that tutorials teach; a backlog is recorded at **%s** a second, %.0f times as fast; **%s** " +
+				"answers a second once it is sold out. Ratios are medians of rounds. `make -C lab bench` " +
+				"[measures it again](#benchmarks).",
 			source: "Medians of %d rounds of [%s](lab/results/%s.md), every request another user's:",
 			head:   []string{"", "Accepted/s", "Recorded/s meanwhile", "Draining a backlog, orders/s"},
 			stages: []string{
@@ -39,8 +40,8 @@ func wordings() []wording {
 		},
 		{
 			file: "README.zh-CN.md",
-			line: "**实测**（两个核心由所有进程共用，压测程序也在内）：每秒接受 **%s** 笔订单，是教程做法的 %.1f 倍；每秒记录 **%s** 笔，是其 %.0f 倍；" +
-				"售罄后每秒答复 **%s** 次。`make -C lab bench` [重新测量](#性能)。",
+			line: "**实测**（两个核心由所有进程共用，压测程序也在内）：每秒接受 **%s** 笔订单，是教程做法的 %.1f 倍；积压以每秒 **%s** 笔记录，是其 %.0f 倍；" +
+				"售罄后每秒答复 **%s** 次。倍数是各轮比值的中位数。`make -C lab bench` [重新测量](#性能)。",
 			source: "%d 轮的中位数（[%s](lab/results/%s.md)），每个请求来自不同的用户：",
 			head:   []string{"", "接受/秒", "同时记录/秒", "清空积压，订单/秒"},
 			stages: []string{
