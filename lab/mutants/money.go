@@ -82,8 +82,8 @@ func inRefunds() []mutant.Mutant {
 			"", mutant.Change{
 				File: "internal/feature/report/ledger.go", From: `"SUM("+lost+") AS lost, `, To: `"SUM(0) AS lost, `,
 			}),
-		historyMutant("an order says that money is under way which will not come", "./lab/life", "TestLife$",
-			"say otherwise of their money", mutant.Change{
+		packageMutant("an order says that money is under way which will not come", ledger, "TestTakeProgress", "failed",
+			mutant.Change{
 				File: store + "payment_notice.go", From: "row.Processing, deadline = wasProcessing,",
 				To: "row.Processing, deadline = isProcessing,",
 			}),

@@ -133,3 +133,32 @@ window.fetch = ((ask) => (path, options) => mute && String(path).startsWith('/or
 	w.until(fmt.Sprintf("window.muted > %d", asked))
 	w.sees(button("unpaid"), "Pay ¥10")
 }
+
+// TestConsoleWaits: while the database hangs, each page of the console keeps its head, says that it waits, then what went
+// wrong, and shows all once the database is back, by itself.
+func TestConsoleWaits(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := realShop(t)
+	voucher := s.onSale("Noodles for two", 2)
+	p := testkit.NewProxy(t, s.server.Addr)
+	for _, tc := range []struct{ name, page, head, comes string }{
+		{"vouchers", "vouchers", "Vouchers", "Noodles for two"},
+		{"sale", fmt.Sprint("voucher/", voucher), fmt.Sprint("#", voucher), "Noodles for two"},
+		{"report", fmt.Sprint("report/", voucher), "Report", "Noodles for two"},
+		{"payments", "payments", "Payments", "There are no payments yet"},
+		{"start", "start", "Start", "Noodles for two"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := open(t, s.through(p)+"admin#/partitions", s.asAdmin(desktop()))
+			w.sees("h1", "Partitions")
+			p.Blackhole()
+			evaluate[bool](w, fmt.Sprintf("location.hash = '#/%s', true", tc.page))
+			w.sees("h1", tc.head)
+			w.sees("[data-waiting=late]", "has not answered yet")
+			w.accessible()
+			w.picture("console-waits-"+tc.name+"-desktop", false)
+			p.Heal()
+			w.sees("main", tc.comes)
+		})
+	}
+}

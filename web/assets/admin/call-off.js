@@ -4,7 +4,7 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { notify } from './notice.js';
-import { Ask, Field, Table, announceChange, tied, trouble } from './parts.js';
+import { Ask, Field, Table, Waiting, announceChange, tied, trouble } from './parts.js';
 import { StaffAct } from './staff.js';
 import { refusal } from './wrong.js';
 
@@ -52,7 +52,7 @@ export function CallOff({ voucher, client, words, left, onClose, onDone }) {
   };
   return html`<${Ask} title=${t('off.ask', { title: voucher.title })} says=${t('off.says')} yes=${t('off.yes')} danger=${true} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     ${failed && html`<p class="note warn" role="alert">${failed}</p>`}
-    ${!failed && (means ? html`<${Means} means=${means} voucher=${voucher} left=${left} words=${words} />` : html`<p class="soft">${t('loading')}</p>`)}
+    ${!failed && (means ? html`<${Means} means=${means} voucher=${voucher} left=${left} words=${words} />` : html`<${Waiting} t=${t} />`)}
     <${Field} name="why" label=${t('field.why')} hint=${t('off.why')} wrong=${wrong.why}>
       <input ...${tied('why', wrong.why, true)} autocomplete="off" />
     <//>
@@ -91,7 +91,7 @@ export function Unwinding({ voucher, client, words, version }) {
     if (said.current === false && u.unwound) announce(t('off.unwound'));
     said.current = u.unwound;
   }, [u?.unwound]);
-  if (!u) return html`<section class="panel flat" data-unwinding><h2>${t('off')}</h2>${seen.answer ? html`<p class="note warn" role="alert">${trouble(seen.answer, t)}</p>` : html`<p class="soft">${t('loading')}</p>`}</section>`;
+  if (!u) return html`<section class="panel flat" data-unwinding><h2>${t('off')}</h2>${seen.answer ? html`<p class="note warn" role="alert">${trouble(seen.answer, t)}</p>` : html`<${Waiting} t=${t} />`}</section>`;
   const done = sum(u, DONE, 'orders'), all = done + sum(u, [...AHEAD, 'refunding'], 'orders'), staff = sum(u, LEFT, 'orders');
   /** @param {any} order @param {string} what */
   const begin = async (order, what) => {

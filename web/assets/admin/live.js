@@ -10,7 +10,7 @@ import { Balance } from './balance.js';
 import { Unwinding } from './call-off.js';
 import { Chart } from './chart.js';
 import { GuardFigures, GuardsDialog, guardLine } from './guards.js';
-import { State, lag, took, trouble } from './parts.js';
+import { State, Waiting, lag, took, trouble, useAgain } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { useLine } from './sale.js';
@@ -36,8 +36,9 @@ export function Live({ id, client, words }) {
     if (answer.success) setVoucher({ ...answer.data, stale: answer.stale === true || answer.data.stale === true });
   };
   useEffect(() => void read(), [id, version]);
-  if (failed && !voucher) return html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`;
-  if (!voucher) return html`<p class="soft">${t('loading')}</p>`;
+  useAgain(failed, read);
+  if (!voucher) return html`<header class="head"><div><p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p><h1>#${id}</h1></div></header>
+    ${failed ? html`<p class="note warn" role="alert">${trouble(failed, t)}</p>` : html`<${Waiting} t=${t} />`}`;
   const f = sale.now, points = joined(past.points, sale.points), peak = peakOf(points), fast = past.p99Ms ? t('p99', { n: took(past.p99Ms, words) }) : '';
   const units = f && unitsAt(f, line);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });

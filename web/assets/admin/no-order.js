@@ -2,7 +2,7 @@
 // What can be said of a buyer without an order: what the sale refused, and why, in numbers. Who was refused is not kept.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
-import { trouble } from './parts.js';
+import { Waiting, trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
 
 /** Milliseconds for which a sale that has ended is still offered. */
@@ -22,7 +22,7 @@ export function NoOrder({ userId, voucherId, client, words }) {
     return () => void (open = false);
   }, []);
   if (problem) return html`<p class="note warn" role="alert">${problem}</p>`;
-  if (voucherId && !report) return html`<p class="soft">${t('loading')}</p>`;
+  if (voucherId && !report) return html`<${Waiting} t=${t} />`;
   return html`<section class="panel flat stack" data-no-order>
     <div><h2>${report ? t('noorder.of', { user: userId, title: report.title, id: voucherId }) : t('noorder', { user: userId })}</h2>
       <p>${t('noorder.says')}</p></div>
@@ -60,7 +60,7 @@ function Recent({ userId, client, words: { t, span } }) {
     void read();
     return () => void (open = false);
   }, []);
-  if (!seen) return html`<p class="soft">${t('loading')}</p>`;
+  if (!seen) return html`<${Waiting} t=${t} />`;
   const { failed, sales } = seen;
   return html`<div>${failed && html`<p class="note warn" role="alert">${trouble(failed, t)}</p>`}
     ${(sales.length > 0 || !failed) && html`<p>${t(sales.length > 0 ? 'noorder.which' : 'noorder.which.none')}</p>`}

@@ -4,7 +4,7 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Said } from './notice.js';
-import { trouble } from './parts.js';
+import { Waiting, trouble } from './parts.js';
 import { Dispute, Progress } from './payments.js';
 import { StaffAct, actsOn } from './staff.js';
 import { RefundPart, Refunds } from './refunds.js';
@@ -64,7 +64,7 @@ export function Order({ id, client, words, onClose, onChange }) {
   if (stuck) return html`<${StuckAct} key=${stuck.what} act=${stuck.what} payment=${stuck.payment} client=${client} words=${words} onRefused=${read} onDone=${done} onClose=${() => setStuck(null)} />`;
   const waits = o?.payments?.some((/** @type {any} */ p) => p.state === 'stuck');
   return html`<${Dialog} key="order" title=${t('order.title', { id })} closeLabel=${t('close')} onClose=${onClose}>
-    ${!o && !wrong && html`<p class="soft">${t('loading')}</p>`}
+    ${!o && !wrong && html`<${Waiting} t=${t} />`}
     ${wrong && html`<p class="note warn" role="alert">${wrong}</p>`}
     ${o && html`<div class="stack"><${Said} text=${said === coming ? '' : said} /><${Facts} order=${o} words=${words} onStuck=${setStuck} />
       ${status === 'refunding' && html`<p class="note ${waits ? 'warn' : ''}" role="status">${t(waits ? 'stuck.order' : 'staff.refund.coming')}</p>`}

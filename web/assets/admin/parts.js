@@ -35,6 +35,28 @@ export function numberOf(text) {
   return /^[+-]?\d+([.,]\d+)?$/.test(typed) ? Number(typed.replace(',', '.')) : NaN;
 }
 
+/** Milliseconds after which what has not come is waited for in so many words, and after which what has failed is asked for again. */
+const LATE = 2_000, AGAIN = 3_000;
+
+/** Stands where something will be that has not come yet. @param {any} props */
+export function Waiting({ t }) {
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), LATE);
+    return () => clearTimeout(timer);
+  }, []);
+  return html`<p class=${late ? 'note' : 'soft'} role="status" data-waiting=${late ? 'late' : 'soon'}>${t(late ? 'loading.late' : 'loading')}</p>`;
+}
+
+/** Calls again() a while after an answer that says nothing of the question: the service, or a store, was away. @param {any} answer @param {() => void} again */
+export function useAgain(answer, again) {
+  useEffect(() => {
+    if (!answer || answer.success || (answer.status > 0 && answer.status < 500)) return undefined;
+    const timer = setTimeout(() => document.hidden || again(), AGAIN);
+    return () => clearTimeout(timer);
+  }, [answer]);
+}
+
 /** A labelled control with its hint and what is wrong with it. @param {any} props */
 export function Field({ name, label, hint, wrong, children, class: kind = '' }) {
   return html`<div class="field ${kind}">
@@ -175,6 +197,7 @@ export function usePages(client, path, filter, { cursor = 'before', every = 0 } 
     const timer = setInterval(() => document.hidden || reads.current.pending || reads.current.further || load([], ''), every);
     return () => clearInterval(timer);
   }, [key, every]);
+  useAgain(list.key === key && !list.rows ? list.answer : null, () => load([], ''));
   /** A field of the filter was changed: it is no longer called wrong. @param {string} field */
   const changed = (field) => {
     const errors = shown.answer?.errors?.filter((/** @type {any} */ e) => e.field !== field);
@@ -192,7 +215,7 @@ export function Foot({ pages, t, empty, partly, names = {}, action = null }) {
     if (pages.answer.errors?.length === 0) return more; // what was wrong was changed since
     return html`<p class="note warn" role="alert" id="list-trouble">${wrong.join(' ') || trouble(pages.answer, t)}</p>${more}`;
   }
-  if (!pages.rows) return html`<p class="soft">${t('loading')}</p>`;
+  if (!pages.rows) return html`<${Waiting} t=${t} />`;
   if (pages.rows.length > 0) return more;
   return html`${(pages.next ? partly : empty) && html`<p class="note">${pages.next ? partly : empty}</p>`}${more}${!pages.next && action && html`<p>${action}</p>`}`;
 }

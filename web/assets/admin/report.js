@@ -4,7 +4,7 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce } from '../shell.js';
 import { Chart } from './chart.js';
-import { took, trouble } from './parts.js';
+import { Waiting, took, trouble } from './parts.js';
 import { marksOf, peakOf, timelineOf } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { GuardFigures } from './guards.js';
@@ -22,7 +22,8 @@ export function Report({ id, client, words }) {
   useEffect(() => void client.list('/admin/audit', { voucherId: String(id), limit: '100' }).then((/** @type {any} */ a) => a.success && setEntries(a.data)), [id]);
   useEffect(() => void client.ask('GET', `/admin/voucher/${id}/report`).then((/** @type {any} */ a) => (a.success ? setReport(a.data) : setProblem(trouble(a, t)))), [id]);
   const last = useLast(report, client);
-  if (!report) return problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<p class="soft">${t('loading')}</p>`;
+  if (!report) return html`<header class="head"><div><p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p><h1>${t('act.report')} <span class="soft">#${id}</span></h1></div></header>
+    ${problem ? html`<p class="note warn" role="alert">${problem}</p>` : html`<${Waiting} t=${t} />`}`;
   const r = report;
   const sale = r.timeline !== undefined, coming = sale && Date.parse(r.beginTime) > Date.parse(r.at);
   const points = wholeOf(timelineOf(r), r), peak = peakOf(points), fast = r.p99Ms ? t('p99', { n: took(r.p99Ms, words) }) : '', marks = marksOf({ entries, soldOutTime: r.soldOutTime }, words);

@@ -5,7 +5,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { useTick } from '../shell.js';
 import { countdown } from '../words.js';
 import { NewVoucher } from './form.js';
-import { State, trouble } from './parts.js';
+import { State, Waiting, trouble } from './parts.js';
 import { newsOf } from './notices.js';
 import { local } from './rules.js';
 import { unitsOf, vouchersOf } from './sale.js';
@@ -119,18 +119,19 @@ export function Start({ client, words }) {
     ${seen.failed && html`<p class="note warn" role="status">${trouble(seen.failed, t)}</p>`}
     ${hands.length > 0 && html`<section class="panel flat" data-hands><h2>${t('start.hands')}</h2>
       <ul class="hands">${hands.map((h) => html`<li key=${h.key} data-hand=${h.key}><span>${h.text}</span> <a class="button small" href=${h.to} aria-label=${`${h.act}${t('colon')}${h.text}`}>${h.act}</a></li>`)}</ul></section>`}
-    ${seen.running && html`<section class="panel flat" data-running><h2>${t('start.running')}</h2>
-      ${sales.running.length === 0 && html`<p class="soft">${t('start.running.none')}</p><p><a class="button small" href="#/sales">${t('place.sales')}</a></p>`}
+    <section class="panel flat" data-running><h2>${t('start.running')}</h2>
+      ${!seen.running && html`<${Waiting} t=${t} />`}
+      ${seen.running && sales.running.length === 0 && html`<p class="soft">${t('start.running.none')}</p><p><a class="button small" href="#/sales">${t('place.sales')}</a></p>`}
       ${sales.running.length > 0 && html`<ul class="running">${sales.running.map((/** @type {any} */ s) => {
         const voucher = seen.vouchers.get(s.voucherId), rate = seen.rates[s.voucherId];
         return line(s, html`${rate != null && html` · <span data-rate>${t('rate', { n: number(rate) })}</span>`}${voucher && !voucher.stale && ` · ${t('start.left', { n: number(voucher.stock) })}`}`);
-      })}</ul>`}</section>`}
-    ${seen.coming && html`<section class="panel flat" data-next><h2>${t('start.next')}</h2>
-      ${sales.next ? html`<${Next} key=${sales.next.voucherId} sale=${sales.next} now=${now} client=${client} words=${words} />`
+      })}</ul>`}</section>
+    <section class="panel flat" data-next><h2>${t('start.next')}</h2>
+      ${!seen.coming ? html`<${Waiting} t=${t} />` : sales.next ? html`<${Next} key=${sales.next.voucherId} sale=${sales.next} now=${now} client=${client} words=${words} />`
         : html`<p class="soft">${t('start.next.none')}</p><p><button type="button" class="button small" onClick=${() => setCreating(true)}>${t('create.sale')}</button></p>`}
       ${sales.later.length > 0 && html`<h3 class="small-text soft">${t('start.later')}</h3>
         <ul class="changes" data-later>${sales.later.map((/** @type {any} */ s) => html`<li key=${s.voucherId} data-sale=${s.voucherId}><a href=${`#/voucher/${s.voucherId}`}>${s.title}</a> <span class="soft">#${s.voucherId} · ${t('start.units', { n: number(s.issued) })} · ${span(s.beginTime, s.endTime)}</span></li>`)}</ul>`}
-    </section>`}
+    </section>
     ${sales.ended.length > 0 && html`<section class="panel flat" data-ended><h2>${t('start.ended')}</h2>
       <ul class="running">${sales.ended.map((/** @type {any} */ s) => line({ ...s, phase: 'ended' }, ` · ${t('ended.at', { time: words.moment(s.endTime) })}`))}</ul></section>`}
     <${Today} today=${today} words=${words} />

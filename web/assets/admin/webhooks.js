@@ -5,7 +5,7 @@ import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { notify } from './notice.js';
 import { CODES } from './codes.js';
-import { Ask, Command, Field, Foot, Table, tied, trouble, usePages, useFilter } from './parts.js';
+import { Ask, Command, Field, Foot, Table, Waiting, tied, trouble, usePages, useFilter } from './parts.js';
 import { instant, wrongTime } from './rules.js';
 import { TimeFields, typedTime } from './times.js';
 import { refusal } from './wrong.js';
@@ -129,7 +129,8 @@ export function Webhook({ id, client, words }) {
   useEffect(() => void load(), [version]);
   const again = () => setVersion((n) => n + 1);
   const e = page.endpoint;
-  if (!e) return html`<p class="note ${page.answer ? 'warn' : ''}" role="alert">${!page.answer ? t('loading') : page.answer.status === 404 ? t('hook.gone') : trouble(page.answer, t)}</p>`;
+  if (!e && !page.answer) return html`<${Waiting} t=${t} />`;
+  if (!e) return html`<p class="note warn" role="alert">${page.answer.status === 404 ? t('hook.gone') : trouble(page.answer, t)}</p>`;
   /** @param {string} act @param {string} [kind] */
   const button = (act, kind = '') => html`<button type="button" class="button small ${kind}" data-act=${act} onClick=${() => setOpen({ act })}>${t(`hook.act.${act}`)}</button>`;
   return html`
