@@ -1176,7 +1176,7 @@ export interface paths {
         };
         /**
          * How long a sale's waiting list is
-         * @description Its places by state, those that have ended included, and how many units are kept for them.
+         * @description Its places by state, those that have ended included, and how many units are kept for them. The places of a list that more than 10,000 have joined are counted every ten seconds at most.
          */
         get: operations["showWaitlist"];
         put?: never;

@@ -1,10 +1,12 @@
 package grown
 
 import (
+	"bufio"
 	"context"
 	"database/sql"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -37,16 +39,18 @@ type list struct {
 	route  string
 	params values
 	by     []string
-	more   int // entries and rows that it may read beyond mostRead
+	more   int64 // entries and rows that it may read beyond mostRead
 }
 
 // lists returns the lists of staff and of buyers, with values that select much, little and nothing. Shop 2 has a third
-// of the sales.
-func lists() []list {
+// of the sales. Sums read what they add up: a report its sale's orders and payments, the list of all shops' sales the
+// orders that are unpaid or being refunded, and counts of a waiting list its places.
+func lists(perSale int64) []list {
 	admin, staff, buyer := []string{"admin"}, []string{"admin", "merchant"}, []string{"buyer"}
 	cursor := strconv.Itoa(firstOrder + perSaleIDs*3/2)
 	days := []string{"", "2026-01-05T00:00:00Z"}
 	ends := []string{"", "2026-01-03T00:00:00Z"}
+	phases := values{"phase": {"", "coming", "running", "ended"}, "before": {"", "1000"}}
 	return []list{
 		{"/admin/order", values{
 			"voucherId": {"", "1", "2"}, "shopId": {"", "2"}, "userId": {"", "1010000007"}, "before": {"", cursor},
@@ -61,7 +65,8 @@ func lists() []list {
 		{"/admin/voucher", values{
 			"shopId": {"", "2"}, "title": {"", "January", "nowhere"}, "archived": {"", "true"}, "before": {"", "1000"},
 		}, staff, 0},
-		{"/admin/sale", values{"phase": {"", "coming", "running", "ended"}, "before": {"", "1000"}}, admin, 5 * sales},
+		{"/admin/sale", phases, []string{"merchant"}, 0},
+		{"/admin/sale", phases, admin, sales * perSale / 50},
 		{"/admin/audit", values{"voucherId": {"", "1"}, "adminId": {"", "7", "8"}, "before": {"", "1000"}}, staff, 0},
 		{"/admin/webhook/1/delivery", values{"before": {"", "1000"}}, staff, 0},
 		{"/admin/webhook/2/delivery", values{"before": {"", "1000"}}, staff, 0},
@@ -71,6 +76,18 @@ func lists() []list {
 		{"/admin/webhook", nil, staff, 0},
 		{"/order", values{"voucherId": {"", "1"}, "status": {"", "paid", "unpaid"}, "before": {"", cursor}}, buyer, 0},
 		{"/waitlist", nil, buyer, 0},
+		{"/voucher/1/waitlist", nil, buyer, 0},
+		{"/voucher/1", nil, append(staff, "buyer"), 0},
+		{"/admin/today", nil, staff, 0},
+		{"/admin/provider", nil, admin, sales * perSale / 50},
+		{"/admin/notice", nil, admin, 0},
+		{"/admin/partition", nil, admin, 0},
+		{"/admin/deadletter", nil, admin, 0},
+		{"/admin/template", nil, staff, 0},
+		{"/admin/guards/proposal", values{"units": {"100"}, "crowd": {"1000"}}, staff, 0},
+		{"/admin/voucher/1/waitlist", nil, staff, 2 * perSale},
+		{"/admin/voucher/1/report", nil, staff, 6 * perSale},
+		{"/admin/voucher/1/call-off", values{"before": {"", cursor}}, staff, 12 * perSale},
 		{"/voucher/list/2", nil, buyer, 0},
 	}
 }
@@ -101,16 +118,28 @@ func (v values) combinations() []url.Values {
 // and as merchant, on a ledger of a year, and counts what the database reads for it.
 func TestListsReadFew(t *testing.T) {
 	t.Parallel()
-	m := open(t, Size{Sales: sales, PerSale: orders(t) / sales}, vary)
-	for _, l := range lists() {
+	size := Size{Sales: sales, PerSale: orders(t) / sales}
+	m := open(t, size, vary)
+	for _, l := range lists(size.PerSale) {
 		m.list(l)
+	}
+	for _, path := range []string{
+		"/admin/payments.csv", "/admin/payments.csv?state=stuck", "/admin/payments.csv?state=refunded",
+		"/admin/payments.csv?dispute=open", "/admin/payments.csv?voucherId=1",
+		"/admin/payments.csv?to=2026-01-02T12:00:09Z",
+		"/admin/audit.csv", "/admin/audit.csv?voucherId=1", "/admin/audit.csv?adminId=8",
+		"/admin/voucher/1/orders.csv", "/admin/voucher/1/timeline.csv",
+	} {
+		m.export(path, "admin")
+		m.export(path, "merchant")
 	}
 }
 
 // open fills a ledger, changes it, and starts a server on it.
 func open(t *testing.T, size Size, change func(context.Context, *sql.DB, Size) error) meter {
 	t.Helper()
-	db := testkit.StartMariaDB(t)
+	// Its usual 64 MB would have a million orders filled in by reading pages again and again.
+	db := testkit.StartMariaDB(t, "--innodb-buffer-pool-size=1G", "--innodb-log-file-size=256M")
 	redis := testkit.StartRedis(t, "--appendonly", "yes")
 	settings := map[string]string{
 		"SECKILL_REDIS_ADDRS": redis.Addr, "SECKILL_MYSQL_DSN": db.DSN("seckill"), "SECKILL_JWT_SECRET": load.Secret,
@@ -164,7 +193,8 @@ func number(t *testing.T, name string, otherwise int64) int64 {
 func vary(ctx context.Context, db *sql.DB, size Size) error {
 	for _, statement := range []string{
 		"UPDATE tb_voucher_order SET status = 6 WHERE id % 100 = 1 AND voucher_id % 3 <> 1",
-		"UPDATE tb_voucher_order SET status = 1 WHERE id % 100 = 2 AND voucher_id % 3 <> 1",
+		`UPDATE tb_voucher_order SET status = 1, pay_deadline = '2100-01-01'
+			WHERE id % 100 = 2 AND voucher_id % 3 <> 1`,
 		"UPDATE tb_voucher_order SET status = 7 WHERE id % 1000 = 3",
 		`UPDATE tb_payment SET state = 5, returned = amount, return_time = create_time
 			WHERE number % 100 = 1 AND shop_id <> 2`,
@@ -209,46 +239,89 @@ type meter struct {
 	client *box.Client
 }
 
-// list measures a list with all combinations of its filters.
+// list measures a list with all combinations of its filters, and logs the most that it reads with no filter, with each
+// alone, and with any.
 func (m meter) list(l list) {
 	m.t.Helper()
-	worst, asked := 0, 0
+	asked, worst := 0, map[string]int{}
 	for _, role := range l.by {
 		for _, q := range l.params.combinations() {
 			if from, to := q.Get("from"), q.Get("to"); from != "" && to != "" && from >= to {
 				continue
 			}
+			most := mostRead + l.more
+			if amongDisputed(q) {
+				most = math.MaxInt64
+			}
 			begin := time.Now()
-			n := m.read(l.route+"?"+q.Encode(), tokens()[role])
+			n := m.read(l.route+"?"+q.Encode(), tokens()[role], most)
 			asked++
-			worst = max(worst, n)
-			if n > mostRead+l.more && !amongDisputed(q) {
+			filters := slices.DeleteFunc(slices.Sorted(maps.Keys(q)), func(s string) bool { return s == "limit" })
+			names := []string{strings.Join(append(filters, role), ", "), "any"}
+			switch {
+			case amongDisputed(q):
+				names = []string{"disputed and more"}
+			case len(filters) > 1:
+				names = names[1:]
+			}
+			for _, name := range names {
+				worst[name] = max(worst[name], n)
+			}
+			if int64(n) > most {
 				took := time.Since(begin).Round(time.Millisecond)
 				m.t.Errorf("%7d rows, %v: %s?%s as %s", n, took, l.route, q.Encode(), role)
 			}
 		}
 	}
-	m.t.Logf("%s: %d combinations, at most %d rows", l.route, asked, worst)
+	m.t.Logf("%s: %d combinations, at most %d rows; %v", l.route, asked, worst["any"], worst)
 }
 
-// amongDisputed reports whether a list is of disputed payments with more conditions than the shop's: all of the shop,
-// or of all shops, are looked at, and they are few.
+// export has a file be sent, and counts what is read for each line of it.
+func (m meter) export(path, role string) {
+	m.t.Helper()
+	before := m.reads()
+	req, err := http.NewRequestWithContext(m.t.Context(), http.MethodGet, m.server.URL(path), nil)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+tokens()[role])
+	file, err := http.DefaultClient.Do(req) // without a timeout: a file takes as long as it is
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	defer func() { _ = file.Body.Close() }()
+	lines, body := 0, bufio.NewScanner(file.Body)
+	for body.Scan() {
+		lines++
+	}
+	n := m.reads() - before
+	if body.Err() != nil || file.StatusCode != http.StatusOK {
+		m.t.Errorf("%s is answered %s, %v", path, file.Status, body.Err())
+	}
+	m.t.Logf("%s as %s: %d rows for %d lines", path, role, n, lines)
+	if n > mostRead+4*lines {
+		m.t.Errorf("%s as %s: %d rows for %d lines", path, role, n, lines)
+	}
+}
+
+// amongDisputed reports whether a list is of disputed payments with more conditions than the shop's: all disputed ones
+// are looked at, or all that fulfil the others, whichever are fewer.
 func amongDisputed(q url.Values) bool {
 	return q.Has("dispute") && q.Get("dispute") != "none" && (q.Has("state") || q.Has("voucherId"))
 }
 
-// read returns how many index entries and rows an answer costs. Background jobs read a few too, so the least of some
-// tries counts.
-func (m meter) read(path, token string) (least int) {
+// read returns how many index entries and rows an answer costs. Background jobs read some, too, so the least of some
+// tries counts, until it is at most what the answer may cost.
+func (m meter) read(path, token string, most int64) (least int) {
 	m.t.Helper()
-	for try := range 5 {
+	for try := range 20 {
 		before := m.reads()
 		m.client.Must(m.t, http.StatusOK, box.Request{Method: http.MethodGet, URL: m.server.URL(path), Token: token})
 		n := m.reads() - before
 		if try == 0 || n < least {
 			least = n
 		}
-		if least <= mostRead {
+		if int64(least) <= most {
 			break
 		}
 	}

@@ -40,8 +40,8 @@ func inRefunds() []mutant.Mutant {
 			To: "	asked, err",
 		}),
 		packageMutant("the job asks for what is on its way", ledger, "TestRefundPart", "asked again", mutant.Change{
-			File: store + "payments/lists.go", From: `sql.Named("pending", payment.RefundPending)`,
-			To: `sql.Named("pending", 99)`,
+			File: store + "payments/lists.go", From: `{payment.RefundAsked, payment.RefundPending})).`,
+			To: `{99})).`,
 		}),
 		packageMutant("a pending refund is taken for done", "./internal/order/service", "TestPendingRefund", "",
 			mutant.Change{

@@ -3,7 +3,7 @@ package report
 import (
 	"context"
 	"fmt"
-	"maps"
+	"math"
 	"time"
 
 	"seckill/internal/feature"
@@ -124,79 +124,70 @@ func (r tallyRow) of(sums *Sums) *Tally {
 	}
 }
 
-// salesTable is a table for FROM, with the parameters of salesParams and the parameter shop (0: all): all sales of a
-// shop, without rehearsals. Besides the sales, it reads only the orders that are unpaid or being refunded just now,
-// because every other live order has paid the price of its voucher.
-const salesTable = "(SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.called_off, s.issued, " +
-	"s.issued - s.stock - s.kept AS sold, " +
-	"s.issued - s.stock - s.kept - COALESCE(p.units, 0) AS paid, COALESCE(p.unpaid, 0) AS unpaid, " +
-	"CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' ELSE 'running' END AS phase " +
-	"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id LEFT JOIN " +
-	"(SELECT voucher_id, SUM(quantity) AS units, " +
-	"SUM(CASE WHEN status = @unpaid THEN quantity ELSE 0 END) AS unpaid FROM tb_voucher_order " +
-	"WHERE status IN (@unpaid, @refunding) " +
-	"AND kind = @seckill GROUP BY voucher_id) p ON p.voucher_id = v.id WHERE v.shop_id <> @rehearsals " +
-	"AND (@shop = 0 OR v.shop_id = @shop)) sales"
-
-func (l ledger) salesParams(more map[string]any) map[string]any {
-	params := map[string]any{
-		"now": l.db.LedgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill,
-		"rehearsals": voucher.RehearsalShop,
-	}
-	maps.Copy(params, more)
-	return params
+// owed is SQL for the units of a sale's orders in a state that passes: unpaid, or being refunded. It reads these orders
+// alone. Every other live order has paid the price of its voucher.
+func (l ledger) owed(status string) string {
+	return "(SELECT COALESCE(SUM(quantity), 0) FROM " + l.db.UsingIndex("tb_voucher_order", "idx_order_state") +
+		" WHERE status = " + status + " AND voucher_id = s.voucher_id AND kind = @seckill)"
 }
 
-// sales returns a page of sales, as Reports.Sales does, by one statement.
+// sales returns a page of sales, as Reports.Sales does, by one statement; limit 0: all of them.
 func (l ledger) sales(
 	ctx context.Context, shopID int64, phase Phase, before int64, limit int,
 ) ([]Sale, error) {
 	var rows []struct {
-		ID, ShopID, PayValue, Issued, Sold, Paid, Unpaid int64
-		Title                                            string
-		BeginTime, EndTime                               time.Time
-		CalledOff                                        *time.Time
-		Phase                                            Phase
+		ID, ShopID, PayValue, Issued, Sold, Unpaid, Refunding int64
+		Title                                                 string
+		BeginTime, EndTime                                    time.Time
+		CalledOff                                             *time.Time
+		Phase                                                 Phase
 	}
-	err := l.db.Read(ctx).Raw("SELECT * FROM "+salesTable+
-		" WHERE id < @before AND (@phase = '' OR phase = @phase) ORDER BY id DESC LIMIT @limit",
-		l.salesParams(map[string]any{
-			"shop": shopID, "before": before, "phase": string(phase), "limit": limit,
-		})).Find(&rows).Error
+	ofShop, page := "", ""
+	if shopID != 0 {
+		ofShop = "AND v.shop_id = @shop "
+	}
+	if limit != 0 {
+		page = " LIMIT @limit"
+	}
+	err := l.db.Read(ctx).Raw("SELECT v.id, v.shop_id, v.title, v.pay_value, s.begin_time, s.end_time, s.called_off, "+
+		"s.issued, s.issued - s.stock - s.kept AS sold, "+l.owed("@unpaid")+" AS unpaid, "+
+		l.owed("@refunding")+" AS refunding, "+phaseOfSale+" AS phase "+
+		"FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id WHERE v.shop_id <> @rehearsals "+ofShop+
+		"AND s.voucher_id < @before AND (@phase = '' OR "+phaseOfSale+" = @phase) ORDER BY s.voucher_id DESC"+page,
+		map[string]any{
+			"now": l.db.LedgerClock(), "unpaid": order.Unpaid, "refunding": order.Refunding, "seckill": voucher.Seckill,
+			"rehearsals": voucher.RehearsalShop, "shop": shopID, "before": before, "phase": string(phase),
+			"limit": limit,
+		}).Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("reading all sales", err)
 	}
 	sales := make([]Sale, len(rows))
 	for i, r := range rows {
+		paid := r.Sold - r.Unpaid - r.Refunding
 		sales[i] = Sale{
 			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Begin: r.BeginTime, End: r.EndTime, Phase: r.Phase,
 			CalledOff: sqlkit.At(r.CalledOff),
 			Sums: SalesSums{
-				Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: r.Paid, Unpaid: r.Unpaid, Cents: r.Paid * r.PayValue,
+				Sales: 1, Issued: r.Issued, Sold: r.Sold, Paid: paid, Unpaid: r.Unpaid, Cents: paid * r.PayValue,
 			},
 		}
 	}
 	return sales, nil
 }
 
+// phaseOfSale is SQL for where a sale s is in its window.
+const phaseOfSale = "CASE WHEN s.end_time <= @now THEN 'ended' WHEN s.begin_time > @now THEN 'coming' " +
+	"ELSE 'running' END"
+
 // salesSums returns the sums over all sales of each phase, by one statement.
 func (l ledger) salesSums(ctx context.Context, shopID int64) (map[Phase]SalesSums, error) {
-	var rows []struct {
-		Phase Phase
-		Sums  SalesSums `gorm:"embedded"`
+	all, err := l.sales(ctx, shopID, "", math.MaxInt64, 0)
+	sums := make(map[Phase]SalesSums)
+	for _, s := range all {
+		sums[s.Phase] = sums[s.Phase].plus(s.Sums)
 	}
-	err := l.db.Read(ctx).Raw(
-		"SELECT phase, COUNT(*) AS sales, SUM(issued) AS issued, SUM(sold) AS sold, SUM(paid) AS paid, "+
-			"SUM(unpaid) AS unpaid, SUM(paid * pay_value) AS cents FROM "+salesTable+" GROUP BY phase",
-		l.salesParams(map[string]any{"shop": shopID})).Find(&rows).Error
-	if err != nil {
-		return nil, sqlkit.ReadError("adding up all sales", err)
-	}
-	sums := make(map[Phase]SalesSums, len(rows))
-	for _, row := range rows {
-		sums[row.Phase] = row.Sums
-	}
-	return sums, nil
+	return sums, err
 }
 
 // The SQL for the sums of money that came in, and of money that went back, by the index of their time.

@@ -31,6 +31,13 @@ type SalesSums struct {
 	Cents  int64 `json:"revenue"` // the price of the paid units
 }
 
+func (s SalesSums) plus(o SalesSums) SalesSums {
+	return SalesSums{
+		Sales: s.Sales + o.Sales, Issued: s.Issued + o.Issued, Sold: s.Sold + o.Sold, Paid: s.Paid + o.Paid,
+		Unpaid: s.Unpaid + o.Unpaid, Cents: s.Cents + o.Cents,
+	}
+}
+
 // Sale is a sale in the list of all.
 type Sale struct {
 	VoucherID, ShopID int64

@@ -18,7 +18,7 @@ import (
 )
 
 // TestHistories repeats each step of random histories of the model in a ledger, and compares sale and places after it.
-// SECKILL_TEST_HISTORIES sets how many; make -C lab lists runs 1,000.
+// SECKILL_TEST_HISTORIES sets how many; make -C lab waiting-lists runs 1,000.
 func TestHistories(t *testing.T) {
 	histories := 24
 	if n, err := strconv.Atoi(os.Getenv("SECKILL_TEST_HISTORIES")); err == nil {

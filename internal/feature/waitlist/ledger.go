@@ -17,10 +17,14 @@ import (
 type Ledger struct {
 	db    *sqlkit.DB
 	units sqlkit.KeptUnits
+
+	counted *counted
 }
 
 // NewLedger returns the lists in a database; units gives access to the units that its sales keep.
-func NewLedger(db *sqlkit.DB, units sqlkit.KeptUnits) *Ledger { return &Ledger{db, units} }
+func NewLedger(db *sqlkit.DB, units sqlkit.KeptUnits) *Ledger {
+	return &Ledger{db, units, &counted{of: make(map[int64]countsAt)}}
+}
 
 // placeRow is a row of a place. It has no field for the column open, which the database computes.
 type placeRow struct {

@@ -3,6 +3,7 @@ package waitlist
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"gorm.io/gorm"
@@ -96,27 +97,52 @@ func waitingBefore(tx *gorm.DB, row placeRow) (int64, error) {
 	return ahead, nil
 }
 
-// Counts counts a list's places, without locks. Error: order.ErrUnavailable.
+// Counts counts a list's places, without locks. What it says of a long list is up to countsFor old. Error:
+// order.ErrUnavailable.
 func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
+	what := fmt.Sprintf("counting the places of voucher %d", voucherID)
+	var lists []listRow
+	if err := l.db.Read(ctx).Where("voucher_id = ?", voucherID).Find(&lists).Error; err != nil {
+		return Counts{}, sqlkit.ReadError(what, err)
+	}
+	long := len(lists) > 0 && lists[0].LastPosition > longList
+	if long { // one at a time
+		l.counted.Lock()
+		defer l.counted.Unlock()
+	}
+	c, known := l.counted.of[voucherID]
+	if now := l.db.Clock(); !long || !known || now.Sub(c.at) >= countsFor || now.Before(c.at) {
+		var err error
+		if c.Counts, err = l.count(ctx, voucherID); err != nil {
+			return Counts{}, sqlkit.ReadError(what, err)
+		}
+		if long {
+			c.at = now
+			l.counted.of[voucherID] = c
+		}
+	}
+	var kept []int64
+	err := l.db.Read(ctx).Table("tb_seckill_voucher").Where("voucher_id = ?", voucherID).Pluck("kept", &kept).Error
+	if err != nil {
+		return Counts{}, sqlkit.ReadError(what, err)
+	}
+	for _, units := range kept {
+		c.Kept = units
+	}
+	return c.Counts, nil
+}
+
+// count reads all places of a list.
+func (l *Ledger) count(ctx context.Context, voucherID int64) (Counts, error) {
 	var rows []struct {
 		State             State
 		Invited, Accepted bool
 		Places, Missed    int64
 	}
-	var kept []int64
 	err := l.db.Read(ctx).Raw("SELECT state, CASE WHEN invite_time IS NULL THEN 0 ELSE 1 END AS invited, "+
 		"CASE WHEN order_id IS NULL THEN 0 ELSE 1 END AS accepted, COUNT(*) AS places, SUM(missed) AS missed "+
 		"FROM tb_place WHERE voucher_id = ? GROUP BY state, invited, accepted", voucherID).Find(&rows).Error
-	if err == nil {
-		err = l.db.Read(ctx).Table("tb_seckill_voucher").Where("voucher_id = ?", voucherID).Pluck("kept", &kept).Error
-	}
-	if err != nil {
-		return Counts{}, sqlkit.ReadError(fmt.Sprintf("counting the places of voucher %d", voucherID), err)
-	}
 	c := Counts{States: make(map[State]int64, len(rows))}
-	for _, units := range kept {
-		c.Kept = units
-	}
 	for _, row := range rows {
 		c.States[row.State] += row.Places
 		c.Joined, c.Missed = c.Joined+row.Places, c.Missed+row.Missed
@@ -127,7 +153,25 @@ func (l *Ledger) Counts(ctx context.Context, voucherID int64) (Counts, error) {
 			c.Accepted += row.Places
 		}
 	}
-	return c, nil
+	return c, err
+}
+
+const (
+	// longList is how many places a list has at most that is counted for each question.
+	longList = 10_000
+	// countsFor is how long the counts of a longer one are kept: counting a million places takes a second.
+	countsFor = 10 * time.Second
+)
+
+// counted has the counts of long lists.
+type counted struct {
+	sync.Mutex
+	of map[int64]countsAt
+}
+
+type countsAt struct {
+	Counts
+	at time.Time
 }
 
 // dueLists is how many lists one look finds at most.

@@ -364,6 +364,36 @@ func TestPlacesAreShown(t *testing.T) {
 	})
 }
 
+// A long list is counted again after ten seconds at the earliest; a short one for each question.
+func TestLongListsAreCountedNowAndThen(t *testing.T) {
+	each(t, 2, func(t *testing.T, r *rig) {
+		r.join(11)
+		waiting := func(want int64) {
+			t.Helper()
+			c, err := r.lists.Counts(t.Context(), r.voucher)
+			if err != nil || c.States[waitlist.Waiting] != want || c.Joined != want {
+				t.Errorf("%+v, %v; want %d places, all waiting", c, err, want)
+			}
+		}
+		r.join(12)
+		waiting(2)
+		const ten = "(SELECT 0 AS n UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION " +
+			"SELECT 6 UNION SELECT 7 UNION SELECT 8 UNION SELECT 9)"
+		const n = "a.n + 10 * b.n + 100 * c.n + 1000 * d.n"
+		r.Exec(t, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) SELECT ?, 3 + "+n+
+			", 1003 + "+n+", ?, ? FROM "+ten+" a CROSS JOIN "+ten+" b CROSS JOIN "+ten+" c CROSS JOIN "+ten+" d",
+			r.voucher, waitlist.Waiting, ledgertest.Stored(ledgertest.StartTime))
+		r.Exec(t, "UPDATE tb_waiting_list SET last_position = 10002 WHERE voucher_id = ?", r.voucher)
+		waiting(10002)
+		r.join(13)
+		waiting(10002)
+		r.Clock.Add(int64(9 * time.Second))
+		waiting(10002)
+		r.Clock.Add(int64(time.Second))
+		waiting(10003)
+	})
+}
+
 // BenchmarkJoin is how many join a list of one ledger.
 func BenchmarkJoin(b *testing.B) {
 	l := ledgertest.OpenMySQL(b, ledgertest.MigratedMySQL(b))
