@@ -97,7 +97,7 @@ func TestPaymentTryRefuses(t *testing.T) {
 		"no address":        {args: []string{"-wait", "1s"}, code: 2, words: []string{"it takes the URL"}},
 		"another scheme":    {args: []string{"ftp://127.0.0.1/"}, code: 2, words: []string{"no URL of a provider"}},
 		"nobody listens":    {args: []string{"http://127.0.0.1:1/"}, code: 3, words: []string{"WRONG", "unreachable"}},
-		"another secret":    {secret: signature.NewSecret(), code: 3, words: []string{"WRONG  signed", "it answers 401"}},
+		"another secret":    {secret: signature.NewSecret(), code: 3, words: []string{"WRONG  signed", "answers 401"}},
 		"notices elsewhere": {notices: "/notices", code: 3, words: []string{"WRONG  paid: the notice", `"/notices"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

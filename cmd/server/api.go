@@ -32,7 +32,7 @@ func (p *process) openPages(context.Context) (err error) {
 		Demo: demoTokens(p.cfg) > 0, NoProvider: p.payments.providers.Default == "",
 		Currency: p.cfg.Payment.Currency, Digits: digits,
 		NoCodes: !p.redeems(), NoTickets: noTickets.Code != "", Providers: p.features.Providers,
-		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour,
+		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour, Base: p.cfg.HTTP.Base(),
 	})
 	return err
 }
@@ -44,6 +44,10 @@ func (p *process) openAPI(context.Context) error {
 	if err != nil {
 		return err
 	}
+	routes := slices.Concat(sells.Routes(), p.features.Routes)
+	if err := checkBase(cfg.HTTP.Base(), routes); err != nil {
+		return err
+	}
 	var noPage http.HandlerFunc
 	if p.pages != nil {
 		noPage = p.pages.NotFound
@@ -51,7 +55,7 @@ func (p *process) openAPI(context.Context) error {
 	p.api, err = httpapi.New(httpapi.Config{
 		// The routes, and their answers.
 		FindKey:    p.stores.Ledger.FindKey,
-		Routes:     slices.Concat(sells.Routes(), p.features.Routes), //nolint:contextcheck // requests have their own
+		Routes:     routes, //nolint:contextcheck // requests have their own
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),
 		Gatekeeper: p.features.Gatekeeper,
@@ -129,7 +133,7 @@ func (p *process) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.answers.to(routes)
+	p.answers.to(below(p.cfg.HTTP.Base(), routes))
 	p.operations, err = listen(ctx, "SECKILL_OPS_ADDR", p.cfg.HTTP.OpsAddr,
 		p.api.OperationsServer(p.cfg.HTTP.OpsAddr, p.metrics.Handler()))
 	if err != nil {

@@ -69,7 +69,7 @@ func openPayments(
 		}
 		back := ""
 		if cfg.HTTP.Pages {
-			back = "/"
+			back = cfg.HTTP.Base() + "/"
 		}
 		client := &http.Client{CheckRedirect: noRedirects}
 		pages, err := sandbox.NewPages(provider, notices, callback, back, refunds, client, log)
@@ -80,7 +80,7 @@ func openPayments(
 	}
 	return payments{
 		providers: service.Providers{
-			Default: sandbox.Name, ByName: map[string]service.Provider{sandbox.Name: provider},
+			Default: sandbox.Name, ByName: map[string]service.Provider{sandbox.Name: provider.Below(cfg.HTTP.Base())},
 		},
 		callbacks: map[string]shop.CallbackReader{"": notices.Read, sandbox.Name: notices.Read},
 		mount:     mount,
@@ -199,6 +199,11 @@ func returnURL(cfg config.Config, addresses *clientip.Addresses) func(r *http.Re
 	}
 	if !cfg.HTTP.Pages {
 		return nil
+	}
+	if set := cfg.HTTP.PublicURL; set != "" {
+		return func(_ *http.Request, orderID int64) string {
+			return strings.TrimSuffix(set, "/") + "/#order-" + strconv.FormatInt(orderID, 10)
+		}
 	}
 	return func(r *http.Request, orderID int64) string {
 		page := url.URL{

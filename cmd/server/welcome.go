@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"seckill/cmd/server/wiring"
@@ -63,7 +65,7 @@ func (p *process) welcome(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	url := "http://" + reachable(p.public.addr())
+	url := cmp.Or(strings.TrimSuffix(p.cfg.HTTP.PublicURL, "/"), "http://"+reachable(p.public.addr()))
 	// Browsers do not send the part behind the #, so no log contains it.
 	console := url + "/admin#sign-in=" + p.signInCode
 	open := "Pages are switched off (SECKILL_PAGES)."

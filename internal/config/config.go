@@ -70,6 +70,10 @@ type HTTP struct {
 	// Pages are static files; they use no store. Without them the embedded mode hands out no demo buyers.
 	Pages bool `env:"SECKILL_PAGES" envDefault:"true" unit:"true or false" effect:"show pages to browsers; in the embedded mode the buyers' makes buyers for trying out"`
 
+	// PublicURL matters below a path, and behind a proxy that does not say that its callers came by https. The service
+	// answers below that path, and without it: proxies keep it or strip it.
+	PublicURL string `env:"SECKILL_PUBLIC_URL" shown:"the root of the address that was asked for" unit:"address such as https://shop.example/flash" effect:"where people find the service: pages, links and the way back from paying are below it"`
+
 	SiteName   string `env:"SECKILL_SITE_NAME" shown:"Seckill; in Chinese 秒杀" unit:"text of up to 40 characters" effect:"the shop's name on the pages"`
 	SiteColour string `env:"SECKILL_SITE_COLOUR" shown:"a dark orange" unit:"#rrggbb" effect:"the colour of buttons and links on the pages, made darker or lighter until it can be read"`
 

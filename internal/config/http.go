@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,8 +41,30 @@ func checkListeners(h *HTTP, ps *problems) {
 	}
 }
 
-// checkSite checks the name and the colour that pages show.
+// Base returns the path below which people find the service, without a slash at its end; "" for the root.
+func (h HTTP) Base() string {
+	at, err := url.Parse(h.PublicURL)
+	if err != nil { // Load has refused it
+		return ""
+	}
+	return strings.TrimSuffix(at.Path, "/")
+}
+
+// basePath is a path whose segments need no escapes.
+var basePath = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
+
+func isPublicURL(text string) bool {
+	at, err := url.Parse(text)
+	return err == nil && (at.Scheme == "http" || at.Scheme == "https") && at.Host != "" && at.User == nil &&
+		!strings.ContainsAny(text, "?#") && basePath.MatchString(at.Path) && at.RawPath == ""
+}
+
+// checkSite checks where people find the pages, and the name and the colour that they show.
 func checkSite(h *HTTP, ps *problems) {
+	if h.PublicURL != "" && !isPublicURL(h.PublicURL) {
+		ps.add("SECKILL_PUBLIC_URL", fmt.Sprintf("is %q", h.PublicURL),
+			"an address by http or https, with or without a path of letters, digits, '-', '.', '_' and '~'")
+	}
 	if n := utf8.RuneCountInString(h.SiteName); n > 40 || strings.ContainsFunc(h.SiteName, unicode.IsControl) {
 		ps.add("SECKILL_SITE_NAME", fmt.Sprintf("has %d characters, or one that cannot be shown", n),
 			"up to 40 characters")

@@ -25,6 +25,7 @@ var ErrWeakSecret = errors.New("sandbox: the secret is too short")
 // Provider is an order.Provider that moves no money.
 type Provider struct {
 	tickets  key
+	base     string // of the paths from Begin
 	currency string
 	log      *slog.Logger
 }
@@ -41,6 +42,13 @@ func NewProvider(secret []byte, currency string, log *slog.Logger) (*Provider, e
 	return &Provider{tickets: tickets, currency: currency, log: log}, nil
 }
 
+// Below returns the provider for a service that people find below a path, which has no slash at its end.
+func (p *Provider) Below(base string) *Provider {
+	other := *p
+	other.base = base
+	return &other
+}
+
 // Begin returns the path where the buyer pays. It has no effect, so it may be repeated. The sandbox has no payment ids
 // of its own.
 func (p *Provider) Begin(_ context.Context, b payment.Beginning) (service.Checkout, error) {
@@ -48,7 +56,7 @@ func (p *Provider) Begin(_ context.Context, b payment.Beginning) (service.Checko
 	if err != nil {
 		return service.Checkout{}, fmt.Errorf("sandbox: payment %s: %w", b.ID, err)
 	}
-	return service.Checkout{URL: Path + t + p.tickets.sealTitle(t, b.Title)}, nil
+	return service.Checkout{URL: p.base + Path + t + p.tickets.sealTitle(t, b.Title)}, nil
 }
 
 // Cancel logs that a real provider would now take no money for the payment any more.

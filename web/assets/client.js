@@ -2,6 +2,9 @@
 // The service's API as a page uses it. It has no dependencies and keeps no state but the server's clock. docs/frontends.md
 // explains what it relies on. Nothing here throws or rejects because of what the network or the service does.
 
+/** The path below which the service is, as its pages say; "" for the root. */
+export const BASE = globalThis.document?.querySelector('meta[name=base]')?.getAttribute('content') ?? '';
+
 /**
  * The result of one request. status is 0 when no answer came; then code is "NO_ANSWER".
  * @typedef {object} Answer
@@ -183,7 +186,7 @@ export class Client {
     const patience = AbortSignal.timeout(timeout);
     const sent = performance.now();
     try {
-      const response = await fetch(path, {
+      const response = await fetch(BASE + path, {
         method,
         headers,
         body: body === undefined ? undefined : JSON.stringify(body),
@@ -343,7 +346,7 @@ export class Client {
   /** The code of an order as a picture, for <img src>; "" when there is no answer. @param {string} id */
   async qr(id) {
     try {
-      const response = await fetch(`/order/${id}/qr`, { headers: { Authorization: `Bearer ${this.#token()}` }, signal: AbortSignal.timeout(20_000) });
+      const response = await fetch(`${BASE}/order/${id}/qr`, { headers: { Authorization: `Bearer ${this.#token()}` }, signal: AbortSignal.timeout(20_000) });
       return response.ok ? `data:image/svg+xml,${encodeURIComponent(await response.text())}` : '';
     } catch {
       return '';
@@ -362,7 +365,7 @@ export class Client {
    * @param {(order: Order) => void} changed @param {(refused: boolean) => void} ended
    */
   follow(changed, ended) {
-    const events = new EventSource(`/order/events?access_token=${encodeURIComponent(this.#token())}`);
+    const events = new EventSource(`${BASE}/order/events?access_token=${encodeURIComponent(this.#token())}`);
     let last = false; // nothing follows
     events.addEventListener('order', (e) => changed(JSON.parse(e.data)));
     events.addEventListener('bye', (e) => (last = JSON.parse(e.data).reason === 'final'));

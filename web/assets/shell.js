@@ -3,6 +3,7 @@
 // from which screen readers get announcements.
 
 import { html, render, useEffect, useRef, useState } from './vendor/htm-preact.js';
+import { BASE } from './client.js';
 import { LANGUAGES, choose, preferred, speak } from './words.js';
 
 const THEME = 'seckill.theme';
@@ -51,7 +52,7 @@ function Shell({ page, table, options }) {
   return html`
     <a class="skip" href="#content">${t('skip')}</a>
     <header class="bar">
-      <a class="brand" href=${options.home ?? '/'}><${Mark} /><span>${t('brand')}</span></a>
+      <a class="brand" href=${BASE + (options.home ?? '/')}><${Mark} /><span>${t('brand')}</span></a>
       <div class="bar-end">
         ${options.extra?.(words)}
         <${Choice} label=${t('language')} icon="文" value=${language} values=${LANGUAGES}

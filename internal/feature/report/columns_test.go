@@ -62,7 +62,8 @@ func TestFields(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]kind{
-		"revenue": cents, "keptAmount": cents, "orders.paid.amount": cents, "payValue": cents, "orders.paid.units": number, "voucherId": typed,
+		"revenue": cents, "keptAmount": cents, "orders.paid.amount": cents, "payValue": cents,
+		"orders.paid.units": number, "voucherId": typed,
 	} {
 		if got := figure(path, json.Number("1")); got.kind != want {
 			t.Errorf("%s is of kind %d, want %d", path, got.kind, want)

@@ -20,7 +20,7 @@ const (
 	immutable  = "public, max-age=31536000, immutable" // a year, the longest time in RFC 9111
 )
 
-// Site is the pages' data about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Demo}},
+// Site is the pages' data about their service. Their HTML uses it: {{.Assets}}/FILE, {{.Base}}, {{.Demo}},
 // {{.NoProvider}}, {{.NoCodes}}, {{.NoTickets}}, {{.Currency}}, {{.Digits}}, {{.Name}}, {{.ProvidersText}}.
 type Site struct {
 	// Demo: the service creates demo buyers, at POST /demo/buyer.
@@ -41,6 +41,9 @@ type Site struct {
 	Name string
 	// Colour is the shop's colour, as #rrggbb; empty: the accent colour of base.css.
 	Colour string
+	// Base is the path below which people find the service, without a trailing slash; "" for the root. Requests come
+	// without it.
+	Base string
 	// Assets is the path of the assets, without a trailing slash. New sets it.
 	Assets string
 }
@@ -59,7 +62,7 @@ func New(files fs.FS, site Site) (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
-	site.Assets = p.versioned
+	site.Assets = site.Base + p.versioned
 	for name, source := range sources {
 		if err := p.render(name, source, site); err != nil {
 			return nil, fmt.Errorf("pages: %w", err)

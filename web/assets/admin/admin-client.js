@@ -1,7 +1,7 @@
 // @ts-check
 // The console's client of the service: the client of all pages, with pages of lists, and the stream of a sale's stats.
 
-import { Client, pause } from '../client.js';
+import { BASE, Client, pause } from '../client.js';
 import { Again } from '../sign-in/again.js';
 import { Windows } from '../windows.js';
 
@@ -79,7 +79,7 @@ export class AdminClient extends Client {
   async file(path) {
     const asked = this.#session.token;
     try {
-      const response = await fetch(path, { headers: { Authorization: `Bearer ${asked}` }, cache: 'no-store' });
+      const response = await fetch(BASE + path, { headers: { Authorization: `Bearer ${asked}` }, cache: 'no-store' });
       if (response.status === 401 && (await this.again.renewed(asked))) return this.file(path);
       if (response.status === 401 || response.status === 403) this.refused({ ...(await response.json()), status: response.status });
       return response.ok ? await response.blob() : null;
@@ -130,7 +130,7 @@ export class AdminClient extends Client {
       heard();
       try {
         // Not an EventSource: that cannot send the token in a header, and an admin's token must not be in an address.
-        const response = await fetch(`/admin/voucher/${id}/live`, {
+        const response = await fetch(`${BASE}/admin/voucher/${id}/live`, {
           headers: { Authorization: `Bearer ${asked}`, Accept: 'text/event-stream' }, cache: 'no-store', signal: AbortSignal.any([turn, silence.signal]),
         });
         if (response.status === 401 && (await this.again.renewed(asked))) continue;

@@ -2,6 +2,7 @@
 // Rehearsals of a sale: starting one, the command of its crowd, how it goes, and what each says of the sale.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { BASE } from '../client.js';
 import { announce } from '../shell.js';
 import { notify } from './notice.js';
 import { DEMO } from '../site.js';
@@ -80,7 +81,7 @@ function refusal(answer, words) {
 function Progress({ run, words, now }) {
   const { t, number } = words;
   const buyers = run.buyers || Math.min(1_000_000, 20 * run.issued);
-  const command = `${DEMO ? 'SECKILL_JWT_SECRET=$(cat data/secret) ' : ''}bin/loadgen -url ${location.origin} -voucher ${run.id} -buyers ${buyers} -duration 10s -longest 20m`;
+  const command = `${DEMO ? 'SECKILL_JWT_SECRET=$(cat data/secret) ' : ''}bin/loadgen -url ${location.origin}${BASE} -voucher ${run.id} -buyers ${buyers} -duration 10s -longest 20m`;
   const minutes = Math.max(0, Math.ceil((Date.parse(run.endTime) - now) / 60_000));
   return html`<div class="stack" data-run=${run.id} data-state=${run.state}>
     <p><span class="tag ${TONES[run.state]}">${t(`rehearsal.${run.state}`)}</span> <span class="soft">${t('rehearsal.ends', { n: minutes, time: words.time(run.endTime) })} · <a href=${`#/voucher/${run.id}`}>${t('rehearsal.watch')}</a></span></p>
