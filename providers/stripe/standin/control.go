@@ -68,6 +68,9 @@ func (s *Server) Dispute(sessionID string, amount int64, status string) error {
 	}
 	for _, d := range s.disputes {
 		if d.of == c.intent {
+			if d.status == "won" || d.status == "lost" {
+				return ErrNot
+			}
 			d.status = status
 			kind := "charge.dispute.updated"
 			if status == "won" || status == "lost" {
@@ -103,13 +106,13 @@ func (s *Server) MoveRefunds(next func(id, status string) string) {
 // Standing is what became of a payment's money, in Stripe's units.
 type Standing struct{ Received, Refunded, Lost int64 }
 
-// Statement returns how the money of each payment stands that was paid, by the metadata seckill_payment.
+// Statement returns how the money of each payment of the service stands that was paid, by its id.
 func (s *Server) Statement() map[string]Standing {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := map[string]Standing{}
 	for _, i := range s.intents {
-		if i.status != succeeded {
+		if i.status != succeeded || i.meta["seckill_payment"] == "" {
 			continue
 		}
 		of := all[i.meta["seckill_payment"]]
