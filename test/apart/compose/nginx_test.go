@@ -53,7 +53,7 @@ func directive(t *testing.T, conf, name string) []string {
 
 const (
 	purchases = `~ "^/voucher(-order)?/seckill/[0-9]+$"`
-	stripes   = "= /stripe/"
+	stripes   = `~ "^/stripe/$"`
 )
 
 // nginx retries a purchase even if it may have arrived, but no other write. If an instance refuses connections, no
