@@ -193,7 +193,9 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 	}
 	files = append(files, readable...)
 	if t.os == "linux" {
-		for _, name := range []string{"seckill.service", "seckill.env", "seckill-stripe.service", "seckill-stripe.env"} {
+		for _, name := range []string{
+			"seckill.service", "seckill.env", "seckill-stripe.service", "seckill-stripe.env",
+		} {
 			path := "deploy/systemd/" + name
 			files = append(files, file{filepath.Base(path), path, 0o644})
 		}

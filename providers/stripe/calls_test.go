@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"sync"
@@ -17,7 +18,8 @@ func TestBegin(t *testing.T) {
 	t.Parallel()
 	r := openRig(t, standin.Options{}, nil)
 	first := r.begin(nil)
-	if first.State != "" || !strings.HasPrefix(first.Reference, "cs_") || !strings.Contains(first.URL, first.Reference) {
+	if first.State != "" || !strings.HasPrefix(first.Reference, "cs_") ||
+		!strings.Contains(first.URL, first.Reference) {
 		t.Fatalf("%+v", first)
 	}
 	for name, data := range map[string]map[string]any{
@@ -160,8 +162,8 @@ func TestCancel(t *testing.T) {
 	if got := cancel("pay_3", failed); got != wire.Done {
 		t.Errorf("failed: %s", got)
 	}
-	if status, a := r.call(wire.Cancel, map[string]any{"reference": "cs_gone"}); status != http.StatusServiceUnavailable ||
-		!strings.Contains(a.Reason, "of the other mode") {
+	status, a := r.call(wire.Cancel, map[string]any{"reference": "cs_gone"})
+	if status != http.StatusServiceUnavailable || !strings.Contains(a.Reason, "of the other mode") {
 		t.Errorf("of another account: %d %+v", status, a)
 	}
 }
@@ -237,9 +239,7 @@ func TestRefundsThatCannotBe(t *testing.T) {
 		"the session, too much": {"reference": session, "amount": 1001},
 	} {
 		all := map[string]any{"refundId": "r-" + name[:5], "amount": 100}
-		for k, v := range data {
-			all[k] = v
-		}
+		maps.Copy(all, data)
 		if status, a := r.call(wire.Refund, all); status != http.StatusOK || a.State != wire.Refused || a.Reason == "" {
 			t.Errorf("%s: %d %+v", name, status, a)
 		}

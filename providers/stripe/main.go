@@ -25,7 +25,7 @@ import (
 	"seckill/providers/stripe/internal/wire"
 )
 
-var version = "dev" //nolint:gochecknoglobals // set by the linker
+var version = "dev"
 
 // The exit codes.
 const (
@@ -39,8 +39,8 @@ var errUsage = errors.New("usage")
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
+	stop()
 	switch {
 	case err == nil:
 		return
@@ -77,8 +77,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, out, lo
 	return serve(ctx, getenv, log)
 }
 
-const helpText = `seckill-stripe takes the money for coupons through Stripe: the service asks it to open a checkout, to end
-one, and to send money back; it tells the service what Stripe says. It keeps nothing, so any number may run.
+const helpText = `seckill-stripe takes the money for coupons through Stripe: the service asks it to open a checkout, to
+end one, and to send money back; it tells the service what Stripe says. It keeps nothing, so any number may run.
 
   seckill-stripe                                serve: calls of the service at /, Stripe's events at /stripe/
   seckill-stripe check                          is all set up? It makes a checkout and ends it; no money moves
@@ -115,7 +115,7 @@ func runCheck(ctx context.Context, args []string, getenv func(string) string, ou
 	set := flag.NewFlagSet("seckill-stripe check", flag.ContinueOnError)
 	set.SetOutput(out)
 	at := set.String("url", "", "the shop's `address`, as buyers and Stripe reach it")
-	currency := set.String("currency", "", "the service's SECKILL_CURRENCY, such as `EUR`; the account's if it is not set")
+	currency := set.String("currency", "", "the service's SECKILL_CURRENCY, such as `EUR`; by default the account's")
 	create := set.Bool("create", false, "make the webhook endpoint, or add the events that it lacks")
 	within := set.Duration("wait", wait, "how long to wait for Stripe's event")
 	if err := set.Parse(args); errors.Is(err, flag.ErrHelp) {

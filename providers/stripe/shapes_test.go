@@ -51,7 +51,8 @@ func TestShapes(t *testing.T) {
 	r.call(wire.Refund, map[string]any{"refundId": "r2", "reference": reference, "amount": 100})
 	r.stripe.AddEndpoint("http://127.0.0.1:1/stripe/", "whsec_1", "refund.failed")
 	for _, args := range [][]string{
-		{"-wait", "1ms", "-create", "-url", r.url}, {"-wait", "1ms", "-create", "-url", "http://127.0.0.1:1"},
+		{"-wait", "1ms", "-create", "-url", r.url},
+		{"-wait", "1ms", "-create", "-url", "http://127.0.0.1:1"},
 		{"-create", "-url", "http://127.0.0.1:2"},
 	} {
 		if out, _ := r.check(args...); out == "" {
@@ -88,7 +89,7 @@ func TestShapes(t *testing.T) {
 	if len(kinds) > 0 {
 		t.Errorf("also sent: %v", kinds)
 	}
-	if status, _ := mock(request{"POST", "/v1/refunds", "", "payment_intent=pi_1&colour=red"}); status == http.StatusOK {
+	if status, _ := mock(request{"POST", "/v1/refunds", "", "charge=ch_1&colour=red"}); status == http.StatusOK {
 		t.Error("stripe-mock takes a parameter that Stripe does not have")
 	}
 }
@@ -113,7 +114,8 @@ func startMock(t *testing.T) func(request) (status int, text string) {
 		_ = mock.Wait() // it was killed
 	})
 	send := func(s request) (int, string, error) {
-		req, err := http.NewRequestWithContext(ctx, s.method, "http://"+at+s.path+"?"+s.query, strings.NewReader(s.body))
+		to := "http://" + at + s.path + "?" + s.query
+		req, err := http.NewRequestWithContext(ctx, s.method, to, strings.NewReader(s.body))
 		if err != nil {
 			return 0, "", err
 		}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestStripe: Stripe's events reach seckill-stripe, whole; its other paths are not to be had, and the service has its own.
+// TestStripe: Stripe's events reach seckill-stripe, whole; its other paths are not to be had, and the service has its
+// own.
 func TestStripe(t *testing.T) {
 	t.Parallel()
 	events := httptest.NewServer(instance(nil))
@@ -26,5 +27,6 @@ func TestStripe(t *testing.T) {
 		}
 	}
 	away := start(t, service, "", change{`stripe:8090`, "127.0.0.1:1"})
-	away.ask("127.0.0.1", request(http.MethodPost, "/stripe/")).isProblem(t, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME")
+	a := away.ask("127.0.0.1", request(http.MethodPost, "/stripe/"))
+	a.isProblem(t, http.StatusGatewayTimeout, "UNKNOWN_OUTCOME")
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// TestStripe: the component adds a Deployment that the services of the instances do not select, that the public reaches by
-// one path alone, and that the network lets through to the instances and back.
+// TestStripe: the component adds a Deployment that the services of the instances do not select, that the public reaches
+// by one path alone, and that the network lets through to the instances and back.
 func TestStripe(t *testing.T) {
 	t.Parallel()
 	all := render(t, "check/testdata/stripe")
@@ -44,7 +44,8 @@ func TestStripe(t *testing.T) {
 		}
 	}
 	path := only[*networkingv1.Ingress](t, all, "Ingress").Spec.Rules[0].HTTP.Paths[0]
-	if path.Path != "/stripe/" || *path.PathType != networkingv1.PathTypeExact || path.Backend.Service.Name != "seckill-stripe" {
+	if path.Path != "/stripe/" || *path.PathType != networkingv1.PathTypeExact ||
+		path.Backend.Service.Name != "seckill-stripe" {
 		t.Errorf("the public reaches %+v", path)
 	}
 	lets := map[string]bool{}

@@ -144,7 +144,9 @@ func (s *Server) Foreign() {
 	defer s.mu.Unlock()
 	i := &intent{id: newID("pi_"), status: succeeded, currency: "eur", amount: 500, meta: map[string]string{}}
 	s.intents[i.id] = i
-	c := &session{id: newID("cs_test_"), status: complete, paymentStatus: "paid", currency: "eur", amount: 500, intent: i}
+	c := &session{
+		id: newID("cs_test_"), status: complete, paymentStatus: "paid", currency: "eur", amount: 500, intent: i,
+	}
 	r := &refund{id: newID("re_"), status: succeeded, amount: 100, of: i}
 	s.emit("checkout.session.completed", c.object())
 	s.emit("refund.created", r.object())
@@ -201,5 +203,5 @@ func (s *Server) press(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusConflict)
 		return
 	}
-	http.Redirect(w, r, r.URL.Path, http.StatusSeeOther)
+	http.Redirect(w, r, r.URL.Path, http.StatusSeeOther) //nolint:gosec // a session has this id
 }

@@ -99,15 +99,14 @@ func (s *Server) createSession(f form) (any, *failure) {
 	case f.Get("success_url") == "":
 		return nil, invalid("success_url", "parameter_missing", "Missing required param: success_url.")
 	case !slices.Contains(s.o.Currencies, strings.ToUpper(currency)):
-		return nil, invalid(item+"[currency]", "", "Invalid currency: %s. Stripe currently supports these currencies: %s",
-			currency, strings.ToLower(strings.Join(s.o.Currencies, ", ")))
+		return nil, invalid(item+"[currency]", "", "Invalid currency: %s. Only these are supported: %s", currency,
+			strings.ToLower(strings.Join(s.o.Currencies, ", ")))
 	case amount < least:
 		return nil, invalid("", "amount_too_small", "The total amount due must be at least 0.50.")
 	case f.Get("expires_at") != "":
 		expires = f.number("expires_at")
 		if at := time.Unix(expires, 0); at.Before(now.Add(30*time.Minute)) || at.After(now.Add(24*time.Hour)) {
-			return nil, invalid("expires_at", "", "The `expires_at` timestamp must be at least 30 minutes from now, and at "+
-				"most 24 hours.")
+			return nil, invalid("expires_at", "", "It must be between 30 minutes and 24 hours from now.")
 		}
 	}
 	c := &session{
@@ -199,11 +198,11 @@ func (s *Server) giveBack(i *intent, amount int64, meta map[string]string) (*ref
 	case i.status != succeeded:
 		return nil, invalid("payment_intent", "payment_intent_unexpected_state", "This PaymentIntent has no charge.")
 	case s.isDisputed(i):
-		return nil, invalid("", "charge_disputed", "Charge %s has been charged back; cannot issue a refund.", i.charge())
+		return nil, invalid("", "charge_disputed", "Charge %s was charged back: no refund.", i.charge())
 	case left == 0:
 		return nil, invalid("", "charge_already_refunded", "Charge %s has already been refunded.", i.charge())
 	case amount > left:
-		return nil, invalid("amount", "", "Refund amount (%d) is greater than unrefunded amount on charge (%d)", amount, left)
+		return nil, invalid("amount", "", "The amount (%d) is greater than what is left (%d)", amount, left)
 	}
 	r := &refund{id: newID("re_"), status: succeeded, amount: amount, of: i, meta: meta}
 	if s.o.Fate != nil {

@@ -83,7 +83,8 @@ func New(o Options) *Server {
 		o.Client = http.DefaultClient
 	}
 	s := &Server{
-		o: o, mux: http.NewServeMux(), done: make(chan struct{}), intents: map[string]*intent{}, keys: map[string]saved{},
+		o: o, mux: http.NewServeMux(), done: make(chan struct{}),
+		intents: map[string]*intent{}, keys: map[string]saved{},
 	}
 	for pattern, do := range map[string]func(form) (any, *failure){
 		"POST /v1/checkout/sessions":             s.createSession,
@@ -149,6 +150,9 @@ func (f form) under(name string) map[string]string {
 	return all
 }
 
+// invalidRequest is the type of most errors.
+const invalidRequest = "invalid_request_error"
+
 // failure is an error of Stripe's.
 type failure struct {
 	status                     int
@@ -156,12 +160,12 @@ type failure struct {
 }
 
 func invalid(param, code, message string, args ...any) *failure {
-	return &failure{http.StatusBadRequest, "invalid_request_error", code, param, fmt.Sprintf(message, args...)}
+	return &failure{http.StatusBadRequest, invalidRequest, code, param, fmt.Sprintf(message, args...)}
 }
 
 func missing(what, id string) *failure {
 	return &failure{
-		http.StatusNotFound, "invalid_request_error", "resource_missing", "id", fmt.Sprintf("No such %s: '%s'", what, id),
+		http.StatusNotFound, invalidRequest, "resource_missing", "id", fmt.Sprintf("No such %s: '%s'", what, id),
 	}
 }
 
@@ -206,13 +210,13 @@ func (s *Server) api(do func(form) (any, *failure)) http.HandlerFunc {
 		}
 		switch {
 		case r.Header.Get("Authorization") != "Bearer "+s.o.Key:
-			fail(w, &failure{http.StatusUnauthorized, "invalid_request_error", "", "", "Invalid API Key provided: sk_test_*"})
+			fail(w, &failure{http.StatusUnauthorized, invalidRequest, "", "", "Invalid API Key provided: sk_test_*"})
 			return
 		case fault == NotNow:
 			fail(w, &failure{http.StatusServiceUnavailable, "api_error", "", "", "Stripe is not there"})
 			return
 		case fault == TooMany:
-			fail(w, &failure{http.StatusTooManyRequests, "invalid_request_error", "rate_limit", "", "Too many requests"})
+			fail(w, &failure{http.StatusTooManyRequests, invalidRequest, "rate_limit", "", "Too many requests"})
 			return
 		case fault == LostCall:
 			panic(http.ErrAbortHandler)
@@ -244,8 +248,9 @@ func (s *Server) once(
 	key, request := r.Header.Get("Idempotency-Key"), r.URL.Path+"?"+values.Encode()
 	if known, is := s.keys[key]; is && key != "" {
 		if known.request != request {
-			f := &failure{http.StatusBadRequest, "idempotency_error", "", "", "Keys for idempotent requests can only be " +
-				"used with the same parameters they were first used with"}
+			f := &failure{
+				http.StatusBadRequest, "idempotency_error", "", "", "This key was used with other parameters",
+			}
 			return f.status, mustJSON(f.body()), false
 		}
 		return known.status, known.body, true
@@ -282,5 +287,5 @@ func write(w http.ResponseWriter, status int, text json.RawMessage) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Request-Id", newID("req_"))
 	w.WriteHeader(status)
-	_, _ = w.Write(text) // the caller sees what is missing
+	_, _ = w.Write(text) //nolint:gosec // JSON; the caller sees what is missing
 }

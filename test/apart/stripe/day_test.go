@@ -89,7 +89,9 @@ func TestDay(t *testing.T) {
 	}
 	var sums standin.Standing
 	for _, of := range d.program.stripe.Statement() {
-		sums.Received, sums.Refunded, sums.Lost = sums.Received+of.Received, sums.Refunded+of.Refunded, sums.Lost+of.Lost
+		sums.Received += of.Received
+		sums.Refunded += of.Refunded
+		sums.Lost += of.Lost
 	}
 	t.Logf("%d payments: %+v", len(d.program.stripe.Statement()), sums)
 	if sums.Refunded == 0 || sums.Lost == 0 || sums.Refunded+sums.Lost >= sums.Received {
@@ -237,7 +239,8 @@ func (d *day) happens(random *rand.Rand, token, order, pay, session string) {
 	case 2:
 		_ = stripe.GiveBack(session, 1+random.Int64N(600))
 	case 3:
-		_ = stripe.Dispute(session, 1000, []string{"needs_response", "won", "lost", "warning_needs_response"}[random.IntN(4)])
+		states := []string{"needs_response", "won", "lost", "warning_needs_response"}
+		_ = stripe.Dispute(session, 1000, states[random.IntN(len(states))])
 	case 4:
 		d.moves(false)
 	case 5:

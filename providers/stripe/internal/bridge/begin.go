@@ -72,7 +72,8 @@ func isOtherRequest(err error) bool {
 	return is && e.Type == stripe.ErrorTypeIdempotency
 }
 
-// canExpire reports whether Stripe can end a session at that time. An earlier end is left to the service, which cancels.
+// canExpire reports whether Stripe can end a session at that time. An earlier end is left to the service, which
+// cancels.
 func (b *Bridge) canExpire(at *time.Time) bool {
 	if at == nil {
 		return false
@@ -94,18 +95,18 @@ func session(d wire.Data, amount int64, expires bool) *stripe.CheckoutSessionCre
 			Quantity: stripe.Int64(1), // the amount is that of all units
 			PriceData: &stripe.CheckoutSessionCreateLineItemPriceDataParams{
 				Currency:    stripe.String(strings.ToLower(d.Currency)),
-				UnitAmount:  stripe.Int64(amount),
-				ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: stripe.String(name(d))},
+				UnitAmount:  new(amount),
+				ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: new(name(d))},
 			},
 		}},
 		PaymentIntentData: &stripe.CheckoutSessionCreatePaymentIntentDataParams{
 			Metadata: meta, Description: stripe.String("Order " + d.OrderID),
 		},
-		// Buyers pay the price in its own currency, whatever the Dashboard's default is: refunds are of the same amount.
-		AdaptivePricing: &stripe.CheckoutSessionCreateAdaptivePricingParams{Enabled: stripe.Bool(false)},
+		// Buyers pay the price in its own currency, whatever the Dashboard's default is, and get that amount back.
+		AdaptivePricing: &stripe.CheckoutSessionCreateAdaptivePricingParams{Enabled: new(false)},
 	}
 	if expires {
-		p.ExpiresAt = stripe.Int64(d.PayBefore.Unix())
+		p.ExpiresAt = new(d.PayBefore.Unix())
 	}
 	p.SetIdempotencyKey(beginKey(d.ID))
 	return p
@@ -151,8 +152,8 @@ func (b *Bridge) find(ctx context.Context, id string) (*stripe.CheckoutSession, 
 
 // locale returns the locale of Stripe's page for a tag of BCP 47; "auto" leaves it to the buyer's browser.
 func locale(tag string) string {
-	const known = " bg cs da de el en en-gb es es-419 et fi fil fr fr-ca hr hu id it ja ko lt lv ms mt nb nl pl pt pt-br " +
-		"ro ru sk sl sv th tr vi zh zh-hk zh-tw "
+	const known = " bg cs da de el en en-gb es es-419 et fi fil fr fr-ca hr hu id it ja ko lt lv ms mt nb nl pl pt " +
+		"pt-br ro ru sk sl sv th tr vi zh zh-hk zh-tw "
 	tag = strings.ToLower(tag)
 	if strings.HasPrefix(tag, "zh-hant") {
 		tag = "zh-tw"

@@ -46,7 +46,7 @@ func NewClient(key, apiURL string) *stripe.Client {
 	conf := &stripe.BackendConfig{
 		HTTPClient:      &http.Client{Timeout: apiTimeout},
 		LeveledLogger:   &stripe.LeveledLogger{Level: stripe.LevelNull},
-		EnableTelemetry: stripe.Bool(false),
+		EnableTelemetry: new(false),
 	}
 	if apiURL != "" {
 		conf.URL = stripe.String(apiURL)
@@ -65,8 +65,8 @@ func (e *RefusedError) Error() string { return e.Reason }
 
 func refused(text string, args ...any) error { return &RefusedError{fmt.Sprintf(text, args...)} }
 
-// Explain returns an error of Stripe's as a sentence for staff, without secrets: Stripe's messages about keys have parts
-// of them, so those have words of our own.
+// Explain returns an error of Stripe's as a sentence for staff, without secrets: Stripe's messages about keys have
+// parts of them, so those have words of our own.
 func Explain(err error) error {
 	e, is := errors.AsType[*stripe.Error](err)
 	if !is {
@@ -79,7 +79,8 @@ func Explain(err error) error {
 	case e.HTTPStatusCode == http.StatusForbidden:
 		says = "the restricted key lacks a permission: docs/stripe.md lists those that it needs"
 	case e.Code == stripe.ErrorCodeResourceMissing:
-		says = "Stripe has no such object for this key: is it of another account, or of the other mode (test, live)? " + says
+		says = "Stripe has no such object for this key: is it of another account, or of the other mode (test, live)? " +
+			says
 	case isCurrency(e):
 		says = "the Stripe account does not take this currency: set SECKILL_CURRENCY to one that it takes. " + says
 	}
@@ -108,8 +109,8 @@ func isInvalid(err error) bool {
 	return is && e.HTTPStatusCode == http.StatusBadRequest && e.Type == stripe.ErrorTypeInvalidRequest
 }
 
-// patient makes a request, and makes it again while Stripe says that there are too many: a sale's buyers all come in the
-// same second.
+// patient makes a request, and makes it again while Stripe says that there are too many: a sale's buyers all come in
+// the same second.
 func patient[T any](ctx context.Context, request func() (T, error)) (T, error) {
 	const pause, spread = 300 * time.Millisecond, 700 * time.Millisecond
 	for {

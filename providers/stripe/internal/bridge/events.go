@@ -74,14 +74,20 @@ func (b *Bridge) readSession(_ context.Context, e *stripe.Event) ([]wire.Notice,
 	if n.Data.ID == "" {
 		return nil, nil
 	}
-	switch {
-	case e.Type == stripe.EventTypeCheckoutSessionExpired:
+	switch e.Type {
+	case stripe.EventTypeCheckoutSessionExpired:
 		n.Type = wire.Cancelled
 		return []wire.Notice{n}, nil
-	case e.Type == stripe.EventTypeCheckoutSessionAsyncPaymentFailed:
+	case stripe.EventTypeCheckoutSessionAsyncPaymentFailed:
 		n.Type, n.Data.Reason = wire.Failed, "the buyer's bank has not paid"
 		return []wire.Notice{n}, nil
+	default:
+		return readMoney(e, &s, n)
 	}
+}
+
+// readMoney adds to a notice that money has come, or is under way.
+func readMoney(e *stripe.Event, s *stripe.CheckoutSession, n wire.Notice) ([]wire.Notice, error) {
 	amount, err := units.FromStripe(string(s.Currency), s.AmountTotal)
 	if err != nil {
 		return nil, err
@@ -146,8 +152,8 @@ func refundNotice(of *stripe.PaymentIntent, r *stripe.Refund) (wire.Notice, erro
 	return n, err
 }
 
-// readDispute reads the events of disputes by the dispute's status. Inquiries (warning_…) move no money, and are left to
-// the Dashboard; a prevented dispute is none.
+// readDispute reads the events of disputes by the dispute's status. Inquiries (warning_…) move no money, and are left
+// to the Dashboard; a prevented dispute is none.
 func (b *Bridge) readDispute(ctx context.Context, e *stripe.Event) ([]wire.Notice, error) {
 	var d stripe.Dispute
 	if err := json.Unmarshal(e.Data.Raw, &d); err != nil {

@@ -26,7 +26,7 @@ func (b *Bridge) Refund(ctx context.Context, d wire.Data) (wire.Answer, error) {
 		return wire.Answer{}, refused("%v", err)
 	}
 	p := &stripe.RefundCreateParams{
-		PaymentIntent: stripe.String(intent.ID), Amount: stripe.Int64(amount),
+		PaymentIntent: stripe.String(intent.ID), Amount: new(amount),
 		Metadata: map[string]string{metaPayment: d.ID, metaRefund: d.RefundID},
 	}
 	p.SetIdempotencyKey("seckill-refund-" + d.RefundID)

@@ -108,7 +108,8 @@ func (c *checking) service(ctx context.Context) {
 		c.fail("service", "refuses the signature: SECKILL_PAYMENT_SECRET is not the secret in its "+
 			"SECKILL_PAYMENT_PROVIDER_SECRETS, or a clock is wrong")
 	case refused && no.Status == missing:
-		c.fail("service", "knows no provider of this name: SECKILL_URL must end with its name in SECKILL_PAYMENT_PROVIDERS")
+		c.fail("service", "knows no provider of this name: SECKILL_URL must end with its name in "+
+			"SECKILL_PAYMENT_PROVIDERS")
 	default:
 		c.fail("service", "SECKILL_URL: %v", err)
 	}
@@ -145,12 +146,14 @@ func (c *checking) endpoint(ctx context.Context) bool {
 	case found == nil && c.Create:
 		return c.make(ctx, at)
 	case found == nil:
-		c.fail("endpoint", "none at %s in this mode (there are %d others): run this again with -create, or add it in the "+
-			"Dashboard under Developers, Webhooks, with these events: %s", at, others, strings.Join(bridge.Events(), " "))
+		c.fail("endpoint", "none at %s in this mode (there are %d others): run this again with -create, or add it in "+
+			"the Dashboard under Developers, Webhooks, with these events: %s",
+			at, others, strings.Join(bridge.Events(), " "))
 		return false
 	}
 	if found.Status != "enabled" {
-		c.fail("endpoint", "%s is disabled: enable it in the Dashboard; Stripe disables those that fail for days", found.ID)
+		c.fail("endpoint", "%s is disabled: enable it in the Dashboard; Stripe disables those that fail for days",
+			found.ID)
 		return false
 	}
 	if missing := lacks(found.EnabledEvents); len(missing) > 0 && !c.complete(ctx, found, missing) {

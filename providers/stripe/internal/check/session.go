@@ -15,8 +15,8 @@ import (
 // sessionAmount is enough for Stripe's least amount in any currency, in its units.
 const sessionAmount = 50_000
 
-// session makes a Checkout Session that nobody sees, and ends it. If events can arrive it waits until this one has: then
-// the endpoint's address and its secret are right.
+// session makes a Checkout Session that nobody sees, and ends it. If events can arrive it waits until this one has:
+// then the endpoint's address and its secret are right.
 func (c *checking) session(ctx context.Context, delivers bool) {
 	amount, err := units.FromStripe(c.Currency, sessionAmount)
 	if err == nil {
@@ -32,7 +32,7 @@ func (c *checking) session(ctx context.Context, delivers bool) {
 		LineItems: []*stripe.CheckoutSessionCreateLineItemParams{{
 			Quantity: stripe.Int64(1), PriceData: &stripe.CheckoutSessionCreateLineItemPriceDataParams{
 				Currency: stripe.String(strings.ToLower(c.Currency)), UnitAmount: stripe.Int64(sessionAmount),
-				ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: stripe.String("A check")},
+				ProductData: &stripe.CheckoutSessionCreateLineItemPriceDataProductDataParams{Name: new("A check")},
 			},
 		}},
 	})
@@ -67,8 +67,8 @@ func (c *checking) delivery(ctx context.Context, session string) {
 			return
 		case time.Now().After(until):
 			c.fail("delivery", "Stripe's event was not taken within %s. If the log of seckill-stripe says \"refused a "+
-				"webhook\", STRIPE_WEBHOOK_SECRET is not this endpoint's signing secret; if it says nothing, the endpoint's "+
-				"address does not reach it", c.Wait)
+				"webhook\", STRIPE_WEBHOOK_SECRET is not this endpoint's signing secret; if it says nothing, the "+
+				"endpoint's address does not reach it", c.Wait)
 			return
 		}
 		select {

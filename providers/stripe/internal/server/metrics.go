@@ -21,18 +21,19 @@ type Metrics struct {
 
 // NewMetrics returns the metrics. live says whether real money moves.
 func NewMetrics(version string, live bool) *Metrics {
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "seckill_stripe_" + name, Help: help}, labels)
+	counter := func(name, help, label string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "seckill_stripe_" + name, Help: help},
+			[]string{label, "result"})
 	}
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
-		calls:    counter("calls_total", "Calls of the service, by result: done, refused, failed.", "call", "result"),
+		calls:    counter("calls_total", "Calls of the service, by result: done, refused, failed.", "call"),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "seckill_stripe_call_seconds", Help: "How long calls of the service take, with Stripe's part.",
 			Buckets: []float64{.05, .1, .25, .5, 1, 2, 4, 7},
 		}, []string{"call"}),
-		webhooks: counter("webhooks_total", "Events of Stripe, by result: done, ignored, refused, failed.", "type", "result"),
-		notices:  counter("notices_total", "Notices to the service, by result: done, refused, failed.", "type", "result"),
+		webhooks: counter("webhooks_total", "Events of Stripe, by result: done, ignored, refused, failed.", "type"),
+		notices:  counter("notices_total", "Notices to the service, by result: done, refused, failed.", "type"),
 	}
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "seckill_stripe_live", Help: "1 if the key moves real money, 0 in test mode.",

@@ -64,7 +64,8 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 		status := http.StatusBadRequest
 		if errors.Is(err, wire.ErrUnsigned) {
 			status = http.StatusUnauthorized
-			s.o.Log.WarnContext(r.Context(), "refused a call: is SECKILL_PAYMENT_SECRET the service's secret?", "error", err)
+			s.o.Log.WarnContext(r.Context(), "refused a call: is SECKILL_PAYMENT_SECRET the service's secret?",
+				"error", err)
 		}
 		s.o.Metrics.called("none", "refused", time.Since(began))
 		reply(w, status, wire.Answer{Reason: err.Error()})
@@ -106,7 +107,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 func reply(w http.ResponseWriter, status int, a wire.Answer) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(a) // the caller sees what is missing
+	_ = json.NewEncoder(w).Encode(a) //nolint:errchkjson // the caller sees what is missing
 }
 
 // webhook takes an event of Stripe. It answers 200 only once the service has taken all that follows from it, so that
@@ -120,8 +121,8 @@ func (s *Server) webhook(w http.ResponseWriter, r *http.Request) {
 	e, err := s.event(body, r.Header.Get("Stripe-Signature"))
 	if err != nil {
 		s.o.Metrics.took("none", "refused")
-		s.o.Log.WarnContext(r.Context(), "refused a webhook: is STRIPE_WEBHOOK_SECRET the signing secret of this endpoint, "+
-			"in the mode (test, live) of STRIPE_API_KEY?", "error", err)
+		s.o.Log.WarnContext(r.Context(), "refused a webhook: is STRIPE_WEBHOOK_SECRET the signing secret of this "+
+			"endpoint, in the mode (test, live) of STRIPE_API_KEY?", "error", err)
 		http.Error(w, "not signed with this endpoint's secret, or too long ago", http.StatusBadRequest)
 		return
 	}

@@ -25,11 +25,11 @@ type Settings struct {
 type Setting struct{ Name, Default, About string }
 
 const (
-	apiKey         = "STRIPE_API_KEY"
-	webhookSecret  = "STRIPE_WEBHOOK_SECRET"          //nolint:gosec // the name of a setting
-	previousSecret = "STRIPE_WEBHOOK_PREVIOUS_SECRET" //nolint:gosec // the name of a setting
+	apiKey         = "STRIPE_API_KEY" //nolint:gosec // the name of a setting
+	webhookSecret  = "STRIPE_WEBHOOK_SECRET"
+	previousSecret = "STRIPE_WEBHOOK_PREVIOUS_SECRET" //nolint:gosec // the same
 	serviceURL     = "SECKILL_URL"
-	serviceSecret  = "SECKILL_PAYMENT_SECRET" //nolint:gosec // the name of a setting
+	serviceSecret  = "SECKILL_PAYMENT_SECRET"
 	listen         = "LISTEN"
 	apiURL         = "STRIPE_API_URL"
 
@@ -96,7 +96,7 @@ func (r *reader) text(name string) string {
 		if value != "" {
 			r.wrong("%s and %s_FILE are both set: which one is it?", name, name)
 		}
-		text, err := os.ReadFile(file) //nolint:gosec // the operator names it
+		text, err := os.ReadFile(file)
 		if err != nil {
 			r.wrong("%s_FILE: %w", name, err)
 		}
@@ -113,7 +113,8 @@ func (r *reader) checkKey(key string) {
 	case kind == "pk":
 		r.wrong("%s is the publishable key (pk_…): the secret one (sk_…) or a restricted one (rk_…) is needed", apiKey)
 	case kind == "whsec":
-		r.wrong("%s is a signing secret (whsec_…): that one is %s; the key begins with sk_ or rk_", apiKey, webhookSecret)
+		r.wrong("%s is a signing secret (whsec_…): that one is %s; the key begins with sk_ or rk_",
+			apiKey, webhookSecret)
 	case kind != "sk" && kind != "rk":
 		r.wrong("%s is no key of Stripe's: it begins with sk_test_, sk_live_, rk_test_ or rk_live_", apiKey)
 	}
@@ -136,10 +137,12 @@ func (r *reader) checkService(s Settings, webhook string, needed bool) {
 	u, err := url.Parse(s.ServiceURL)
 	switch {
 	case s.ServiceURL == "" && needed:
-		r.wrong("%s is not set: it is the service's address with /payment/callback/ and the provider's name", serviceURL)
+		r.wrong("%s is not set: it is the service's address with /payment/callback/ and the provider's name",
+			serviceURL)
 	case s.ServiceURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
 		!strings.Contains(u.Path, "/payment/callback/")):
-		r.wrong("%s is not as http://server-1:8080/payment/callback/cards, with the provider's name at its end", serviceURL)
+		r.wrong("%s is not as http://server-1:8080/payment/callback/cards, with the provider's name at its end",
+			serviceURL)
 	}
 	text, is := strings.CutPrefix(s.Secret, "whsec_")
 	key, err := base64.StdEncoding.DecodeString(text)
@@ -151,7 +154,7 @@ func (r *reader) checkService(s Settings, webhook string, needed bool) {
 		r.wrong("%s and %s are the same: the first is Stripe's, the second is shared with the service",
 			webhookSecret, serviceSecret)
 	case s.Secret != "" && (!is || err != nil || len(key) < least || len(key) > most):
-		r.wrong("%s is not whsec_ and the base64 of %d to %d bytes: make one with echo whsec_$(openssl rand -base64 32)",
-			serviceSecret, least, most)
+		r.wrong("%s is not whsec_ and the base64 of %d to %d bytes: make one with echo "+
+			"whsec_$(openssl rand -base64 32)", serviceSecret, least, most)
 	}
 }

@@ -18,7 +18,7 @@ import (
 func main() {
 	at := flag.String("listen", "127.0.0.1:12111", "the `address` to listen on")
 	key := flag.String("key", "sk_test_standin", "the secret `key` of the account")
-	currencies := flag.String("currencies", "CNY,EUR,USD,JPY", "`codes` of the currencies that the account takes; the first is its own")
+	currencies := flag.String("currencies", "CNY,EUR,USD,JPY", "`codes` that the account takes; the first is its own")
 	flag.Parse()
 	const headers = 5 * time.Second
 	s := standin.New(standin.Options{
