@@ -25,9 +25,9 @@ type Settings struct {
 type Setting struct{ Name, Default, About string }
 
 const (
-	apiKey         = "STRIPE_API_KEY" //nolint:gosec // the name of a setting
+	apiKey         = "STRIPE_API_KEY"
 	webhookSecret  = "STRIPE_WEBHOOK_SECRET"
-	previousSecret = "STRIPE_WEBHOOK_PREVIOUS_SECRET" //nolint:gosec // the same
+	previousSecret = "STRIPE_WEBHOOK_PREVIOUS_SECRET"
 	serviceURL     = "SECKILL_URL"
 	serviceSecret  = "SECKILL_PAYMENT_SECRET"
 	listen         = "LISTEN"
