@@ -158,21 +158,31 @@ func TestEventsRefused(t *testing.T) {
 	}
 }
 
-// TestChangedSecret changes the endpoint's secret: Stripe signs with both, and the program takes either.
+// TestChangedSecret changes the endpoint's secret: Stripe signs with the old one, then with both, then with the new one.
+// The program, which has both, takes each; one that has one of them takes what is signed with both.
 func TestChangedSecret(t *testing.T) {
 	t.Parallel()
 	const newer = "whsec_newer"
-	for name, env := range map[string]map[string]string{
-		"before": {"STRIPE_WEBHOOK_SECRET": webhookSecret},
-		"while":  {"STRIPE_WEBHOOK_SECRET": newer, "STRIPE_WEBHOOK_PREVIOUS_SECRET": webhookSecret},
-		"after":  {"STRIPE_WEBHOOK_SECRET": newer},
+	both := map[string]string{"STRIPE_WEBHOOK_SECRET": newer, "STRIPE_WEBHOOK_PREVIOUS_SECRET": webhookSecret}
+	for name, tc := range map[string]struct {
+		env    map[string]string
+		stripe []string
+	}{
+		"not yet":    {both, []string{webhookSecret}},
+		"meanwhile":  {both, []string{webhookSecret, newer}},
+		"afterwards": {both, []string{newer}},
+		"old alone":  {map[string]string{"STRIPE_WEBHOOK_SECRET": webhookSecret}, []string{webhookSecret, newer}},
+		"new alone":  {map[string]string{"STRIPE_WEBHOOK_SECRET": newer}, []string{webhookSecret, newer}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := openRig(t, standin.Options{}, func(e map[string]string) {
-				maps.Copy(e, env)
-			})
-			r.stripe.Sign(newer)
+			r := newRig(t, standin.Options{})
+			maps.Copy(r.env, tc.env)
+			r.start()
+			r.stripe.AddEndpoint(r.url+"/stripe/", tc.stripe[0], "*")
+			if len(tc.stripe) > 1 {
+				r.stripe.Sign(tc.stripe[1])
+			}
 			r.paid()
 		})
 	}
