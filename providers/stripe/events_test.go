@@ -158,8 +158,8 @@ func TestEventsRefused(t *testing.T) {
 	}
 }
 
-// TestChangedSecret changes the endpoint's secret: Stripe signs with the old one, then with both, then with the new one.
-// The program, which has both, takes each; one that has one of them takes what is signed with both.
+// TestChangedSecret changes the endpoint's secret: Stripe signs with the old one, then with both, then with the new
+// one. The program, which has both, takes each; one that has one of them takes what is signed with both.
 func TestChangedSecret(t *testing.T) {
 	t.Parallel()
 	const newer = "whsec_newer"
