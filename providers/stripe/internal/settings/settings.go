@@ -133,19 +133,14 @@ func (r *reader) checkWebhook(first, previous string, needed bool) {
 }
 
 func (r *reader) checkService(s Settings, webhook string, needed bool) {
-	const least, most = 24, 64
-	u, err := url.Parse(s.ServiceURL)
 	switch {
 	case s.ServiceURL == "" && needed:
 		r.wrong("%s is not set: it is the service's address with /payment/callback/ and the provider's name",
 			serviceURL)
-	case s.ServiceURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" ||
-		!strings.Contains(u.Path, "/payment/callback/")):
+	case s.ServiceURL != "" && !isCallback(s.ServiceURL):
 		r.wrong("%s is not as http://server-1:8080/payment/callback/cards, with the provider's name at its end",
 			serviceURL)
 	}
-	text, is := strings.CutPrefix(s.Secret, "whsec_")
-	key, err := base64.StdEncoding.DecodeString(text)
 	switch {
 	case s.Secret == "" && needed:
 		r.wrong("%s is not set: make one with echo whsec_$(openssl rand -base64 32), and give it to the service, too",
@@ -153,8 +148,26 @@ func (r *reader) checkService(s Settings, webhook string, needed bool) {
 	case s.Secret != "" && s.Secret == webhook:
 		r.wrong("%s and %s are the same: the first is Stripe's, the second is shared with the service",
 			webhookSecret, serviceSecret)
-	case s.Secret != "" && (!is || err != nil || len(key) < least || len(key) > most):
+	case s.Secret != "" && !isShared(s.Secret):
 		r.wrong("%s is not whsec_ and the base64 of %d to %d bytes: make one with echo "+
-			"whsec_$(openssl rand -base64 32)", serviceSecret, least, most)
+			"whsec_$(openssl rand -base64 32)", serviceSecret, leastKey, mostKey)
 	}
+}
+
+// isCallback reports whether a text is the address of a provider's callback.
+func isCallback(text string) bool {
+	const path = "/payment/callback/"
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") &&
+		strings.Contains(u.Path, path) && !strings.HasSuffix(u.Path, path)
+}
+
+// The bounds of a key in Standard Webhooks, in bytes.
+const leastKey, mostKey = 24, 64
+
+// isShared reports whether a text is a secret of Standard Webhooks.
+func isShared(text string) bool {
+	encoded, is := strings.CutPrefix(text, "whsec_")
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	return is && err == nil && len(key) >= leastKey && len(key) <= mostKey
 }
