@@ -16,7 +16,7 @@ export CGO_ENABLED := 0
 export GOFLAGS     := -trimpath $(filter-out -trimpath,$(shell go env GOFLAGS))
 
 # The modules that have code, which are linted and held tidy. All but the first need what is none of the service's business.
-MODULES := . lab clients/go deploy/kubernetes/check test/apart
+MODULES := . lab clients/go deploy/kubernetes/check test/apart providers/stripe
 
 # What can be changed on the command line: make test-race PKG=./internal/order TESTFLAGS='-run Rebuild -v'
 PKG       ?= $(shell go list ./... | grep -v -E '^seckill/test(/|$$)')
@@ -72,6 +72,10 @@ build: ## build ./bin/server, one static binary
 loadgen: ## build ./bin/loadgen, which rehearses a sale (docs/operations.md#rehearsing-a-sale)
 	@go build -ldflags '$(LDFLAGS)' -o bin/loadgen ./cmd/loadgen
 
+.PHONY: stripe
+stripe: ## build ./bin/seckill-stripe, which takes money through Stripe (docs/stripe.md)
+	@go build -C providers/stripe -ldflags '-s -w -X main.version=$(VERSION)' -o '$(CURDIR)/bin/seckill-stripe' .
+
 # TARGETS=linux/amd64 for one. The same commit and the same Go make the same bytes.
 .PHONY: release
 release: ## build dist/: archives for Linux and macOS, what is in them, the npm package, checksums: VERSION=v1.2.3
@@ -119,6 +123,12 @@ test-box: cc ## black-box tests: the built program, alone and three of it, kille
 .PHONY: test-files
 test-files: ## what no program reads in a test: the files of Compose and of the deployment, documents and their links, workflows
 	@go test -C test/apart -count=1 -vet=off -timeout 20m $(TESTFLAGS) ./compose
+
+# Apart from the service's: its own tests, stripe-mock with every request that it sends, then both programs as processes.
+.PHONY: test-stripe
+test-stripe: ## seckill-stripe: its tests, the conformance run, and a day of money with both programs killed
+	@go test -C providers/stripe -vet=off -timeout 15m $(TESTFLAGS) ./...
+	@go test -C test/apart -count=1 -vet=off -timeout 15m $(TESTFLAGS) ./stripe
 
 # All pictures that are taken are in bin/pictures; those that docs/images has are renewed.
 .PHONY: test-browser

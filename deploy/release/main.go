@@ -56,8 +56,15 @@ type target struct{ os, arch string }
 
 func (t target) String() string { return t.os + "/" + t.arch }
 
-// programs returns the packages of cmd that a release contains.
-func programs() []string { return []string{"server", "loadgen"} }
+// program is a program that a release contains: a package of a module, whose folder is named from the root.
+type program struct{ name, module, pkg string }
+
+// programs returns what a release contains. Stripe's is a module of its own.
+func programs() []program {
+	return []program{
+		{"server", ".", "./cmd/server"}, {"loadgen", ".", "./cmd/loadgen"}, {"seckill-stripe", "providers/stripe", "."},
+	}
+}
 
 const usage = `release builds archives of the binaries, with checksums and a list of what is in them.
 
@@ -170,15 +177,15 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	var files []file
-	for _, program := range programs() {
-		path := filepath.Join(folder, program)
+	for _, p := range programs() {
+		path := filepath.Join(folder, p.name)
 		env := append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0",
 			"GOENV=off", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
-		if _, err := output(ctx, env, "go", "build", "-trimpath", "-buildvcs=false",
-			"-ldflags", r.linkerFlags(program), "-o", path, "./cmd/"+program); err != nil {
+		if _, err := output(ctx, env, "go", "build", "-C", p.module, "-trimpath", "-buildvcs=false",
+			"-ldflags", r.linkerFlags(p.name), "-o", path, p.pkg); err != nil {
 			return nil, err
 		}
-		files = append(files, file{program, path, 0o755})
+		files = append(files, file{p.name, path, 0o755})
 	}
 	readable, err := documents(".", "LICENSE", "README.md", "CHANGELOG.md")
 	if err != nil {
@@ -186,7 +193,10 @@ func (r release) buildFor(ctx context.Context, t target) (names []string, err er
 	}
 	files = append(files, readable...)
 	if t.os == "linux" {
-		for _, path := range []string{"deploy/systemd/seckill.service", "deploy/systemd/seckill.env"} {
+		for _, name := range []string{
+			"seckill.service", "seckill.env", "seckill-stripe.service", "seckill-stripe.env",
+		} {
+			path := "deploy/systemd/" + name
 			files = append(files, file{filepath.Base(path), path, 0o644})
 		}
 	}

@@ -12,6 +12,7 @@ require (
 	github.com/google/go-cmp v0.7.0
 	github.com/redis/go-redis/v9 v9.23.0
 	seckill v0.0.0
+	seckill/providers/stripe v0.0.0
 )
 
 require (
@@ -94,4 +95,7 @@ require (
 	rsc.io/qr v0.2.0 // indirect
 )
 
-replace seckill => ../..
+replace (
+	seckill => ../..
+	seckill/providers/stripe => ../../providers/stripe
+)

@@ -156,7 +156,7 @@ func (r *run) beginning() payment.Beginning {
 	b := payment.Beginning{
 		Payment:  payment.Payment{ID: "pay_" + uuid.NewString(), OrderID: 1, ShopID: 1, Amount: r.Amount},
 		Currency: r.Currency, Quantity: 1, PayBefore: time.Now().Add(within), Title: "A try of the payment provider",
-		Visit: payment.Visit{Language: "en"},
+		Visit: payment.Visit{Language: "en", ReturnURL: "https://shop.example/"},
 	}
 	return b
 }

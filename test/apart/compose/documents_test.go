@@ -86,8 +86,8 @@ func TestNamedTestsExist(t *testing.T) {
 // Settings and commands named by a document exist.
 func TestNamedSettingsAndCommandsExist(t *testing.T) {
 	t.Parallel()
-	known := map[string]bool{ // names that look like settings: a code, and what Kubernetes sets
-		"SECKILL_ONLY": true, "SECKILL_SERVICE_HOST": true, "SECKILL_PORT": true,
+	known := map[string]bool{ // names that look like settings: a code, what Kubernetes sets, and seckill-stripe's
+		"SECKILL_ONLY": true, "SECKILL_SERVICE_HOST": true, "SECKILL_PORT": true, "SECKILL_URL": true,
 	}
 	for _, row := range config.Table() {
 		known[row.Name] = true

@@ -51,7 +51,10 @@ func directive(t *testing.T, conf, name string) []string {
 	return nil
 }
 
-const purchases = `~ "^/voucher(-order)?/seckill/[0-9]+$"`
+const (
+	purchases = `~ "^/voucher(-order)?/seckill/[0-9]+$"`
+	stripes   = `~ "^/stripe/$"`
+)
 
 // nginx retries a purchase even if it may have arrived, but no other write. If an instance refuses connections, no
 // answer is lost.
@@ -173,6 +176,10 @@ func TestBodiesAreTakenWhereTheyAreDescribed(t *testing.T) {
 		refuses := strings.Contains(block, "if ($body) { return 413; }")
 		switch {
 		case !strings.Contains(block, "proxy_pass"):
+		case match == stripes:
+			if refuses || !strings.Contains(block, "limit_conn bodies_of_address") {
+				t.Errorf("%s: want bodies to be bounded", match)
+			}
 		case strings.Contains(block, "client_max_body_size 64;"): // that of a purchase, which a crowd may send
 			if tiny != nil || refuses || !strings.Contains(block, "client_body_timeout  2s;") {
 				t.Errorf("%s: want one location whose bodies are tiny, and come at once", match)

@@ -34,14 +34,16 @@ const (
 	clusterStack = "deploy/cluster/compose.yml"
 )
 
-// load reads a compose file with env as the environment, ignoring the machine's environment and .env.
+// load reads a compose file, with all profiles, and env as the environment, ignoring the machine's environment and
+// .env.
 func load(t *testing.T, file string, env map[string]string) (*types.Project, error) {
 	t.Helper()
 	var pairs []string
 	for name, value := range env {
 		pairs = append(pairs, name+"="+value)
 	}
-	options, err := cli.NewProjectOptions([]string{filepath.Join(root, file)}, cli.WithEnv(pairs))
+	options, err := cli.NewProjectOptions([]string{filepath.Join(root, file)}, cli.WithEnv(pairs),
+		cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,9 @@ func exampleLines(t *testing.T) map[string]string {
 
 func TestServices(t *testing.T) {
 	t.Parallel()
-	want := []string{"server-1", "server-2", "nginx", "redis", "mysql", "prometheus", "alertmanager", "grafana"}
+	want := []string{
+		"server-1", "server-2", "nginx", "redis", "mysql", "prometheus", "alertmanager", "grafana", "stripe",
+	}
 	p := project(t)
 	if len(p.Services) != len(want) {
 		t.Errorf("services: got %v, want %v", p.ServiceNames(), want)

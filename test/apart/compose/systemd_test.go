@@ -62,3 +62,23 @@ func TestSystemdUnit(t *testing.T) {
 		t.Error("a machine that forgot its settings would sell from memory")
 	}
 }
+
+// The unit of seckill-stripe gives it the 20 s in which it finishes what is in flight, and its settings file can be read
+// by a shell.
+func TestStripeUnit(t *testing.T) {
+	t.Parallel()
+	unit := text(t, "deploy/systemd/seckill-stripe.service")
+	for _, line := range []string{
+		"TimeoutStopSec=30s", "Restart=always", "StartLimitIntervalSec=0", "DynamicUser=yes", "NoNewPrivileges=yes",
+		"ProtectSystem=strict", "CapabilityBoundingSet=", "EnvironmentFile=/etc/seckill/seckill-stripe.env",
+	} {
+		if !strings.Contains(unit, "\n"+line+"\n") {
+			t.Errorf("the unit has no %s", line)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "sh", "-euc",
+		". "+root+`/deploy/systemd/seckill-stripe.env; printf %s "$LISTEN$STRIPE_API_KEY"`).CombinedOutput()
+	if err != nil || string(out) != "127.0.0.1:8090" {
+		t.Errorf("%v: %s", err, out)
+	}
+}
