@@ -1,10 +1,17 @@
 package browser
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
 	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/debugger"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
 
 	"seckill/test/box"
 )
@@ -62,6 +69,111 @@ func TestStreamOfAHiddenWindow(t *testing.T) {
 	w.setHidden(false)
 	w.sees(".order .tag", "Cancelled")
 	s.awaitStreams("0") // nothing can change any more
+}
+
+// TestStreamsOfLostWindows checks that a window which is killed, or stands still as a frozen one does, leaves its stream to
+// another one, which learns what happens; one that goes on takes its turn again.
+func TestStreamsOfLostWindows(t *testing.T) {
+	t.Parallel() // it mostly waits
+	for name, lose := range map[string]chromedp.Action[chromedp.Void]{
+		"killed": command(page.Crash, cdp.Empty{}), "frozen": command(debugger.Pause, cdp.Empty{}),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := realShop(t)
+			order := s.unpaid(s.onSale("50 for 10", 5), 42)
+			first := open(t, s.url("/"), s.signedIn(phone(), 42))
+			first.sees(".order .tag", "To be paid")
+			s.awaitStreams("1")
+			var others []*window
+			for range 4 {
+				others = append(others, first.tab(s.url("/")))
+				others[len(others)-1].sees(".order .tag", "To be paid")
+			}
+			s.awaitStreams("4")
+			lost := others[0]
+			if name == "frozen" {
+				_, err := chromedp.Run(lost.ctx, func(ctx context.Context, t *chromedp.Target) (debugger.EnableResult, error) {
+					return cdp.Call(ctx, t, debugger.Enable, debugger.EnableParams{})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			lost.gone(lose)
+			s.awaitStreams(map[string]string{"killed": "4", "frozen": "5"}[name]) // the browser keeps a frozen one's open
+			if name == "frozen" {
+				lost.gone(command(debugger.Resume, debugger.ResumeParams{}))
+				s.awaitStreams("4")
+			}
+			s.must(http.MethodPost, "/order/"+order+"/cancel", 42, nil, nil)
+			for _, w := range []*window{first, others[1], others[2], others[3]} {
+				w.sees(".order .tag", "Cancelled")
+			}
+		})
+	}
+}
+
+// command returns the action of a command of the browser without an answer.
+func command[P any](c cdp.Command[P, cdp.Empty], params P) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
+		_, err = cdp.Call(ctx, t, c, params)
+		return v, err
+	}
+}
+
+// gone does something to a window after which it may not answer.
+func (w *window) gone(what chromedp.Action[chromedp.Void]) {
+	w.tb.Helper()
+	ctx, cancel := context.WithTimeout(w.ctx, time.Second)
+	defer cancel()
+	_ = chromedp.Do(ctx, what) // a killed one does not answer
+}
+
+// TestStreamsOfPrivateWindows checks that windows of two profiles, which cannot hear each other, each have their own
+// streams and their own user; and that a tab whose user changes in another tab follows the new one's orders alone.
+func TestStreamsOfPrivateWindows(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	s.unpaid(s.onSale("Mine", 5), 42)
+	theirs := s.unpaid(s.onSale("Theirs", 5), 43)
+	mine, private := open(t, s.url("/"), s.signedIn(phone(), 42)), open(t, s.url("/"), s.signedIn(desktop(), 43))
+	mine.sees(".orders", "Mine")
+	private.sees(".orders", "Theirs")
+	s.awaitStreams("2")
+	for _, w := range []*window{mine, private} {
+		for range 4 {
+			w.tab(s.url("/")).sees(".order .tag", "To be paid")
+		}
+	}
+	s.awaitStreams("8")
+
+	plain := open(t, s.url("/"), phone())
+	plain.sees(button("grab"), "")
+	second := plain.tab(s.url("/"))
+	second.sees(button("grab"), "")
+	for _, user := range []struct {
+		id           int64
+		sees, seesNo string
+	}{{42, "Mine", "Theirs"}, {43, "Theirs", "Mine"}} {
+		plain.click("[data-act=account]")
+		plain.enter("#token", s.token(user.id))
+		plain.click("dialog form button")
+		for _, w := range []*window{plain, second} {
+			w.sees(".orders", user.sees)
+			if evaluate[bool](w, fmt.Sprintf("document.querySelector('.orders').innerText.includes(%s)", quoted(user.seesNo))) {
+				t.Errorf("user %d sees %s", user.id, user.seesNo)
+			}
+		}
+		if user.id == 42 {
+			plain.click("[data-act=account]") // signs out
+			second.seesNo(".orders")
+		}
+	}
+	s.must(http.MethodPost, "/order/"+theirs+"/cancel", 43, nil, nil)
+	second.sees(".order .tag", "Cancelled")
+	private.sees(".order .tag", "Cancelled")
+	mine.sees(".order .tag", "To be paid")
 }
 
 // setHidden hides the window, or shows it again, as far as the page can see.
