@@ -44,8 +44,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestBelowAPath: behind a proxy that keeps the path, or strips it, a buyer signs in at a provider, buys, pays, comes back
-// and shows the code; a till redeems it; the console and the description of the interface work. Nothing is asked for
+// TestBelowAPath: behind a proxy that keeps the path, or strips it, a buyer signs in at a provider, buys, pays, comes
+// back and shows the code; a till redeems it; the console and the description of the interface work. Nothing is asked for
 // outside the path.
 func TestBelowAPath(t *testing.T) {
 	t.Parallel()
@@ -109,7 +109,9 @@ func TestBelowAPath(t *testing.T) {
 // A path that begins as the service's own would be ambiguous.
 func TestPublicURLIsRefused(t *testing.T) {
 	t.Parallel()
-	for _, bad := range []string{"https://shop.example/admin", "https://shop.example/order/x", "shop.example", "ftp://x/"} {
+	for _, bad := range []string{
+		"https://shop.example/admin", "https://shop.example/order/x", "shop.example", "ftp://x/",
+	} {
 		s := box.NewServer(t, "shop", map[string]string{
 			"SECKILL_DATA_DIR": t.TempDir(), "SECKILL_JWT_SECRET": box.Secret, "SECKILL_PUBLIC_URL": bad,
 		})

@@ -134,8 +134,8 @@ window.fetch = ((ask) => (path, options) => mute && String(path).startsWith('/or
 	w.sees(button("unpaid"), "Pay ¥10")
 }
 
-// TestConsoleWaits: while the database hangs, each page of the console keeps its head, says that it waits, then what went
-// wrong, and shows all once the database is back, by itself.
+// TestConsoleWaits: while nothing answers, each page of the console keeps its head, says that it waits, then what went
+// wrong, and shows all once there are answers, by itself.
 func TestConsoleWaits(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := realShop(t)
