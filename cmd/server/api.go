@@ -44,7 +44,7 @@ func (p *process) openAPI(context.Context) error {
 	if err != nil {
 		return err
 	}
-	routes := slices.Concat(sells.Routes(), p.features.Routes)
+	routes := slices.Concat(sells.Routes(), p.features.Routes) //nolint:contextcheck // requests have their own
 	if err := checkBase(cfg.HTTP.Base(), routes); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (p *process) openAPI(context.Context) error {
 	p.api, err = httpapi.New(httpapi.Config{
 		// The routes, and their answers.
 		FindKey:    p.stores.Ledger.FindKey,
-		Routes:     routes, //nolint:contextcheck // requests have their own
+		Routes:     routes,
 		Rules:      slices.Concat(shop.Rules(), features.List().Rules()),
 		Checks:     checks(p.stores, p.shop.Reconciler),
 		Gatekeeper: p.features.Gatekeeper,

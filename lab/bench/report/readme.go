@@ -25,8 +25,8 @@ func wordings() []wording {
 			file: "README.md",
 			line: "**Measured** on two cores that everything shares, load generator included: " +
 				"**%s** orders accepted a second, %.1f times as many " +
-				"as the way that tutorials teach; a backlog is recorded at **%s** a second, %.0f times as fast; **%s** " +
-				"answers a second once it is sold out. Ratios are medians of rounds. `make -C lab bench` " +
+				"as the way that tutorials teach; a backlog is recorded at **%s** a second, %.0f times as fast; " +
+				"**%s** answers a second once it is sold out. Ratios are medians of rounds. `make -C lab bench` " +
 				"[measures it again](#benchmarks).",
 			source: "Medians of %d rounds of [%s](lab/results/%s.md), every request another user's:",
 			head:   []string{"", "Accepted/s", "Recorded/s meanwhile", "Draining a backlog, orders/s"},

@@ -281,6 +281,8 @@ func TestRefundsOfParts(t *testing.T) {
 			buyer.sees(fmt.Sprintf("%s [data-refund=%s]", order, state), text)
 			buyer.accessible()
 			buyer.picture(fmt.Sprint("buyer-refund-", state, "-", d.name, d.language), false)
+			buyer.click(order + " [data-act=refund]")
+			buyer.sees("dialog", map[bool]string{true: "¥10", false: "¥7.83"}[state == payment.RefundFailed])
 		}
 		w.visit(s.url("/admin"))
 		w.click("[data-hand=parts] a")

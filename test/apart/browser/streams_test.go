@@ -72,8 +72,8 @@ func TestStreamOfAHiddenWindow(t *testing.T) {
 	s.awaitStreams("0") // nothing can change any more
 }
 
-// TestStreamsOfLostWindows checks that a window which is killed, or stands still as a frozen one does, leaves its stream
-// to another one, which learns what happens; one that goes on takes its turn again.
+// TestStreamsOfLostWindows checks that a window which is killed, or stands still as a frozen one does, leaves its
+// stream to another one, which learns what happens; one that goes on takes its turn again.
 func TestStreamsOfLostWindows(t *testing.T) {
 	t.Parallel() // it mostly waits
 	for name, lose := range map[string]chromedp.Action[chromedp.Void]{

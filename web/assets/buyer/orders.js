@@ -45,6 +45,7 @@ export function One({ order, shop, words, now }) {
   const doing = shop.doing.get(order.id);
   const refusal = shop.refusalOf(order), off = shop.calledOff(order.voucherId);
   const price = order.amount === undefined ? '' : money(order.amount);
+  const gone = (order.refunds ?? []).reduce((sum, r) => (r.state === 'failed' ? sum : sum + r.amount), 0); // in parts
   const free = order.amount === 0 && asking === 'refund' ? '.free' : ''; // there is no money to speak of
   /** @param {'pay' | 'cancel' | 'refund'} what */
   const act = (what) => {
@@ -80,7 +81,7 @@ export function One({ order, shop, words, now }) {
     ${asking === 'code' && html`<${Code} id=${order.id} title=${title} shop=${shop} words=${words} onClose=${() => ask('')} />`}
     ${asking && asking !== 'code' && html`<${Dialog} title=${counted(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
       <div class="stack">
-        <p>${counted(`${asking}.says${free}`, { price })}</p>
+        <p>${counted(`${asking}.says${free}`, { price: money(Math.max(0, (order.amount ?? 0) - gone)) })}</p>
         <p class="row">
           <button type="button" class="button danger" onClick=${() => act(/** @type {any} */ (asking))}>${t(`${asking}.yes${free}`)}</button>
           <button type="button" class="button quiet" onClick=${() => ask('')}>${t('keep')}</button>
