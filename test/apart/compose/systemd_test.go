@@ -63,8 +63,8 @@ func TestSystemdUnit(t *testing.T) {
 	}
 }
 
-// The unit of seckill-stripe gives it the 20 s in which it finishes what is in flight, and its settings file can be read
-// by a shell.
+// The unit of seckill-stripe gives it the 20 s in which it finishes what is in flight, and a shell can read its file of
+// settings.
 func TestStripeUnit(t *testing.T) {
 	t.Parallel()
 	unit := text(t, "deploy/systemd/seckill-stripe.service")
