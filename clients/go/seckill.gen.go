@@ -1768,7 +1768,7 @@ type FieldProblem struct {
 	Reason string `json:"reason"`
 }
 
-// GivenTime RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+// GivenTime RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
 //
 // Example: 2026-11-11T20:00:00.000Z
 type GivenTime = string
@@ -3090,12 +3090,12 @@ type WebhookReplay struct {
 	// EventId An event's webhook-id.
 	EventId *string `json:"eventId,omitempty"`
 
-	// From RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+	// From RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
 	//
 	// Example: 2026-11-11T20:00:00.000Z
 	From *GivenTime `json:"from,omitempty"`
 
-	// To RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+	// To RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
 	//
 	// Example: 2026-11-11T20:00:00.000Z
 	To *GivenTime `json:"to,omitempty"`
