@@ -90,9 +90,9 @@ func (b *Buyer) try(ctx context.Context, voucherID int64, params *BuySeckillPara
 	var refusal *Refusal
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == "ALREADY_BOUGHT" && refusal.Data != nil &&
-		refusal.Data.OrderId != nil:
+		refusal.Data.OrderId != "":
 		d := refusal.Data
-		return OrderRef{OrderId: *d.OrderId, Quantity: d.Quantity, Status: d.Status}, nil
+		return OrderRef{OrderId: d.OrderId, Quantity: d.Quantity, Status: d.Status}, nil
 	case err != nil:
 		return OrderRef{}, err
 	case answer.JSON201 != nil:

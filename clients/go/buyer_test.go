@@ -304,3 +304,21 @@ func TestFinalErrors(t *testing.T) {
 		t.Errorf("asked %d times", n)
 	}
 }
+
+// TestValues checks that texts and lists of answers are values, which print as what they are, and that an absent one is the
+// zero value.
+func TestValues(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`{"id": "7", "status": "paid", "history": [{"at": "2026-01-01T12:00:00Z", "status": "queued", "by": "owner"}]}`: "paid 1 0",
+		`{"id": "7", "refunds": [{"id": "r"}]}`: " 0 1",
+	} {
+		var order Order
+		if err := json.Unmarshal([]byte(body), &order); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(order.Status, " ", len(order.History), " ", len(order.Refunds)); got != want {
+			t.Errorf("%s is %q, want %q", body, got, want)
+		}
+	}
+}

@@ -1490,8 +1490,8 @@ type CoolDown struct {
 // Coupon defines model for Coupon.
 type Coupon struct {
 	// Code Without I, L, O and U. For admins all but the last group is masked.
-	Code       string  `json:"code"`
-	RedeemedBy *string `json:"redeemedBy,omitempty"`
+	Code       string `json:"code"`
+	RedeemedBy string `json:"redeemedBy,omitempty"`
 
 	// ValidUntil Exclusive.
 	ValidUntil *Time `json:"validUntil,omitempty"`
@@ -1529,7 +1529,7 @@ type Event struct {
 	Until *Time `json:"until,omitempty"`
 
 	// Why In the language that Accept-Language asks for.
-	Why *string `json:"why,omitempty"`
+	Why string `json:"why,omitempty"`
 
 	// WhyCode Why something happened to an order. A name in braces is a member of the entry.
 	//
@@ -1575,7 +1575,7 @@ type Event struct {
 	// | `STAFF_DECIDED` | the shop decided so |
 	// | `UNIT_FOR_LATE_PAYMENT` | a unit was taken again for the late payment |
 	// | `UNKNOWN_VOUCHER` | there is no such sale |
-	WhyCode *WhyCode `json:"whyCode,omitempty"`
+	WhyCode WhyCode `json:"whyCode,omitempty"`
 }
 
 // EventStatus The order's from then on.
@@ -1587,7 +1587,7 @@ type FailReason string
 // Failure Why an endpoint did not take an event.
 type Failure struct {
 	// Address That was dialled.
-	Address *string `json:"address,omitempty"`
+	Address string `json:"address,omitempty"`
 
 	// Code Why an endpoint did not take an event. A name in braces is a member of data.
 	//
@@ -1618,13 +1618,13 @@ type Failure struct {
 	Code FailureCode `json:"code"`
 
 	// Detail What a library says, in English; of OTHER the whole text.
-	Detail *string `json:"detail,omitempty"`
+	Detail string `json:"detail,omitempty"`
 
 	// Host That was looked up, or that the certificate is not for.
-	Host *string `json:"host,omitempty"`
+	Host string `json:"host,omitempty"`
 
 	// Status Of the answer.
-	Status *int `json:"status,omitempty"`
+	Status int `json:"status,omitempty"`
 }
 
 // FailureCode Why an endpoint did not take an event. A name in braces is a member of data.
@@ -1768,7 +1768,7 @@ type FieldProblem struct {
 	Reason string `json:"reason"`
 }
 
-// GivenTime RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+// GivenTime RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
 //
 // Example: 2026-11-11T20:00:00.000Z
 type GivenTime = string
@@ -1844,7 +1844,7 @@ type Order struct {
 	FailTime *Time `json:"failTime,omitempty"`
 
 	// History Oldest first, where the order is asked for alone.
-	History *[]Event `json:"history,omitempty"`
+	History []Event `json:"history,omitempty"`
 
 	// Id A number below 2^63, as a string.
 	Id OrderId `json:"id"`
@@ -1859,7 +1859,7 @@ type Order struct {
 	PayTime *Time `json:"payTime,omitempty"`
 
 	// Payments Oldest first, for admins who ask for the order alone.
-	Payments *[]Payment `json:"payments,omitempty"`
+	Payments []Payment `json:"payments,omitempty"`
 
 	// Processing It is unpaid, and money for it is under way: `payBefore` has moved for that, once.
 	Processing *OrderProcessing `json:"processing,omitempty"`
@@ -1868,7 +1868,7 @@ type Order struct {
 	Quantity *Quantity `json:"quantity,omitempty"`
 
 	// Reason Why an accepted order could not be recorded.
-	Reason *FailReason `json:"reason,omitempty"`
+	Reason FailReason `json:"reason,omitempty"`
 
 	// RedeemTime When a till took its code.
 	RedeemTime *Time `json:"redeemTime,omitempty"`
@@ -1880,15 +1880,15 @@ type Order struct {
 	RefundingTime *Time `json:"refundingTime,omitempty"`
 
 	// Refunds Of its payments, the oldest first; without those that the bank has refused and the shop has seen to since.
-	Refunds *[]OwnRefund `json:"refunds,omitempty"`
+	Refunds []OwnRefund `json:"refunds,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
-	Status *OrderStatus `json:"status,omitempty"`
+	Status OrderStatus `json:"status,omitempty"`
 
 	// TraceUrl Where the operator has the order's logs and traces, for admins who ask for the order alone. There if SECKILL_TRACE_URL is set.
-	TraceUrl  *string `json:"traceUrl,omitempty"`
-	UserId    Id      `json:"userId"`
-	VoucherId Id      `json:"voucherId"`
+	TraceUrl  string `json:"traceUrl,omitempty"`
+	UserId    Id     `json:"userId"`
+	VoucherId Id     `json:"voucherId"`
 }
 
 // OrderProcessing It is unpaid, and money for it is under way: `payBefore` has moved for that, once.
@@ -1915,7 +1915,7 @@ type OrderPage struct {
 	Data []Order `json:"data"`
 
 	// Next There when more follow: `before` of the next page.
-	Next *string `json:"next,omitempty"`
+	Next string `json:"next,omitempty"`
 
 	// Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 	Stale   *Stale           `json:"stale,omitempty"`
@@ -1937,10 +1937,10 @@ type OrderRef struct {
 	Quantity *Quantity `json:"quantity,omitempty"`
 
 	// Reason Why an accepted order could not be recorded.
-	Reason *FailReason `json:"reason,omitempty"`
+	Reason FailReason `json:"reason,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
-	Status *OrderStatus `json:"status,omitempty"`
+	Status OrderStatus `json:"status,omitempty"`
 }
 
 // OrderStatus `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
@@ -2007,10 +2007,10 @@ type Payment struct {
 	OverdrawnAmount *Cents `json:"overdrawnAmount,omitempty"`
 
 	// Progress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
-	Progress *PaymentProgress `json:"progress,omitempty"`
+	Progress PaymentProgress `json:"progress,omitempty"`
 
 	// ProgressReason Why it failed, in the provider's words.
-	ProgressReason *string `json:"progressReason,omitempty"`
+	ProgressReason string `json:"progressReason,omitempty"`
 
 	// ProgressTime When the provider said so.
 	ProgressTime *Time `json:"progressTime,omitempty"`
@@ -2019,7 +2019,7 @@ type Payment struct {
 	ProgressUntil *Time `json:"progressUntil,omitempty"`
 
 	// Provider Who moves the money; absent where nothing is to be paid, and for payments of versions that knew one provider only.
-	Provider *string `json:"provider,omitempty"`
+	Provider string `json:"provider,omitempty"`
 
 	// ReceiveTime When the provider had the money.
 	ReceiveTime *Time `json:"receiveTime,omitempty"`
@@ -2028,7 +2028,7 @@ type Payment struct {
 	ReceivedAmount Cents `json:"receivedAmount"`
 
 	// Reference The provider's own id of it, once it has told one.
-	Reference *string `json:"reference,omitempty"`
+	Reference string `json:"reference,omitempty"`
 
 	// RefundTime When all of it had gone back.
 	RefundTime *Time `json:"refundTime,omitempty"`
@@ -2043,10 +2043,10 @@ type Payment struct {
 	RefundingTime *Time `json:"refundingTime,omitempty"`
 
 	// Refunds Oldest first.
-	Refunds *[]Refund `json:"refunds,omitempty"`
+	Refunds []Refund `json:"refunds,omitempty"`
 
 	// Refusal Why, in the provider's words. Absent if it gave no reason.
-	Refusal *string `json:"refusal,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
 
 	// ReturnedAmount What has gone back as refunds, in all, as in 1.0: also of money that was never received.
 	ReturnedAmount Cents `json:"returnedAmount"`
@@ -2129,7 +2129,7 @@ type Place struct {
 	Missed int64 `json:"missed"`
 
 	// OrderId A number below 2^63, as a string.
-	OrderId *OrderId `json:"orderId,omitempty"`
+	OrderId OrderId `json:"orderId,omitempty"`
 
 	// Paused The sale is paused or off the shelf: acceptBefore moves on until it goes on.
 	Paused *PlacePaused `json:"paused,omitempty"`
@@ -2284,8 +2284,8 @@ type Problem struct {
 	Detail string `json:"detail"`
 
 	// ErrorMsg For people, in the language that they asked for.
-	ErrorMsg string          `json:"errorMsg"`
-	Errors   *[]FieldProblem `json:"errors,omitempty"`
+	ErrorMsg string         `json:"errorMsg"`
+	Errors   []FieldProblem `json:"errors,omitempty"`
 
 	// Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 	Stale   *Stale         `json:"stale,omitempty"`
@@ -2419,7 +2419,7 @@ type ProblemData struct {
 	Challenge *AltchaChallenge `json:"challenge,omitempty"`
 
 	// Condition Which condition the account does not meet.
-	Condition *ProblemDataCondition `json:"condition,omitempty"`
+	Condition ProblemDataCondition `json:"condition,omitempty"`
 
 	// Currency Of all amounts of the service: a code of ISO 4217.
 	//
@@ -2430,23 +2430,23 @@ type ProblemData struct {
 	EndTime *Time `json:"endTime,omitempty"`
 
 	// Guard Which guard of the sale stopped the request.
-	Guard *ProblemDataGuard `json:"guard,omitempty"`
-	Left  *int64            `json:"left,omitempty"`
+	Guard ProblemDataGuard `json:"guard,omitempty"`
+	Left  *int64           `json:"left,omitempty"`
 
 	// LeftAmount How much of the payment is left to be sent back.
 	LeftAmount *Cents `json:"leftAmount,omitempty"`
 
 	// Of Whose limit it is.
-	Of *ProblemDataOf `json:"of,omitempty"`
+	Of ProblemDataOf `json:"of,omitempty"`
 
 	// OrderId A number below 2^63, as a string.
-	OrderId *OrderId `json:"orderId,omitempty"`
+	OrderId OrderId `json:"orderId,omitempty"`
 
 	// OrderKnown With guard. True: the user has no order in the sale. False: that was not looked up; GET /order tells.
 	OrderKnown *bool `json:"orderKnown,omitempty"`
 
 	// PaymentId The payment that is not stuck.
-	PaymentId *string `json:"paymentId,omitempty"`
+	PaymentId string `json:"paymentId,omitempty"`
 
 	// PerUser How many of an ordinary voucher a user may have.
 	PerUser *int64 `json:"perUser,omitempty"`
@@ -2455,7 +2455,7 @@ type ProblemData struct {
 	Quantity *Quantity `json:"quantity,omitempty"`
 
 	// Reason Why an accepted order could not be recorded.
-	Reason *FailReason `json:"reason,omitempty"`
+	Reason FailReason `json:"reason,omitempty"`
 
 	// RedeemTime RFC 3339 in UTC, with milliseconds.
 	//
@@ -2466,10 +2466,10 @@ type ProblemData struct {
 	ReservedUntil *Time `json:"reservedUntil,omitempty"`
 
 	// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
-	State *PaymentState `json:"state,omitempty"`
+	State PaymentState `json:"state,omitempty"`
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
-	Status *OrderStatus `json:"status,omitempty"`
+	Status OrderStatus `json:"status,omitempty"`
 
 	// TicketsFrom From when tickets are given out.
 	TicketsFrom *Time `json:"ticketsFrom,omitempty"`
@@ -2597,17 +2597,17 @@ type Refund struct {
 	Origin RefundOrigin `json:"origin"`
 
 	// Reference The provider's own id of it.
-	Reference *string `json:"reference,omitempty"`
+	Reference string `json:"reference,omitempty"`
 
 	// RefundTime When the money had gone back, also if it has failed after that.
 	RefundTime *Time `json:"refundTime,omitempty"`
 
 	// Refusal Why it has failed, in the provider's words.
-	Refusal *string `json:"refusal,omitempty"`
+	Refusal string `json:"refusal,omitempty"`
 
 	// State `asked`: the provider is to be asked. `pending`: it has taken the refund, and the money is on its way. `done`: the money is back. `failed`: the provider or the bank has refused it, for good; a refund that was done may fail, too.
 	State RefundState `json:"state"`
-	Why   *string     `json:"why,omitempty"`
+	Why   string      `json:"why,omitempty"`
 }
 
 // RefundOrigin `all`: of all that was left, with the order. `part`: of a part, for staff. `provider`: begun at the provider. `unnamed`: the provider has told a total only. `earlier`: by a version that stored totals only.
@@ -2740,7 +2740,7 @@ type TillCoupon struct {
 	Status     RecordedStatus `json:"status"`
 
 	// Title The voucher's, unless it cannot be read now.
-	Title *string `json:"title,omitempty"`
+	Title string `json:"title,omitempty"`
 
 	// ValidUntil RFC 3339 in UTC, with milliseconds.
 	//
@@ -2808,7 +2808,7 @@ type Voucher struct {
 	Rules      string             `json:"rules"`
 
 	// SaleState `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
-	SaleState *SaleState `json:"saleState,omitempty"`
+	SaleState SaleState `json:"saleState,omitempty"`
 
 	// ServerTime Where the voucher is asked for alone: the clock to count down by.
 	ServerTime *Time `json:"serverTime,omitempty"`
@@ -2870,7 +2870,7 @@ type VoucherAnswer struct {
 	Success VoucherAnswerSuccess `json:"success"`
 
 	// Warnings What was created all the same. `NO_PROVIDER`: it has a price, and no payment provider is configured.
-	Warnings *[]struct {
+	Warnings []struct {
 		Code  VoucherAnswerWarningsCode `json:"code"`
 		Field string                    `json:"field"`
 
@@ -2890,7 +2890,7 @@ type VoucherListAnswer struct {
 	Data []Voucher `json:"data"`
 
 	// Next On a page, when more follow: `before` of the next one.
-	Next *string `json:"next,omitempty"`
+	Next string `json:"next,omitempty"`
 
 	// NumbersAgeSeconds There when the answer is stale: seconds since stock and state were read. Texts may be older: `Age` is that of the oldest part.
 	NumbersAgeSeconds *NumbersAge `json:"numbersAgeSeconds,omitempty"`
@@ -2944,7 +2944,7 @@ type Webhook struct {
 	// | `TLS_HOST` | the TLS certificate is not for {host} |
 	// | `TLS_UNKNOWN_AUTHORITY` | the TLS certificate is signed by an unknown authority |
 	// | `UNREACHABLE` | {address} cannot be reached |
-	DisabledCode *FailureCode `json:"disabledCode,omitempty"`
+	DisabledCode FailureCode `json:"disabledCode,omitempty"`
 
 	// DisabledTime RFC 3339 in UTC, with milliseconds.
 	//
@@ -2952,7 +2952,7 @@ type Webhook struct {
 	DisabledTime *Time `json:"disabledTime,omitempty"`
 
 	// DisabledWhy In the language that Accept-Language asks for.
-	DisabledWhy *string `json:"disabledWhy,omitempty"`
+	DisabledWhy string `json:"disabledWhy,omitempty"`
 
 	// FailingSince RFC 3339 in UTC, with milliseconds.
 	//
@@ -2964,7 +2964,7 @@ type Webhook struct {
 	Id       Id    `json:"id"`
 
 	// LastError `lastFailure` in the language that Accept-Language asks for.
-	LastError *string `json:"lastError,omitempty"`
+	LastError string `json:"lastError,omitempty"`
 
 	// LastFailure Why an endpoint did not take an event.
 	LastFailure *Failure `json:"lastFailure,omitempty"`
@@ -2983,8 +2983,8 @@ type Webhook struct {
 	RetryTime *Time `json:"retryTime,omitempty"`
 
 	// Secret There when it is new.
-	Secret *string `json:"secret,omitempty"`
-	ShopId int64   `json:"shopId"`
+	Secret string `json:"secret,omitempty"`
+	ShopId int64  `json:"shopId"`
 
 	// SuccessTime RFC 3339 in UTC, with milliseconds.
 	//
@@ -3032,7 +3032,7 @@ type WebhookDelivery struct {
 	DueTime *Time `json:"dueTime,omitempty"`
 
 	// Error `failure` in the language that Accept-Language asks for.
-	Error *string `json:"error,omitempty"`
+	Error string `json:"error,omitempty"`
 
 	// EventId Its webhook-id.
 	EventId string `json:"eventId"`
@@ -3054,7 +3054,7 @@ type WebhookDeliveryPage struct {
 	Data []WebhookDelivery `json:"data"`
 
 	// Next There when more follow: `before` of the next page.
-	Next    *string                    `json:"next,omitempty"`
+	Next    string                     `json:"next,omitempty"`
 	Success WebhookDeliveryPageSuccess `json:"success"`
 }
 
@@ -3090,12 +3090,12 @@ type WebhookReplay struct {
 	// EventId An event's webhook-id.
 	EventId *string `json:"eventId,omitempty"`
 
-	// From RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+	// From RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
 	//
 	// Example: 2026-11-11T20:00:00.000Z
 	From *GivenTime `json:"from,omitempty"`
 
-	// To RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+	// To RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
 	//
 	// Example: 2026-11-11T20:00:00.000Z
 	To *GivenTime `json:"to,omitempty"`

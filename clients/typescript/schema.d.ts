@@ -2085,7 +2085,7 @@ export interface components {
          */
         Time: string;
         /**
-         * @description RFC 3339; without a zone it is read in SECKILL_TIMEZONE.
+         * @description RFC 3339; without a zone it is read in SECKILL_TIMEZONE. A time that clocks show twice, as they are put back, needs a zone: without one it is either.
          * @example 2026-11-11T20:00:00.000Z
          */
         GivenTime: string;

@@ -29,8 +29,8 @@ func below(base string, service http.Handler) http.Handler {
 	})
 }
 
-// checkBase returns feature.ErrSettings, wrapped, for a base that begins as one of the service's own paths does: it would
-// not be known whether a proxy has stripped it.
+// checkBase returns feature.ErrSettings, wrapped, for a base that begins as one of the service's own paths does: nobody
+// could tell whether a proxy has stripped it.
 func checkBase(base string, routes []httpkit.Route) error {
 	own := map[string]bool{"assets": true, "sandbox": true, "till": true, "docs": true, "openapi.yaml": true}
 	for _, route := range routes {

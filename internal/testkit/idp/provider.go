@@ -3,11 +3,13 @@ package idp
 import (
 	"encoding/json"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +20,9 @@ const Audience = "seckill"
 
 // Provider is a provider that signs ID tokens with Ed25519.
 type Provider struct {
-	server *httptest.Server
+	issuer string // its address
+
+	serving *httptest.Server // replaced by Resume
 
 	mu      sync.Mutex
 	key     Key // the current one
@@ -34,9 +38,25 @@ func Start(tb testing.TB) *Provider {
 	tb.Helper()
 	p := &Provider{}
 	p.Rotate(tb)
-	p.server = httptest.NewServer(p)
-	tb.Cleanup(p.server.Close)
+	p.serving = httptest.NewServer(p)
+	p.issuer = p.serving.URL
+	tb.Cleanup(func() { p.serving.Close() })
 	return p
+}
+
+// Stop refuses connections to the provider, until Resume. Neither may be called while another of the two runs.
+func (p *Provider) Stop() { p.serving.Close() }
+
+// Resume serves again, at the same address.
+func (p *Provider) Resume(tb testing.TB) {
+	tb.Helper()
+	var config net.ListenConfig
+	l, err := config.Listen(tb.Context(), "tcp", strings.TrimPrefix(p.issuer, "http://"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	p.serving = &httptest.Server{Listener: l, Config: &http.Server{Handler: p, ReadHeaderTimeout: time.Minute}}
+	p.serving.Start()
 }
 
 // ServeHTTP serves the sign-in page and its tokens, and on every other path the key set, or the answer given to Break.
@@ -85,7 +105,7 @@ func (p *Provider) Fetches() int {
 }
 
 // Issuer is the provider's name in its tokens.
-func (p *Provider) Issuer() string { return p.server.URL }
+func (p *Provider) Issuer() string { return p.issuer }
 
 // Token returns the ID token of a user who signs in now; changed replaces or adds claims.
 func (p *Provider) Token(tb testing.TB, subject string, changed map[string]any) string {

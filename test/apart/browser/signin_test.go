@@ -200,6 +200,55 @@ func TestStaffOfProviderSignIn(t *testing.T) {
 	}
 }
 
+// TestProviderAway checks that nobody leaves a page for a provider that does not answer: the page says so, tries again, and
+// goes on with what was pressed once the provider is back. If the provider goes away during the sign-in, the page that
+// it has led back to says so.
+func TestProviderAway(t *testing.T) {
+	t.Parallel()
+	s, p := mall(t)
+	s.onSale("Dumplings", 5)
+	narrow := device{name: "narrow", width: 360, height: 740, touch: true}
+	w := open(t, s.url("/"), narrow)
+	zh := open(t, s.url("/"), desktop().in("zh-CN").inDark())
+	console := open(t, s.url("/admin"), desktop())
+	p.Stop()
+	for _, of := range []struct {
+		w     *window
+		says  string
+		press string
+		name  string
+	}{
+		{w, "Mall does not answer just now", button("grab"), "buyer-provider-away-narrow"},
+		{zh, "Mall 暂无应答", button("grab"), "buyer-provider-away-desktop-dark-zh"},
+		{console, "Mall does not answer just now", "", "console-provider-away-desktop"},
+	} {
+		if of.press != "" {
+			of.w.click(of.press)
+		}
+		of.w.click("[data-act=provider]")
+		of.w.sees("[data-problem='provider.away']", of.says)
+		of.w.accessible()
+		of.w.picture(of.name, false)
+	}
+	w.click("[data-act=retry]")
+	w.sees("[aria-live]", "Mall does not answer")
+	w.until("document.activeElement.dataset.act === 'retry'") // the focus stays
+	p.Resume(t)
+	w.click("[data-act=retry]")
+	w.click("#as-alice")
+	w.sees(".orders", "Dumplings")
+
+	console.click("[data-act=anyway]")
+	console.sees("#as-ada", "")
+	p.Stop()
+	console.click("#as-ada") // a link to the console
+	console.sees("[data-problem='provider.away']", "You are still here")
+	p.Resume(t)
+	console.click("[data-act=retry]")
+	console.click("#as-ada")
+	console.sees(".places a[href*=deadletters]", "")
+}
+
 // An answer of a provider that this tab has not asked for signs nobody in, and leaves the address.
 func TestStraySignIns(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"seckill/internal/testkit"
 )
@@ -88,7 +89,8 @@ func TestRatesOverTheSameTime(t *testing.T) {
 	}
 }
 
-// TestTimesThatClocksSkip: the form of a voucher does not move a local time that the admin's clocks never show.
+// TestTimesThatClocksSkip: the form of a voucher neither moves a local time that the admin's clocks never show, nor
+// chooses one of two that they show twice.
 func TestTimesThatClocksSkip(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -99,6 +101,61 @@ func TestTimesThatClocksSkip(t *testing.T) {
 	w.click("[data-act=save]")
 	w.sees("#f-beginTime-wrong", "This time does not exist")
 	w.seesNo("#f-endTime-wrong")
+
+	for at, twice := range map[string]bool{ // put back from 3 to 2
+		"01:59:59": false, "02:00:00": true, "02:30:00": true, "02:59:59": true, "03:00:00": false,
+	} {
+		w.setsTime("beginTime", "2036-10-26T"+at)
+		w.setsTime("endTime", "2036-10-26T04:00:00")
+		w.click("[data-act=save]")
+		w.sees("#f-title-wrong", "missing")
+		if got := evaluate[bool](w, "document.querySelector('#f-beginTime-wrong') !== null"); got != twice {
+			t.Errorf("%s is refused: %t, want %t", at, got, twice)
+		}
+	}
+	w.setsTime("beginTime", "2036-10-26T02:30:00")
+	w.click("[data-act=save]")
+	w.sees("#f-beginTime-wrong", "This time comes twice")
+	w.accessible()
+	w.click("[data-field=beginTime]")
+	w.picture("console-form-twice-desktop", false)
+	for name, d := range map[string]device{
+		"zh-dark": desktop().in("zh-CN").inDark(), "narrow": {name: "narrow", width: 360, height: 740, language: "zh-CN"},
+	} {
+		w := open(t, s.url("/admin#/vouchers"), s.asAdmin(d.at("Europe/Berlin")))
+		w.click("[data-act=create]")
+		w.setsTime("beginTime", "2036-10-26T02:30:00")
+		w.setsTime("endTime", "2036-10-26T04:00:00")
+		w.click("[data-act=save]")
+		w.sees("#f-beginTime-wrong", "会出现两次")
+		w.accessible()
+		w.click("[data-field=beginTime]")
+		w.picture("console-form-twice-"+name, false)
+	}
+}
+
+// TestTimesTwiceKept: a window in the hour that clocks show twice, as another client of the service may set it, stays as it
+// is while other members of its voucher are changed in the form.
+func TestTimesTwiceKept(t *testing.T) {
+	t.Parallel()
+	s := embeddedShop(t)
+	begin := time.Date(2036, 10, 26, 0, 50, 0, 0, time.UTC) // 2:50, the first one
+	end := time.Date(2036, 10, 26, 1, 10, 0, 0, time.UTC)   // 2:10, the second one
+	voucher := s.offer("Noodles at night", 5, begin, end, "not_started")
+	w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)), s.asAdmin(desktop().at("Europe/Berlin")))
+	w.sees("h1", "Noodles at night")
+	w.acts("edit")
+	w.replaces("#f-subTitle", "For two")
+	w.click("[data-act=save]")
+	w.seesNo("dialog")
+	var got struct {
+		SubTitle           string
+		BeginTime, EndTime time.Time
+	}
+	s.must(http.MethodGet, fmt.Sprintf("/voucher/%d", voucher), admin, nil, &got)
+	if got.SubTitle != "For two" || !got.BeginTime.Equal(begin) || !got.EndTime.Equal(end) {
+		t.Errorf("the voucher is %+v", got)
+	}
 }
 
 // TestOrderWithoutState checks that an order whose state the ledger cannot say at the moment is its buyer's, keeps the

@@ -28,6 +28,7 @@ export const FORM_TEXTS = {
   'wrong.allowed': { en: '{reason} ({allowed})', zh: '{reason}（{allowed}）' },
   'wrong.missing': { en: 'This is missing.', zh: '此项必填。' },
   'wrong.skipped': { en: 'This time does not exist: the clocks go forward then.', zh: '该时刻因夏令时拨快时钟而不存在。' },
+  'wrong.twice': { en: 'This time comes twice: the clocks go back then. Please choose another.', zh: '该时刻因夏令时拨回时钟会出现两次，请另选时刻。' },
   'wrong.time': { en: 'This time is not complete: it needs a day, and a time of day such as 20:00.', zh: '时间不完整：请填写日期与时刻，如 20:00。' },
   'wrong.NOT_AFTER_OTHER': { en: 'This must be later than {other}.', zh: '须晚于{other}。' },
   'wrong.twofold': { en: 'This can be read in two ways. Please enter {whole} or {parts}.', zh: '此金额有两种读法，请输入 {whole} 或 {parts}。' },

@@ -142,7 +142,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     e.preventDefault();
     if (sending) return;
     const guarded = readGuards(form.current, undefined, t);
-    const found = { ...wrongIn(form.current, t, client.clock.now(), !voucher), ...guarded.wrong };
+    const found = { ...wrongIn(form.current, t, client.clock.now(), voucher), ...guarded.wrong };
     if (Object.keys(found).length > 0) return say(found);
     if (dear && agreed.current !== `${text('payValue')}/${text('actualValue')}`) return setAsking('price');
     await send(guarded);

@@ -25,12 +25,25 @@ export function local(time) {
 /** Whether the clocks here never show a local time, because they are put forward then. @param {string} text */
 const skipped = (text) => local(text).slice(0, text.length) !== text;
 
-/** What is wrong with a moment in a form, "" if nothing is. @param {any} form @param {string} name @param {(key: string) => string} t @param {boolean} [needed] */
-export function wrongTime(form, name, t, needed = true) {
+/** Whether the clocks here show a local time twice, because they are put back soon after its first one. @param {string} text */
+function twice(text) {
+  const first = Date.parse(text);
+  const back = (new Date(first + 1.08e7).getTimezoneOffset() - new Date(first).getTimezoneOffset()) * 60_000;
+  return back > 0 && local(first + back) === local(first);
+}
+
+/** Whether a form has a time as it was before. @param {string} typed @param {string | undefined} before */
+const unchanged = (typed, before) => before !== undefined && local(typed) === local(before);
+
+/**
+ * What is wrong with a moment in a form, "" if nothing is. before is the time that it has without a change.
+ * @param {any} form @param {string} name @param {(key: string) => string} t @param {boolean} [needed] @param {string} [before]
+ */
+export function wrongTime(form, name, t, needed = true, before) {
   const typed = typedTime(form, name);
   if (typed === undefined) return t('wrong.time');
   if (typed === '') return needed ? t('wrong.missing') : '';
-  return skipped(typed) ? t('wrong.skipped') : '';
+  return skipped(typed) ? t('wrong.skipped') : twice(typed) && !unchanged(typed, before) ? t('wrong.twice') : '';
 }
 
 /** Fields that may be left out. */
@@ -77,9 +90,9 @@ function ofTimes({ beginTime: begin, endTime: end, visibleFrom: visible, validUn
 
 /**
  * What is wrong with the fields of a voucher's form, by field.
- * @param {any} form @param {(key: string, values?: any) => string} t @param {number} now @param {boolean} made whether a voucher is made, not changed
+ * @param {any} form @param {(key: string, values?: any) => string} t @param {number} now @param {any} voucher the one that is changed, if any
  */
-export function wrongIn(form, t, now, made) {
+export function wrongIn(form, t, now, voucher) {
   /** @type {Record<string, string>} */
   const found = {};
   /** @type {Record<string, number>} */
@@ -88,9 +101,10 @@ export function wrongIn(form, t, now, made) {
   for (const field of form.elements) {
     const { name, value = '' } = field; // a fieldset has none
     if (field.type === 'date') {
-      const problem = wrongTime(form, name, t, !OPTIONAL.includes(name));
+      const before = voucher?.[name], at = typedTime(form, name) ?? '';
+      const problem = wrongTime(form, name, t, !OPTIONAL.includes(name), before);
       if (problem) found[name] = problem;
-      else times[name] = Date.parse(typedTime(form, name) ?? '');
+      else times[name] = Date.parse(at && unchanged(at, before) ? before : at);
       continue;
     }
     const typed = value.trim();
@@ -105,7 +119,7 @@ export function wrongIn(form, t, now, made) {
       if (problem) found[name] = worded(problem, t);
     }
   }
-  for (const [name, problem] of Object.entries(ofTimes(times, now, made))) found[name] ??= worded(problem, t);
+  for (const [name, problem] of Object.entries(ofTimes(times, now, !voucher))) found[name] ??= worded(problem, t);
   if (form.elements.validDays?.value.trim() && times.validUntil) found.validDays ??= worded({ code: 'BESIDE_OTHER', allowedCode: 'ONE_OF_TWO', data: { other: 'validUntil' } }, t);
   return found;
 }

@@ -13,7 +13,7 @@ import { PROVIDERS } from '../site.js';
  */
 
 /** What came of a sign-in: the service's token, or the key of what is wrong, with the service's own words where it has any.
- * @typedef {{token?: string, problem?: string, message?: string, forbidden?: boolean}} Result */
+ * away is the issuer that does not answer. @typedef {{token?: string, problem?: string, message?: string, forbidden?: boolean, away?: string}} Result */
 
 /** The flow's name in sessionStorage, and that of the mark that somebody has signed out. */
 const KEPT = 'seckill.sign-in', LEFT = 'seckill.signed-out';
@@ -47,6 +47,12 @@ export async function begin(provider) {
   return { ...flow, url: url.href };
 }
 
+/** Milliseconds for the first answer of a provider, before a page is left for it. */
+const SILENT = 5000;
+
+/** Whether a provider answers at all: without an answer, its page would be an error page of the browser. @param {Provider} provider @returns {Promise<boolean>} */
+export const answers = ({ token }) => fetch(token, { mode: 'no-cors', credentials: 'omit', cache: 'no-store', signal: AbortSignal.timeout(SILENT) }).then(() => true, () => false);
+
 /** Leaves for the provider. then is what the page goes on with afterwards. @param {Flow} flow @param {any} [then] */
 export function leave(flow, then) {
   sessionStorage.setItem(KEPT, JSON.stringify({ ...flow, then }));
@@ -70,11 +76,11 @@ export function comeBack() {
 }
 
 /**
- * Opens the provider in a window of its own, so that this page stays as it is. The promise is of the answer; null: the browser opens no
- * window. @param {Flow} flow @param {AbortSignal} signal ends the waiting @returns {Promise<Record<string, string>> | null}
+ * Sends a window of its own to the provider, so that this page stays as it is. The promise is of the answer.
+ * @param {Window} popup @param {Flow} flow @param {AbortSignal} signal ends the waiting @returns {Promise<Record<string, string>>}
  */
-export function openWindow(flow, signal) {
-  if (!window.open(flow.url, '_blank', 'popup,width=480,height=680')) return null;
+export function awaitWindow(popup, flow, signal) {
+  popup.location.replace(flow.url);
   const channel = new BroadcastChannel(KEPT);
   signal.addEventListener('abort', () => channel.close());
   return new Promise((done) => {
@@ -112,6 +118,7 @@ export async function finish(flow, answer, purpose, language) {
   if (!provider || answer.state !== flow.state || (answer.iss && answer.iss !== provider.issuer)) return { problem: 'provider.stray' };
   if (answer.error) return { problem: answer.error === 'access_denied' ? 'provider.denied' : 'provider.failed' };
   const got = await fetchTokens(provider, flow, answer.code);
+  if (got === AWAY) return { problem: 'provider.away', away: provider.issuer };
   const token = provider.access ? got?.access_token : got?.id_token;
   if (!token) return { problem: 'provider.failed' };
   if ((got.id_token || !provider.access) && nonceOf(got.id_token) !== flow.nonce) return { problem: 'provider.stray' };
@@ -124,6 +131,9 @@ export async function finish(flow, answer, purpose, language) {
   return { problem: session.status === 0 ? 'provider.silent' : 'provider.refused', message: session.errorMsg, forbidden: session.code === 'FORBIDDEN' };
 }
 
+/** What stands for the tokens of a provider that is away. */
+const AWAY = {};
+
 /** @param {Provider} provider @param {Flow} flow @param {string} code @returns {Promise<any>} null when there is no good answer */
 async function fetchTokens(provider, flow, code) {
   try {
@@ -133,9 +143,9 @@ async function fetchTokens(provider, flow, code) {
         grant_type: 'authorization_code', code, redirect_uri: flow.back, client_id: provider.client, code_verifier: flow.verifier,
       }),
     });
-    return response.ok ? await response.json() : null;
+    return response.ok ? await response.json() : response.status >= 500 ? AWAY : null;
   } catch {
-    return null;
+    return await answers(provider) ? null : AWAY;
   }
 }
 

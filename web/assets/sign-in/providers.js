@@ -5,7 +5,7 @@ import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { Dialog, announce } from '../shell.js';
 import { preferred } from '../words.js';
 import { PROVIDERS } from '../site.js';
-import { POSSIBLE, begin, comeBack, finish, handOver, leave, openWindow } from './flow.js';
+import { POSSIBLE, answers, awaitWindow, begin, comeBack, finish, handOver, leave } from './flow.js';
 
 export { end } from './flow.js';
 export { PROVIDER_TEXTS } from './texts.js';
@@ -22,6 +22,9 @@ export const returned = back !== null;
 /** The answer may be taken once. */
 let pending = back;
 
+/** The provider of a sign-in. @param {import('./flow.js').Flow} flow */
+const of = (flow) => PROVIDERS.find((p) => p.issuer === flow.issuer);
+
 /**
  * The buttons of all providers. purpose is what the user signs in for; again: this page stays as it is, and a window is opened; kept is what
  * it goes on with where it cannot stay. @param {any} props
@@ -37,7 +40,7 @@ export function Providers({ words: { t }, purpose, again = false, kept, onToken 
     setBusy('');
     if (got.token) return onToken(got.token);
     setResult(got);
-    announce(got.message || t(got.problem ?? ''));
+    announce(got.message || t(got.problem ?? '', { label: of(flow)?.label ?? '' }));
     prepare();
   };
   // Before they are pressed: some browsers open a window only in the moment of a press.
@@ -50,24 +53,30 @@ export function Providers({ words: { t }, purpose, again = false, kept, onToken 
     pending = null;
     return () => stop.abort();
   }, []);
-  /** @param {import('./flow.js').Flow} flow */
-  const press = (flow) => {
-    setResult({});
-    if (!again) return leave(flow, kept);
-    const answer = openWindow(flow, stop.signal);
-    if (!answer) return setResult({ problem: 'provider.blocked' });
+  /** Goes to a provider. anyway: also if it does not answer. @param {import('./flow.js').Flow} flow @param {boolean} [anyway] */
+  const press = async (flow, anyway = false) => {
+    const popup = again ? window.open('about:blank', '_blank', 'popup,width=480,height=680') : null;
+    if (again && !popup) return setResult({ problem: 'provider.blocked' });
+    setBusy('provider.asking');
+    const there = anyway || await answers(/** @type {any} */ (of(flow)));
+    setBusy('');
+    setResult(there ? {} : { problem: 'provider.away', away: flow.issuer });
+    if (!there) return popup?.close(), announce(t('provider.away', { label: of(flow)?.label ?? '' }));
+    if (!popup) return leave(flow, kept);
     setBusy('provider.waits');
     prepare();
-    answer.then((a) => take(flow, a));
+    take(flow, await awaitWindow(popup, flow, stop.signal));
   };
   const working = busy === 'provider.asking';
+  const away = flows.find((flow) => flow.issuer === result.away), label = away && of(away)?.label;
   return html`<div class="stack providers">
     ${!POSSIBLE && html`<p class="note warn">${t('provider.insecure')}</p>`}
     ${POSSIBLE && PROVIDERS.map((p, n) => html`<button type="button" class="button primary wide" data-act="provider" aria-disabled=${String(working || !flows[n])}
       onClick=${() => !working && flows[n] && press(flows[n])}>${working && html`<span class="spinner" aria-hidden="true"></span>`}${t(working ? busy : 'provider.in', { label: p.label })}</button>`)}
     ${busy === 'provider.waits' && html`<p class="soft" role="status">${t(busy)}</p>`}
-    ${result.problem && html`<div class="note ${result.problem === 'provider.close' ? '' : 'warn'}" role="alert" data-problem=${result.problem}>
-      <p>${result.message || t(result.problem)}</p>
+    ${result.problem && html`<div class="note stack ${result.problem === 'provider.close' ? '' : 'warn'}" role="alert" data-problem=${result.problem}>
+      <p>${result.message || t(result.problem, { label: label ?? '' })}</p>
+      ${away && html`<div class="row">${['retry', 'anyway'].map((act) => html`<button type="button" class="button small" data-act=${act} onClick=${() => !working && press(away, act === 'anyway')}>${t(`provider.${act}`, { label })}</button>`)}</div>`}
       ${result.forbidden && html`<p>${t('provider.other')}</p>`}
     </div>`}
   </div>`;
