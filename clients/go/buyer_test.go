@@ -305,13 +305,14 @@ func TestFinalErrors(t *testing.T) {
 	}
 }
 
-// TestValues checks that texts and lists of answers are values, which print as what they are, and that an absent one is the
-// zero value.
+// TestValues checks that texts and lists of answers are values, which print as what they are, and that an absent one is
+// the zero value.
 func TestValues(t *testing.T) {
 	t.Parallel()
+	const line = `{"at": "2026-01-01T12:00:00Z", "status": "queued", "by": "owner"}`
 	for body, want := range map[string]string{
-		`{"id": "7", "status": "paid", "history": [{"at": "2026-01-01T12:00:00Z", "status": "queued", "by": "owner"}]}`: "paid 1 0",
-		`{"id": "7", "refunds": [{"id": "r"}]}`: " 0 1",
+		`{"id": "7", "status": "paid", "history": [` + line + `]}`: "paid 1 0",
+		`{"id": "7", "refunds": [{"id": "r"}]}`:                    " 0 1",
 	} {
 		var order Order
 		if err := json.Unmarshal([]byte(body), &order); err != nil {

@@ -45,8 +45,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestBelowAPath: behind a proxy that keeps the path, or strips it, a buyer signs in at a provider, buys, pays, comes
-// back and shows the code; a till redeems it; the console and the description of the interface work. Nothing is asked for
-// outside the path.
+// back and shows the code; a till redeems it; the console and the description of the interface work. Nothing is asked
+// for outside the path.
 func TestBelowAPath(t *testing.T) {
 	t.Parallel()
 	for name, keeps := range map[string]bool{"kept": true, "stripped": false} {

@@ -200,9 +200,9 @@ func TestStaffOfProviderSignIn(t *testing.T) {
 	}
 }
 
-// TestProviderAway checks that nobody leaves a page for a provider that does not answer: the page says so, tries again, and
-// goes on with what was pressed once the provider is back. If the provider goes away during the sign-in, the page that
-// it has led back to says so.
+// TestProviderAway checks that nobody leaves a page for a provider that does not answer: the page says so, tries again,
+// and goes on with what was pressed once the provider is back. If the provider goes away during the sign-in, the page
+// that it has led back to says so.
 func TestProviderAway(t *testing.T) {
 	t.Parallel()
 	s, p := mall(t)

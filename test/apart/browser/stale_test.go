@@ -120,7 +120,8 @@ func TestTimesThatClocksSkip(t *testing.T) {
 	w.click("[data-field=beginTime]")
 	w.picture("console-form-twice-desktop", false)
 	for name, d := range map[string]device{
-		"zh-dark": desktop().in("zh-CN").inDark(), "narrow": {name: "narrow", width: 360, height: 740, language: "zh-CN"},
+		"zh-dark": desktop().in("zh-CN").inDark(),
+		"narrow":  {name: "narrow", width: 360, height: 740, language: "zh-CN"},
 	} {
 		w := open(t, s.url("/admin#/vouchers"), s.asAdmin(d.at("Europe/Berlin")))
 		w.click("[data-act=create]")
@@ -134,8 +135,8 @@ func TestTimesThatClocksSkip(t *testing.T) {
 	}
 }
 
-// TestTimesTwiceKept: a window in the hour that clocks show twice, as another client of the service may set it, stays as it
-// is while other members of its voucher are changed in the form.
+// TestTimesTwiceKept: a window in the hour that clocks show twice, which other clients may set, stays as
+// it is while other members of its voucher are changed in the form.
 func TestTimesTwiceKept(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
