@@ -221,7 +221,10 @@ func tryAll(ctx context.Context, o options, out io.Writer) (err error) {
 	return e.tryTable(ctx, o.only)
 }
 
-// imagesOf returns the images that compose files name, besides the service's own.
+// ours are the images that the stack builds.
+var ours = regexp.MustCompile(`^seckill(-stripe)?:`)
+
+// imagesOf returns the images that compose files name, besides our own.
 func imagesOf(files ...string) (images []string, err error) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -229,7 +232,7 @@ func imagesOf(files ...string) (images []string, err error) {
 			return nil, err
 		}
 		for _, found := range regexp.MustCompile(`(?m)^ +image: (\S+)$`).FindAllStringSubmatch(string(text), -1) {
-			if image := found[1]; !strings.HasPrefix(image, "seckill:") && !slices.Contains(images, image) {
+			if image := found[1]; !ours.MatchString(image) && !slices.Contains(images, image) {
 				images = append(images, image)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/kit/currency"
 	"seckill/internal/kit/signature"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/service"
 	"seckill/internal/remotepay"
 	"seckill/internal/remotepay/try"
@@ -162,8 +163,10 @@ func tryPayment(ctx context.Context, env wiring.Env) error {
 }
 
 // raw returns the function that sends tampered calls.
-func (t trial) raw(to *remotepay.Provider) func(context.Context, try.Tampered, string) (try.Reply, error) {
-	return func(ctx context.Context, how try.Tampered, id string) (reply try.Reply, err error) {
+func (t trial) raw(
+	to *remotepay.Provider,
+) func(context.Context, try.Tampered, payment.Payment) (try.Reply, error) {
+	return func(ctx context.Context, how try.Tampered, p payment.Payment) (reply try.Reply, err error) {
 		const long = 10 * time.Minute
 		of, more := "payment.begin", ""
 		call := remotepay.Tampered{At: time.Now()}
@@ -187,8 +190,8 @@ func (t trial) raw(to *remotepay.Provider) func(context.Context, try.Tampered, s
 			more = `,"later":{"a":[1]}`
 		}
 		at := call.At.UTC().Format(time.RFC3339)
-		call.Body = fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"orderId":"1","shopId":1,"amount":%d,`+
-			`"currency":%q,"quantity":1%s}%s}`, of, at, id, t.amount, t.currency, more, more)
+		call.Body = fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"reference":%q,"orderId":"1","shopId":1,`+
+			`"amount":%d,"currency":%q,"quantity":1%s}%s}`, of, at, p.ID, p.Reference, t.amount, t.currency, more, more)
 		reply.Status, reply.State, err = to.Send(ctx, call)
 		return reply, err
 	}

@@ -28,8 +28,8 @@ type Subject struct {
 	Alone bool
 	// Wait is the most time from then until the notice comes.
 	Wait time.Duration
-	// Raw sends a call as Tampered says, and returns its answer; nil: it is not reached over HTTP.
-	Raw func(ctx context.Context, t Tampered, id string) (Reply, error)
+	// Raw sends a call about a payment as Tampered says, and returns its answer; nil: it is not reached over HTTP.
+	Raw func(ctx context.Context, t Tampered, of payment.Payment) (Reply, error)
 }
 
 // Reply is the answer to a tampered call.
@@ -162,14 +162,14 @@ func (r *run) beginning() payment.Beginning {
 }
 
 func (r *run) signed(ctx context.Context) error {
-	reply, err := r.Raw(ctx, Right, r.beginning().ID)
+	reply, err := r.Raw(ctx, Right, r.beginning().Payment)
 	switch {
 	case err != nil:
 		return err
 	case reply.Status == http.StatusOK:
 		return nil
 	}
-	if as, err := r.Raw(ctx, Text, r.beginning().ID); err == nil && as.Status == http.StatusOK {
+	if as, err := r.Raw(ctx, Text, r.beginning().Payment); err == nil && as.Status == http.StatusOK {
 		return errors.New("it signs with the secret's text: the key is what the base64 behind whsec_ stands for")
 	}
 	return fmt.Errorf("it answers %d: has it this PROVIDER_SECRET, is its clock right (webhook-timestamp is in "+
@@ -183,7 +183,7 @@ func (r *run) old(ctx context.Context) error { return r.refuses(ctx, Old) }
 func (r *run) newType(ctx context.Context) error { return r.refuses(ctx, NewType) }
 
 func (r *run) refuses(ctx context.Context, how Tampered) error {
-	reply, err := r.Raw(ctx, how, r.first.ID)
+	reply, err := r.Raw(ctx, how, r.first.Payment)
 	switch {
 	case err != nil:
 		return err
@@ -194,7 +194,7 @@ func (r *run) refuses(ctx context.Context, how Tampered) error {
 }
 
 func (r *run) members(ctx context.Context) error {
-	reply, err := r.Raw(ctx, Members, r.beginning().ID)
+	reply, err := r.Raw(ctx, Members, r.beginning().Payment)
 	if err == nil && reply.Status != http.StatusOK {
 		err = fmt.Errorf("it answers %d, not 200", reply.Status)
 	}
@@ -273,7 +273,7 @@ func (r *run) cancelUnknown(ctx context.Context) error {
 func (r *run) cancelPaid(ctx context.Context) error { return r.Provider.Cancel(ctx, r.second.Payment) }
 
 func (r *run) cancelRefused(ctx context.Context) error {
-	reply, err := r.Raw(ctx, Cancel, r.second.ID)
+	reply, err := r.Raw(ctx, Cancel, r.second.Payment)
 	if err == nil && reply.State != "refused" {
 		err = fmt.Errorf("it says %q: has it given the money back, or only lost sight of it?", reply.State)
 	}

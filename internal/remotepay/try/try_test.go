@@ -176,7 +176,7 @@ func (m *model) pay(ctx context.Context, to service.Checkout) error {
 }
 
 // raw is how the model answers calls that it does not get by its interface.
-func (m *model) raw(_ context.Context, t try.Tampered, _ string) (try.Reply, error) {
+func (m *model) raw(_ context.Context, t try.Tampered, _ payment.Payment) (try.Reply, error) {
 	bad := t == try.Forged || t == try.Old || t == try.NewType
 	switch {
 	case t == try.Right && m.fault == "decodes no secret", t == try.Text && m.fault != "decodes no secret":

@@ -88,10 +88,10 @@ export class AdminClient extends Client {
     }
   }
 
-  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out; a coupon's code goes into a header, which has no other letters than those of codes */
+  /** A page of a list. @param {string} path @param {Record<string, string>} filter empty ones are left out; a coupon's code goes into a header, as the service reads it; a header has ASCII alone, so another letter becomes U, which no code has */
   list(path, { code = '', ...filter } = {}) {
     const given = Object.entries(filter).filter(([, value]) => value !== '');
-    return this.ask('GET', `${path}?${new URLSearchParams(given)}`, code ? { headers: { 'Coupon-Code': code.replace(/[^ -~]/g, '?') } } : {});
+    return this.ask('GET', `${path}?${new URLSearchParams(given)}`, code ? { headers: { 'Coupon-Code': code.normalize('NFKC').replace(/[^\p{L}\p{Nd}]/gu, '').replace(/[^ -~]/gu, 'U') || 'U' } } : {});
   }
 
   /**

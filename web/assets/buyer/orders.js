@@ -45,7 +45,7 @@ export function One({ order, shop, words, now }) {
   const doing = shop.doing.get(order.id);
   const refusal = shop.refusalOf(order), off = shop.calledOff(order.voucherId);
   const price = order.amount === undefined ? '' : money(order.amount);
-  const gone = (order.refunds ?? []).reduce((sum, r) => (r.state === 'failed' ? sum : sum + r.amount), 0); // in parts
+  const gone = (order.refunds ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ r) => (r.state === 'failed' ? sum : sum + r.amount), 0); // in parts
   const free = order.amount === 0 && asking === 'refund' ? '.free' : ''; // there is no money to speak of
   /** @param {'pay' | 'cancel' | 'refund'} what */
   const act = (what) => {
