@@ -190,8 +190,9 @@ func (t trial) raw(
 			more = `,"later":{"a":[1]}`
 		}
 		at := call.At.UTC().Format(time.RFC3339)
-		call.Body = fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"reference":%q,"orderId":"1","shopId":1,`+
-			`"amount":%d,"currency":%q,"quantity":1%s}%s}`, of, at, p.ID, p.Reference, t.amount, t.currency, more, more)
+		call.Body = fmt.Appendf(nil, `{"type":%q,"timestamp":%q,"data":{"id":%q,"reference":%q,"orderId":"1",`+
+			`"shopId":1,"amount":%d,"currency":%q,"quantity":1%s}%s}`,
+			of, at, p.ID, p.Reference, t.amount, t.currency, more, more)
 		reply.Status, reply.State, err = to.Send(ctx, call)
 		return reply, err
 	}
