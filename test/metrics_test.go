@@ -3,6 +3,7 @@ package test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"regexp"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/kit/signature"
 	"seckill/test/box"
 )
 
@@ -136,9 +138,22 @@ func TestDashboardAndAlertsUseMetricsThatExist(t *testing.T) {
 	if r, err := s.Client.Do(t.Context(), ticket); err != nil { // for the same reason
 		t.Fatal(r, err)
 	}
+	remote := maps.Clone(s.Servers[0].Settings)
+	remote["SECKILL_PAYMENT_PROVIDER"], remote["SECKILL_PAYMENT_SECRET"] = "auto", ""
+	remote["SECKILL_PAYMENT_PROVIDERS"] = "cards=http://127.0.0.1:1/"
+	remote["SECKILL_PAYMENT_PROVIDER_SECRETS"] = "cards=" + signature.NewSecret()
+	cards := box.NewServer(t, "cards", remote) // only such an instance has metrics of providers over HTTP
+	if err := cards.Start(); err != nil {
+		t.Fatal(err)
+	}
 	all := queries(t)
 	box.Eventually(t, "the metrics that are queried", func() error {
 		has := scrape(t, s.Servers[0])
+		for name, of := range scrape(t, cards) {
+			if has[name] == nil {
+				has[name] = of
+			}
+		}
 		for _, query := range all {
 			if err := has.check(query); err != nil {
 				return fmt.Errorf("%s: %w", query, err)
