@@ -116,8 +116,8 @@ func (s Payments) NothingLeft(ctx context.Context, paymentID string) (order.Orde
 	return s.refunded(ctx, paymentID, nil, "", "")
 }
 
-// refunded ends the refund of a payment of which nothing is left. finish notes what its provider has sent last; nil:
-// nothing.
+// refunded ends a payment's refund once all of its money is gone. finish notes the last refund that the provider has
+// sent; it is nil if there is none.
 func (s Payments) refunded(
 	ctx context.Context, paymentID string, finish func(a *payments.Account, now time.Time), refundID, reference string,
 ) (order.Order, error) {

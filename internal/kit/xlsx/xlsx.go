@@ -56,8 +56,8 @@ func At(t time.Time) Cell {
 	return Cell{Moment, strconv.FormatFloat(float64(seconds)/day, 'f', -1, 64)}
 }
 
-// Cents returns a cell with an amount that is given in a currency's least unit, of which a whole one has that many
-// digits behind the point.
+// Cents returns a cell with an amount of money. The amount counts the currency's least unit; digits says how many
+// decimals the cell shows: 1005 with two digits is 10.05.
 func Cents(amount int64, digits int) Cell {
 	sign, text := "", strconv.FormatInt(amount, 10)
 	if rest, negative := strings.CutPrefix(text, "-"); negative {
@@ -85,8 +85,7 @@ type Writer struct {
 	row    strings.Builder
 }
 
-// NewWriter returns a writer of a table whose columns have the heads, and whose amounts have so many digits behind the
-// point.
+// NewWriter returns a writer of a table. heads name its columns; its amounts show that many decimals.
 func NewWriter(to io.Writer, heads []string, digits int) *Writer {
 	return &Writer{zip: zip.NewWriter(to), heads: heads, digits: digits, most: maxRows}
 }

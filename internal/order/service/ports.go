@@ -40,8 +40,8 @@ type OrderLedger interface {
 // PaymentLedger is the ledger of payments. Each method is one transaction.
 type PaymentLedger interface {
 	// OpenPayment stores a new payment under the id for the owner's unpaid order, with the first of the providers, and
-	// returns it as its provider is told. If the order already has an open payment with one of the providers, which
-	// has not ended there, it returns that one. Errors: ErrNotFound if the order does not exist or is another user's;
+	// returns what its provider is to be told. If the order already has an open payment that has not ended at one of
+	// the providers, it returns that one. Errors: ErrNotFound if the order does not exist or is another user's;
 	// *order.StateError if it is not unpaid; ErrNoProvider if there is none and the order costs something.
 	OpenPayment(ctx context.Context, owner, orderID int64, id string, providers []string) (payment.Beginning, error)
 	// Begun stores the provider's own id of a payment, if the payment is open. If its order is no longer unpaid, the
@@ -111,8 +111,8 @@ type SendLedger interface {
 	// takes the action ConfirmRefund, with its operation. It returns the order after that. Repeating it is not an
 	// error.
 	Refunded(ctx context.Context, paymentID, refundID, reference string) (order.Order, error)
-	// NothingLeft is Refunded of a payment of which SendRefund found nothing left. If something is left meanwhile, as a
-	// refund has failed, the payment goes on refunding.
+	// NothingLeft ends the refund of a payment when SendRefund has found nothing left to send. If a refund has failed
+	// since, something is left, and the payment goes on refunding.
 	NothingLeft(ctx context.Context, paymentID string) (order.Order, error)
 	// RefundAnswered records a provider's answer about a refund: it is pending, done, or refused.
 	RefundAnswered(

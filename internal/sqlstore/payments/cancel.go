@@ -45,8 +45,8 @@ type cancelRow struct {
 // TableName implements gorm's schema.Tabler.
 func (cancelRow) TableName() string { return "tb_payment_cancel" }
 
-// cancelFor is for how long a provider is told to expect no more of a payment: its order ended that long ago, and
-// money that comes all the same goes back.
+// cancelFor is how long the service goes on asking a provider to cancel a payment after its order has ended. Money that
+// comes later goes back.
 const cancelFor = 24 * time.Hour
 
 // ToCancel implements service.PaymentLedger.

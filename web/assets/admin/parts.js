@@ -52,7 +52,10 @@ export function Waiting({ t }) {
 export function useAgain(answer, again) {
   useEffect(() => {
     if (!answer || answer.success || (answer.status > 0 && answer.status < 500)) return undefined;
-    const timer = setTimeout(() => document.hidden || again(), AGAIN);
+    let timer = 0;
+    const look = () => (document.hidden ? wait() : again());
+    const wait = () => void (timer = window.setTimeout(look, AGAIN));
+    wait();
     return () => clearTimeout(timer);
   }, [answer]);
 }
