@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -108,7 +109,7 @@ func (m *model) check(t *rapid.T) {
 	m.acceptancesBecameOrders(t, v)
 	m.callOffAddsUp(t, v)
 	m.eventsTellTheHistory(t, v, steps)
-	m.winnersGetTheirOrder(t, live)
+	m.winnersGetTheirOrder(t, live, 0)
 }
 
 // allSettled checks that each answered order has a row of the same user (I3), and that each row belongs to a request
@@ -187,10 +188,10 @@ func stateOf(payments []paymentRow, id string) payment.State {
 }
 
 // winnersGetTheirOrder checks that a user with a live order who asks again is answered with it, in every mode of the
-// sale (I6).
-func (m *model) winnersGetTheirOrder(t *rapid.T, live map[int64]int64) {
+// sale (I6); until soldOut has passed, sold out is an answer, too.
+func (m *model) winnersGetTheirOrder(t *rapid.T, live map[int64]int64, soldOut time.Duration) {
 	for user, id := range live {
-		if got := m.w.buyAgain(t, user); got != id {
+		if got := m.w.buyAgain(t, user, soldOut); got != id {
 			t.Fatalf("user %d has order %d and is answered %d", user, id, got)
 		}
 	}

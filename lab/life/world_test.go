@@ -230,9 +230,14 @@ func (w *world) buy(user, units int64) (order.Order, error) {
 	return w.alive().buy(ctx, user, w.voucher, order.QuantityOf(units), 0)
 }
 
-// buyAgain buys once more for a user who has an order, and returns the order in the answer.
-func (w *world) buyAgain(t *rapid.T, user int64) int64 {
+// buyAgain buys once more for a user who has an order, and returns the order in the answer. It asks again while the
+// answer is sold out, until soldOut has passed.
+func (w *world) buyAgain(t *rapid.T, user int64, soldOut time.Duration) int64 {
 	_, err := w.buy(user, perUser)
+	for end := time.Now().Add(soldOut); errors.Is(err, gate.ErrSoldOut) && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+		_, err = w.buy(user, perUser)
+	}
 	bought, is := errors.AsType[*gate.AlreadyBoughtError](err)
 	if !is {
 		t.Fatalf("user %d has a live order and is answered %v", user, err)
