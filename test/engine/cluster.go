@@ -23,8 +23,8 @@ func clusterGroup() group {
 	}
 	for i := range 5 {
 		trials = append(trials,
-			trial{fmt.Sprintf("galera: all down and up, %d", 2*i+1), units / 3, downUp},
-			trial{fmt.Sprintf("galera: all stopped and started, %d", 2*i+2), units / 3, stopAll})
+			trial{fmt.Sprintf("galera: all down and up, %d", 2*i+1), units, downUp},
+			trial{fmt.Sprintf("galera: all stopped and started, %d", 2*i+2), units, stopAll})
 	}
 	return group{name: "cluster", open: openCluster, trials: append(trials,
 		trial{"galera: the engine restarted", units, engineRestarts(false)},
