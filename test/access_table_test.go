@@ -181,6 +181,8 @@ func (w *walk) ask(t *testing.T, route, token string) answered {
 		id = "1"
 	case path == "/admin/check":
 		path += "?voucherId=" + id
+	case path == "/admin/search":
+		path += "?q=" + id
 	}
 	req, err := http.NewRequestWithContext(t.Context(), method, w.srv.URL(parameter.ReplaceAllString(path, id)),
 		strings.NewReader(w.body(t, route)))

@@ -60,6 +60,7 @@ func (at *target) protected() []struct{ method, path, body string } {
 		{"POST", "/voucher/" + sale + "/restore", ""},
 		{"GET", "/admin/order", ""},
 		{"GET", "/admin/order/" + at.order, ""},
+		{"GET", "/admin/search?q=" + at.order, ""},
 		{"GET", "/admin/payment", ""},
 		{"GET", "/admin/payment/pay_1", ""},
 		{"POST", "/admin/payment/pay_1/retry", `{"why":"mine"}`},
@@ -346,7 +347,7 @@ func (at *target) queries() (all []hostile) {
 		},
 		"/admin/voucher": {"limit", "before", "shopId", "x"}, "/admin/audit": {
 			"limit", "before", "voucherId", "adminId", "x",
-		}, "/admin/deadletter": {"limit", "after", "x"},
+		}, "/admin/deadletter": {"limit", "after", "x"}, "/admin/search": {"q", "x"},
 		"/order/" + at.order: {"wait", "access_token"}, "/voucher/" +
 			strconv.FormatInt(at.sale, 10): {"x", "access_token"}, "/voucher/list/1": {"limit", "before", "x"},
 	} {

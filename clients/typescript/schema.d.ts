@@ -1848,6 +1848,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a number or a text may be
+         * @description Vouchers, orders and payments that have the text as their number, as a part of their title, as their buyer, as a
+         *     payment's id or its provider's reference, or whose coupon has the code; a merchant's own shop's. At most five for each
+         *     `by`, the newest first.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/audit": {
         parameters: {
             query?: never;
@@ -3111,6 +3133,35 @@ export interface components {
              */
             revenue: number;
         };
+        SearchFound: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                hits: components["schemas"]["SearchHit"][];
+                /** @description By these there may be more hits: of titles the newest 400 are compared. */
+                more: components["schemas"]["SearchedBy"][];
+            };
+        };
+        SearchHit: {
+            /** @enum {string} */
+            kind: "voucher" | "order" | "payment";
+            /** @description Of the voucher, order or payment. */
+            id: string;
+            by: components["schemas"]["SearchedBy"];
+            voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher. Absent if it cannot be read now. */
+            title?: string;
+            shopId?: components["schemas"]["Id"];
+            userId?: components["schemas"]["Id"];
+            /** @description Of an order, or the state of a payment. */
+            status?: string;
+        };
+        /**
+         * @description What of a hit is the text: its number, a part of its title, the number of its buyer, the payment's id or its
+         *     provider's reference, or the code of its coupon.
+         * @enum {string}
+         */
+        SearchedBy: "id" | "title" | "user" | "payment" | "code";
         AuditPage: {
             /** @enum {boolean} */
             success: true;
@@ -8753,6 +8804,40 @@ export interface operations {
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["UnknownOutcome"];
+        };
+    };
+    search: {
+        parameters: {
+            query?: {
+                /** @description What is searched for. Required without Coupon-Code. */
+                q?: string;
+            };
+            header?: {
+                /** @description The code of a coupon, as people type it. It is a header because logs and histories keep queries. `errors` call it `code`. */
+                "Coupon-Code"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchFound"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     listAuditEntries: {

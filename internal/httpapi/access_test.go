@@ -60,6 +60,8 @@ func TestAccessOfEveryRoute(t *testing.T) {
 		"GET /admin/order":                   httpkit.ForMerchants,
 		"HEAD /admin/order":                  httpkit.ForMerchants,
 		"GET /admin/order/:id":               httpkit.ForMerchants,
+		"GET /admin/search":                  httpkit.ForMerchants,
+		"HEAD /admin/search":                 httpkit.ForMerchants,
 		"GET /admin/payment":                 httpkit.ForMerchants,
 		"HEAD /admin/payment":                httpkit.ForMerchants,
 		"GET /admin/payment/:id":             httpkit.ForMerchants,

@@ -207,6 +207,10 @@ func routesDescribed() map[string]described {
 			succeeds: []func(*setup){asIs, has(order.Paid)},
 			invalid:  &request{Target: "/admin/order?status=queued&payment="}, refusals: []error{unavailable},
 		},
+		"GET /admin/search": {
+			good: request{Target: "/admin/search?q=5"}, succeeds: []func(*setup){asIs},
+			invalid: &request{Target: "/admin/search?q=%20"}, refusals: []error{unavailable},
+		},
 		"GET /admin/payment": {
 			good: request{Target: "/admin/payment?limit=1&payment=r-7&orderId=5&voucherId=5&shopId=2&state=received" +
 				"&dispute=open&from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00"},

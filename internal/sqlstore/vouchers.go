@@ -253,11 +253,11 @@ func likePart(s string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(s) + "%"
 }
 
-// lowestOf returns the lowest id that a search compares; 0 when fewer than vouchersPerSearch vouchers are left.
+// lowestOf returns the lowest id that a search compares; 0 when no more vouchers than that are left.
 func (s Vouchers) lowestOf(ctx context.Context, q voucher.Search) (int64, error) {
 	var ids []int64
 	err := ofShop(s.db.Read(ctx).Table("tb_voucher v"), q.ShopID).Where("v.id < ?", q.Before).
-		Order("v.id DESC").Offset(vouchersPerSearch-1).Limit(1).Pluck("v.id", &ids).Error
+		Order("v.id DESC").Offset(cmp.Or(q.Compared, vouchersPerSearch)-1).Limit(1).Pluck("v.id", &ids).Error
 	if err != nil || len(ids) == 0 {
 		return 0, err
 	}

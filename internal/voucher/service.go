@@ -192,6 +192,7 @@ type Search struct {
 	Archived ArchiveFilter
 	Before   int64 // only those with a lower id
 	Limit    int   // most vouchers returned
+	Compared int   // most titles compared; 0: 10,000
 }
 
 // Found is a page of the results of a [Search].

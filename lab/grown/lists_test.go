@@ -65,6 +65,9 @@ func lists(perSale int64) []list {
 		{"/admin/voucher", values{
 			"shopId": {"", "2"}, "title": {"", "January", "nowhere"}, "archived": {"", "true"}, "before": {"", "1000"},
 		}, staff, 0},
+		{"/admin/search", values{"q": {
+			"1", "7", "1010000007", cursor, "January", "nowhere", "pay_1", strings.Repeat("9", 18),
+		}}, staff, 0},
 		{"/admin/sale", phases, []string{"merchant"}, 0},
 		{"/admin/sale", phases, admin, sales * perSale / 50},
 		{"/admin/audit", values{"voucherId": {"", "1"}, "adminId": {"", "7", "8"}, "before": {"", "1000"}}, staff, 0},

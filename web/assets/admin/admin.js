@@ -12,6 +12,7 @@ import { Guarded } from './broken.js';
 import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
 import { dropDrafts } from './drafts.js';
+import { Find } from './find.js';
 import { GUARD_TEXTS } from './guard-texts.js';
 import { Live } from './live.js';
 import { Notice } from './notice.js';
@@ -105,11 +106,13 @@ function Nowhere({ t }) {
   return html`<header class="head"><h1>${t('nowhere')}</h1></header><p class="note">${t('nowhere.says', { address: location.hash })}</p><p><a class="button small" href="#/start">${t('place.start')}</a></p>`;
 }
 
-/** Who is signed in, in the bar. @param {any} props */
-function Who({ words: { t } }) {
+/** The field that finds things, and who is signed in, in the bar. @param {any} props */
+function Who({ words }) {
+  const { t } = words;
   const [, changed] = useState(0);
   bar.changed = () => changed((/** @type {number} */ n) => n + 1);
   return session.token && html`
+    <${Find} client=${client} words=${words} />
     <span class="who soft">${session.shop ? t('sign.merchant', { user: session.user, shop: session.shop }) : t('sign.admin', { user: session.user })}</span>
     <button type="button" class="button quiet small" data-act="sign-out" onClick=${() => bar.signOut()}>${t('sign.out')}</button>
   `;

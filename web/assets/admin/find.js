@@ -1,0 +1,106 @@
+// @ts-check
+// One field that finds vouchers, orders and payments, by number, text or code. / or Ctrl-K leads there.
+
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { pause } from '../client.js';
+import { announce } from '../shell.js';
+import { TONES } from './order.js';
+import { trouble } from './parts.js';
+
+/** Seconds after the last key in which nothing is asked yet. */
+const TYPING = 0.25;
+
+/** What codes are written with, beside letters that are read as digits; one of digits alone is taken for a number. */
+const CODE = /^(?=.*[A-Z])[0-9A-TV-Z]{16}$/;
+
+/** Whether a text may be the code of a coupon, which no address may have. @param {string} text */
+const maybeCode = (text) => CODE.test(text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, ''));
+
+/** Where a hit is shown. @param {any} hit */
+const address = ({ kind, id }) => ({ voucher: `#/voucher/${id}`, order: `#/orders?orderId=${id}`, payment: `#/payments?payment=${encodeURIComponent(id)}` })[/** @type {'order'} */ (kind)];
+
+/** Where all that a text finds is listed. @param {string} by @param {string} text */
+const list = (by, text) => ({ user: '#/orders?userId=', title: '#/vouchers?archived=true&title=', payment: '#/payments?payment=' })[/** @type {'user'} */ (by)] + encodeURIComponent(text.replace(/^#/, ''));
+
+/** Asks for what a text may be. What looks like a code is asked for as one first, and as a text only if it is none. @param {any} client @param {string} text */
+async function found(client, text) {
+  if (!maybeCode(text)) return client.list('/admin/search', { q: text });
+  const answer = await client.list('/admin/search', { code: text });
+  return answer.success && answer.data.hits.length > 0 ? answer : answer.status === 400 || answer.success ? client.list('/admin/search', { q: text }) : answer;
+}
+
+/** @param {any} props */
+export function Find({ client, words }) {
+  const { t } = words;
+  const [text, setText] = useState('');
+  const [answer, setAnswer] = useState(/** @type {any} */ (null));
+  const [at, setAt] = useState(0);
+  const [open, setOpen] = useState(false);
+  const field = useRef(/** @type {any} */ (null)), place = useRef(/** @type {any} */ (null)), asked = useRef(/** @type {any} */ (0));
+  const typed = text.trim();
+  useEffect(() => {
+    const key = (/** @type {KeyboardEvent} */ e) => {
+      const typing = e.target instanceof Element && e.target.closest('input, select, textarea, dialog');
+      if (e.ctrlKey || e.metaKey ? e.key.toLowerCase() !== 'k' : e.key !== '/' || typing) return;
+      if (document.querySelector('dialog:modal')) return;
+      e.preventDefault();
+      field.current.focus();
+      field.current.select();
+    };
+    const outside = (/** @type {Event} */ e) => e.target instanceof Node && !place.current.contains(e.target) && setOpen(false);
+    document.addEventListener('keydown', key);
+    document.addEventListener('pointerdown', outside);
+    return () => (document.removeEventListener('keydown', key), document.removeEventListener('pointerdown', outside));
+  }, []);
+  useEffect(() => {
+    const mine = ++asked.current;
+    setAnswer(null);
+    setAt(0);
+    if (!typed) return;
+    void (async () => {
+      await pause(TYPING);
+      if (mine !== asked.current) return;
+      const got = await found(client, typed);
+      if (mine !== asked.current) return;
+      setAnswer(got);
+      announce(got.success ? t('find.hits', { n: got.data.hits.length }) : trouble(got, t));
+    })();
+  }, [typed]);
+  const hits = answer?.success ? answer.data.hits : [], more = answer?.success ? answer.data.more.filter((/** @type {string} */ by) => by !== 'id') : [];
+  const rows = [...hits.map((/** @type {any} */ hit) => ({ to: address(hit), hit })), ...more.map((/** @type {string} */ by) => ({ to: list(by, typed), by }))];
+  const done = () => (setOpen(false), setText(''), field.current.blur());
+  /** @param {KeyboardEvent} e */
+  const key = (e) => {
+    if (e.key === 'Escape') return setOpen(false);
+    if (e.key === 'Enter' && rows[at] && open) return (e.preventDefault(), (location.hash = rows[at].to), done());
+    const step = { ArrowDown: 1, ArrowUp: -1 }[/** @type {'ArrowDown'} */ (e.key)];
+    if (!step || rows.length === 0) return;
+    e.preventDefault();
+    setOpen(true);
+    setAt((at + step + rows.length) % rows.length);
+  };
+  const shown = open && typed !== '';
+  return html`<div class="find" ref=${place} role="search">
+    <input ref=${field} id="find" class="small-input" type="search" role="combobox" autocomplete="off" aria-label=${t('find')} placeholder=${t('find.hint')} aria-keyshortcuts="/ Control+K"
+      aria-expanded=${shown ? 'true' : 'false'} aria-controls="finds" aria-autocomplete="list" aria-activedescendant=${shown && rows[at] ? `find-${at}` : undefined} value=${text}
+      onInput=${(/** @type {any} */ e) => (setText(e.target.value), setOpen(true))} onFocus=${() => setOpen(true)} onKeyDown=${key} />
+    <div class="finds" hidden=${!shown}>
+      <ul id="finds" role="listbox" aria-label=${t('find')}>
+        ${rows.map(({ to, hit, by }, i) => html`<li role="option" id=${`find-${i}`} key=${to} aria-selected=${i === at ? 'true' : 'false'} onClick=${() => ((location.hash = to), done())}>
+          ${hit ? html`<${Hit} hit=${hit} words=${words} />` : t(`find.more.${by}`)}
+        </li>`)}
+      </ul>
+      ${!answer ? html`<p class="soft small-text">${t('loading')}</p>` : !answer.success ? html`<p class="small-text">${trouble(answer, t)}</p>` : rows.length === 0 && html`<p class="soft small-text">${t('find.none', { text: typed })}</p>`}
+    </div>
+  </div>`;
+}
+
+/** @param {any} props */
+function Hit({ hit, words: { t } }) {
+  const { kind, id, by, title, voucherId, shopId, userId, status } = hit;
+  const state = kind === 'order' ? `order.${status}` : `payment.${status}`;
+  return html`<span class="find-what">${t(`find.${kind}`)}</span>
+    <span class="find-title">${title ?? `#${voucherId}`}</span>
+    ${status && html`<span class="tag ${kind === 'order' ? TONES[status] ?? '' : ''}">${t(state)}</span>`}
+    <span class="soft small-text figures">${kind === 'voucher' ? `#${id}` : id}${userId && ` · ${t('user')} ${userId}`}${shopId && ` · ${t('shop')} ${shopId}`} · ${t(`find.by.${by}`)}</span>`;
+}
