@@ -2,11 +2,11 @@ package pages
 
 import "bytes"
 
-// withoutComments empties the comment lines of a script, which are a fifth of the bytes. Line numbers stay those of the
-// source, so that errors name the right lines. A comment after code stays. No line inside a multi-line text may begin
-// like a comment.
-func withoutComments(script []byte) []byte {
-	lines := bytes.Split(script, []byte("\n"))
+// withoutComments empties the comment lines of a script, which are a fifth of the bytes, or of a stylesheet. Line
+// numbers stay those of the source, so that errors name the right lines. A comment after code stays. No line inside a
+// multi-line text may begin like a comment.
+func withoutComments(source []byte) []byte {
+	lines := bytes.Split(source, []byte("\n"))
 	inside := false
 	for i, line := range lines {
 		text := bytes.TrimSpace(line)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -19,6 +20,27 @@ func TestWithoutComments(t *testing.T) {
 	const want = "\n\n\nconst a = 1; // stays\n(a).b();\n\nf(/** @type {any} */ (a));\nconst r = /^\\//;\n"
 	if got := string(withoutComments([]byte(source))); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+	const style = "/* Of all pages. */\na { color: red; } /* stays */\n  /* two\n lines */ b { top: 0; }\n"
+	if got, want := string(withoutComments([]byte(style))),
+		"\na { color: red; } /* stays */\n\nb { top: 0; }\n"; got != want {
+		t.Errorf("got\n%q, want\n%q", got, want)
+	}
+}
+
+// TestServedWithoutComments checks that scripts and stylesheets are served without comment lines.
+func TestServedWithoutComments(t *testing.T) {
+	t.Parallel()
+	p, err := New(web.FS, Site{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	comment := regexp.MustCompile(`(?m)^\s*(//|/\*).*$`)
+	for path, f := range p.files {
+		ours := strings.HasSuffix(path, ".js") || strings.HasSuffix(path, ".css")
+		if found := comment.Find(f.body()); ours && !strings.Contains(path, "/vendor/") && found != nil {
+			t.Errorf("%s has %q", path, found)
+		}
 	}
 }
 

@@ -91,7 +91,8 @@ func (p *Pages) readAll(files fs.FS, site Site) (sources map[string][]byte, err 
 		if name == assets+"base.css" && site.Colour != "" {
 			body = append(body, accents(site.Colour)...)
 		}
-		if strings.HasSuffix(name, ".js") && !strings.Contains(name, "/vendor/") { // vendors' comments have licences
+		if (strings.HasSuffix(name, ".js") || strings.HasSuffix(name, ".css")) &&
+			!strings.Contains(name, "/vendor/") { // vendors' comments have licences
 			body = withoutComments(body)
 		}
 		if strings.HasPrefix(name, assets) {
