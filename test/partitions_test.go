@@ -51,7 +51,7 @@ func saleWith(t *testing.T, s *box.Site, stock int, field string, value any) int
 	return id
 }
 
-// Sales in several partitions sell exactly their units, and every order gets its row.
+// Sales in several partitions sell exactly their units, every order gets its row, and all instances count in each.
 func TestSalesInPartitions(t *testing.T) {
 	t.Parallel()
 	const partitions, units = 3, 20
@@ -63,6 +63,16 @@ func TestSalesInPartitions(t *testing.T) {
 		if n := s.Check(t, b, units).Live(); n != units {
 			t.Errorf("%d orders have a unit, want %d", n, units)
 		}
+	}
+	listed := box.Decode[[]struct{ Number, Instances int }](t, s.Client.Must(t, http.StatusOK,
+		box.Request{Method: http.MethodGet, URL: s.URL("/admin/partition"), Token: box.AdminToken()}))
+	for _, p := range listed {
+		if p.Instances != 2 {
+			t.Errorf("partition %d has %d instances, want 2", p.Number, p.Instances)
+		}
+	}
+	if len(listed) != partitions {
+		t.Errorf("%d partitions are listed, want %d", len(listed), partitions)
 	}
 }
 

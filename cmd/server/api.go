@@ -113,13 +113,24 @@ func (p *process) openShopRoutes(inFlight *bulkhead.Bulkhead) (*shop.API, error)
 		SaleStats:       p.shop.Monitor.Stats,
 		LostDecisions:   p.stores.Ledger.Sales.LostDecisions,
 		DeadLetters:     p.shop.DeadLetters,
-		Partitions:      partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List,
+		Partitions:      p.listPartitions,
 		NoProvider:      noProvider,
 		RequireProvider: p.cfg.Payment.Required,
 		TraceURL:        p.cfg.Log.TraceURL,
 		MaxWait:         p.cfg.HTTP.MaxWait,
 		InFlight:        inFlight,
 	})
+}
+
+// listPartitions lists the partitions. The embedded mode's only instance sends no heartbeats, and works in each.
+func (p *process) listPartitions(ctx context.Context) ([]partition.Contents, error) {
+	listed, err := partition.NewAdmin(p.stores.Ledger, p.stores.Redis).List(ctx)
+	for i := range listed {
+		if p.cfg.Embedded() && listed[i].State != partition.Removed {
+			listed[i].Instances = 1
+		}
+	}
+	return listed, err
 }
 
 // listen opens the addresses. A failure ends the start.

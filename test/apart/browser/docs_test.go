@@ -10,6 +10,7 @@ func TestDocs(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			w := open(t, s.url("/docs"), d)
 			w.sees("h1", "seckill")
+			w.until("document.querySelectorAll('main').length === 1")
 			w.picture("docs-"+d.name, false)
 			if wide := evaluate[int](w,
 				"document.documentElement.scrollWidth - document.documentElement.clientWidth"); wide > 0 {

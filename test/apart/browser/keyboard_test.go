@@ -60,7 +60,7 @@ func TestKeyboardPurchase(t *testing.T) {
 	}
 }
 
-// TestKeyboardSale creates a sale and calls it off without a mouse.
+// TestKeyboardSale creates a sale, does not pause it after all, and calls it off without a mouse.
 func TestKeyboardSale(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -75,6 +75,15 @@ func TestKeyboardSale(t *testing.T) {
 	}
 	w.keys(kb.Enter) // sends the form
 	w.seesNo("dialog")
+	w.sees("h1", "Noodles for two")
+	w.tabTo(".actions > [data-act=pause]")
+	w.keys(kb.Enter)
+	w.sees("dialog h2", "Pause the sale")
+	w.keys(kb.Enter) // on what leaves all as it is
+	w.seesNo("dialog")
+	w.until("document.activeElement.matches('[data-act=pause]')")
+	evaluate[bool](w, "location.reload(), true") // to begin again at the top
+	w.seesNo(":focus")
 	w.sees("h1", "Noodles for two")
 	w.tabTo("[data-act=menu]")
 	w.keys(kb.Enter)

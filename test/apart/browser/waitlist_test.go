@@ -91,6 +91,8 @@ func TestWaitingList(t *testing.T) {
 			w.sees(".card-note", tt.first)
 			w.sees("[data-act=leave]", tt.leave)
 
+			// Nothing is offered yet.
+			w.until(`!document.querySelector("[data-place]").innerText.includes("offer")`)
 			w.visit(s.url("/")) // a reloaded page knows the place
 			w.sees(button("waiting"), tt.waiting)
 			s.must(http.MethodPost, "/order/"+order+"/cancel", 7, nil, nil)

@@ -38,12 +38,15 @@ export function Actions({ voucher, client, words, left, guards, onDone }) {
   const link = (act, path, kind = '') => html`<a class="button small ${kind}" data-act=${act} href=${`#/${path}/${voucher.id}`}>${t(`act.${act}`)}</a>`;
   const shows = (/** @type {string} */ act, kind = '') => (act === 'before' || act === 'report' ? link(act, act, kind) : button(act, kind));
   const can = [...(sells ? [...(paused || voucher.stale ? ['resume'] : []), ...(phase !== 'ended' && (!paused || voucher.stale) ? ['pause'] : []), 'restock', ...(guards === undefined || phase === 'ended' ? [] : ['guards']), 'before'] : []), ...(voucher.archiveTime ? ['copy', 'report', 'restore'] : ['edit', 'copy', 'report', off ? 'shelve' : 'unshelve', ...(over ? ['archive'] : [])]), ...(sells ? ['calloff'] : [])];
-  const main = sells && voucher.stale && !off ? ['resume', 'pause'] : [mainOf(voucher)]; // while it is not known how the sale is, both
+  // They have a place of their own at the end, also before the sale: at its begin nothing else turns into Pause under a mouse. Both while it is not known how the sale is.
+  const stops = off ? [] : ['resume', 'pause'].filter((act) => can.includes(act));
+  const main = sells && voucher.stale && !off ? [] : [mainOf(voucher)].filter((act) => !stops.includes(act));
   const begun = voucher.type !== 1 || Date.parse(voucher.beginTime) <= client.clock.now();
   const beside = begun && !main.includes('report') ? ['report'] : []; // once there is something in it
   return html`<div class="row actions">
-    ${main.map((act) => shows(act, act === 'pause' ? 'danger' : 'primary'))}${beside.map((act) => shows(act))}
-    <${Menu} label=${t('act.more')}>${can.filter((act) => !main.includes(act) && !beside.includes(act)).map((act) => shows(act, act === 'unshelve' || act === 'calloff' ? 'danger' : ''))}<//>
+    ${main.map((act) => shows(act, 'primary'))}${beside.map((act) => shows(act))}
+    <${Menu} label=${t('act.more')}>${can.filter((act) => ![...main, ...beside, ...stops].includes(act)).map((act) => shows(act, act === 'unshelve' || act === 'calloff' ? 'danger' : ''))}<//>
+    ${stops.map((act) => shows(act, `stop ${act === 'resume' ? 'primary' : begun ? 'danger' : ''}`))}
     ${ask('pause', phase, () => change('pause', 'POST', '/pause'), true)}
     ${ask('resume', phaseOf({ ...voucher, saleState: '' }, now), () => change('resume', 'POST', '/resume'))}
     ${ask('unshelve', 'any', () => change('unshelve', 'PATCH', '', { status: 2 }), true)}

@@ -159,7 +159,7 @@ export const TEXTS = {
 
   own: { en: 'Yours', zh: '我的' },
   'own.more': { en: '{n} more', zh: '另外 {n} 项' },
-  'own.see': { en: 'See the offer', zh: '查看活动' },
+  'own.see': { en: 'See the sale', zh: '查看活动' },
   'own.urgent': { en: 'Waiting for you', zh: '待办' },
   'own.kept': { en: 'One is kept for you: {left}', zh: '已为您保留名额：{left}' },
   'own.pay': { en: 'To be paid within {left}', zh: '剩余支付时间 {left}' },
