@@ -65,9 +65,10 @@ func checkSite(h *HTTP, ps *problems) {
 		ps.add("SECKILL_PUBLIC_URL", fmt.Sprintf("is %q", h.PublicURL),
 			"an address by http or https, with or without a path of letters, digits, '-', '.', '_' and '~'")
 	}
-	if n := utf8.RuneCountInString(h.SiteName); n > 40 || strings.ContainsFunc(h.SiteName, unicode.IsControl) {
-		ps.add("SECKILL_SITE_NAME", fmt.Sprintf("has %d characters, or one that cannot be shown", n),
-			"up to 40 characters")
+	if n := utf8.RuneCountInString(h.SiteName); n > 40 {
+		ps.add("SECKILL_SITE_NAME", fmt.Sprintf("has %d characters", n), "up to 40 characters")
+	} else if strings.ContainsFunc(h.SiteName, unicode.IsControl) {
+		ps.add("SECKILL_SITE_NAME", "has a character that cannot be shown", "up to 40 characters")
 	}
 	if h.SiteColour != "" && !isColour(h.SiteColour) {
 		ps.add("SECKILL_SITE_COLOUR", fmt.Sprintf("is %q", h.SiteColour), "a colour such as #0b6b45")

@@ -54,8 +54,7 @@ func (b Bodies) ReadWhy(c *gin.Context, fields ...jsonbody.Field) (why string, e
 	}
 	why = strings.TrimSpace(why)
 	if n := utf8.RuneCountInString(why); n == 0 || n > maxWhy {
-		return "", invalid.Join(invalid.New("why", invalid.Characters, invalid.Length,
-			invalid.Data{"length": n, "min": 1, "max": maxWhy}))
+		return "", invalid.Join(invalid.OfText("why", n, 1, maxWhy))
 	}
 	return why, nil
 }

@@ -227,8 +227,7 @@ func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 func titlePart(values param.Query) (string, *invalid.Problem) {
 	text, given, p := values.Text("title")
 	if n := utf8.RuneCountInString(text); given && (n < 1 || n > voucher.MaxTitle || !utf8.ValidString(text)) {
-		return "", invalid.New("title", invalid.Characters, invalid.Length,
-			invalid.Data{"length": n, "min": 1, "max": voucher.MaxTitle})
+		return "", invalid.OfText("title", n, 1, voucher.MaxTitle)
 	}
 	return text, p
 }

@@ -38,6 +38,18 @@ func Outside(field string, n, least, most int64) *Problem {
 	return New(field, OutOfRange, Range, Data{"value": n, "min": least, "max": most})
 }
 
+// OfText returns the problem of a text of n characters: that they are too few or too many, else that one of them cannot
+// be shown.
+func OfText(field string, n, least, most int) *Problem {
+	reason := Characters
+	if n < least || n > most {
+		reason.Text = words.Text{"has {length} characters", "共 {length} 个字符"}
+	} else {
+		reason.Text = words.Text{"has a character that cannot be shown", "含有无法显示的字符"}
+	}
+	return New(field, reason, Length, Data{"length": n, "min": least, "max": most})
+}
+
 // Stranger returns the problem of an unknown name in an input; names are the known ones.
 func Stranger(name string, names []string) *Problem {
 	if len(names) == 0 {
@@ -100,7 +112,7 @@ func (ps *Problems) Text(field, s string, least, most int) {
 	case n < least:
 		ps.Bad(field, Blank, Length, data)
 	case n > most:
-		ps.Bad(field, Characters, Length, data)
+		ps.Add(OfText(field, n, least, most))
 	}
 }
 
@@ -109,7 +121,7 @@ func (ps *Problems) Line(field, s string, least, most int) {
 	ps.Text(field, s, least, most)
 	if n := utf8.RuneCountInString(s); n <= most && utf8.ValidString(s) && !strings.ContainsRune(s, 0) &&
 		strings.ContainsFunc(s, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp) }) {
-		ps.Bad(field, Characters, Length, Data{"length": n, "min": least, "max": most})
+		ps.Add(OfText(field, n, least, most))
 	}
 }
 

@@ -51,9 +51,16 @@ func TestClip(t *testing.T) {
 
 func TestLine(t *testing.T) {
 	t.Parallel()
+	long, shown := OfText("", 6, 1, 5).Reason, OfText("", 3, 1, 5).Reason
+	if long.Code != Characters.Code || shown.Code != Characters.Code {
+		t.Errorf("the codes of a text are %q and %q", long.Code, shown.Code)
+	}
+	if long.Text[0] != "has {length} characters" || shown.Text[0] != "has a character that cannot be shown" {
+		t.Errorf("the texts are %q and %q", long.Text, shown.Text)
+	}
 	for text, want := range map[string]Reason{
-		"a": {}, "名称": {}, "": Blank, "abcdef": Characters, "a\nb": Characters, "a\rb": Characters, "a\tb": Characters,
-		"a\u2028b": Characters, "a\u0085b": Characters, "a\x00b": NotText, "\xff": NotText,
+		"a": {}, "名称": {}, "": Blank, "abcdef": long, "abcde\n": long, "a\nb": shown, "a\rb": shown, "a\tb": shown,
+		"a\u2028b": shown, "a\u0085b": shown, "a\x00b": NotText, "\xff": NotText,
 	} {
 		var ps Problems
 		ps.Line("title", text, 1, 5)

@@ -73,6 +73,12 @@ function ofNumber(name, value, sale) {
   return Math.abs(whole - Math.round(whole)) < 1e-6 ? undefined : { code: 'FRACTION', allowedCode: unit || 'WHOLE_NUMBER', data: { value } };
 }
 
+/** The number that is typed into a field, undefined where none can be read, or it is none that the field takes. @param {string} name @param {string} typed @param {boolean} sale */
+export function valueOf(name, typed, sale) {
+  const value = typed === '' ? NaN : numberOf(typed);
+  return Number.isNaN(value) || twofold(name, typed) || ofNumber(name, value, sale) ? undefined : value;
+}
+
 /**
  * What is wrong with times, which are known unless they are NaN.
  * @param {Record<string, number>} at by field @param {number} now @param {boolean} made whether it is of a new voucher

@@ -34,7 +34,7 @@ export function useProblems(t) {
     const here = (/** @type {string} */ name) => Boolean(ref.current?.elements[name]);
     const all = Object.entries(found);
     set((before) => ({
-      wrong: Object.fromEntries(all.filter(([name]) => here(name))), rest: all.filter(([name]) => !here(name)).map(([name, p]) => `${name} ${p}`),
+      wrong: Object.fromEntries(all.filter(([name]) => here(name))), rest: all.filter(([name]) => !here(name)).map(([name, p]) => `${name}: ${p}`),
       text: about, asked: before.asked + 1,
     }));
     setTimeout(() => {
@@ -71,7 +71,7 @@ const gaps = (data, t) => Object.fromEntries(Object.entries(data).map(([name, va
  */
 export function problems(answer, t, change = (error) => error) {
   return Object.fromEntries((answer.errors ?? []).map((error) => {
-    if (!CODES[`reason.${error.code}`] || !CODES[`allowed.${error.allowedCode}`]) return [change(error).field, `${error.reason} (${error.allowed})`];
+    if (!CODES[`reason.${error.code}`] || !CODES[`allowed.${error.allowedCode}`]) return [change(error).field, t('wrong.allowed', error)];
     const changed = change(error);
     return [changed.field, worded(changed, t)];
   }));
@@ -80,8 +80,11 @@ export function problems(answer, t, change = (error) => error) {
 /** Codes that one sentence says, with what is allowed. */
 const PLAIN = ['NOT_AFTER_OTHER'];
 
+/** The key of what is wrong: a text is too long, or has a character that cannot be shown. @param {string} code @param {Record<string, any>} data */
+const reason = (code, { length, min, max }) => (code === 'CHARACTERS' ? `wrong.${length < min || length > max ? 'long' : 'shown'}` : `reason.${code}`);
+
 /** An error in words. @param {{code: string, allowedCode: string, data?: Record<string, any>}} error @param {(key: string, values?: any) => string} t */
-export const worded = ({ code, allowedCode, data = {} }, t) => (PLAIN.includes(code) ? t(`wrong.${code}`, gaps(data, t)) : t('wrong.allowed', { reason: t(`reason.${code}`, gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) }));
+export const worded = ({ code, allowedCode, data = {} }, t) => (PLAIN.includes(code) ? t(`wrong.${code}`, gaps(data, t)) : t('wrong.allowed', { reason: t(reason(code, data), gaps(data, t)), allowed: t(`allowed.${allowedCode}`, gaps(data, t)) }));
 
 /** What the service says of a form, for say. other is shown where it says nothing of fields. @param {import('../client.js').Answer} answer @param {(key: string) => string} t @param {string} other @returns {[Record<string, string>, string]} */
 export const refusal = (answer, t, other) => (answer.errors ? [problems(answer, t), ''] : [{}, other]);

@@ -149,7 +149,7 @@ function Leave({ state, doing, t, onLeave }) {
   const [asking, ask] = useState(false);
   const name = state === 'invited' ? 'decline' : 'leave';
   return html`<button type="button" class="button quiet" data-act=${name} aria-disabled=${String(doing)} onClick=${() => doing || ask(true)}>${t(name)}</button>
-    ${asking && html`<${Dialog} title=${t(`${name}.ask`)} closeLabel=${t('close')} onClose=${() => ask(false)}>
+    ${asking && html`<${Dialog} back title=${t(`${name}.ask`)} closeLabel=${t('close')} onClose=${() => ask(false)}>
       <div class="stack">
         <p>${t(`${name}.says`)}</p>
         <p class="row">
@@ -168,7 +168,7 @@ function Notify({ t }) {
 
 /** Asks before a buyer buys another one of what they have. @param {any} props */
 function Another({ n, price, t, onClose, onYes }) {
-  return html`<${Dialog} title=${t('another.ask')} closeLabel=${t('close')} onClose=${onClose}>
+  return html`<${Dialog} back title=${t('another.ask')} closeLabel=${t('close')} onClose=${onClose}>
     <div class="stack">
       <p>${t(n > 1 ? 'another.says.several' : 'another.says', { n, price })}</p>
       <p class="row">
@@ -229,8 +229,9 @@ function Clock({ voucher, words: { t, time }, now, over }) {
   const end = Date.parse(voucher.endTime);
   if (voucher.callOffTime) return html`<p class="clock soft">${t('off.at', { time: time(voucher.callOffTime) })}</p>`;
   if (now >= end) return html`<p class="clock soft">${t('ended.at', { time: time(voucher.endTime) })}</p>`;
-  if (over) return null; // it is not what there is to wait for
-  const { days, clock } = countdown((now < begin ? begin : end) - now);
+  const left = (now < begin ? begin : end) - now;
+  if (over || Number.isNaN(left)) return null; // it is not what there is to wait for; or it is not known in a preview
+  const { days, clock } = countdown(left);
   return html`<p class="clock ${now < begin ? 'coming' : ''}">
     <span class="soft">${t(now < begin ? 'starts.in' : 'ends.in')}</span>
     <time class="figures" datetime=${now < begin ? voucher.beginTime : voucher.endTime}>${days > 0 && `${t('days', { days })} `}${clock}</time>

@@ -178,8 +178,7 @@ func checkTypes(types []Type) *invalid.Problem {
 func checkDescription(text string) *invalid.Problem {
 	if n := utf8.RuneCountInString(text); n > maxDescription || !utf8.ValidString(text) ||
 		strings.ContainsFunc(text, unicode.IsControl) {
-		return invalid.New("description", invalid.Characters, invalid.Length,
-			invalid.Data{"length": n, "min": 0, "max": maxDescription})
+		return invalid.OfText("description", n, 0, maxDescription)
 	}
 	return nil
 }
