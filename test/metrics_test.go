@@ -1,7 +1,6 @@
 package test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -55,21 +54,8 @@ func queries(t *testing.T) []string {
 		`(?ms)^        expr: (.*?)\n        (?:for|labels):`).FindAllStringSubmatch(string(rules), -1) {
 		all = append(all, expr[1])
 	}
-	text, err := os.ReadFile("../deploy/grafana/dashboards/seckill.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var dashboard struct {
-		Panels []struct {
-			Targets []struct {
-				Expr string `json:"expr"`
-			} `json:"targets"`
-		} `json:"panels"`
-	}
-	if err := json.Unmarshal(text, &dashboard); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range dashboard.Panels {
+	panels, _ := dashboard(t)
+	for _, p := range panels {
 		for _, target := range p.Targets {
 			all = append(all, target.Expr)
 		}
