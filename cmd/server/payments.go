@@ -38,7 +38,7 @@ type payments struct {
 // openPayments returns the providers: those over HTTP, or the sandbox. In the embedded mode the tokens' secret also
 // signs for it: each purpose has a key of its own, derived from that secret.
 func openPayments(
-	ctx context.Context, cfg config.Config, tokenSecret, userAgent string, refunds sandbox.RefundsOf, log *slog.Logger,
+	ctx context.Context, cfg config.Config, tokenSecret, userAgent string, ledger sandbox.Ledger, log *slog.Logger,
 ) (payments, error) {
 	if len(cfg.Payment.Providers) > 0 {
 		return openRemote(cfg, userAgent, log)
@@ -72,7 +72,7 @@ func openPayments(
 			back = cfg.HTTP.Base() + "/"
 		}
 		client := &http.Client{CheckRedirect: noRedirects}
-		pages, err := sandbox.NewPages(provider, notices, callback, back, refunds, client, log)
+		pages, err := sandbox.NewPages(provider, notices, callback, back, ledger, client, log)
 		if err != nil {
 			return nil, err
 		}

@@ -142,7 +142,7 @@ func (p *process) openPayments(ctx context.Context) (err error) {
 		return err
 	}
 	p.payments, err = openPayments(ctx, p.cfg, p.stores.Secret, "seckill/"+p.env.Build.Version,
-		p.stores.Ledger.Payments.RefundsOf, p.log)
+		p.stores.Ledger.Payments, p.log)
 	if err != nil {
 		return err
 	}

@@ -39,16 +39,21 @@ type Pages struct {
 	client   *http.Client
 	log      *slog.Logger
 	page     *template.Template
-	refunds  RefundsOf
+	ledger   Ledger
 }
 
-// RefundsOf returns the refunds of payments, by payment: for the page, on which somebody decides what becomes of them.
-type RefundsOf func(ctx context.Context, payments []string) (map[string][]payment.Refund, error)
+// Ledger has what has become of payments.
+type Ledger interface {
+	Payment(ctx context.Context, id string) (payment.Payment, error)
+	// RefundsOf returns the refunds of payments, by payment.
+	RefundsOf(ctx context.Context, payments []string) (map[string][]payment.Refund, error)
+}
 
 // NewPages returns the provider's pages. callbackURL is the service's own POST /payment/callback; back is where buyers
-// continue after paying or deciding not to pay, "" for nowhere.
+// continue after paying or deciding not to pay, "" for nowhere. Without a ledger, nil, the page shows neither that a
+// payment is paid already nor its refunds.
 func NewPages(
-	p *Provider, n *Notices, callbackURL, back string, refunds RefundsOf, client *http.Client, log *slog.Logger,
+	p *Provider, n *Notices, callbackURL, back string, ledger Ledger, client *http.Client, log *slog.Logger,
 ) (*Pages, error) {
 	page, err := template.New("page").Parse(pageSource)
 	if err != nil {
@@ -56,7 +61,7 @@ func NewPages(
 	}
 	return &Pages{
 		provider: p, notices: n, callback: callbackURL, back: back, client: client, log: log, page: page,
-		refunds: refunds,
+		ledger: ledger,
 	}, nil
 }
 
@@ -80,7 +85,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		p.show(w, r, http.StatusNotFound, view{Stage: unknown})
 	case r.Method == http.MethodGet, r.Method == http.MethodHead:
-		p.show(w, r, http.StatusOK, p.viewOf(r.Context(), t, title, asking))
+		p.show(w, r, http.StatusOK, p.viewOf(r.Context(), t, title, p.stageOf(r.Context(), t)))
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
 		http.Error(w, "GET shows the payment, POST pays it", http.StatusMethodNotAllowed)
@@ -106,8 +111,26 @@ func (p *Pages) tell(w http.ResponseWriter, r *http.Request, t ticket, title str
 	after := told
 	if n.Kind == payment.NoticePaid {
 		after = paid
+		if p.ledger != nil && strings.Contains(r.Header.Get("Accept"), "text/html") {
+			// A browser's Back would otherwise ask whether to send the form again.
+			w.Header().Set("Location", "?"+r.URL.RawQuery) // this page, below whatever path a proxy has it
+			w.WriteHeader(http.StatusSeeOther)
+			return
+		}
 	}
 	p.show(w, r, http.StatusOK, p.viewOf(r.Context(), t, title, after))
+}
+
+// stageOf returns how far the buyer is who opens the page, or comes back to it.
+func (p *Pages) stageOf(ctx context.Context, t ticket) stage {
+	if p.ledger == nil {
+		return asking
+	}
+	// A payment that cannot be read is asked for again: paying it twice moves no money twice.
+	if of, err := p.ledger.Payment(ctx, t.PaymentID); err == nil && of.State != payment.Open {
+		return paid
+	}
+	return asking
 }
 
 // processingFor is how long the sandbox needs for money that is under way.
@@ -146,10 +169,10 @@ func (p *Pages) outcome(r *http.Request, t ticket) (n payment.Notice, known bool
 
 // refundsOf returns the payment's refunds; none if they cannot be read.
 func (p *Pages) refundsOf(ctx context.Context, t ticket) []payment.Refund {
-	if p.refunds == nil {
+	if p.ledger == nil {
 		return nil
 	}
-	found, err := p.refunds(ctx, []string{t.PaymentID})
+	found, err := p.ledger.RefundsOf(ctx, []string{t.PaymentID})
 	if err != nil {
 		p.log.WarnContext(ctx, "the sandbox's page lacks the refunds", "payment", t.PaymentID, "error", err)
 	}

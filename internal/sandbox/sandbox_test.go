@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -271,6 +272,57 @@ func TestPaying(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// paidLedger is a ledger with one payment.
+type paidLedger struct{ payment payment.Payment }
+
+func (l paidLedger) Payment(_ context.Context, id string) (payment.Payment, error) {
+	if id != l.payment.ID {
+		return payment.Payment{}, errors.New("another payment")
+	}
+	return l.payment, nil
+}
+
+func (paidLedger) RefundsOf(context.Context, []string) (map[string][]payment.Refund, error) {
+	return nil, nil
+}
+
+// TestPaidAlready checks that the page of a payment that was paid does not ask for it again, and that a browser which
+// pays is sent to that page.
+func TestPaidAlready(t *testing.T) {
+	t.Parallel()
+	pay := payment.Payment{ID: "pay_1", OrderID: 7, Amount: 1_234_05, State: payment.Open}
+	at, err := providerOf(t).Begin(t.Context(), payment.Beginning{Payment: pay})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := openShop(t)
+	ask := func(method string, state payment.State) *httptest.ResponseRecorder {
+		pages := s.pages(t)
+		pay.State = state
+		pages.ledger = paidLedger{pay}
+		r := httptest.NewRequestWithContext(t.Context(), method, at.URL, http.NoBody)
+		r.Header.Set("Accept", "text/html,application/xhtml+xml")
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		return w
+	}
+	const button = "<button>Pay</button>"
+	if w := ask(http.MethodGet, payment.Open); !strings.Contains(w.Body.String(), button) {
+		t.Errorf("an open payment is not asked for: %s", w.Body)
+	}
+	for _, state := range []payment.State{payment.Received, payment.Late, payment.Refunded} {
+		if w := ask(http.MethodGet, state); strings.Contains(w.Body.String(), button) ||
+			!strings.Contains(w.Body.String(), "Paid.") {
+			t.Errorf("a payment that is %s is asked for again: %s", state, w.Body)
+		}
+	}
+	w := ask(http.MethodPost, payment.Open)
+	_, query, _ := strings.Cut(at.URL, "?")
+	if to := w.Header().Get("Location"); w.Code != http.StatusSeeOther || to != "?"+query {
+		t.Errorf("paying is answered %d, to %q, want to ?%s", w.Code, to, query)
 	}
 }
 

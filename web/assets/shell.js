@@ -19,6 +19,8 @@ const TEXTS = {
   'theme.dark': { en: 'Dark', zh: '深色' },
 };
 
+if (history.state) history.replaceState(null, ''); // that of a dialog, in a page that was loaded again
+
 /** @param {string} theme auto, light or dark */
 function applyTheme(theme) {
   document.documentElement.dataset.theme = theme;
@@ -119,10 +121,22 @@ export function useTick(every, until = () => Infinity) {
 
 /**
  * A dialog over the page, with the browser's own focus and Escape. The focus goes to what has autofocus, else to the first control: the
- * cross is the last. @param {any} props
+ * cross is the last. back: the browser's Back closes it, and does not leave the page. @param {any} props
  */
-export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, class: kind = '', children }) {
-  const place = useRef(null);
+export function Dialog({ title, id = 'dialog-title', onClose, closeLabel, back, class: kind = '', children }) {
+  const place = useRef(null), close = useRef(onClose);
+  close.current = onClose;
+  useEffect(() => {
+    if (!back) return undefined;
+    // An entry of the history, for Back to leave. Of two dialogs in a row the second may take over that of the first.
+    const left = () => history.state || close.current();
+    history.pushState('dialog', '');
+    window.addEventListener('popstate', left);
+    return () => {
+      window.removeEventListener('popstate', left);
+      if (history.state) history.back();
+    };
+  }, []);
   useEffect(() => {
     const dialog = /** @type {any} */ (place.current);
     return () => dialog.close();

@@ -79,7 +79,7 @@ export function One({ order, shop, words, now }) {
     ${order.refunds && html`<ul class="plain" data-refunds>${order.refunds.map((/** @type {any} */ r) => html`<li class=${r.state === 'failed' ? 'note bad' : 'soft'} data-refund=${r.state}>${t(`refund.${r.state}`, { amount: money(r.amount), time: moment(r.refundTime ?? r.failTime ?? r.createTime) })}</li>`)}</ul>`}
     <${History} order=${order} words=${words} onOpen=${() => order.history || shop.readOrder(order.id)} />
     ${asking === 'code' && html`<${Code} id=${order.id} title=${title} shop=${shop} words=${words} onClose=${() => ask('')} />`}
-    ${asking && asking !== 'code' && html`<${Dialog} title=${counted(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
+    ${asking && asking !== 'code' && html`<${Dialog} back title=${counted(`${asking}.ask`)} closeLabel=${t('close')} onClose=${() => ask('')}>
       <div class="stack">
         <p>${counted(`${asking}.says${free}`, { price: money(Math.max(0, (order.amount ?? 0) - gone)) })}</p>
         <p class="row">
@@ -115,7 +115,7 @@ function Code({ id, title, shop, words: { t, moment }, onClose }) {
   }, [id]);
   const o = order?.success && order.data;
   const used = o && o.status !== 'paid';
-  return html`<${Dialog} title=${title} closeLabel=${t('close')} onClose=${onClose}>
+  return html`<${Dialog} back title=${title} closeLabel=${t('close')} onClose=${onClose}>
     <div class="stack coupon" aria-live="polite">
       ${!order && html`<p class="soft">${t('loading')}</p>`}
       ${order && !o && html`<p class="note warn">${order.errorMsg || t('code.trouble')}</p>`}

@@ -36,7 +36,7 @@ export function SignIn({ client, session, words, why, again, kept, onClose, onSi
     e.preventDefault();
     take(new FormData(e.target).get('token')?.toString() ?? '');
   };
-  return html`<${Dialog} title=${why} closeLabel=${t('close')} onClose=${onClose}>
+  return html`<${Dialog} back title=${why} closeLabel=${t('close')} onClose=${onClose}>
     <div class="stack">
       <${Providers} words=${words} purpose="shop" again=${again} kept=${kept} onToken=${take} />
       ${DEMO && html`

@@ -12,7 +12,7 @@ export const PROVIDER_TEXTS = {
   'provider.insecure': { en: 'Signing in needs this page over HTTPS.', zh: '登录须通过 HTTPS 打开本页。' },
   'provider.denied': { en: 'You did not sign in.', zh: '您取消了登录。' },
   'provider.failed': { en: 'The provider did not sign you in. Please try again.', zh: '登录方未完成登录，请重试。' },
-  'provider.away': { en: '{label} does not answer just now. You are still here, and nothing is lost. Please try again in a moment.', zh: '{label} 暂无应答。您仍在本页，内容不会丢失，请稍后重试。' },
+  'provider.away': { en: '{label} does not answer just now. You are still here, and nothing is lost.', zh: '{label} 暂无应答。您仍在本页，内容不会丢失。' },
   'provider.retry': { en: 'Try again', zh: '重试' },
   'provider.anyway': { en: 'Go to {label} all the same', zh: '仍然前往 {label}' },
   'provider.silent': { en: 'The service does not answer. Please try again.', zh: '服务暂无应答，请重试。' },
