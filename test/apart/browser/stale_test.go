@@ -220,3 +220,32 @@ func TestConsoleWaits(t *testing.T) {
 		})
 	}
 }
+
+// TestHiddenPageAsksLater checks that a page of the console which was hidden when it would have asked again after a
+// failure asks once it is shown.
+func TestHiddenPageAsksLater(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	voucher := s.onSale("Noodles for two", 2)
+	for _, tc := range []struct{ page, path, comes string }{
+		{"payments", "/admin/payment?", "There are no payments yet"},
+		{fmt.Sprint("voucher/", voucher), fmt.Sprint("/voucher/", voucher), "Noodles for two"},
+	} {
+		d := s.asAdmin(desktop())
+		d.script += fmt.Sprintf(`
+window.fetch = ((ask) => (path, options) => String(path).startsWith(%s) && !window.healed
+  ? Promise.reject(new TypeError('no answer')) : ask(path, options))(window.fetch);
+window.setTimeout = ((wait) => (run, ms) => wait(() => (run(), ms === 3000 && looks++), ms))(window.setTimeout);`,
+			quoted(tc.path))
+		w := open(t, s.url("/admin#/partitions"), d)
+		w.sees("h1", "Partitions")
+		w.setHidden(true)
+		evaluate[bool](w, fmt.Sprintf("window.looks = 0, location.hash = '#/%s', true", tc.page))
+		w.sees(".note.warn", "does not answer")
+		w.until("looks > 0")
+		w.sees(".note.warn", "does not answer")
+		evaluate[bool](w, "window.healed = true")
+		w.setHidden(false)
+		w.sees("main", tc.comes)
+	}
+}
