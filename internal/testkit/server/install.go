@@ -87,6 +87,15 @@ func SpreadsheetProgram(ctx context.Context) (string, error) {
 	return find("ssconvert"), nil
 }
 
+// LibreOfficeProgram returns the path of LibreOffice's soffice, installing it with Calc if possible.
+func LibreOfficeProgram(ctx context.Context) (string, error) {
+	look := func() bool { return find("soffice") != "" }
+	if err := ensure(ctx, look, []string{"libreoffice-calc"}); err != nil {
+		return "", fmt.Errorf("soffice is %w; install it (Debian: apt-get install libreoffice-calc)", err)
+	}
+	return find("soffice"), nil
+}
+
 // PromtoolProgram returns the path of Prometheus's promtool, installing it if possible.
 func PromtoolProgram(ctx context.Context) (string, error) {
 	look := func() bool { return find("promtool") != "" }

@@ -1,8 +1,10 @@
 package browser
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/csv"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +15,46 @@ import (
 
 	"seckill/internal/testkit/server"
 )
+
+// libreOffice opens the files by LibreOffice, which is large, instead of Gnumeric.
+var libreOffice = flag.Bool("libreoffice", false, "open files with LibreOffice instead of Gnumeric")
+
+// asCSV opens a workbook in a program that people use, and returns it as CSV, with cells as they are shown.
+func asCSV(tb testing.TB, book []byte) []byte {
+	tb.Helper()
+	find := server.SpreadsheetProgram
+	if *libreOffice {
+		find = server.LibreOfficeProgram
+	}
+	program, err := find(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	from, to := filepath.Join(dir, "file.xlsx"), filepath.Join(dir, "file.csv")
+	if err := os.WriteFile(from, book, 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	args := []string{
+		"--export-type=Gnumeric_stf:stf_assistant", "--export-options=separator=, format=preserve", from, to,
+	}
+	if *libreOffice { // by comma, quotes, UTF-8, from line 1, each cell as it is shown
+		args = []string{
+			"--headless", "--convert-to", "csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,true",
+			"--outdir", dir, from,
+		}
+	}
+	cmd := exec.CommandContext(tb.Context(), program, args...)
+	cmd.Env = append(os.Environ(), "HOME="+dir, "LC_ALL=C.UTF-8")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(to)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
 
 // saves presses a button that saves a file, and returns its lines, by their heads, as a spreadsheet shows them.
 func (w *window) saves(button string) (lines []map[string]string) {
@@ -31,26 +73,8 @@ func (w *window) saves(button string) (lines []map[string]string) {
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	program, err := server.SpreadsheetProgram(w.tb.Context())
-	if err != nil {
-		w.tb.Fatal(err)
-	}
-	dir := w.tb.TempDir()
-	from, to := filepath.Join(dir, "file.xlsx"), filepath.Join(dir, "file.csv")
-	if err := os.WriteFile(from, book, 0o600); err != nil {
-		w.tb.Fatal(err)
-	}
-	cmd := exec.CommandContext(w.tb.Context(), program, "--export-type=Gnumeric_stf:stf_assistant",
-		"--export-options=separator=, format=preserve", from, to)
-	cmd.Env = append(os.Environ(), "HOME="+dir, "LC_ALL=C.UTF-8")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		w.tb.Fatalf("%v: %s", err, out)
-	}
-	text, err := os.ReadFile(to)
-	if err != nil {
-		w.tb.Fatal(err)
-	}
-	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	text := asCSV(w.tb, book)
+	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
 	if err != nil || len(rows) < 2 {
 		w.tb.Fatalf("%v: %s", err, text)
 	}
