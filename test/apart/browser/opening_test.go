@@ -23,7 +23,7 @@ const opening = `{
 // A line that takes longer one way than the other moves the opening by half of the difference, and no clock that is set
 // over that line alone can tell.
 //
-//	go run ./test/services -- go test -run xxx -bench Opening -benchtime 10x ./test/browser
+//	go run ./test/services -- go test -C test/apart -run xxx -bench Opening -benchtime 10x ./browser
 func BenchmarkOpening(b *testing.B) {
 	for _, clock := range []struct {
 		name  string

@@ -73,14 +73,7 @@ func TestSlowNetwork(t *testing.T) {
 	d.slow = true
 	w := open(t, s.url("/"), s.signedIn(d, 42))
 	w.sees(button("grab"), "Grab it for ¥10")
-	got := evaluate[struct {
-		Usable, Bytes, Wire float64
-		Requests            int
-	}](w, `(() => {
-  const all = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
-  const sum = (name) => all.reduce((n, e) => n + e[name], 0);
-  return { Usable: performance.now(), Bytes: sum('encodedBodySize'), Wire: sum('transferSize'), Requests: all.length };
-})()`)
+	got := evaluate[load](w, loads)
 	t.Logf("usable after %.1f s, %.0f bytes (with headers %.0f) in %d requests",
 		got.Usable/1000, got.Bytes, got.Wire, got.Requests)
 	if got.Bytes < 10_000 || got.Bytes > most {
