@@ -11,7 +11,7 @@ import (
 )
 
 // TestPauseKeepsItsPlace checks that Pause stays where it is when a sale begins, and that nothing else turns into it
-// under a mouse or a finger.
+// under a mouse or a finger, and that the menu of the other actions is in the window.
 func TestPauseKeepsItsPlace(t *testing.T) {
 	t.Parallel()
 	s := embeddedShop(t)
@@ -55,6 +55,11 @@ func TestPauseKeepsItsPlace(t *testing.T) {
 				"document.elementFromPoint(x, y)?.closest('[data-act=pause]')).length"); n > 0 {
 				t.Errorf("Pause is now at %d points of other buttons", n)
 			}
+			w.click("[data-act=menu]")
+			w.sees(".menu-list [data-act=calloff]", "")
+			w.until("(({ left, right }) => left >= 0 && right <= innerWidth)" +
+				"(document.querySelector('.menu-list').getBoundingClientRect())")
+			w.picture("console-actions-menu-"+name, false)
 		})
 	}
 }

@@ -76,7 +76,7 @@ export const TEXTS = {
   'all.show': { en: 'Show all', zh: '显示全部' },
   look: { en: 'Look', zh: '查看' },
   loading: { en: 'Loading…', zh: '加载中…' },
-  'loading.late': { en: 'The service has not answered yet. This goes on waiting.', zh: '服务尚未答复，仍在等待。' },
+  'loading.late': { en: 'The service has not answered yet. Still waiting.', zh: '服务尚未答复，仍在等待。' },
   none: { en: 'none', zh: '无' },
   yes: { en: 'yes', zh: '是' },
   no: { en: 'no', zh: '否' },
