@@ -80,7 +80,7 @@ export function Find({ client, words }) {
     setAt((at + step + rows.length) % rows.length);
   };
   const shown = open && typed !== '';
-  return html`<div class="find" ref=${place} role="search">
+  return html`<div class="find" ref=${place} role="search" aria-label=${t('find')}>
     <input ref=${field} id="find" class="small-input" type="search" role="combobox" autocomplete="off" aria-label=${t('find')} placeholder=${t('find.hint')} aria-keyshortcuts="/ Control+K"
       aria-expanded=${shown ? 'true' : 'false'} aria-controls="finds" aria-autocomplete="list" aria-activedescendant=${shown && rows[at] ? `find-${at}` : undefined} value=${text}
       onInput=${(/** @type {any} */ e) => (setText(e.target.value), setOpen(true))} onFocus=${() => setOpen(true)} onKeyDown=${key} />
