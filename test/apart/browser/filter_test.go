@@ -53,7 +53,7 @@ func TestConsoleFilters(t *testing.T) {
 	w.until("document.querySelector('#q-userId').value === '7' && document.querySelector('#status').value === 'unpaid'")
 	w.enter("#q-voucherId", "seven")
 	w.click("[role=search] button")
-	w.sees("[role=alert]", "Voucher: is \"seven\"")
+	w.sees("[role=alert]", "Voucher: This is \"seven\"")
 	w.until(rows(0))
 	w.until("document.querySelector('#q-voucherId').getAttribute('aria-invalid') === 'true'")
 	w.accessible()

@@ -108,7 +108,7 @@ export const TEXTS = {
   'find.more.user': { en: 'All orders of this user', zh: '该用户的全部订单' },
   'find.more.title': { en: 'Look through all titles', zh: '在全部标题中查找' },
   'find.more.payment': { en: 'All payments with this reference', zh: '该流水号的全部支付' },
-  'search.wrong': { en: '{field}: {problem}.', zh: '{field}：{problem}。' },
+  'search.wrong': { en: '{field}: {problem}', zh: '{field}：{problem}' },
   'window.ends': { en: 'ends {in}', zh: '{in}结束' },
   'window.ended': { en: 'ended {ago}', zh: '{ago}结束' },
   'form.zone': { en: '{label}, {zone}', zh: '{label}（{zone}）' },
