@@ -2981,6 +2981,13 @@ export interface components {
              * @description The stock of a sale that was called off: units that are never for sale again. Only with a sale.
              */
             withdrawn?: number;
+            /** @description Since when orders have been deleted. Their figures are in this report. Absent: none were. */
+            purgeTime?: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description How many were deleted. Absent: none.
+             */
+            purgedOrders?: number;
             /**
              * Format: int64
              * @description Requests, by all instances. Only with a sale, like the following.

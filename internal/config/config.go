@@ -22,6 +22,7 @@ type Config struct {
 	Orders  Orders
 	Payment Payment
 	Webhook Webhook
+	Keep    Keep
 
 	Merchants Merchants
 	Server    Server
@@ -247,6 +248,15 @@ type Webhook struct {
 	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are
 	// always kept.
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after delivery, and for disabled endpoints"`
+}
+
+// Keep is how long what is over is kept. By default nothing is deleted.
+type Keep struct {
+	// Orders counts from the end of a sale, and for ordinary vouchers from each order. What is owed stays.
+	Orders time.Duration `env:"SECKILL_KEEP" envDefault:"0s" unit:"duration" min:"0s" max:"175200h" effect:"how long after its end the orders of a sale are kept, with their payments and histories, and how long those of ordinary vouchers; older ones are purged, figures stay (docs/operations.md#what-is-deleted); 0: for ever"`
+
+	// Audit is set apart: whoever checks what staff did may have to look further back than at orders, or less far.
+	Audit time.Duration `env:"SECKILL_AUDIT_KEEP" envDefault:"0s" unit:"duration" min:"0s" max:"175200h" effect:"how long entries of the audit trail are kept; 0: for ever"`
 }
 
 // Merchants limits the sales, units and webhooks of each merchant's shop. Admins have no such limits.

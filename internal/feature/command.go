@@ -18,7 +18,8 @@ type Command struct {
 type Tools struct {
 	// Core opens the core. In the embedded mode it returns ErrEmbedded.
 	Core func(ctx context.Context, env cmdline.Env, do func(Core) error) error
-	// Ledger opens only the database: of Core, it sets DB, Orders, Ledger, Settings, Version and Log.
+	// Ledger opens only the database: of Core, it sets DB, Orders, Ledger, Settings, Version, Log,
+	// SwitchOn and Front.Members.
 	Ledger func(ctx context.Context, env cmdline.Env, do func(Core) error) error
 	// Reachable opens those stores that answer, for a command that says which do not; away says why the database is not
 	// open. Of Core, it sets Partitions, Redis, Settings, Version, Front.Members and Log, and if the database is open,

@@ -19,7 +19,7 @@ import (
 )
 
 // Core has the parts of the core that features use. In commands that open only the database, it has DB, Orders, Ledger,
-// Settings, Version and Log; all else is nil or empty.
+// Settings, Version, Log, SwitchOn and Front.Members; all else is nil or empty.
 type Core struct {
 	DB     *sqlkit.DB
 	Orders sqlkit.Orders
@@ -42,7 +42,13 @@ type Core struct {
 	Front    httpkit.Front        // in operators' commands, which serve no routes, it has only members
 	Tokens   authtoken.Rules      // the rules of the tokens that this service signs, with their secrets
 	Log      *slog.Logger
+	// SwitchOn makes sure that no version lives that does not read a format, and that none of them starts any more. It
+	// takes thirteen seconds. Errors: order.ErrUpgrading, order.ErrUnavailable.
+	SwitchOn func(ctx context.Context, format string) error
 }
+
+// RetentionFormat is the format of a ledger from which rows were purged, or people forgotten, as heartbeats name it.
+const RetentionFormat = "retention"
 
 // Ledger reads the core's rows for features, adds entries to the audit trail, and removes what rehearsals leave. Every
 // function may return order.ErrUnavailable.

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/feature/redemption"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
+	"seckill/internal/feature/retention"
 	"seckill/internal/feature/template"
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
@@ -28,5 +29,6 @@ func List() feature.List {
 		identity.New(),
 		report.New(),
 		checklist.New(),
+		retention.New(),
 	}
 }

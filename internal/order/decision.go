@@ -47,10 +47,10 @@ type LedgerSale struct {
 }
 
 // Admitted reports whether this sale admitted the claim. A claim with an epoch before the sale's first belongs to an
-// older voucher with the same id, which was lost when the ledger was restored from a backup. A claim of an unknown
-// epoch (0) counts as admitted.
+// older voucher with the same id, which was lost when the ledger was restored from a backup, or to a sale whose orders
+// were purged (voucher.Sale.Purged). A claim of an unknown epoch (0) counts as admitted, unless the sale was purged.
 func (s LedgerSale) Admitted(c Claim) bool {
-	return s.Epoch > 0 && (c.Epoch == 0 || c.Epoch >= s.FirstEpoch)
+	return s.Epoch > 0 && s.FirstEpoch <= s.Epoch && (c.Epoch == 0 || c.Epoch >= s.FirstEpoch)
 }
 
 // Decision says what the ledger does with one claim.

@@ -39,11 +39,14 @@ type lostDecisionRow struct {
 func (lostDecisionRow) TableName() string { return "tb_lost_decision" }
 
 // raise raises the epoch of the locked sale, and pauses the sale if Redis had applied a decision that the ledger has
-// lost. Operations that follow get numbers above Redis's.
+// lost. Operations that follow get numbers above Redis's. A purged sale is none any more: voucher.ErrNotSeckill.
 func (tx transaction) raise(sale *saleRow, above int64, seen order.SaleView) (raised order.Raised, err error) {
 	v, err := findVoucher(tx.DB, sale.VoucherID)
-	if err != nil {
+	switch {
+	case err != nil:
 		return raised, err
+	case v.Sale.Purged():
+		return raised, voucher.ErrNotSeckill // nothing opens it again
 	}
 	tail, err := tx.tailOf(v, seen)
 	if err != nil {

@@ -2,11 +2,14 @@ package sqlstore
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/order/figures"
 	"seckill/internal/order/operation"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -219,6 +222,44 @@ func (s Sales) LedgerTotals(ctx context.Context, id int64, applied int64) (audit
 		Kept: r.Kept, Issued: r.Issued,
 		Live: r.Live, Extra: r.Extra, Pending: r.Pending, Ahead: r.Ahead, Open: r.Open,
 	}, nil
+}
+
+// PurgedSale is a sale whose orders were purged: its units, in the ledger's row, in orders that are left, and in those
+// that are gone.
+type PurgedSale struct {
+	At                  time.Time
+	Orders              int64 // that are gone
+	Issued, Stock, Kept int64
+	Live, Gone          int64 // units of live orders that are left, and of live ones that are gone
+}
+
+// Difference returns how many units too many the sale has; below 0: too few.
+func (p PurgedSale) Difference() int64 { return p.Stock + p.Kept + p.Live + p.Gone - p.Issued }
+
+// Purged returns a sale of which something was purged, by one statement, or voucher.ErrNotSeckill.
+func (s Sales) Purged(ctx context.Context, id int64) (PurgedSale, error) {
+	var rows []struct {
+		PurgedSale PurgedSale `gorm:"embedded"`
+		Figures    string
+	}
+	err := s.db.Read(ctx).Raw("SELECT g.create_time AS at, g.orders, g.figures, s.issued, s.stock, s.kept, "+
+		"(SELECT COALESCE(SUM(o.quantity), 0) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND o.live = 1) "+
+		"AS live FROM tb_purge g JOIN tb_seckill_voucher s ON s.voucher_id = g.voucher_id WHERE g.voucher_id = ?",
+		id).Find(&rows).Error
+	what := fmt.Sprintf("reading what was purged of voucher %d", id)
+	switch {
+	case err != nil:
+		return PurgedSale{}, sqlkit.ReadError(what, err)
+	case len(rows) == 0:
+		return PurgedSale{}, fmt.Errorf("%s: %w", what, voucher.ErrNotSeckill)
+	}
+	var gone figures.Orders
+	if err := json.Unmarshal([]byte(rows[0].Figures), &gone); err != nil {
+		return PurgedSale{}, fmt.Errorf("%s: %w", what, err)
+	}
+	purged := rows[0].PurgedSale
+	purged.Gone = gone.Sold().Units
+	return purged, nil
 }
 
 // RetiredRehearsals returns the vouchers of rehearsals whose sale is retired.

@@ -62,6 +62,9 @@ const (
 	// LedgerRestored: an operator has said that the database was restored from a backup (server migrate -restored).
 	LedgerRestored Action = "ledger_restored"
 
+	// Purged: the old orders of a voucher are being deleted.
+	Purged Action = "purge"
+
 	OrderCancelled Action = "cancel" // a buyer's order, by staff
 	OrderRefunded  Action = "refund"
 

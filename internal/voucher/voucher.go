@@ -112,7 +112,7 @@ type Sale struct {
 	End           time.Time        // exclusive
 	Paused        bool             // paused by an admin
 	Epoch         int64            // raised by every rebuild; a Redis that answers with less has lost its state
-	FirstEpoch    int64            // the epoch that first opened it; 0: it was never open
+	FirstEpoch    int64            // the epoch that first opened it; 0: it was never open; above Epoch: it was purged
 	Sequence      int64            // highest recorded admission sequence of Epoch
 	Partition     int              // the partition whose stream has its orders; stored, never computed again
 	Retired       bool             // Redis no longer holds it: it ended a day ago and all its orders are recorded
@@ -160,6 +160,10 @@ type Shown struct {
 	Voucher
 	Live *Live // nil for ordinary vouchers
 }
+
+// Purged reports whether the orders of the sale were deleted, or are being deleted. It then admits nobody, and whatever
+// Redis or a backup still has of it is of an earlier epoch than its first.
+func (s Sale) Purged() bool { return s.FirstEpoch > s.Epoch }
 
 // final returns why the sale can no longer be changed: ErrRetired, ErrCalledOff, or nil.
 func (s *Sale) final() error {

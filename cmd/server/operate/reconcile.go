@@ -14,6 +14,7 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order"
 	"seckill/internal/order/audit"
+	"seckill/internal/sqlstore"
 	"seckill/internal/voucher"
 )
 
@@ -39,6 +40,8 @@ What it may find in a sale:
 queues lost orders again. It never changes the database. If the database itself is wrong, find out
 where: stock or issued in the sale's row of tb_seckill_voucher, or missing rows of tb_voucher_order.
 Correct it, run server reconcile -repair, and resume the sale if it was paused.
+
+A sale that was purged is added up from what is left of it and its figures.
 
 Without -voucher it also names the sales that Redis has and the database does not: one of the two was
 restored from a backup (docs/runbook.md, "A restored store"). -orders names the orders that only Redis
@@ -74,6 +77,9 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 // sale is not balanced.
 func reconcile(ctx context.Context, w *wiring.Tool, out io.Writer, id int64, repair, named bool) error {
 	balances, err := balances(ctx, w, id)
+	if errors.Is(err, voucher.ErrNotSeckill) {
+		return reconcilePurged(ctx, w.Stores.Ledger, out, id)
+	}
 	if err != nil {
 		return err
 	}
@@ -123,10 +129,36 @@ func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, e
 	case errors.Is(err, voucher.ErrNotFound):
 		return nil, fmt.Errorf("there is no voucher %d", id)
 	case errors.Is(err, voucher.ErrNotSeckill):
-		return nil, fmt.Errorf(
-			"voucher %d has no sale that Redis must hold: it is an ordinary one, or its sale is over for good", id)
+		return nil, err
 	}
 	return []audit.Balance{b}, err
+}
+
+// reconcilePurged adds up the units of a sale that Redis need not hold, if its orders were purged, from what is left and
+// the figures of what is gone. It returns cmdline.ErrFound if they do not add up.
+func reconcilePurged(ctx context.Context, ledger *sqlstore.Store, out io.Writer, id int64) error {
+	p, err := ledger.Sales.Purged(ctx, id)
+	switch {
+	case errors.Is(err, voucher.ErrNotSeckill):
+		return fmt.Errorf(
+			"voucher %d has no sale that Redis must hold: it is an ordinary one, or its sale is over for good", id)
+	case err != nil:
+		return err
+	}
+	finding := audit.Balanced
+	if p.Difference() != 0 {
+		finding = audit.LedgerExcess
+		if p.Difference() < 0 {
+			finding = audit.LedgerShort
+		}
+	}
+	_, err = fmt.Fprintf(out, "voucher %d: %s. Its sale is over; since %s %d orders were purged.\n"+
+		"%d units left + %d kept + %d of live orders + %d of live orders that are gone = %d issued %+d\n", id, finding,
+		p.At.UTC().Format(time.DateOnly), p.Orders, p.Stock, p.Kept, p.Live, p.Gone, p.Issued, p.Difference())
+	if err == nil && finding != audit.Balanced {
+		err = cmdline.ErrFound
+	}
+	return err
 }
 
 // confirm checks sales that are not balanced again. With repair, it rebuilds those that are wrong both times, and

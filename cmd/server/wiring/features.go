@@ -15,6 +15,7 @@ import (
 	"seckill/internal/kit/clientip"
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order/catalog"
+	"seckill/internal/order/partition"
 	"seckill/internal/sqlstore"
 	"seckill/internal/sqlstore/installation"
 	"seckill/internal/telemetry"
@@ -29,14 +30,14 @@ func OpenFeatures(core feature.Core, ledger *sqlstore.Store) (feature.Parts, err
 	return parts, err
 }
 
-// useHooks opens the features for a command, which needs only their hooks, so there is nothing to close. Settings with
-// which no server starts do not stop it: a file that they name may be on the instances' machines only.
-func useHooks(core feature.Core, ledger *sqlstore.Store) error {
-	_, err := OpenFeatures(core, ledger)
+// useHooks opens the features for a command, which needs only their hooks and members, so there is nothing to close.
+// Settings with which no server starts do not stop it: a file that they name may be on the instances' machines only.
+func useHooks(core feature.Core, ledger *sqlstore.Store) (httpkit.Members, error) {
+	parts, err := OpenFeatures(core, ledger)
 	if errors.Is(err, feature.ErrSettings) {
-		return nil
+		err = nil
 	}
-	return err
+	return parts.Members, err
 }
 
 // Core returns the core as features use it; front is empty for features of a command.
@@ -53,13 +54,15 @@ func Core(
 	}
 	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier
 	core.Front, core.Tokens = front, TokenRules(cfg, s.Secret)
+	core.SwitchOn = partition.NewFormats(s.Redis.Instances, s.Ledger.Schema().Raise).SwitchOn
 	return core
 }
 
-// ledgerCore returns the part of the core that needs only the database.
+// ledgerCore returns the part of the core that needs only the database. Nothing else has an embedded one open.
 func ledgerCore(cfg config.Config, l *sqlstore.Store, build telemetry.Build, log *slog.Logger) feature.Core {
 	return feature.Core{
 		DB: l.DB(), Orders: l.Features, Ledger: ledgerOf(l), Settings: cfg, Version: build.Version, Log: log,
+		SwitchOn: func(ctx context.Context, _ string) error { return l.Schema().Raise(ctx) },
 	}
 }
 
@@ -119,11 +122,13 @@ func ToolsFor(build telemetry.Build) feature.Tools {
 				return err
 			}
 			defer w.Close(ctx)
-			return do(Core(w.cfg, w.Stores, w.Shop, httpkit.Front{}, w.Log))
+			return do(Core(w.cfg, w.Stores, w.Shop, httpkit.Front{Members: w.members}, w.Log))
 		},
 		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {
-				return do(ledgerCore(cfg, ledger.Store, build, log))
+				core := ledgerCore(cfg, ledger.Store, build, log)
+				core.Front.Members = ledger.members
+				return do(core)
 			})
 		},
 		Reachable: func(ctx context.Context, env cmdline.Env, do func(feature.Core, error) error) error {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"seckill/internal/config"
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/sqlstore"
 	"seckill/internal/telemetry"
@@ -17,7 +18,8 @@ import (
 type Ledger struct {
 	*sqlstore.Store
 
-	home *embedded.Home // nil outside the embedded mode
+	home    *embedded.Home  // nil outside the embedded mode
+	members httpkit.Members // of the features
 }
 
 func openLedger(ctx context.Context, cfg config.Config, build telemetry.Build, log *slog.Logger) (Ledger, error) {
@@ -25,7 +27,8 @@ func openLedger(ctx context.Context, cfg config.Config, build telemetry.Build, l
 	if err != nil {
 		return ledger, err
 	}
-	if err := useHooks(ledgerCore(cfg, ledger.Store, build, log), ledger.Store); err != nil {
+	ledger.members, err = useHooks(ledgerCore(cfg, ledger.Store, build, log), ledger.Store)
+	if err != nil {
 		return Ledger{}, errors.Join(err, ledger.close())
 	}
 	return ledger, nil

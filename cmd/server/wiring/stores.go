@@ -12,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/config"
+	"seckill/internal/feature"
 	"seckill/internal/idworker"
 	"seckill/internal/kit/embedded"
 	"seckill/internal/lock"
@@ -119,7 +120,7 @@ func (s *Stores) openRedis(cfg config.Config, word string, log *slog.Logger) (er
 	}
 	s.Redis, err = redisstore.New(s.Clients, redisstore.Options{
 		Word: word, Prefix: cfg.Redis.Prefix, Alone: cfg.Embedded(), Version: versionShown(s.build),
-		Formats:  []string{refundsFormat, namedOperations},
+		Formats:  []string{refundsFormat, namedOperations, feature.RetentionFormat},
 		Replicas: redisstore.Replicas{Count: cfg.Redis.Replicas, Timeout: cfg.Redis.ReplicaTimeout},
 	}, log)
 	if err != nil {

@@ -18,10 +18,11 @@ import (
 type Tool struct {
 	*Shop
 
-	cfg    config.Config
-	Stores *Stores
-	ids    *idworker.Worker
-	Log    *slog.Logger
+	cfg     config.Config
+	members httpkit.Members // of the features
+	Stores  *Stores
+	ids     *idworker.Worker
+	Log     *slog.Logger
 }
 
 func OpenTool(ctx context.Context, env Env) (*Tool, error) {
@@ -48,7 +49,7 @@ func OpenTool(ctx context.Context, env Env) (*Tool, error) {
 		return nil, err
 	}
 	w.Shop = OpenShop(cfg, w.Stores, w.ids, service.Providers{}, telemetry.NewMetrics(env.Build), log)
-	if err := useHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger); err != nil {
+	if w.members, err = useHooks(Core(cfg, w.Stores, w.Shop, httpkit.Front{}, log), w.Stores.Ledger); err != nil {
 		w.Close(ctx)
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/figures"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/timeline"
@@ -20,12 +21,8 @@ type ExportRow struct {
 	Coupon map[string]string // its cells by name
 }
 
-// Expired reports whether the order was cancelled at its payment deadline or later. Then the reason is that it was not
-// paid in time, even if its owner cancelled it before the expirer did.
-func (r ExportRow) Expired() bool {
-	o := r.Order
-	return o.Status == order.Cancelled && !o.PayBefore.IsZero() && !o.CancelledAt.Before(o.PayBefore)
-}
+// Expired reports whether the order was cancelled because it was not paid in time.
+func (r ExportRow) Expired() bool { return figures.Expired(r.Order) }
 
 // exportPage is how many orders an export reads at once.
 const exportPage = 1000

@@ -2,12 +2,14 @@ package report
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"time"
 
 	"seckill/internal/feature"
 	"seckill/internal/order"
+	"seckill/internal/order/figures"
 	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
@@ -31,6 +33,9 @@ type tallyRow struct {
 	Expired              bool
 	Processing           bool
 	Orders, Units, Cents int64
+	PurgeTime            *time.Time // of what was purged; NULL: nothing was
+	Purged               int64      // orders
+	Figures, Waitlist    string
 }
 
 // The SQL for the amounts of a payment that a dispute has cost, and that have gone back, as payment.Flow computes them.
@@ -44,7 +49,8 @@ const (
 func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow
-	// The column expired is computed as in ExportRow.Expired.
+	// The column expired is computed as figures.Expired does. What was purged is read by the same statement, because each
+	// transaction of a purge moves some orders from the one to the other.
 	err := l.db.Read(ctx).Raw(
 		"SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
@@ -53,7 +59,9 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"COALESCE(p.lost, 0) AS lost, COALESCE(p.overdrawn, 0) AS overdrawn, "+
 			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.waits, 0) AS processing, "+
 			"COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
-			"0) AS units, COALESCE(o.cents, 0) AS cents FROM tb_voucher v LEFT JOIN "+
+			"0) AS units, COALESCE(o.cents, 0) AS cents, g.create_time AS purge_time, COALESCE(g.orders, 0) AS purged, "+
+			"COALESCE(g.figures, '') AS figures, COALESCE(g.waitlist, '') AS waitlist "+
+			"FROM tb_voucher v LEFT JOIN tb_purge g ON g.voucher_id = v.id LEFT JOIN "+
 			"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 "+
 			"ELSE 0 END AS expired, CASE WHEN status = @unpaid AND processing = 1 THEN 1 ELSE 0 END AS waits, "+
 			"COUNT(*) AS orders, SUM(quantity) AS units, SUM(amount) AS cents "+
@@ -75,53 +83,38 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	case len(rows) == 0:
 		return Sums{}, fmt.Errorf("%s: %w", what, voucher.ErrNotFound)
 	}
-	sums := Sums{
-		Stock: rows[0].Stock, Issued: rows[0].Issued,
-		Money: Money{
-			Received: rows[0].Received, Returned: rows[0].Returned, Stuck: rows[0].Stuck, Closed: rows[0].Closed,
-			Lost: rows[0].Lost, Overdrawn: rows[0].Overdrawn,
-		},
+	sums := Sums{Stock: rows[0].Stock, Issued: rows[0].Issued}
+	sums.Money = Money{
+		Received: rows[0].Received, Returned: rows[0].Returned, Stuck: rows[0].Stuck, Closed: rows[0].Closed,
+		Lost: rows[0].Lost, Overdrawn: rows[0].Overdrawn,
 	}
 	for _, row := range rows {
 		counted := Tally{Orders: row.Orders, Units: row.Units, Cents: row.Cents}
-		if tally := row.of(&sums); tally != nil {
-			*tally = tally.plus(counted)
+		if row.Status == nil { // there are no orders
+			continue
+		}
+		if tally := sums.Of(*row.Status, row.Expired); tally != nil {
+			*tally = tally.Plus(counted)
 		}
 		if row.Processing {
 			sums.Processing = counted
 		}
 	}
-	return sums, nil
+	return sums, rows[0].addPurged(&sums)
 }
 
-// of returns the tally in sums that the row belongs to; nil if there is none.
-func (r tallyRow) of(sums *Sums) *Tally {
-	if r.Status == nil {
+// addPurged adds what was purged.
+func (r tallyRow) addPurged(sums *Sums) error {
+	if r.PurgeTime == nil {
 		return nil
 	}
-	switch *r.Status {
-	case order.Unpaid:
-		return &sums.Unpaid
-	case order.Paid:
-		return &sums.Paid
-	case order.Redeemed:
-		return &sums.Redeemed
-	case order.Cancelled:
-		if r.Expired {
-			return &sums.Expired
-		}
-		return &sums.Cancelled
-	case order.Refunding:
-		return &sums.Refunding
-	case order.Refunded:
-		return &sums.Refunded
-	case order.Failed:
-		return &sums.Failed
-	case order.Lapsed:
-		return &sums.Lapsed
-	default:
-		return nil
+	var gone figures.Orders
+	if err := json.Unmarshal([]byte(r.Figures), &gone); err != nil {
+		return fmt.Errorf("reading the figures of a purge: %w", err)
 	}
+	sums.Orders = sums.Orders.Plus(gone)
+	sums.Purge = Purge{At: *r.PurgeTime, Orders: r.Purged, Waitlist: r.Waitlist}
+	return nil
 }
 
 // owed is SQL for the units of a sale's orders in a state that passes: unpaid, or being refunded. It reads these orders
@@ -208,6 +201,27 @@ const (
 		"WHERE p.return_time >= @since AND p.receive_time IS NOT NULL " +
 		"AND " + gone + " - p.gone_before - " + lostToday + " <> 0"
 )
+
+// dayRow has the sums of a day over what was purged.
+type dayRow struct {
+	Received, Receipts, Refunded, Refunds, Lost, Losses, Returns int64
+}
+
+// purgedMoney adds up what tb_purge_day has of a day.
+func (l ledger) purgedMoney(ctx context.Context, shopID int64, midnight time.Time) (row dayRow, err error) {
+	err = l.db.Read(ctx).Raw("SELECT COALESCE(SUM(d.received), 0) AS received, COALESCE(SUM(d.receipts), 0) AS receipts, "+
+		"COALESCE(SUM(d.refunded), 0) AS refunded, COALESCE(SUM(d.refunds), 0) AS refunds, "+
+		"COALESCE(SUM(d.lost), 0) AS lost, COALESCE(SUM(d.losses), 0) AS losses, "+
+		"COALESCE(SUM(d.returns), 0) AS returns FROM tb_purge_day d JOIN tb_voucher v ON v.id = d.voucher_id "+
+		"WHERE d.day = @day AND v.shop_id <> @rehearsals AND (@shop = 0 OR v.shop_id = @shop)",
+		map[string]any{
+			"day": midnight.Format(time.DateOnly), "rehearsals": voucher.RehearsalShop, "shop": shopID,
+		}).Find(&row).Error
+	if err != nil {
+		return row, sqlkit.ReadError("adding up the money of a day that was purged", err)
+	}
+	return row, nil
+}
 
 // money adds up the money that came in, or went back, since the start of a day.
 func (l ledger) money(ctx context.Context, sum string, shopID int64, since time.Time) (Flow, error) {

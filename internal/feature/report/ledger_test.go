@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/feature"
 	"seckill/internal/kit/histogram"
+	"seckill/internal/order/figures"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/timeline"
 	"seckill/internal/testkit/ledgertest"
@@ -171,11 +172,11 @@ func everyState(t *testing.T, l ledgertest.Ledger, id int64) Sums {
 	become("1", "status = 7, amount = 0")
 	l.Exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 12 WHERE voucher_id = ?", id)
 	tally := func(n int64) Tally { return Tally{Orders: n, Units: n, Cents: n * 1000} }
-	return Sums{
-		Stock: 100 - 18, Issued: 100, Unpaid: tally(6), Paid: Tally{Orders: 1, Units: 3, Cents: 3000},
+	return Sums{Stock: 100 - 18, Issued: 100, Orders: figures.Orders{
+		Unpaid: tally(6), Paid: Tally{Orders: 1, Units: 3, Cents: 3000},
 		Redeemed: tally(2), Lapsed: tally(3), Refunding: tally(4),
 		Refunded: tally(5), Cancelled: tally(6), Expired: tally(2), Failed: Tally{Orders: 1, Units: 1},
-	}
+	}}
 }
 
 // Sums, exported rows and the list of all sales agree with each other and with the rows. Rehearsals are in no list.
@@ -209,7 +210,7 @@ func TestReportSums(t *testing.T) {
 		var all, expired Tally
 		err = reports.Orders(t.Context(), id, false, func(page []ExportRow) error {
 			for _, row := range page {
-				all = all.plus(Tally{1, row.Order.Quantity.Units(), row.Order.Amount})
+				all = all.Plus(Tally{Orders: 1, Units: row.Order.Quantity.Units(), Cents: row.Order.Amount})
 				if row.Expired() {
 					expired.Orders++
 				}

@@ -2,68 +2,39 @@ package report
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"seckill/internal/feature"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/figures"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
-// Tally is a number of orders, with their units and their price.
-type Tally struct {
-	Orders int64 `json:"orders"`
-	Units  int64 `json:"units"`
-	Cents  int64 `json:"amount"`
-}
+// Tally and Money are those of package figures.
+type (
+	Tally = figures.Tally
+	Money = figures.Money
+)
 
-func (t Tally) plus(o Tally) Tally {
-	return Tally{t.Orders + o.Orders, t.Units + o.Units, t.Cents + o.Cents}
-}
-
-// Money is the money of a voucher's payments, in cents. Received is the amount that the providers have taken, also late
-// and twice. Returned is the amount that has gone back, as refunds and by lost disputes; Lost is the latter alone.
-//
-//	Received = Refunded() + Lost + Kept()
-//
-// Stuck and Closed are parts of the amount kept: providers refuse for good to send Stuck back, and staff have closed
-// the refunds of Closed. Overdrawn is what has gone back of payments beyond what came in.
-type Money struct{ Received, Returned, Lost, Stuck, Closed, Overdrawn int64 }
-
-// Refunded returns the amount that has gone back as refunds.
-func (m Money) Refunded() int64 { return m.Returned - m.Lost }
-
-// Kept returns the amount that was received and has not gone back.
-func (m Money) Kept() int64 { return m.Received - m.Returned }
-
-// Sums are the ledger's sums over a voucher at one moment. The tallies are by the present state of orders: each
-// recorded order is in one of them.
+// Sums are the ledger's sums over a voucher at one moment, of the orders that are there and of those that were purged.
 type Sums struct {
 	Stock, Issued int64 // 0 for a voucher without a sale
-	Money         Money
+	figures.Orders
 
-	Unpaid, Paid, Redeemed, Lapsed, Refunding, Refunded Tally
-	Processing                                          Tally // those of Unpaid whose money is under way
-	Cancelled                                           Tally // cancelled before their payment deadline
-	Expired                                             Tally // cancelled at their payment deadline or later
-	Failed                                              Tally // accepted, but impossible to record
+	Purge Purge
 }
 
-// Recorded returns the tally of all orders.
-func (s Sums) Recorded() Tally {
-	return s.Sold().plus(s.Refunded).plus(s.Cancelled).plus(s.Expired).plus(s.Failed)
+// Purge says what of a voucher was purged; the zero Purge: nothing.
+type Purge struct {
+	At       time.Time // when it began
+	Orders   int64     // how many orders were deleted; their figures are among the sums
+	Waitlist string    // the numbers of the waiting list, as JSON; "": there was none
 }
-
-// Sold returns the tally of the orders that have their units.
-func (s Sums) Sold() Tally {
-	return s.Unpaid.plus(s.Paid).plus(s.Redeemed).plus(s.Lapsed).plus(s.Refunding)
-}
-
-// Earned returns the tally of the orders that are paid for and not being refunded: the revenue.
-func (s Sums) Earned() Tally { return s.Paid.plus(s.Redeemed).plus(s.Lapsed) }
 
 // Report is the report on a voucher and its sale.
 type Report struct {
@@ -131,7 +102,9 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	if made.Sums, err = r.ledger.sums(ctx, voucherID); err == nil && v.Sale != nil {
 		made.Timeline, err = r.timeline(ctx, v)
 	}
-	if err == nil {
+	if text := made.Sums.Purge.Waitlist; text != "" {
+		made.Waitlist = json.RawMessage(text)
+	} else if err == nil {
 		made.Waitlist, err = r.waitlist(ctx, v)
 	}
 	if err != nil {

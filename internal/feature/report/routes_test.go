@@ -20,6 +20,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/histogram"
 	"seckill/internal/order"
+	"seckill/internal/order/figures"
 	"seckill/internal/order/gate"
 	"seckill/internal/order/payment"
 	"seckill/internal/testkit/apitest"
@@ -123,12 +124,12 @@ func fullReports() fakeReports {
 				Answers: counts, Spoilt: 1, FirstAccepted: noon, LastAccepted: noon.Add(time.Second),
 				SoldOut: noon.Add(2 * time.Second), Step: time.Second, Took: histogram.Counts{0, 0, 2}, Points: points,
 			},
-			Sums: Sums{
-				Stock: 7, Issued: 10, Money: Money{Received: 4000, Returned: 2500, Stuck: 300, Closed: 200},
+			Sums: Sums{Stock: 7, Issued: 10, Purge: Purge{At: noon, Orders: 2}, Orders: figures.Orders{
+				Money:    Money{Received: 4000, Returned: 2500, Stuck: 300, Closed: 200},
 				Unpaid:   Tally{Orders: 1, Units: 1, Cents: 1000},
 				Paid:     Tally{Orders: 1, Units: 1, Cents: 1000},
 				Refunded: Tally{Orders: 2, Units: 2, Cents: 2000}, Failed: Tally{Orders: 1, Units: 1},
-			},
+			}},
 			Waitlist: json.RawMessage(`{"joined":9,"waiting":2,"invited":6,"open":1,"accepted":4,"bought":3,` +
 				`"declined":1,"missed":2}`),
 			Guards: Guards{

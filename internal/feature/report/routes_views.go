@@ -34,6 +34,9 @@ type reportJSON struct {
 	Title     string       `json:"title"`
 	PayValue  int64        `json:"payValue"` // in the currency's least unit
 	*saleJSON
+	PurgeTime    *httpkit.Time `json:"purgeTime,omitempty"` // absent: nothing was purged
+	PurgedOrders int64         `json:"purgedOrders,omitempty"`
+
 	Waitlist any `json:"waitlist,omitempty"` // absent if the sale has no waiting list
 	Guards   any `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted
 	// GuardsUnread says that the guards' figures could not be read.
@@ -106,6 +109,7 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 		Returned: r.Sums.Money.Returned, Kept: r.Sums.Money.Kept(),
 		Refunded: r.Sums.Money.Refunded(), Lost: r.Sums.Money.Lost, Over: r.Sums.Money.Overdrawn,
 		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
+		PurgeTime: httpkit.TimeView(r.Sums.Purge.At), PurgedOrders: r.Sums.Purge.Orders,
 		Waitlist: r.Waitlist, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
 	}
 	if sale := r.Voucher.Sale; sale != nil {

@@ -105,5 +105,23 @@ func (r *Reports) Taken(ctx context.Context, shopID int64) (taken Taken, err err
 	if err == nil {
 		taken.Lost, err = r.ledger.money(ctx, wasLost, shopID, taken.Since)
 	}
+	if err == nil {
+		err = r.addPurged(ctx, &taken, shopID)
+	}
 	return taken, order.OrUnavailable(err)
 }
+
+// addPurged adds the money of payments that were purged since.
+func (r *Reports) addPurged(ctx context.Context, taken *Taken, shopID int64) error {
+	gone, err := r.ledger.purgedMoney(ctx, shopID, taken.Since)
+	if err != nil {
+		return err
+	}
+	taken.Received = taken.Received.plus(Flow{gone.Receipts, gone.Received})
+	taken.Returned = taken.Returned.plus(Flow{gone.Returns, gone.Refunded + gone.Lost})
+	taken.Refunded = taken.Refunded.plus(Flow{gone.Refunds, gone.Refunded})
+	taken.Lost = taken.Lost.plus(Flow{gone.Losses, gone.Lost})
+	return nil
+}
+
+func (f Flow) plus(o Flow) Flow { return Flow{f.Payments + o.Payments, f.Cents + o.Cents} }

@@ -1,0 +1,63 @@
+package retention
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Reason is why something is not deleted yet. The words are in answers and in the output of commands.
+type Reason string
+
+// The reasons.
+const (
+	NotRetired Reason = "not_retired" // the sale is still in Redis
+	Undecided  Reason = "undecided"   // unpaid, or being refunded
+	Coupon     Reason = "coupon"      // paid, and its coupon can still be redeemed
+	Reserved   Reason = "reserved"    // the same, and a till has reserved it just now
+	Payment    Reason = "payment"     // money is under way, late, being sent back, or stuck
+	Dispute    Reason = "dispute"     // a dispute is open
+	Refund     Reason = "refund"      // asked for, pending, or failed and not seen to
+	Event      Reason = "event"       // an enabled webhook endpoint has not taken it yet
+	Place      Reason = "place"       // on a waiting list, still open
+	Limit      Reason = "limit"       // the voucher is on sale and limits what each user may have: orders are counted
+)
+
+// texts says each reason to people.
+func (r Reason) text() string {
+	return map[Reason]string{
+		NotRetired: "the sale is not retired: a day after its end, once all orders are recorded",
+		Undecided:  "orders are unpaid or being refunded",
+		Coupon:     "coupons can still be redeemed",
+		Reserved:   "coupons are reserved by a till",
+		Payment:    "payments are under way, late, being sent back, or stuck",
+		Dispute:    "payments are disputed",
+		Refund:     "refunds are asked for, pending, or failed and not seen to",
+		Event:      "events are not delivered yet",
+		Place:      "places on the waiting list are open",
+		Limit:      "the voucher limits what a user may have and is not archived: its orders are counted",
+	}[r]
+}
+
+// Debts are how many things are not deleted yet, by reason.
+type Debts map[Reason]int64
+
+// String says the debts to people: "3 coupon (coupons can still be redeemed)".
+func (d Debts) String() string {
+	var parts []string
+	for reason, n := range d {
+		parts = append(parts, fmt.Sprintf("%d %s (%s)", n, reason, reason.text()))
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, "; ")
+}
+
+// Names returns the reasons, sorted.
+func (d Debts) Names() []string {
+	names := make([]string, 0, len(d))
+	for reason := range d {
+		names = append(names, string(reason))
+	}
+	slices.Sort(names)
+	return names
+}

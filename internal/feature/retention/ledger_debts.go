@@ -1,0 +1,282 @@
+package retention
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+
+	"seckill/internal/order"
+	"seckill/internal/order/payment"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// waiting is the condition that an enabled endpoint still waits for an event e.
+const waiting = "(EXISTS (SELECT 1 FROM tb_webhook_endpoint p " +
+	"WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id) " +
+	"AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end))) " +
+	"OR EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id " +
+	"WHERE p.disabled_time IS NULL AND r.subject = e.subject AND r.number <= e.number))"
+
+// owed are the debts of some orders, and their payments.
+type owed struct {
+	orders   map[int64]Reason
+	payments []paymentRow
+}
+
+// owes notes a reason for an order; the first counts.
+func (o *owed) owes(id int64, why Reason) {
+	if _, known := o.orders[id]; !known {
+		o.orders[id] = why
+	}
+}
+
+// owedBy returns what locked orders owe.
+func (l *Ledger) owedBy(tx *gorm.DB, orders map[int64]order.Order, now time.Time) (*owed, error) {
+	ids, vouchers := make([]int64, 0, len(orders)), map[int64]bool{}
+	for id, o := range orders {
+		ids = append(ids, id)
+		vouchers[o.VoucherID] = true
+	}
+	terms, err := l.orders.Terms(tx, keys(vouchers))
+	if err != nil {
+		return nil, err
+	}
+	found := &owed{orders: map[int64]Reason{}}
+	var live []int64 // with a coupon that can be redeemed
+	for id, o := range orders {
+		switch {
+		case o.Status == order.Unpaid, o.Status == order.Refunding:
+			found.owes(id, Undecided)
+		case o.Status == order.Paid && terms[o.VoucherID].Redemption.ByCode:
+			live = append(live, id)
+		}
+	}
+	if err := found.coupons(tx, live, now); err != nil {
+		return nil, err
+	}
+	if err := found.money(tx, ids); err != nil {
+		return nil, err
+	}
+	return found, found.events(tx, ids)
+}
+
+// coupons notes orders whose coupons can be redeemed.
+func (o *owed) coupons(tx *gorm.DB, ids []int64, now time.Time) error {
+	for part := range sqlkit.Chunks(ids) {
+		var reserved []int64
+		err := tx.Table("tb_coupon").Where("order_id IN ? AND reserved_until > ?", part, now).
+			Pluck("order_id", &reserved).Error
+		if err != nil {
+			return fmt.Errorf("reading reservations: %w", err)
+		}
+		for _, id := range reserved {
+			o.owes(id, Reserved)
+		}
+		for _, id := range part {
+			o.owes(id, Coupon)
+		}
+	}
+	return nil
+}
+
+// money reads the payments of orders and notes those whose money is not settled.
+func (o *owed) money(tx *gorm.DB, ids []int64) error {
+	of := map[string]int64{} // payment → order
+	for part := range sqlkit.Chunks(ids) {
+		var rows []paymentRow
+		if err := tx.Where("order_id IN ?", part).Find(&rows).Error; err != nil {
+			return fmt.Errorf("reading payments: %w", err)
+		}
+		o.payments = append(o.payments, rows...)
+	}
+	for i := range o.payments {
+		p := &o.payments[i]
+		of[p.ID] = p.OrderID
+		if p.Dispute == payment.DisputeOpen {
+			o.owes(p.OrderID, Dispute)
+		}
+		if p.underWay() {
+			o.owes(p.OrderID, Payment)
+		}
+	}
+	for part := range sqlkit.Chunks(keys(of)) {
+		var refunds, cancels []string
+		err := tx.Table("tb_refund r").Where("r.payment_id IN ? AND "+openRefund, part,
+			[]payment.RefundState{payment.RefundAsked, payment.RefundPending}, payment.RefundFailed, payment.OriginAll).
+			Pluck("r.payment_id", &refunds).Error
+		if err == nil {
+			err = tx.Table("tb_payment_cancel").Where("payment_id IN ?", part).Pluck("payment_id", &cancels).Error
+		}
+		if err != nil {
+			return fmt.Errorf("reading refunds: %w", err)
+		}
+		for _, id := range refunds {
+			o.owes(of[id], Refund)
+		}
+		for _, id := range cancels {
+			o.owes(of[id], Payment)
+		}
+	}
+	return nil
+}
+
+// openRefund is the condition that a refund r is not over: its providers are asked, or nobody has seen to a failure.
+const openRefund = "(r.state IN ? OR r.state = ? AND r.close_time IS NULL AND r.origin <> ?)"
+
+// events notes orders with events that an endpoint waits for.
+func (o *owed) events(tx *gorm.DB, ids []int64) error {
+	of := map[order.Subject]int64{}
+	for _, id := range ids {
+		of[order.SubjectOfOrder(id)] = id
+	}
+	for part := range sqlkit.Chunks(keys(of)) {
+		var subjects []order.Subject
+		err := tx.Table("tb_webhook_event e").Where("e.subject IN ? AND "+waiting, part).
+			Distinct().Pluck("e.subject", &subjects).Error
+		if err != nil {
+			return fmt.Errorf("reading events that are waited for: %w", err)
+		}
+		for _, s := range subjects {
+			o.owes(of[s], Event)
+		}
+	}
+	return nil
+}
+
+// Debts implements Purging. It reads a sale's orders, payments and places by their indexes, without locks, and all
+// events that endpoints wait for.
+func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
+	now, err := l.db.LedgerTime(l.db.Read(ctx))
+	if err != nil {
+		return nil, sqlkit.ReadError("reading the clock", err)
+	}
+	debts := Debts{}
+	if c.Sale && !c.Retired {
+		debts[NotRetired] = 1
+	}
+	if c.Limited {
+		debts[Limit] = 1
+	}
+	for _, question := range l.questions(c) {
+		var n int64
+		names := map[string]any{
+			"voucher": c.VoucherID, "before": c.Before, "now": now, "unpaid": order.Unpaid,
+			"refunding": order.Refunding, "paid": order.Paid,
+			"late": payment.Late, "back": payment.Refunding, "stuck": payment.Stuck, "open": payment.Open,
+			"processing": payment.ProgressProcessing, "disputed": payment.DisputeOpen,
+			"asked": payment.RefundAsked, "pending": payment.RefundPending, "failed": payment.RefundFailed,
+			"all": payment.OriginAll, "places": fmt.Sprintf("place-%d-%%", c.VoucherID),
+		}
+		if err := l.db.Read(ctx).Raw(question.count, names).Find(&n).Error; err != nil {
+			return nil, sqlkit.ReadError(fmt.Sprintf("counting what voucher %d owes", c.VoucherID), err)
+		}
+		if n > 0 {
+			debts[question.why] += n
+		}
+	}
+	return debts, nil
+}
+
+// question counts what is owed for a reason.
+type question struct {
+	why   Reason
+	count string
+}
+
+// questions returns what a voucher is asked.
+func (l *Ledger) questions(c Candidate) []question {
+	number := "SIGNED"
+	if l.db.Dialect() == sqlkit.SQLite {
+		number = "INTEGER"
+	}
+	const paid = "SELECT COUNT(*) FROM tb_payment p JOIN tb_voucher_order o ON o.id = p.order_id " +
+		"WHERE p.voucher_id = @voucher AND "
+	old := ""
+	if !c.Sale {
+		old = " AND o.create_time < @before"
+	}
+	all := []question{
+		{Undecided, "SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND " +
+			"o.status IN (@unpaid, @refunding)" + old},
+		{Payment, paid + "(p.state IN (@late, @back, @stuck) OR p.state = @open AND p.progress = @processing)" + old},
+		{Payment, "SELECT COUNT(*) FROM tb_payment_cancel c JOIN tb_payment p ON p.id = c.payment_id " +
+			"JOIN tb_voucher_order o ON o.id = p.order_id WHERE p.voucher_id = @voucher" + old},
+		{Dispute, paid + "p.dispute = @disputed" + old},
+		{Refund, "SELECT COUNT(*) FROM tb_refund r JOIN tb_payment p ON p.id = r.payment_id " +
+			"JOIN tb_voucher_order o ON o.id = p.order_id WHERE p.voucher_id = @voucher AND " +
+			"(r.state IN (@asked, @pending) OR r.state = @failed AND r.close_time IS NULL AND r.origin <> @all)" + old},
+		{Event, "SELECT COUNT(*) FROM tb_webhook_event e JOIN tb_voucher_order o " +
+			"ON o.id = CAST(SUBSTR(e.subject, 7) AS " + number + ") " +
+			"WHERE e.subject LIKE 'order-%' AND o.voucher_id = @voucher AND " + waiting + old},
+	}
+	if c.ByCode {
+		const live = "FROM tb_voucher_order o LEFT JOIN tb_coupon c ON c.order_id = o.id WHERE o.voucher_id = @voucher " +
+			"AND o.status = @paid AND "
+		all = append(all,
+			question{Coupon, "SELECT COUNT(*) " + live + "(c.reserved_until IS NULL OR c.reserved_until <= @now)" + old},
+			question{Reserved, "SELECT COUNT(*) " + live + "c.reserved_until > @now" + old})
+	}
+	if c.Sale {
+		all = append(all,
+			question{Place, "SELECT COUNT(*) FROM tb_place WHERE voucher_id = @voucher AND open = 1"},
+			question{Event, "SELECT COUNT(*) FROM tb_webhook_event e WHERE e.subject LIKE @places AND " + waiting})
+	}
+	return all
+}
+
+// Candidates implements Purging.
+func (l *Ledger) Candidates(ctx context.Context, before time.Time, after int64, n int) ([]Candidate, error) {
+	var rows []struct {
+		ID, ShopID, PerUser int64
+		Title               string
+		Type                voucher.Kind
+		Redeemable, Retired bool
+		Archived            bool
+		EndTime             *time.Time
+		Begun               bool
+	}
+	err := l.db.Read(ctx).Raw("SELECT v.id, v.shop_id, v.per_user, v.title, v.type, v.redeemable, "+
+		"COALESCE(s.retired, 0) AS retired, v.archived IS NOT NULL AS archived, s.end_time, "+
+		"g.voucher_id IS NOT NULL AS begun "+
+		"FROM tb_voucher v LEFT JOIN tb_seckill_voucher s ON s.voucher_id = v.id "+
+		"LEFT JOIN tb_purge g ON g.voucher_id = v.id WHERE v.id > @after AND v.shop_id <> @rehearsals AND ("+
+		"s.end_time < @before AND (g.end_time IS NULL OR "+
+		"EXISTS (SELECT 1 FROM tb_voucher_order o WHERE o.voucher_id = v.id)) "+
+		"OR v.type = @ordinary AND (SELECT o.create_time FROM tb_voucher_order o WHERE o.voucher_id = v.id "+
+		"ORDER BY o.id LIMIT 1) < @before) ORDER BY v.id LIMIT @n", map[string]any{
+		"after": after, "before": before.UTC(), "n": n, "ordinary": voucher.Ordinary,
+		"rehearsals": voucher.RehearsalShop,
+	}).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("looking for sales to purge", err)
+	}
+	all := make([]Candidate, len(rows))
+	for i, r := range rows {
+		all[i] = Candidate{
+			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Sale: r.Type == voucher.Seckill, End: sqlkit.At(r.EndTime),
+			Retired: r.Retired, ByCode: r.Redeemable, Begun: r.Begun, Before: before.UTC(),
+			Limited: r.Type == voucher.Ordinary && r.PerUser > 0 && !r.Archived,
+		}
+	}
+	return all, nil
+}
+
+// Count implements Purging.
+func (l *Ledger) Count(ctx context.Context, c Candidate) (n int64, err error) {
+	query := l.db.Read(ctx).Table("tb_voucher_order").Where("voucher_id = ?", c.VoucherID)
+	if !c.Sale {
+		query = query.Where("create_time < ?", c.Before)
+	}
+	return n, sqlkit.ReadError("counting orders", query.Count(&n).Error)
+}
+
+func keys[K comparable, V any](m map[K]V) []K {
+	all := make([]K, 0, len(m))
+	for k := range m {
+		all = append(all, k)
+	}
+	return all
+}

@@ -1,0 +1,342 @@
+package retention
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+	"seckill/internal/order/figures"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+	"seckill/migrations"
+)
+
+// Ledger purges, forgets and exports in the ledger's database.
+type Ledger struct {
+	db     *sqlkit.DB
+	orders sqlkit.Orders
+}
+
+var _ Purging = (*Ledger)(nil)
+
+// NewLedger returns a ledger.
+func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger { return &Ledger{db, orders} }
+
+// Begin implements Purging.
+func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Trail) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		if c.Sale {
+			if err := closeSale(tx, c); err != nil {
+				return err
+			}
+		}
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		empty, err := json.Marshal(figures.Orders{})
+		if err != nil {
+			return err
+		}
+		made := tx.Clauses(clause.OnConflict{DoNothing: true}).
+			Create(&purgeRow{VoucherID: c.VoucherID, Figures: string(empty), Waitlist: waitlist, CreateTime: now})
+		if made.Error != nil || made.RowsAffected == 0 && c.Sale {
+			return made.Error
+		}
+		return sqlkit.WriteAudit(tx, now, by.Author, sqlkit.AuditRow{
+			VoucherID: c.VoucherID, Action: voucher.Purged, Changes: []voucher.FieldChange{
+				{Field: "before", To: c.Before.Format(time.RFC3339)},
+				{Field: "by", To: by.By}, {Field: "why", To: by.Why},
+			},
+		})
+	})
+	return purgeError("beginning to purge", c, err)
+}
+
+// purgeError is sqlkit.ReadError for a voucher.
+func purgeError(doing string, c Candidate, err error) error {
+	if err == nil {
+		return nil
+	}
+	return sqlkit.ReadError(fmt.Sprintf("%s voucher %d", doing, c.VoucherID), err)
+}
+
+// closeSale makes all claims of a retired sale those of an earlier epoch than its first.
+func closeSale(tx *gorm.DB, c Candidate) error {
+	var sale struct {
+		Epoch, FirstEpoch int64
+		Retired           bool
+		EndTime           time.Time
+	}
+	err := sqlkit.Locking(tx).Table("tb_seckill_voucher").Select("epoch", "first_epoch", "retired", "end_time").
+		Where("voucher_id = ?", c.VoucherID).Take(&sale).Error
+	switch {
+	case err != nil:
+		return fmt.Errorf("locking the sale: %w", err)
+	case !sale.Retired || !sale.EndTime.Before(c.Before):
+		return ErrNotYet
+	case sale.FirstEpoch > sale.Epoch: // it was done before
+		return nil
+	}
+	return tx.Exec("UPDATE tb_seckill_voucher SET epoch = ?, first_epoch = ? WHERE voucher_id = ?",
+		sale.Epoch+1, sale.Epoch+2, c.VoucherID).Error
+}
+
+// The parts of a purge, in order.
+const (
+	operations = iota
+	places
+	ordersPart
+)
+
+// Delete implements Purging.
+func (l *Ledger) Delete(
+	ctx context.Context, c Candidate, token int64, from Cursor, n int,
+) (done Deleted, err error) {
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		if token != 0 {
+			if err := sqlkit.RaiseFence(tx, purgerJob, token); err != nil {
+				return err
+			}
+		}
+		var row purgeRow // the lock of all purges of the voucher
+		if err := sqlkit.Locking(tx).Where("voucher_id = ?", c.VoucherID).Take(&row).Error; err != nil {
+			return fmt.Errorf("locking the purge: %w", err)
+		}
+		part := map[int]func(*gorm.DB, Candidate, *purgeRow, Cursor, int) (Deleted, error){
+			operations: l.deleteOperations, places: l.deletePlaces, ordersPart: l.deleteOrders,
+		}[from.Part]
+		done, err = part(tx, c, &row, from, n)
+		return err
+	})
+	return done, purgeError("purging", c, err)
+}
+
+// behind returns the cursor behind a page of rows whose last is at; after the last page, at the next part.
+func behind(from Cursor, rows, n int, at int64) Cursor {
+	if rows < n {
+		return Cursor{Part: from.Part + 1}
+	}
+	return Cursor{Part: from.Part, After: at}
+}
+
+// deleteOperations deletes the operations that name an order.
+func (l *Ledger) deleteOperations(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+	if !c.Sale {
+		return Deleted{Next: Cursor{Part: ordersPart}}, nil
+	}
+	rows := ruleOf("tb_voucher_operation").Purge
+	var numbers []int64
+	err := tx.Table("tb_voucher_operation").Where("voucher_id = ? AND number > ? AND "+rows.Where, c.VoucherID,
+		from.After).Order("number").Limit(n).Pluck("number", &numbers).Error
+	if err != nil || len(numbers) == 0 {
+		return Deleted{Next: Cursor{Part: places}}, err
+	}
+	err = tx.Exec("DELETE FROM tb_voucher_operation WHERE voucher_id = ? AND number IN ?", c.VoucherID, numbers).Error
+	return Deleted{Rows: len(numbers), Next: behind(from, len(numbers), n, numbers[len(numbers)-1])}, err
+}
+
+// deletePlaces deletes the places on a waiting list that are over and whose events were delivered.
+func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+	var rows []struct {
+		Position int64
+		Open     *int64
+	}
+	err := tx.Table("tb_place").Select("position", "open").Where("voucher_id = ? AND position > ?", c.VoucherID,
+		from.After).Order("position").Limit(n).Find(&rows).Error
+	if err != nil || len(rows) == 0 {
+		return Deleted{Next: Cursor{Part: ordersPart}}, err
+	}
+	done := Deleted{Owed: Debts{}, Next: behind(from, len(rows), n, rows[len(rows)-1].Position)}
+	of := map[order.Subject]int64{}
+	for _, r := range rows {
+		if r.Open != nil {
+			done.Owed[Place]++
+			continue
+		}
+		of[order.SubjectOfPlace(order.PlaceID{VoucherID: c.VoucherID, Position: r.Position})] = r.Position
+	}
+	var waits []order.Subject
+	err = tx.Table("tb_webhook_event e").Where("e.subject IN ? AND "+waiting, keys(of)).Distinct().
+		Pluck("e.subject", &waits).Error
+	if err != nil {
+		return done, err
+	}
+	for _, s := range waits {
+		done.Owed[Event]++
+		delete(of, s)
+	}
+	gone := children{subjects: keys(of)}
+	positions := make([]int64, 0, len(of))
+	for _, p := range of {
+		positions = append(positions, p)
+	}
+	if err := gone.delete(tx); err != nil || len(positions) == 0 {
+		return done, err
+	}
+	done.Rows = len(positions)
+	return done, tx.Exec("DELETE FROM tb_place WHERE voucher_id = ? AND position IN ?", c.VoucherID, positions).Error
+}
+
+// deleteOrders deletes orders that owe nothing, with all that belongs to them, and adds them to the figures.
+func (l *Ledger) deleteOrders(tx *gorm.DB, c Candidate, row *purgeRow, from Cursor, n int) (Deleted, error) {
+	var ids []int64
+	err := tx.Table("tb_voucher_order").Where("voucher_id = ? AND id > ?", c.VoucherID, from.After).
+		Order("id").Limit(n).Pluck("id", &ids).Error
+	if err != nil || len(ids) == 0 {
+		return Deleted{Done: true}, err
+	}
+	locked, err := l.orders.Lock(tx, ids)
+	if err != nil {
+		return Deleted{}, err
+	}
+	now, err := l.db.LedgerTime(tx)
+	if err != nil {
+		return Deleted{}, err
+	}
+	for id, o := range locked { // orders of an ordinary voucher go by their own age
+		if !c.Sale && !o.CreatedAt.Before(c.Before) {
+			delete(locked, id)
+		}
+	}
+	if len(locked) == 0 {
+		return Deleted{Done: true}, nil // ids rise with time
+	}
+	found, err := l.owedBy(tx, locked, now)
+	if err != nil {
+		return Deleted{}, err
+	}
+	done := Deleted{Owed: Debts{}, Done: len(ids) < n, Next: Cursor{Part: ordersPart, After: ids[len(ids)-1]}}
+	for id, why := range found.orders {
+		done.Owed[why]++
+		delete(locked, id)
+	}
+	done.Orders = len(locked)
+	return done, l.remove(tx, row, locked, found.payments)
+}
+
+// remove deletes locked orders, and their payments among some, and adds them to the figures.
+func (l *Ledger) remove(tx *gorm.DB, row *purgeRow, orders map[int64]order.Order, payments []paymentRow) error {
+	if len(orders) == 0 {
+		return nil
+	}
+	var sums figures.Orders
+	gone, days := children{}, map[string]figures.Day{}
+	for id, o := range orders {
+		sums.Add(o)
+		gone.orders = append(gone.orders, id)
+		gone.subjects = append(gone.subjects, order.SubjectOfOrder(id))
+	}
+	slices.Sort(gone.orders)
+	for i := range payments {
+		if _, goes := orders[payments[i].OrderID]; !goes {
+			continue
+		}
+		moved := payments[i].moved()
+		sums.AddPayment(moved.Payment)
+		moved.AddTo(days, func(at time.Time) string { return l.db.Midnight(at).Format(time.DateOnly) })
+		gone.payments = append(gone.payments, payments[i].ID)
+	}
+	if err := gone.delete(tx); err != nil {
+		return err
+	}
+	if err := row.add(len(orders), sums); err != nil {
+		return fmt.Errorf("adding figures: %w", err)
+	}
+	if err := tx.Model(row).Select("orders", "figures").Updates(row).Error; err != nil {
+		return fmt.Errorf("writing figures: %w", err)
+	}
+	return addDays(tx, row.VoucherID, days)
+}
+
+// addDays adds the money of some days to what was purged of a voucher.
+func addDays(tx *gorm.DB, voucherID int64, days map[string]figures.Day) error {
+	for _, day := range slices.Sorted(slices.Values(keys(days))) {
+		row := dayRow{VoucherID: voucherID, Day: day}
+		if err := tx.Where("voucher_id = ? AND day = ?", voucherID, day).Find(&row).Error; err != nil {
+			return fmt.Errorf("reading a day: %w", err)
+		}
+		row.add(days[day])
+		if err := tx.Clauses(clause.OnConflict{UpdateAll: true}).Create(&row).Error; err != nil {
+			return fmt.Errorf("writing a day: %w", err)
+		}
+	}
+	return nil
+}
+
+// children are the rows that belong to what is deleted, by what they name.
+type children struct {
+	orders   []int64
+	payments []string
+	subjects []order.Subject
+}
+
+// delete deletes them as migrations.Tables says.
+func (c children) delete(tx *gorm.DB) error {
+	var numbers []int64
+	for part := range sqlkit.Chunks(c.subjects) {
+		var of []int64
+		err := tx.Table("tb_webhook_event").Where("subject IN ? AND number IS NOT NULL", part).
+			Pluck("number", &of).Error
+		if err != nil {
+			return fmt.Errorf("reading events: %w", err)
+		}
+		numbers = append(numbers, of...)
+	}
+	for _, table := range migrations.Tables() {
+		var err error
+		switch rows := table.Purge; rows.By {
+		case migrations.ByOrder:
+			err = deleteBy(tx, table.Name, rows.Column, c.orders)
+		case migrations.ByPayment:
+			err = deleteBy(tx, table.Name, rows.Column, c.payments)
+		case migrations.BySubject:
+			err = deleteBy(tx, table.Name, rows.Column, c.subjects)
+		case migrations.ByEvent:
+			err = deleteBy(tx, table.Name, rows.Column, numbers)
+		case migrations.BySale, migrations.ByUser: // a part of its own; none
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteBy deletes the rows of a table whose column is one of the values.
+func deleteBy[T any](tx *gorm.DB, table, column string, values []T) error {
+	for part := range sqlkit.Chunks(values) {
+		if err := tx.Exec("DELETE FROM "+table+" WHERE "+column+" IN ?", part).Error; err != nil {
+			return fmt.Errorf("deleting from %s: %w", table, err)
+		}
+	}
+	return nil
+}
+
+// ruleOf returns what migrations.Tables says of a table.
+func ruleOf(name string) migrations.Table {
+	for _, t := range migrations.Tables() {
+		if t.Name == name {
+			return t
+		}
+	}
+	return migrations.Table{}
+}
+
+// End implements Purging.
+func (l *Ledger) End(ctx context.Context, c Candidate) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		return tx.Exec("UPDATE tb_purge SET end_time = ? WHERE voucher_id = ?", now, c.VoucherID).Error
+	})
+	return purgeError("ending the purge of", c, err)
+}
