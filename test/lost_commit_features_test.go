@@ -110,6 +110,14 @@ func (w *lostCommits) waitlist() {
 func (w *lostCommits) others() {
 	w.t.Helper()
 	sale := w.number("SELECT id FROM tb_voucher WHERE title = 'found'")
+	// The first request makes sure that no earlier version lives, outside the transactions whose COMMIT is lost.
+	w.Client.Must(w.t, http.StatusOK, func() box.Request {
+		r := w.asAdmin(map[string]string{"why": "asked by letter"}, "/admin/user/%d/forget", 4710)
+		r.Method = http.MethodPost
+		return r
+	}())
+	w.lose("POST /admin/user/{id}/forget", unknown, "200",
+		w.asAdmin(map[string]string{"why": "asked by letter"}, "/admin/user/%d/forget", 4711))
 	template := map[string]any{"voucherId": sale, "name": "Friday"}
 	w.lose("POST /admin/template", unknown, "201", w.asAdmin(template, "/admin/template"))
 	w.one("saving a template", "tb_voucher_template")

@@ -2271,6 +2271,7 @@ type Problem struct {
 	// | `FORBIDDEN` | 403 | This route is for tokens with the role till and the shop that it stands in. |
 	// | `FORBIDDEN` | 403 | This route is for tokens with the role admin, or merchant and its shop. |
 	// | `FORBIDDEN` | 403 | This route is for buyers and admins; tokens with the role till or crowd cannot use it. |
+	// | `STILL_OWED` | 409 | A sale of the user's is not retired, or something of theirs is owed: data has how many of what. Nothing was changed. |
 	// | `INVALID` | 400 | The request breaks the rules that errors lists: which field, why, and what is allowed. |
 	// | `TOO_LARGE` | 413 | The request body is larger than this service reads. |
 	// | `METHOD` | 405 | This path answers other methods; the Allow header lists them. |
@@ -2401,6 +2402,7 @@ type ProblemSuccess bool
 // | `FORBIDDEN` | 403 | This route is for tokens with the role till and the shop that it stands in. |
 // | `FORBIDDEN` | 403 | This route is for tokens with the role admin, or merchant and its shop. |
 // | `FORBIDDEN` | 403 | This route is for buyers and admins; tokens with the role till or crowd cannot use it. |
+// | `STILL_OWED` | 409 | A sale of the user's is not retired, or something of theirs is owed: data has how many of what. Nothing was changed. |
 // | `INVALID` | 400 | The request breaks the rules that errors lists: which field, why, and what is allowed. |
 // | `TOO_LARGE` | 413 | The request body is larger than this service reads. |
 // | `METHOD` | 405 | This path answers other methods; the Allow header lists them. |
@@ -2444,6 +2446,9 @@ type ProblemData struct {
 
 	// OrderKnown With guard. True: the user has no order in the sale. False: that was not looked up; GET /order tells.
 	OrderKnown *bool `json:"orderKnown,omitempty"`
+
+	// Owed How many of what is owed, by reason.
+	Owed *map[string]int64 `json:"owed,omitempty"`
 
 	// PaymentId The payment that is not stuck.
 	PaymentId string `json:"paymentId,omitempty"`
@@ -3229,6 +3234,9 @@ type TemplateId = Id
 
 // TicketHeader defines model for TicketHeader.
 type TicketHeader = string
+
+// UserId defines model for UserId.
+type UserId = int64
 
 // VoucherId defines model for VoucherId.
 type VoucherId = Id

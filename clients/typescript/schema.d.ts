@@ -1391,6 +1391,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/user/{id}/forget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The user's id. */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget a person
+         * @description The person's rows become nobody's: orders, payments and places get a new number, codes of coupons, idempotency keys and the account with the provider's subject are deleted, bodies of stored events are rewritten. First of all the person's tokens become void. Repeating it is harmless, and continues what was interrupted. The audit trail has an entry with the reason, which does not say who was forgotten. The first request of all takes 13 seconds, in which it makes sure that no instance of version 1.0 is alive.
+         */
+        post: operations["forgetUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/user/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The user's id. */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * What is stored about a person
+         * @description The rows about the person, by table, without the names of staff. The audit trail has an entry.
+         */
+        get: operations["exportUser"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/deadletter": {
         parameters: {
             query?: never;
@@ -2278,6 +2324,33 @@ export interface components {
                 /** @description No line is a `no`. */
                 go: boolean;
                 lines: components["schemas"]["CheckLine"][];
+            };
+        };
+        ForgottenAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                /** Format: int64 */
+                orders: number;
+                /**
+                 * Format: int64
+                 * @description On waiting lists.
+                 */
+                places: number;
+            };
+        };
+        PersonAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                userId: components["schemas"]["Id"];
+                at: components["schemas"]["Time"];
+                /** @description Rows by table. Columns are those of the database, and releases add some. */
+                tables: {
+                    [key: string]: {
+                        [key: string]: unknown;
+                    }[];
+                };
             };
         };
         TemplateAnswer: {
@@ -3194,7 +3267,7 @@ export interface components {
             /** @description As in the log and in X-Request-Id; of a command, its name: `server deadletter`. */
             requestId: string;
             /** @enum {string} */
-            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund" | "decision_lost" | "ledger_restored";
+            action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund" | "purge" | "forget" | "export_user" | "decision_lost" | "ledger_restored";
             voucherId?: components["schemas"]["Id"];
             changes: {
                 field: string;
@@ -3417,6 +3490,7 @@ export interface components {
          *     | `FORBIDDEN` | 403 | This route is for tokens with the role till and the shop that it stands in. |
          *     | `FORBIDDEN` | 403 | This route is for tokens with the role admin, or merchant and its shop. |
          *     | `FORBIDDEN` | 403 | This route is for buyers and admins; tokens with the role till or crowd cannot use it. |
+         *     | `STILL_OWED` | 409 | A sale of the user's is not retired, or something of theirs is owed: data has how many of what. Nothing was changed. |
          *     | `INVALID` | 400 | The request breaks the rules that errors lists: which field, why, and what is allowed. |
          *     | `TOO_LARGE` | 413 | The request body is larger than this service reads. |
          *     | `METHOD` | 405 | This path answers other methods; the Allow header lists them. |
@@ -4408,6 +4482,10 @@ export interface components {
             reservedUntil?: components["schemas"]["Time"];
             /** @description It was this till that has redeemed or reserved the coupon. */
             byThisTill?: boolean;
+            /** @description How many of what is owed, by reason. */
+            owed?: {
+                [key: string]: number;
+            };
             /** @description How much of the payment is left to be sent back. */
             leftAmount?: components["schemas"]["Cents"];
             currency?: components["schemas"]["Currency"];
@@ -5090,6 +5168,8 @@ export interface components {
          * @example 1
          */
         WebhookId: components["schemas"]["Id"];
+        /** @description The user's id. */
+        UserId: number;
         /**
          * @description The template's id.
          * @example 1
@@ -7801,6 +7881,91 @@ export interface operations {
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    forgetUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The user's id. */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "why": "asked by letter"
+                 *     }
+                 */
+                "application/json": {
+                    /** @description It stands in the audit trail. Do not name the person. */
+                    why: string;
+                };
+            };
+        };
+        responses: {
+            /** @description What was rewritten by this request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ForgottenAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            /** @description `STILL_OWED`: a sale of the person's is not retired, or something of theirs is owed. `data.owed` has how many of what: `not_retired`, `undecided`, `coupon`, `reserved`, `payment`, `dispute`, `refund`, `event`. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UpgradingOrUnavailable"];
+            504: components["responses"]["UnknownOutcome"];
+        };
+    };
+    exportUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The user's id. */
+                id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     listDeadLetters: {

@@ -31,6 +31,8 @@ var (
 	errAccount = errors.New("the token's subject is an account's, and the token is of no session")
 	errSession = errors.New("the token is of a session, and its subject is no account's")
 	errDirect  = errors.New("the token is a buyer's and of no session")
+
+	errForgotten = errors.New("the token's subject is the pseudonym of somebody who was forgotten")
 )
 
 // claims are the claims that this service uses.
@@ -176,6 +178,8 @@ func (c *claims) check(r *Rules, now time.Time) (Identity, error) {
 func checkSource(r *Rules, id int64, role string, session bool) error {
 	account, buyer := id >= voucher.FirstAccount && id <= voucher.LastAccount, role == RoleBuyer
 	switch {
+	case id >= voucher.FirstForgotten:
+		return errForgotten
 	case !r.Accounts:
 		return nil
 	case account && !session:

@@ -82,7 +82,7 @@ func (r reference) verifyWith(token string, now time.Time, secrets [][]byte) (Id
 		return Identity{}, err
 	}
 	id, err := strconv.ParseInt(c.Subject, 10, 64)
-	if err != nil || id < 1 || id > voucher.MaxID || strconv.FormatInt(id, 10) != c.Subject {
+	if err != nil || id < 1 || id >= voucher.FirstForgotten || strconv.FormatInt(id, 10) != c.Subject {
 		return Identity{}, errors.New("subject")
 	}
 	account := id >= voucher.FirstAccount && id <= voucher.LastAccount

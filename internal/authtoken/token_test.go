@@ -260,6 +260,27 @@ func TestManyAtOnce(t *testing.T) {
 	running.Wait()
 }
 
+// No token may name the pseudonym of somebody who was forgotten.
+func TestPseudonyms(t *testing.T) {
+	t.Parallel()
+	r := Rules{Secret: secret}
+	v, err := NewVerifier(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[int64]error{
+		voucher.FirstForgotten - 1: nil, voucher.FirstForgotten: errForgotten, voucher.MaxID: errForgotten,
+	} {
+		s, err := Sign(r, id, RoleBuyer, time.Hour, noon)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Verify(s, noon); !errors.Is(err, want) {
+			t.Errorf("user %d: %v, want %v", id, err, want)
+		}
+	}
+}
+
 func TestSign(t *testing.T) {
 	t.Parallel()
 	r := Rules{Secret: secret, Issuer: `log"in`, Audience: "shop", MaxLife: time.Hour, AdminMaxLife: time.Second}
@@ -268,12 +289,12 @@ func TestSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	for role, ttl := range map[string]time.Duration{"": time.Hour, RoleAdmin: time.Second} {
-		s, err := Sign(r, voucher.MaxID, role, ttl, noon)
+		s, err := Sign(r, voucher.FirstForgotten-1, role, ttl, noon)
 		if err != nil {
 			t.Fatal(err)
 		}
 		who, err := v.Verify(s, noon)
-		if err != nil || who.UserID != voucher.MaxID || who.Role != role ||
+		if err != nil || who.UserID != voucher.FirstForgotten-1 || who.Role != role ||
 			!who.Expires.Equal(noon.Add(ttl)) {
 			t.Errorf("%+v, %v", who, err)
 		}

@@ -64,6 +64,10 @@ const (
 
 	// Purged: the old orders of a voucher are being deleted.
 	Purged Action = "purge"
+	// Forgotten: somebody's rows became nobody's. The entry does not say whose.
+	Forgotten Action = "forget"
+	// UserExported: what is stored about a user was exported.
+	UserExported Action = "export_user"
 
 	OrderCancelled Action = "cancel" // a buyer's order, by staff
 	OrderRefunded  Action = "refund"

@@ -231,6 +231,9 @@ const (
 	// FirstRehearsalUser is the lowest id of the users who may buy in a rehearsal. loadgen takes its users from there
 	// on.
 	FirstRehearsalUser int64 = 8_000_000_000_000_000
+	// FirstForgotten is the lowest of the numbers that the rows of forgotten people have. They go up to MaxID. Nobody
+	// signs in with one.
+	FirstForgotten int64 = 9_000_000_000_000_000
 )
 
 // Rehearsal reports whether the voucher rehearses the sale of another.

@@ -40,3 +40,16 @@ func switchOn(ctx context.Context, ledger *Ledger, core feature.Core) error {
 	}
 	return ledger.noteOn(ctx)
 }
+
+// serviceOf returns the functions behind the routes and commands about people.
+func serviceOf(ledger *Ledger, core feature.Core) Service {
+	return Service{
+		Forget: func(ctx context.Context, user int64, by Trail) (Forgotten, error) {
+			if err := switchOn(ctx, ledger, core); err != nil {
+				return Forgotten{}, err
+			}
+			return Forget(ctx, ledger, user, by)
+		},
+		Export: ledger.Export,
+	}
+}

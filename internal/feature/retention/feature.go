@@ -10,17 +10,18 @@ import (
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "retention", Open: open,
+		Name: "retention", Open: open, Rules: Rules(),
 		Lock: purgerJob + ", which deletes what is older than SECKILL_KEEP",
 		Commands: []feature.Command{
 			{Name: "purge", Summary: "delete the orders of sales that ended before a date", Run: purge},
+			{Name: "user", Summary: "export what is stored about a person, or forget them", Run: user},
 		},
 	}
 }
 
 func open(core feature.Core) (feature.Parts, error) {
 	ledger, keep := NewLedger(core.DB, core.Orders), core.Settings.Keep
-	parts := feature.Parts{}
+	parts := feature.Parts{Routes: Routes(serviceOf(ledger, core), core.Front.Bodies)}
 	if keep.Orders == 0 && keep.Audit == 0 {
 		return parts, nil
 	}
