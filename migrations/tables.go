@@ -85,7 +85,7 @@ func Tables() []Table {
 		},
 		{
 			Name:  "tb_session_void",
-			Stays: "first_user, last_user: a forgotten person's number, so that its tokens stay void; of accounts for 72 hours",
+			Stays: "first_user, last_user: a forgotten person's number, so that its tokens stay void",
 		},
 		{
 			Name:  "tb_forgotten",

@@ -12,7 +12,7 @@ import (
 
 var (
 	tableOf  = regexp.MustCompile(`^(?:CREATE TABLE(?: IF NOT EXISTS)?|ALTER TABLE) (\w+)`)
-	columnOf = regexp.MustCompile(`(?:^    |ADD COLUMN )([a-z]\w*) +[A-Z]`)
+	columnOf = regexp.MustCompile(`(?:^ {4}|ADD COLUMN )([a-z]\w*) +[A-Z]`)
 	// aboutPeople matches names of columns that may name somebody.
 	aboutPeople = regexp.MustCompile(`user|buyer|admin|caller|actor|_by$|^subject$|owner`)
 )
@@ -80,7 +80,8 @@ func unsaid(table migrations.Table, columns []string) (problems []string) {
 		}
 	}
 	for _, column := range columns {
-		if aboutPeople.MatchString(column) && !slices.Contains(named, column) && !strings.Contains(table.Stays, column) {
+		said := slices.Contains(named, column) || strings.Contains(table.Stays, column)
+		if aboutPeople.MatchString(column) && !said {
 			problems = append(problems, column+" may name somebody, and what becomes of it is not said")
 		}
 	}

@@ -60,13 +60,13 @@ const purgedOrders = 4000
 // fill adds cancelled orders to a sale.
 func fill(t *testing.T, s *box.Site, voucher int64) {
 	t.Helper()
-	const digits = "(SELECT 0 AS i UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 UNION ALL " +
-		"SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
-	execute(t, s, "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, cancel_time, "+
-		"pay_deadline) SELECT 700000000000000000 + n, 5000 + n, ?, 1, 1000, 4, UTC_TIMESTAMP(3) - INTERVAL 3 DAY, "+
-		"UTC_TIMESTAMP(3) - INTERVAL 3 DAY, UTC_TIMESTAMP(3) - INTERVAL 2 DAY FROM (SELECT a.i + 10 * b.i + 100 * c.i + "+
-		"1000 * d.i AS n FROM "+digits+" a CROSS JOIN "+digits+" b CROSS JOIN "+digits+" c CROSS JOIN "+digits+" d) n "+
-		"WHERE n < ?", voucher, purgedOrders)
+	const digits = "(SELECT 0 AS i UNION ALL SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3 UNION ALL SELECT 4 " +
+		"UNION ALL SELECT 5 UNION ALL SELECT 6 UNION ALL SELECT 7 UNION ALL SELECT 8 UNION ALL SELECT 9)"
+	execute(t, s, "INSERT INTO tb_voucher_order (id, user_id, voucher_id, kind, amount, status, create_time, "+
+		"cancel_time, pay_deadline) SELECT 700000000000000000 + n, 5000 + n, ?, 1, 1000, 4, "+
+		"UTC_TIMESTAMP(3) - INTERVAL 3 DAY, UTC_TIMESTAMP(3) - INTERVAL 3 DAY, UTC_TIMESTAMP(3) - INTERVAL 2 DAY "+
+		"FROM (SELECT a.i + 10 * b.i + 100 * c.i + 1000 * d.i AS n FROM "+digits+" a CROSS JOIN "+digits+
+		" b CROSS JOIN "+digits+" c CROSS JOIN "+digits+" d) n WHERE n < ?", voucher, purgedOrders)
 }
 
 // TestPurgeIsKilled kills a purge at its steps, beside an instance that serves (F65). Reports and the sums of all sales
@@ -124,7 +124,8 @@ func TestPurgeIsKilled(t *testing.T) {
 	// The ledger is restored from before the purge: all is there again, and goes again.
 	execute(t, s, "DELETE FROM tb_purge")
 	execute(t, s, "DELETE FROM tb_purge_day")
-	execute(t, s, "UPDATE tb_seckill_voucher SET epoch = 1, first_epoch = 1, stock = issued WHERE voucher_id = ?", voucher)
+	execute(t, s, "UPDATE tb_seckill_voucher SET epoch = 1, first_epoch = 1, stock = issued WHERE voucher_id = ?",
+		voucher)
 	fill(t, s, voucher)
 	want = reported(t, s, voucher)
 	expectOutput(t, s, 0, []string{"4000 orders are gone"}, args...)
@@ -183,8 +184,8 @@ func TestForgotten(t *testing.T) {
 		"VALUES ('pay_alice', ?, ?, ?, 1, 1000, 2, UTC_TIMESTAMP(3))", placed.OrderID, alice.UserID, voucher)
 	execute(t, s, "INSERT INTO tb_coupon (order_id, code, voucher_id, shop_id, create_time) VALUES "+
 		"(?, 'CODEOFALICE12345', ?, 1, UTC_TIMESTAMP(3))", placed.OrderID, voucher)
-	execute(t, s, "INSERT INTO tb_webhook_event (number, shop_id, subject, subject_number, type, body, create_time) VALUES "+
-		"(1, 1, ?, 1, 'order.paid', ?, UTC_TIMESTAMP(3))", "order-"+placed.OrderID,
+	execute(t, s, "INSERT INTO tb_webhook_event (number, shop_id, subject, subject_number, type, body, create_time) "+
+		"VALUES (1, 1, ?, 1, 'order.paid', ?, UTC_TIMESTAMP(3))", "order-"+placed.OrderID,
 		fmt.Sprintf(`{"data":{"id":%q,"userId":%d,"quantity":1}}`, placed.OrderID, alice.UserID))
 	execute(t, s, "INSERT INTO tb_unpaid (user_id, expired, last_time, number) VALUES (?, 1, UTC_TIMESTAMP(3), 1)",
 		alice.UserID)
@@ -192,9 +193,7 @@ func TestForgotten(t *testing.T) {
 		"(?, 'k', 'POST /x', REPEAT('x', 32), '1', UTC_TIMESTAMP(3))", alice.UserID)
 	execute(t, s, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, 1, ?, 7, "+
 		"UTC_TIMESTAMP(3))", voucher, alice.UserID)
-	execute(t, s, "INSERT INTO tb_limited_buyer (voucher_id, user_id, writes) SELECT id, ?, 1 FROM tb_voucher WHERE id = ?",
-		alice.UserID, voucher)
-	execute(t, s, "UPDATE tb_voucher SET per_user = 0 WHERE id = ?", voucher)
+	execute(t, s, "INSERT INTO tb_limited_buyer (voucher_id, user_id, writes) VALUES (?, ?, 1)", voucher, alice.UserID)
 	forget := func() string {
 		t.Helper()
 		return call(t, s, 0, http.MethodPost, fmt.Sprintf("/admin/user/%d/forget", alice.UserID), box.AdminToken(),
@@ -209,7 +208,9 @@ func TestForgotten(t *testing.T) {
 	export := s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodGet, URL: s.URL(fmt.Sprintf("/admin/user/%d/export", alice.UserID)), Token: box.AdminToken(),
 	})
-	for _, has := range []string{subject, "CODEOFALICE12345", "pay_alice", placed.OrderID, `"place"`, `"unpaid"`, `"request"`} {
+	for _, has := range []string{
+		subject, "CODEOFALICE12345", "pay_alice", placed.OrderID, `"place"`, `"unpaid"`, `"request"`,
+	} {
 		if !strings.Contains(string(export.Body), has) {
 			t.Errorf("the export has no %s: %s", has, export.Body)
 		}
@@ -223,7 +224,8 @@ func TestForgotten(t *testing.T) {
 		t.Errorf("the report has changed:\n%s", diff)
 	}
 	box.Eventually(t, "her token being void", func() error {
-		if got := call(t, s, 1, http.MethodGet, "/order/"+placed.OrderID, alice.Token, nil); got != "401 UNAUTHENTICATED" {
+		got := call(t, s, 1, http.MethodGet, "/order/"+placed.OrderID, alice.Token, nil)
+		if got != "401 UNAUTHENTICATED" {
 			return fmt.Errorf("%s", got)
 		}
 		return nil

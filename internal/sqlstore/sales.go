@@ -243,8 +243,9 @@ func (s Sales) Purged(ctx context.Context, id int64) (PurgedSale, error) {
 		Figures    string
 	}
 	err := s.db.Read(ctx).Raw("SELECT g.create_time AS at, g.orders, g.figures, s.issued, s.stock, s.kept, "+
-		"(SELECT COALESCE(SUM(o.quantity), 0) FROM tb_voucher_order o WHERE o.voucher_id = s.voucher_id AND o.live = 1) "+
-		"AS live FROM tb_purge g JOIN tb_seckill_voucher s ON s.voucher_id = g.voucher_id WHERE g.voucher_id = ?",
+		"(SELECT COALESCE(SUM(o.quantity), 0) FROM tb_voucher_order o "+
+		"WHERE o.voucher_id = s.voucher_id AND o.live = 1) AS live FROM tb_purge g "+
+		"JOIN tb_seckill_voucher s ON s.voucher_id = g.voucher_id WHERE g.voucher_id = ?",
 		id).Find(&rows).Error
 	what := fmt.Sprintf("reading what was purged of voucher %d", id)
 	switch {

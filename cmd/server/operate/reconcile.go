@@ -134,8 +134,8 @@ func balances(ctx context.Context, w *wiring.Tool, id int64) ([]audit.Balance, e
 	return []audit.Balance{b}, err
 }
 
-// reconcilePurged adds up the units of a sale that Redis need not hold, if its orders were purged, from what is left and
-// the figures of what is gone. It returns cmdline.ErrFound if they do not add up.
+// reconcilePurged adds up the units of a sale that Redis need not hold, if its orders were purged: what is left and the
+// figures of what is gone. It returns cmdline.ErrFound if they do not add up.
 func reconcilePurged(ctx context.Context, ledger *sqlstore.Store, out io.Writer, id int64) error {
 	p, err := ledger.Sales.Purged(ctx, id)
 	switch {

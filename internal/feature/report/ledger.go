@@ -49,8 +49,8 @@ const (
 func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 	what := fmt.Sprintf("adding up the orders of voucher %d", voucherID)
 	var rows []tallyRow
-	// The column expired is computed as figures.Expired does. What was purged is read by the same statement, because each
-	// transaction of a purge moves some orders from the one to the other.
+	// The column expired is computed as figures.Expired does. What was purged is read by the same statement, because
+	// each transaction of a purge moves some orders from the one to the other.
 	err := l.db.Read(ctx).Raw(
 		"SELECT COALESCE((SELECT SUM(s.stock) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS stock, "+
 			"COALESCE((SELECT SUM(s.issued) FROM tb_seckill_voucher s WHERE s.voucher_id = v.id), 0) AS issued, "+
@@ -59,7 +59,8 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 			"COALESCE(p.lost, 0) AS lost, COALESCE(p.overdrawn, 0) AS overdrawn, "+
 			"o.status, COALESCE(o.expired, 0) AS expired, COALESCE(o.waits, 0) AS processing, "+
 			"COALESCE(o.orders, 0) AS orders, COALESCE(o.units, "+
-			"0) AS units, COALESCE(o.cents, 0) AS cents, g.create_time AS purge_time, COALESCE(g.orders, 0) AS purged, "+
+			"0) AS units, COALESCE(o.cents, 0) AS cents, "+
+			"g.create_time AS purge_time, COALESCE(g.orders, 0) AS purged, "+
 			"COALESCE(g.figures, '') AS figures, COALESCE(g.waitlist, '') AS waitlist "+
 			"FROM tb_voucher v LEFT JOIN tb_purge g ON g.voucher_id = v.id LEFT JOIN "+
 			"(SELECT voucher_id, status, CASE WHEN status = @cancelled AND cancel_time >= pay_deadline THEN 1 "+
@@ -93,14 +94,13 @@ func (l ledger) sums(ctx context.Context, voucherID int64) (Sums, error) {
 		if row.Status == nil { // there are no orders
 			continue
 		}
-		if tally := sums.Of(*row.Status, row.Expired); tally != nil {
-			*tally = tally.Plus(counted)
-		}
+		sums.Orders = sums.With(*row.Status, row.Expired, counted)
 		if row.Processing {
 			sums.Processing = counted
 		}
 	}
-	return sums, rows[0].addPurged(&sums)
+	err = rows[0].addPurged(&sums)
+	return sums, err
 }
 
 // addPurged adds what was purged.
@@ -112,7 +112,7 @@ func (r tallyRow) addPurged(sums *Sums) error {
 	if err := json.Unmarshal([]byte(r.Figures), &gone); err != nil {
 		return fmt.Errorf("reading the figures of a purge: %w", err)
 	}
-	sums.Orders = sums.Orders.Plus(gone)
+	sums.Orders = sums.Plus(gone)
 	sums.Purge = Purge{At: *r.PurgeTime, Orders: r.Purged, Waitlist: r.Waitlist}
 	return nil
 }
@@ -209,7 +209,8 @@ type dayRow struct {
 
 // purgedMoney adds up what tb_purge_day has of a day.
 func (l ledger) purgedMoney(ctx context.Context, shopID int64, midnight time.Time) (row dayRow, err error) {
-	err = l.db.Read(ctx).Raw("SELECT COALESCE(SUM(d.received), 0) AS received, COALESCE(SUM(d.receipts), 0) AS receipts, "+
+	err = l.db.Read(ctx).Raw("SELECT COALESCE(SUM(d.received), 0) AS received, "+
+		"COALESCE(SUM(d.receipts), 0) AS receipts, "+
 		"COALESCE(SUM(d.refunded), 0) AS refunded, COALESCE(SUM(d.refunds), 0) AS refunds, "+
 		"COALESCE(SUM(d.lost), 0) AS lost, COALESCE(SUM(d.losses), 0) AS losses, "+
 		"COALESCE(SUM(d.returns), 0) AS returns FROM tb_purge_day d JOIN tb_voucher v ON v.id = d.voucher_id "+

@@ -15,11 +15,11 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Tally and Money are those of package figures.
-type (
-	Tally = figures.Tally
-	Money = figures.Money
-)
+// Tally is a number of orders.
+type Tally = figures.Tally
+
+// Money is the money of a voucher's payments.
+type Money = figures.Money
 
 // Sums are the ledger's sums over a voucher at one moment, of the orders that are there and of those that were purged.
 type Sums struct {

@@ -176,7 +176,8 @@ func (p *purging) all(ctx context.Context, before time.Time) error {
 		case done.Refused:
 			_, err = fmt.Fprintf(p.out, "voucher %d: stays: %s\n", c.VoucherID, done.Owed)
 		case len(done.Owed) > 0:
-			_, err = fmt.Fprintf(p.out, "voucher %d: %d orders are gone; some stay: %s\n", c.VoucherID, done.Orders, done.Owed)
+			_, err = fmt.Fprintf(p.out, "voucher %d: %d orders are gone; some stay: %s\n", c.VoucherID, done.Orders,
+				done.Owed)
 		default:
 			_, err = fmt.Fprintf(p.out, "voucher %d: %d orders are gone\n", c.VoucherID, done.Orders)
 		}

@@ -29,7 +29,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		Purger: Purger{Ledger: ledger, Waitlist: waitlistOf(core)},
 		keep:   keep.Orders, trail: keep.Audit, midnight: core.DB.Midnight, log: core.Log,
 		now: func(ctx context.Context) time.Time {
-			now, _ := core.DB.LedgerTime(core.DB.Read(ctx)) //nolint:errcheck // the zero time says so
+			now, _ := core.DB.LedgerTime(core.DB.Read(ctx)) // then it is the zero time
 			return now
 		},
 		switchOn: func(ctx context.Context) error { return switchOn(ctx, ledger, core) },

@@ -60,7 +60,8 @@ func (l *Ledger) owedBy(tx *gorm.DB, orders map[int64]order.Order, now time.Time
 	if err := found.money(tx, ids); err != nil {
 		return nil, err
 	}
-	return found, found.events(tx, ids)
+	err = found.events(tx, ids)
+	return found, err
 }
 
 // coupons notes orders whose coupons can be redeemed.
@@ -213,10 +214,10 @@ func (l *Ledger) questions(c Candidate) []question {
 			"WHERE e.subject LIKE 'order-%' AND o.voucher_id = @voucher AND " + waiting + old},
 	}
 	if c.ByCode {
-		const live = "FROM tb_voucher_order o LEFT JOIN tb_coupon c ON c.order_id = o.id WHERE o.voucher_id = @voucher " +
-			"AND o.status = @paid AND "
+		const live = "FROM tb_voucher_order o LEFT JOIN tb_coupon c ON c.order_id = o.id " +
+			"WHERE o.voucher_id = @voucher AND o.status = @paid AND "
 		all = append(all,
-			question{Coupon, "SELECT COUNT(*) " + live + "(c.reserved_until IS NULL OR c.reserved_until <= @now)" + old},
+			question{Coupon, "SELECT COUNT(*) " + live + "COALESCE(c.reserved_until, @now) <= @now" + old},
 			question{Reserved, "SELECT COUNT(*) " + live + "c.reserved_until > @now" + old})
 	}
 	if c.Sale {
@@ -256,7 +257,8 @@ func (l *Ledger) Candidates(ctx context.Context, before time.Time, after int64, 
 	all := make([]Candidate, len(rows))
 	for i, r := range rows {
 		all[i] = Candidate{
-			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Sale: r.Type == voucher.Seckill, End: sqlkit.At(r.EndTime),
+			VoucherID: r.ID, ShopID: r.ShopID, Title: r.Title, Sale: r.Type == voucher.Seckill,
+			End:     sqlkit.At(r.EndTime),
 			Retired: r.Retired, ByCode: r.Redeemable, Begun: r.Begun, Before: before.UTC(),
 			Limited: r.Type == voucher.Ordinary && r.PerUser > 0 && !r.Archived,
 		}
@@ -270,7 +272,8 @@ func (l *Ledger) Count(ctx context.Context, c Candidate) (n int64, err error) {
 	if !c.Sale {
 		query = query.Where("create_time < ?", c.Before)
 	}
-	return n, sqlkit.ReadError("counting orders", query.Count(&n).Error)
+	err = query.Count(&n).Error
+	return n, sqlkit.ReadError("counting orders", err)
 }
 
 func keys[K comparable, V any](m map[K]V) []K {

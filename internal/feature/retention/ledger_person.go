@@ -238,7 +238,8 @@ func (p *person) rewrite(tx *gorm.DB) error {
 // update gives rows of the person to the pseudonym.
 func (p *person) update(tx *gorm.DB, table, column, where string, of []int64) error {
 	for part := range sqlkit.Chunks(of) {
-		err := tx.Exec("UPDATE "+table+" SET "+column+" = ? WHERE "+where+" AND "+column+" = ?", p.to, part, p.from).Error
+		err := tx.Exec("UPDATE "+table+" SET "+column+" = ? WHERE "+where+" AND "+column+" = ?", p.to, part,
+			p.from).Error
 		if err != nil {
 			return fmt.Errorf("rewriting %s: %w", table, err)
 		}

@@ -229,7 +229,7 @@ func (l *Ledger) remove(tx *gorm.DB, row *purgeRow, orders map[int64]order.Order
 	var sums figures.Orders
 	gone, days := children{}, map[string]figures.Day{}
 	for id, o := range orders {
-		sums.Add(o)
+		sums = sums.WithOrder(o)
 		gone.orders = append(gone.orders, id)
 		gone.subjects = append(gone.subjects, order.SubjectOfOrder(id))
 	}
@@ -239,7 +239,7 @@ func (l *Ledger) remove(tx *gorm.DB, row *purgeRow, orders map[int64]order.Order
 			continue
 		}
 		moved := payments[i].moved()
-		sums.AddPayment(moved.Payment)
+		sums = sums.WithPayment(moved.Payment)
 		moved.AddTo(days, func(at time.Time) string { return l.db.Midnight(at).Format(time.DateOnly) })
 		gone.payments = append(gone.payments, payments[i].ID)
 	}

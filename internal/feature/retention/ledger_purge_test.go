@@ -72,16 +72,17 @@ func (r *rig) sold(t *testing.T) int64 {
 	}
 	r.ApplyAll(t, id)
 	r.Exec(t, "UPDATE tb_payment SET return_time = receive_time, returned = 300 WHERE order_id = ?", orders[0].OrderID)
-	r.Exec(t, "UPDATE tb_payment SET return_time = receive_time, dispute = 3, disputed = 700, dispute_time = receive_time, "+
-		"lost_time = receive_time WHERE order_id = ?", orders[1].OrderID)
+	r.Exec(t, "UPDATE tb_payment SET return_time = receive_time, dispute = 3, disputed = 700, "+
+		"dispute_time = receive_time, lost_time = receive_time WHERE order_id = ?", orders[1].OrderID)
 	r.Force(t, order.Redeemed, orders[2].OrderID)
 	r.Force(t, order.Lapsed, orders[3].OrderID)
 	r.Force(t, order.Refunded, orders[4].OrderID)
 	r.Force(t, order.Failed, orders[8].OrderID, orders[9].OrderID, orders[10].OrderID, orders[11].OrderID)
 	r.Exec(t, "INSERT INTO tb_refund (id, payment_id, amount, state, origin, actor, create_time) "+
-		"SELECT id, id, 1000, 3, 1, 'admin 7', create_time FROM tb_payment WHERE order_id = ?", orders[4].OrderID)
-	r.Exec(t, "INSERT INTO tb_coupon (order_id, code, voucher_id, shop_id, create_time) VALUES (?, 'ABCDEFGHJKMNPQRS', ?, 1, ?)",
-		orders[2].OrderID, id, ledgertest.Stored(ledgertest.RecordedAt))
+		"SELECT p.id, p.id, 1000, 3, 1, 'admin 7', p.create_time FROM tb_payment p WHERE p.order_id = ?",
+		orders[4].OrderID)
+	r.Exec(t, "INSERT INTO tb_coupon (order_id, code, voucher_id, shop_id, create_time) "+
+		"VALUES (?, 'ABCDEFGHJKMNPQRS', ?, 1, ?)", orders[2].OrderID, id, ledgertest.Stored(ledgertest.RecordedAt))
 	r.Exec(t, "INSERT INTO tb_webhook_event (id, number, shop_id, subject, subject_number, type, body, create_time) "+
 		"VALUES (1, 1, 1, ?, 1, 'order.paid', '{}', ?)", string(order.SubjectOfOrder(orders[2].OrderID)),
 		ledgertest.Stored(ledgertest.RecordedAt))
@@ -95,8 +96,8 @@ func (r *rig) sold(t *testing.T) int64 {
 // place puts user 900 on the sale's waiting list.
 func (r *rig) place(t *testing.T, voucherID, position, state int64) {
 	t.Helper()
-	r.Exec(t, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, ?, ?, ?, ?)", voucherID,
-		position, 900+position, state, ledgertest.Stored(ledgertest.RecordedAt))
+	r.Exec(t, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, ?, ?, ?, ?)",
+		voucherID, position, 900+position, state, ledgertest.Stored(ledgertest.RecordedAt))
 }
 
 // sums adds up what is there of a voucher and what was purged, as a report does.
@@ -108,14 +109,14 @@ func (r *rig) sums(t *testing.T, voucherID int64) figures.Orders {
 		t.Fatal(err)
 	}
 	for _, o := range orders {
-		sums.Add(o)
+		sums = sums.WithOrder(o)
 	}
 	payments, err := r.PaymentsAfter(t.Context(), payment.Filter{VoucherID: voucherID}, payment.Payment{}, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range payments {
-		sums.AddPayment(p)
+		sums = sums.WithPayment(p)
 	}
 	var row purgeRow
 	if err := r.DB().Read(t.Context()).Where("voucher_id = ?", voucherID).Find(&row).Error; err != nil {
@@ -135,7 +136,8 @@ func (r *rig) sums(t *testing.T, voucherID int64) figures.Orders {
 func (r *rig) left(t *testing.T, voucherID int64) map[string]int64 {
 	t.Helper()
 	of := func(table, where string) int64 {
-		return r.Number(t, "SELECT COUNT(*) FROM "+table+" WHERE "+strings.ReplaceAll(where, "?", fmt.Sprint(voucherID)))
+		where = strings.ReplaceAll(where, "?", fmt.Sprint(voucherID))
+		return r.Number(t, "SELECT COUNT(*) FROM "+table+" WHERE "+where)
 	}
 	left := map[string]int64{}
 	for table, where := range map[string]string{
@@ -175,7 +177,8 @@ func TestPurge(t *testing.T) {
 		if !now.Purged() || sale.Purged() || now.Stock != sale.Stock || now.Issued != sale.Issued {
 			t.Errorf("the sale is %+v, was %+v", now, sale)
 		}
-		day := r.Number(t, "SELECT received * 1000000 + refunded * 1000 + lost FROM tb_purge_day WHERE voucher_id = ?", id)
+		day := r.Number(t, "SELECT received * 1000000 + refunded * 1000 + lost FROM tb_purge_day "+
+			"WHERE voucher_id = ?", id)
 		if day != want.Money.Received*1000000+want.Money.Refunded()*1000+want.Money.Lost {
 			t.Errorf("the day has %d of %+v", day, want.Money)
 		}
@@ -233,16 +236,17 @@ func TestPurgeRefuses(t *testing.T) {
 			r.Exec(t, statement, orderID)
 		}
 	}
-	refund := func(state int, more string) func(t *testing.T, r *rig, id, orderID int64) {
-		return update(fmt.Sprintf("INSERT INTO tb_refund (id, payment_id, amount, state, origin, actor, create_time%s) "+
-			"SELECT 'x', id, 1, %d, 2, 'a', create_time%s FROM tb_payment WHERE order_id = ?", "", state, more))
+	refund := func(state int) func(t *testing.T, r *rig, id, orderID int64) {
+		return update(fmt.Sprintf("INSERT INTO tb_refund (id, payment_id, amount, state, origin, actor, create_time) "+
+			"SELECT 'x', id, 1, %d, 2, 'a', create_time FROM tb_payment WHERE order_id = ?", state))
 	}
 	event := func(t *testing.T, r *rig, shop int64, subject order.Subject) {
 		t.Helper()
 		r.Exec(t, "INSERT INTO tb_webhook_endpoint (id, shop_id, url, secret, next_number, create_time) "+
 			"VALUES (9, ?, 'x', 'x', 70, ?)", shop, ledgertest.Stored(ledgertest.RecordedAt))
-		r.Exec(t, "INSERT INTO tb_webhook_event (id, number, shop_id, subject, subject_number, type, body, create_time) "+
-			"VALUES (70, 70, 1, ?, 2, 'order.paid', '{}', ?)", string(subject), ledgertest.Stored(ledgertest.RecordedAt))
+		r.Exec(t, "INSERT INTO tb_webhook_event (id, number, shop_id, subject, subject_number, type, body, "+
+			"create_time) VALUES (70, 70, 1, ?, 2, 'order.paid', '{}', ?)", string(subject),
+			ledgertest.Stored(ledgertest.RecordedAt))
 	}
 	cases := map[string]owes{
 		"unpaid":     {Undecided, update("UPDATE tb_voucher_order SET status = 1 WHERE id = ?")},
@@ -253,9 +257,9 @@ func TestPurgeRefuses(t *testing.T) {
 		"cancelling": {Payment, update("INSERT INTO tb_payment_cancel (payment_id, create_time) " +
 			"SELECT id, create_time FROM tb_payment WHERE order_id = ?")},
 		"dispute": {Dispute, update("UPDATE tb_payment SET dispute = 1, disputed = 5 WHERE order_id = ?")},
-		"asked":   {Refund, refund(1, "")},
-		"pending": {Refund, refund(2, "")},
-		"failed":  {Refund, refund(4, "")},
+		"asked":   {Refund, refund(1)},
+		"pending": {Refund, refund(2)},
+		"failed":  {Refund, refund(4)},
 		"coupon": {Coupon, func(t *testing.T, r *rig, id, orderID int64) {
 			t.Helper()
 			r.Exec(t, "UPDATE tb_voucher SET redeemable = 1 WHERE id = ?", id)
@@ -370,7 +374,8 @@ func TestPurgeGoesOn(t *testing.T) {
 			t.Errorf("left %v; the sums (-want +got):\n%s", r.left(t, id), diff)
 		}
 		n := r.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = 'purge'")
-		if ended := r.Number(t, "SELECT COUNT(*) FROM tb_purge WHERE end_time IS NOT NULL AND orders = 12"); n != 1 || ended != 1 {
+		ended := r.Number(t, "SELECT COUNT(*) FROM tb_purge WHERE end_time IS NOT NULL AND orders = 12")
+		if n != 1 || ended != 1 {
 			t.Errorf("%d entries, %d ended", n, ended)
 		}
 	})

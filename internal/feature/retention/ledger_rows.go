@@ -28,7 +28,7 @@ type paymentRow struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (paymentRow) TableName() string { return "tb_payment" }
+func (*paymentRow) TableName() string { return "tb_payment" }
 
 // moved returns the payment as figures count it.
 func (r *paymentRow) moved() figures.Moved {
@@ -50,7 +50,7 @@ func (r *paymentRow) moved() figures.Moved {
 
 // underWay reports whether the money of a payment moves, or should.
 func (r *paymentRow) underWay() bool {
-	switch r.State { //nolint:exhaustive // the others have come to an end
+	switch r.State {
 	case payment.Late, payment.Refunding, payment.Stuck:
 		return true
 	case payment.Open:
@@ -71,7 +71,7 @@ type purgeRow struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (purgeRow) TableName() string { return "tb_purge" }
+func (*purgeRow) TableName() string { return "tb_purge" }
 
 // add adds deleted orders to the figures.
 func (r *purgeRow) add(n int, gone figures.Orders) error {
@@ -98,7 +98,7 @@ type dayRow struct {
 }
 
 // TableName implements gorm's schema.Tabler.
-func (dayRow) TableName() string { return "tb_purge_day" }
+func (*dayRow) TableName() string { return "tb_purge_day" }
 
 func (r *dayRow) add(d figures.Day) {
 	r.Received, r.Receipts = r.Received+d.Received, r.Receipts+d.Receipts

@@ -20,8 +20,8 @@ type Forgotten struct {
 
 // Forgetting makes a person's rows those of nobody: the ledger. Every function may return order.ErrUnavailable.
 type Forgetting interface {
-	// BeginForgetting makes the person's tokens void, deletes their account, and returns the pseudonym of their rows; the
-	// same one if forgetting has begun before. Error: *OwedError; then nothing was changed.
+	// BeginForgetting makes the person's tokens void, deletes their account, and returns the pseudonym of their rows;
+	// the same one if forgetting has begun before. Error: *OwedError; then nothing was changed.
 	BeginForgetting(ctx context.Context, user int64, by Trail) (pseudonym int64, err error)
 	// Rewrite gives up to n orders, and as many places, to the pseudonym. done: none was left.
 	Rewrite(ctx context.Context, user, pseudonym int64, n int) (f Forgotten, done bool, err error)

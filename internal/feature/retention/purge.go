@@ -48,7 +48,8 @@ type Purging interface {
 	// Count returns how many orders would be deleted.
 	Count(ctx context.Context, c Candidate) (int64, error)
 	// Begin notes that the voucher is being purged, and for a sale, that it admits nobody any more. waitlist has the
-	// numbers of its waiting list. Repeating it is harmless. Error: ErrNotYet if the sale is not retired, or ends later.
+	// numbers of its waiting list. Repeating it is harmless. Error: ErrNotYet if the sale is not retired, or ends
+	// later.
 	Begin(ctx context.Context, c Candidate, waitlist string, by Trail) error
 	// Delete deletes up to n rows of a part behind the cursor. token is of the job's lock; 0: of a command.
 	Delete(ctx context.Context, c Candidate, token int64, from Cursor, n int) (Deleted, error)

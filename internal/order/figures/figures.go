@@ -28,7 +28,14 @@ func (t Tally) Plus(o Tally) Tally {
 //
 // Stuck and Closed are parts of the amount kept: providers refuse for good to send Stuck back, and staff have closed
 // the refunds of Closed. Overdrawn is what has gone back of payments beyond what came in.
-type Money struct{ Received, Returned, Lost, Stuck, Closed, Overdrawn int64 }
+type Money struct {
+	Received  int64 `json:"received"`
+	Returned  int64 `json:"returned"`
+	Lost      int64 `json:"lost"`
+	Stuck     int64 `json:"stuck"`
+	Closed    int64 `json:"closed"`
+	Overdrawn int64 `json:"overdrawn"`
+}
 
 // Refunded returns the amount that has gone back as refunds.
 func (m Money) Refunded() int64 { return m.Returned - m.Lost }
@@ -47,57 +54,57 @@ func (m Money) Plus(o Money) Money {
 // Orders has the tallies of orders by their present state, and the money of their payments. Each recorded order is in
 // one tally. The names in JSON are stored.
 type Orders struct {
-	Money     Money
-	Unpaid    Tally
-	Paid      Tally
-	Redeemed  Tally
-	Lapsed    Tally
-	Refunding Tally
-	Refunded  Tally
+	Money     Money `json:"money"`
+	Unpaid    Tally `json:"unpaid"`
+	Paid      Tally `json:"paid"`
+	Redeemed  Tally `json:"redeemed"`
+	Lapsed    Tally `json:"lapsed"`
+	Refunding Tally `json:"refunding"`
+	Refunded  Tally `json:"refunded"`
 
-	Processing Tally // those of Unpaid whose money is under way
-	Cancelled  Tally // cancelled before their payment deadline
-	Expired    Tally // cancelled at their payment deadline or later
-	Failed     Tally // accepted, but impossible to record
+	Processing Tally `json:"processing"` // those of Unpaid whose money is under way
+	Cancelled  Tally `json:"cancelled"`  // cancelled before their payment deadline
+	Expired    Tally `json:"expired"`    // cancelled at their payment deadline or later
+	Failed     Tally `json:"failed"`     // accepted, but impossible to record
 }
 
-// Of returns the tally of the orders in a state; nil for an unknown state. Expired tells apart the orders that were
-// cancelled at their payment deadline or later.
-func (o *Orders) Of(status order.Status, expired bool) *Tally {
+// With returns the figures with a tally of orders in a state. Expired tells apart the orders that were cancelled at
+// their payment deadline or later.
+func (o Orders) With(status order.Status, expired bool, more Tally) Orders {
+	var tally *Tally
 	switch status {
 	case order.Unpaid:
-		return &o.Unpaid
+		tally = &o.Unpaid
 	case order.Paid:
-		return &o.Paid
+		tally = &o.Paid
 	case order.Redeemed:
-		return &o.Redeemed
+		tally = &o.Redeemed
 	case order.Cancelled:
-		if expired {
-			return &o.Expired
+		if tally = &o.Cancelled; expired {
+			tally = &o.Expired
 		}
-		return &o.Cancelled
 	case order.Refunding:
-		return &o.Refunding
+		tally = &o.Refunding
 	case order.Refunded:
-		return &o.Refunded
+		tally = &o.Refunded
 	case order.Failed:
-		return &o.Failed
+		tally = &o.Failed
 	case order.Lapsed:
-		return &o.Lapsed
+		tally = &o.Lapsed
 	default:
-		return nil
+		return o
 	}
+	*tally = tally.Plus(more)
+	return o
 }
 
-// Add adds an order.
-func (o *Orders) Add(of order.Order) {
+// WithOrder returns the figures with an order.
+func (o Orders) WithOrder(of order.Order) Orders {
 	one := Tally{Orders: 1, Units: of.Quantity.Units(), Cents: of.Amount}
-	if tally := o.Of(of.Status, Expired(of)); tally != nil {
-		*tally = tally.Plus(one)
-	}
 	if of.Processing {
 		o.Processing = o.Processing.Plus(one)
 	}
+	return o.With(of.Status, Expired(of), one)
 }
 
 // Expired reports whether the order was cancelled at its payment deadline or later. Then the reason is that it was not
@@ -106,20 +113,21 @@ func Expired(o order.Order) bool {
 	return o.Status == order.Cancelled && !o.PayBefore.IsZero() && !o.CancelledAt.Before(o.PayBefore)
 }
 
-// AddPayment adds the money of a payment.
-func (o *Orders) AddPayment(p payment.Payment) {
+// WithPayment returns the figures with the money of a payment.
+func (o Orders) WithPayment(p payment.Payment) Orders {
 	if p.ReceivedAt.IsZero() {
-		return
+		return o
 	}
-	m := Money{Received: p.Amount, Returned: p.Gone(), Lost: p.Lost()}
-	m.Overdrawn = max(0, p.Gone()-p.Amount)
-	switch p.State { //nolint:exhaustive // of the others the amount kept has no part of its own
+	m := Money{Received: p.Amount, Returned: p.Gone(), Lost: p.Lost(), Overdrawn: max(0, p.Gone()-p.Amount)}
+	switch p.State {
 	case payment.Stuck:
 		m.Stuck = m.Kept()
 	case payment.Closed:
 		m.Closed = m.Kept()
+	default: // the amount kept has no part of its own
 	}
 	o.Money = o.Money.Plus(m)
+	return o
 }
 
 // Plus returns the sum of both.
