@@ -312,20 +312,31 @@ func (w *lostCommits) orders() {
 // notice is the provider's message that an order's payment has its money.
 func (w *lostCommits) notice(order, path string) box.Request {
 	w.t.Helper()
+	return paidNotice(w.t, w.URL(path), paymentOf(w.t, w.Site, order))
+}
+
+// paymentOf returns the payment of an order.
+func paymentOf(tb testing.TB, s *box.Site, order string) (id string) {
+	tb.Helper()
+	if err := s.Ledger.DB.QueryRowContext(tb.Context(), "SELECT id FROM tb_payment WHERE order_id = ?",
+		order).Scan(&id); err != nil {
+		tb.Fatal(err)
+	}
+	return id
+}
+
+// paidNotice is the sandbox's message to an address that a payment has its money.
+func paidNotice(tb testing.TB, url, paymentID string) box.Request {
+	tb.Helper()
 	notices, err := sandbox.NewNotices([]byte(box.Secret), time.Now)
 	if err != nil {
-		w.t.Fatal(err)
+		tb.Fatal(err)
 	}
-	n := payment.Notice{Amount: 1000}
-	if err := w.Ledger.DB.QueryRowContext(w.t.Context(), "SELECT id FROM tb_payment WHERE order_id = ?",
-		order).Scan(&n.PaymentID); err != nil {
-		w.t.Fatal(err)
-	}
-	body, signature, err := notices.Write(n)
+	body, signature, err := notices.Write(payment.Notice{PaymentID: paymentID, Amount: 1000})
 	if err != nil {
-		w.t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return box.Request{URL: w.URL(path), Body: body, Header: map[string]string{
+	return box.Request{URL: url, Body: body, Header: map[string]string{
 		sandbox.SignatureHeader: signature, "Idempotency-Key": "a provider's",
 	}}
 }

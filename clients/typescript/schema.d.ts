@@ -4204,6 +4204,11 @@ export interface components {
                 disputed: components["schemas"]["OrderTally"];
                 /** @description Paid, without a payment whose money could be sent back. */
                 noPayment: components["schemas"]["OrderTally"];
+                /**
+                 * Format: int64
+                 * @description Orders that were deleted: they are in none of these numbers, and the report has their figures. Absent: none.
+                 */
+                purgedOrders?: number;
                 /** @description The orders that nobody but staff ends, newest first. */
                 left: components["schemas"]["LeftOrder"][];
             };

@@ -41,6 +41,11 @@ func TestProblems(t *testing.T) {
 			[]string{"SECKILL_MYSQL_POOL_SIZE=9"},
 			found{"SECKILL_MYSQL_DSN": "is missing, though SECKILL_MYSQL_POOL_SIZE is set"},
 		},
+		"kept for minutes instead of days": {
+			[]string{"SECKILL_KEEP=730m", "SECKILL_AUDIT_KEEP=1h"},
+			found{"SECKILL_KEEP": "is 12h10m0s", "SECKILL_AUDIT_KEEP": "is 1h0m0s"},
+		},
+		"kept for a day":       {[]string{"SECKILL_KEEP=24h", "SECKILL_AUDIT_KEEP=0s"}, nil},
 		"not a choice":         {[]string{"SECKILL_EMBEDDED=always"}, found{"SECKILL_EMBEDDED": `is "always"`}},
 		"blank data directory": {[]string{"SECKILL_DATA_DIR= "}, found{"SECKILL_DATA_DIR": "is blank"}},
 		"a name too long": {

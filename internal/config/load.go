@@ -37,6 +37,7 @@ func Load(environ []string) (Config, error) {
 	checkPayment(&c, &ps)
 	checkGuards(&c, &ps) // last, because it compares its secret with the others
 	c.Webhook.check(&ps)
+	c.Keep.check(&ps)
 	c.Log.check(&ps)
 	if err := ps.err(); err != nil {
 		return Config{}, err

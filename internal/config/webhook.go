@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/netip"
+	"time"
 )
 
 func (w Webhook) check(ps *problems) {
@@ -30,4 +31,14 @@ func networks(texts []string) []netip.Prefix {
 		}
 	}
 	return all
+}
+
+// check refuses less than a day, as in 90m for 90 days: what is deleted does not come back.
+func (k Keep) check(ps *problems) {
+	const day = 24 * time.Hour
+	for name, d := range map[string]time.Duration{"SECKILL_KEEP": k.Orders, "SECKILL_AUDIT_KEEP": k.Audit} {
+		if 0 < d && d < day {
+			ps.add(name, "is "+d.String(), "0s, for ever, or 24h and more")
+		}
+	}
 }

@@ -19,6 +19,7 @@ const (
 	FateRefunded  Fate = "refunded"   // its money has gone back, or staff have closed the refund
 	FateCancelled Fate = "cancelled"  // it was cancelled, or expired
 	FateFailed    Fate = "failed"     // it could not be recorded
+	FatePurged    Fate = "purged"     // it was deleted; what became of it before is in the report's figures
 )
 
 // Tally is a number of orders, with the sums of their units and of their amounts in cents.

@@ -245,11 +245,12 @@ func (s Unwinds) Unwinding(ctx context.Context, voucherID int64) (order.Unwindin
 	err := s.db.Read(ctx).Where("voucher_id = ?", voucherID).Find(&sales).Error
 	if err == nil && len(sales) > 0 {
 		names := fateNames(voucherID)
-		names["since"] = sqlkit.At(sales[0].CalledOff)
+		names["since"], names["purged"] = sqlkit.At(sales[0].CalledOff), order.FatePurged
 		err = s.db.Read(ctx).Raw("SELECT fate, since, COUNT(*) AS orders, SUM(quantity) AS units, "+
 			"SUM(amount) AS cents FROM (SELECT "+fateOf+" AS fate, "+
 			"CASE WHEN COALESCE(o.refunding_time, o.refund_time, o.cancel_time) >= @since THEN 1 ELSE 0 END AS since, "+
-			"o.quantity, o.amount FROM tb_voucher_order o WHERE o.voucher_id = @voucher) f GROUP BY fate, since",
+			"o.quantity, o.amount FROM tb_voucher_order o WHERE o.voucher_id = @voucher) f GROUP BY fate, since "+
+			"UNION ALL SELECT @purged, 1, orders, 0, 0 FROM tb_purge WHERE voucher_id = @voucher",
 			names).Find(&rows).Error
 	}
 	if err != nil {

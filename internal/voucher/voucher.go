@@ -163,7 +163,7 @@ type Shown struct {
 
 // Purged reports whether the orders of the sale were deleted, or are being deleted. It then admits nobody, and whatever
 // Redis or a backup still has of it is of an earlier epoch than its first.
-func (s Sale) Purged() bool { return s.FirstEpoch > s.Epoch }
+func (s *Sale) Purged() bool { return s.FirstEpoch > s.Epoch }
 
 // final returns why the sale can no longer be changed: ErrRetired, ErrCalledOff, or nil.
 func (s *Sale) final() error {

@@ -26,8 +26,7 @@ CREATE INDEX idx_purge_day ON tb_purge_day (day);
 
 CREATE TABLE tb_forgotten (
     pseudonym   BIGINT   NOT NULL PRIMARY KEY,
-    user_id     BIGINT   NULL,
+    user_id     BIGINT   NULL UNIQUE,
     create_time DATETIME NOT NULL,
     end_time    DATETIME NULL
 ) WITHOUT ROWID;
-CREATE UNIQUE INDEX uk_forgotten_user ON tb_forgotten (user_id);

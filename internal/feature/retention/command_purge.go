@@ -166,13 +166,16 @@ type purging struct {
 // all purges all candidates and prints what became of each.
 func (p *purging) all(ctx context.Context, before time.Time) error {
 	stays, orders := false, int64(0)
+	var failed error
 	err := each(ctx, p.Ledger, before, func(c Candidate) error {
-		done, err := p.Purge(ctx, c, 0, p.by, func() bool { return true })
-		if err != nil {
-			return err
-		}
+		done, err := p.Purge(ctx, c, 0, p.by, Purged{}, func() bool { return true })
 		orders += done.Orders
 		switch {
+		case err != nil && endsAll(ctx, err):
+			return err
+		case err != nil:
+			failed = errors.Join(failed, err)
+			_, err = fmt.Fprintf(p.out, "voucher %d: failed: %v\n", c.VoucherID, err)
 		case done.Refused:
 			_, err = fmt.Fprintf(p.out, "voucher %d: stays: %s\n", c.VoucherID, done.Owed)
 		case len(done.Owed) > 0:
@@ -185,15 +188,15 @@ func (p *purging) all(ctx context.Context, before time.Time) error {
 		return err
 	})
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	if _, err := fmt.Fprintf(p.out, "%d orders are gone\n", orders); err != nil {
 		return err
 	}
-	if stays {
+	if failed == nil && stays {
 		return cmdline.ErrFound
 	}
-	return nil
+	return failed
 }
 
 // progress prints every few seconds how far a purge has got.

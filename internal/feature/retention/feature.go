@@ -27,7 +27,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	}
 	p := &purger{
 		Purger: Purger{Ledger: ledger, Waitlist: waitlistOf(core)},
-		keep:   keep.Orders, trail: keep.Audit, midnight: core.DB.Midnight, log: core.Log,
+		keep:   keep.Orders, turn: purgeTurn, trail: keep.Audit, midnight: core.DB.Midnight, log: core.Log,
 		now: func(ctx context.Context) time.Time {
 			now, _ := core.DB.LedgerTime(core.DB.Read(ctx)) // then it is the zero time
 			return now

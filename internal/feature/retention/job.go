@@ -22,6 +22,7 @@ type purger struct {
 	Purger
 
 	keep     time.Duration                   // 0: for ever
+	turn     time.Duration                   // how long one batch purges
 	trail    time.Duration                   // of entries of the audit trail; 0: for ever
 	midnight func(at time.Time) time.Time    // the beginning of a day
 	now      func(context.Context) time.Time // the ledger's clock; zero if it cannot be read
@@ -29,8 +30,11 @@ type purger struct {
 	forget   func(ctx context.Context, token int64, before time.Time, n int) (int, error)
 	log      *slog.Logger
 
-	on    bool  // switchOn has returned nil
-	after int64 // the last voucher that was looked at
+	on    bool      // switchOn has returned nil
+	after int64     // the last voucher that is finished
+	of    int64     // the voucher that so is of
+	so    Purged    // what was done of it in earlier batches
+	round time.Time // before which all vouchers were looked at: the next round begins on another day
 }
 
 // Run purges until ctx ends.
@@ -55,12 +59,16 @@ func (p *purger) batch(ctx context.Context, token int64) (int, error) {
 	if p.keep == 0 {
 		return 0, nil
 	}
-	found, err := p.Ledger.Candidates(ctx, p.midnight(now.Add(-p.keep)), p.after, 1)
+	before := p.midnight(now.Add(-p.keep))
+	if before.Equal(p.round) {
+		return 0, nil
+	}
+	found, err := p.Ledger.Candidates(ctx, before, p.after, 1)
 	if err != nil {
 		return 0, err
 	}
 	if len(found) == 0 {
-		p.after = 0
+		p.after, p.round = 0, before
 		return 0, nil
 	}
 	if !p.on {
@@ -74,19 +82,30 @@ func (p *purger) batch(ctx context.Context, token int64) (int, error) {
 
 // one purges a voucher for a while.
 func (p *purger) one(ctx context.Context, token int64, c Candidate) error {
-	end := time.Now().Add(purgeTurn)
+	if p.of != c.VoucherID {
+		p.of, p.so = c.VoucherID, Purged{}
+	}
+	end := time.Now().Add(p.turn)
 	interrupted := false
-	done, err := p.Purge(ctx, c, token, Trail{By: purgerJob, Why: "SECKILL_KEEP"}, func() bool {
+	done, err := p.Purge(ctx, c, token, Trail{By: purgerJob, Why: "SECKILL_KEEP"}, p.so, func() bool {
 		interrupted = time.Now().After(end)
 		return !interrupted
 	})
-	if err != nil {
+	if err != nil && endsAll(ctx, err) {
+		p.so = Purged{} // the next batch begins again
 		return err
 	}
-	if interrupted {
-		return nil // the next batch goes on
+	if err != nil {
+		p.log.WarnContext(ctx, "purging a voucher failed; it is tried again tomorrow", "voucher", c.VoucherID,
+			"error", err)
+		p.after, p.so = c.VoucherID, Purged{}
+		return nil
 	}
-	p.after = c.VoucherID
+	if interrupted {
+		p.so = done // the next batch goes on
+		return nil
+	}
+	p.after, p.so = c.VoucherID, Purged{}
 	switch {
 	case done.Refused:
 		p.log.InfoContext(ctx, "a voucher is not purged yet", "voucher", c.VoucherID, "owed", done.Owed.String())

@@ -246,8 +246,9 @@ func (l *Ledger) Candidates(ctx context.Context, before time.Time, after int64, 
 		"LEFT JOIN tb_purge g ON g.voucher_id = v.id WHERE v.id > @after AND v.shop_id <> @rehearsals AND ("+
 		"s.end_time < @before AND (g.end_time IS NULL OR "+
 		"EXISTS (SELECT 1 FROM tb_voucher_order o WHERE o.voucher_id = v.id)) "+
-		"OR v.type = @ordinary AND (SELECT o.create_time FROM tb_voucher_order o WHERE o.voucher_id = v.id "+
-		"ORDER BY o.id LIMIT 1) < @before) ORDER BY v.id LIMIT @n", map[string]any{
+		"OR v.type = @ordinary AND (g.voucher_id IS NOT NULL AND g.end_time IS NULL OR "+
+		"(SELECT o.create_time FROM tb_voucher_order o WHERE o.voucher_id = v.id "+
+		"ORDER BY o.id LIMIT 1) < @before)) ORDER BY v.id LIMIT @n", map[string]any{
 		"after": after, "before": before.UTC(), "n": n, "ordinary": voucher.Ordinary,
 		"rehearsals": voucher.RehearsalShop,
 	}).Find(&rows).Error

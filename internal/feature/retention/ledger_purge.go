@@ -46,7 +46,11 @@ func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Tra
 		}
 		made := tx.Clauses(clause.OnConflict{DoNothing: true}).
 			Create(&purgeRow{VoucherID: c.VoucherID, Figures: string(empty), Waitlist: waitlist, CreateTime: now})
-		if made.Error != nil || made.RowsAffected == 0 && c.Sale {
+		if made.Error == nil && made.RowsAffected == 0 && !c.Sale { // more of its orders are old since the last one ended
+			made = tx.Exec("UPDATE tb_purge SET end_time = NULL WHERE voucher_id = ? AND end_time IS NOT NULL",
+				c.VoucherID)
+		}
+		if made.Error != nil || made.RowsAffected == 0 { // it goes on
 			return made.Error
 		}
 		return sqlkit.WriteAudit(tx, now, by.Author, sqlkit.AuditRow{
@@ -200,19 +204,24 @@ func (l *Ledger) deleteOrders(tx *gorm.DB, c Candidate, row *purgeRow, from Curs
 	if err != nil {
 		return Deleted{}, err
 	}
+	done := Deleted{Owed: Debts{}, Done: len(ids) < n, Next: Cursor{Part: ordersPart, After: ids[len(ids)-1]}}
+	young := 0
 	for id, o := range locked { // orders of an ordinary voucher go by their own age
 		if !c.Sale && !o.CreatedAt.Before(c.Before) {
+			young++
 			delete(locked, id)
 		}
 	}
+	if young == len(ids) { // ids rise with time: so are all that follow
+		done.Done = true
+	}
 	if len(locked) == 0 {
-		return Deleted{Done: true}, nil // ids rise with time
+		return done, nil
 	}
 	found, err := l.owedBy(tx, locked, now)
 	if err != nil {
 		return Deleted{}, err
 	}
-	done := Deleted{Owed: Debts{}, Done: len(ids) < n, Next: Cursor{Part: ordersPart, After: ids[len(ids)-1]}}
 	for id, why := range found.orders {
 		done.Owed[why]++
 		delete(locked, id)

@@ -3,10 +3,12 @@ package retention
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/retry"
+	"seckill/internal/order"
 	"seckill/internal/voucher"
 )
 
@@ -80,68 +82,90 @@ type Purger struct {
 	Progress func(c Candidate, orders, rows int64)
 }
 
-// Purged is the result of a purge of one voucher.
+// Purged is the result of a purge of one voucher, as far as it has got.
 type Purged struct {
 	Orders, Rows int64
-	Owed         Debts // why it was refused, or why some orders stay
-	Refused      bool  // nothing was deleted
-	Done         bool  // nothing is left
+	Owed         Debts  // why it was refused, or why some orders stay
+	Refused      bool   // nothing was deleted
+	Done         bool   // nothing is left
+	At           Cursor // what to look at next
 }
 
-// Purge purges a voucher until nothing is left to look at, or until more returns false. It refuses a voucher that owes
-// something, unless an earlier purge has begun; then it leaves what is owed. A purge that was interrupted is continued
-// by calling it again.
+// Purge purges a voucher until nothing is left to look at, or until more returns false; so is what it returned then, to
+// go on from there. It refuses a voucher that owes something, unless an earlier purge has begun; then it leaves what is
+// owed. A purge that died is continued by beginning again, with the zero Purged.
 func (p *Purger) Purge(
-	ctx context.Context, c Candidate, token int64, by Trail, more func() bool,
-) (done Purged, err error) {
+	ctx context.Context, c Candidate, token int64, by Trail, so Purged, more func() bool,
+) (Purged, error) {
 	ctx = bulkhead.With(ctx, bulkhead.Background)
-	if !c.Begun || c.Limited || c.Sale && !c.Retired {
-		owed, err := p.Ledger.Debts(ctx, c)
+	if so.Owed == nil {
+		owed, err := p.begin(ctx, c, by)
 		if err != nil || len(owed) > 0 {
 			return Purged{Owed: owed, Refused: true}, err
 		}
 	}
-	waitlist, err := p.Waitlist(ctx, c.VoucherID)
-	if err != nil {
-		return done, err
-	}
-	switch err := p.Ledger.Begin(ctx, c, waitlist, by); {
-	case errors.Is(err, ErrNotYet):
-		return Purged{Owed: Debts{NotRetired: 1}, Refused: true}, nil
-	case err != nil:
-		return done, err
-	}
-	done.Owed = Debts{}
-	for at := (Cursor{}); more(); {
+	for {
 		start := time.Now()
-		batch, err := p.Ledger.Delete(ctx, c, token, at, purgeBatch)
+		batch, err := p.Ledger.Delete(ctx, c, token, so.At, purgeBatch)
 		if err != nil {
-			return done, err
+			return so, err
 		}
-		done.add(batch)
+		so = so.with(batch)
 		if p.Progress != nil {
-			p.Progress(c, done.Orders, done.Rows)
+			p.Progress(c, so.Orders, so.Rows)
 		}
 		if batch.Done {
-			done.Done = len(done.Owed) == 0
+			so.Done = len(so.Owed) == 0
 			break
 		}
-		at = batch.Next
 		pause := time.Duration(batch.Orders) * time.Second / purgeRate
 		retry.Sleep(ctx, max(time.Since(start), pause-time.Since(start)))
-		if err := ctx.Err(); err != nil {
-			return done, err
+		if err := ctx.Err(); err != nil || !more() {
+			return so, err
 		}
 	}
-	if done.Done {
-		err = p.Ledger.End(ctx, c)
+	if so.Done {
+		return so, p.Ledger.End(ctx, c)
 	}
-	return done, err
+	return so, nil
 }
 
-func (p *Purged) add(batch Deleted) {
-	p.Orders, p.Rows = p.Orders+int64(batch.Orders), p.Rows+int64(batch.Rows)
-	for reason, n := range batch.Owed {
-		p.Owed[reason] += n
+// endsAll reports whether an error is of no one voucher: the ledger is away, another holder has the job's lock, or ctx
+// has ended. After any other error, the purge goes on with the next voucher.
+func endsAll(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownChange) ||
+		errors.Is(err, order.ErrSuperseded)
+}
+
+// begin begins a purge. It returns why that is refused, if it is.
+func (p *Purger) begin(ctx context.Context, c Candidate, by Trail) (Debts, error) {
+	if !c.Begun || c.Limited || c.Sale && !c.Retired {
+		owed, err := p.Ledger.Debts(ctx, c)
+		if err != nil || len(owed) > 0 {
+			return owed, err
+		}
 	}
+	waitlist, err := p.Waitlist(ctx, c.VoucherID)
+	if err != nil {
+		return nil, err
+	}
+	err = p.Ledger.Begin(ctx, c, waitlist, by)
+	if errors.Is(err, ErrNotYet) {
+		return Debts{NotRetired: 1}, nil
+	}
+	return nil, err
+}
+
+// with returns the result with a batch more.
+func (p Purged) with(batch Deleted) Purged {
+	p.Orders, p.Rows, p.At = p.Orders+int64(batch.Orders), p.Rows+int64(batch.Rows), batch.Next
+	owed := maps.Clone(p.Owed)
+	if owed == nil {
+		owed = Debts{}
+	}
+	for reason, n := range batch.Owed {
+		owed[reason] += n
+	}
+	p.Owed = owed
+	return p
 }

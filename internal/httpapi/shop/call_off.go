@@ -67,6 +67,8 @@ type unwindingJSON struct {
 	Free      tallyJSON `json:"free"`
 	Disputed  tallyJSON `json:"disputed"`
 	NoPayment tallyJSON `json:"noPayment"`
+	// PurgedOrders are in no tally: they were deleted, and the report has their figures.
+	PurgedOrders int64 `json:"purgedOrders,omitempty"`
 
 	Left []leftJSON `json:"left"` // the orders that are left to staff, newest first
 }
@@ -120,8 +122,8 @@ func (a *API) unwindingView(id int64, u order.Unwinding, left []order.LeftOrder)
 		Cancelled: of(order.FateCancelled), Refunded: of(order.FateRefunded), Redeemed: of(order.FateRedeemed),
 		Lapsed: of(order.FateLapsed), Stuck: of(order.FateStuck),
 		Free: of(order.FateFree), Disputed: of(order.FateDisputed),
-		NoPayment: of(order.FateNoPayment),
-		Left:      make([]leftJSON, len(left)),
+		NoPayment: of(order.FateNoPayment), PurgedOrders: u.Orders[order.FatePurged].Orders,
+		Left: make([]leftJSON, len(left)),
 	}
 	if !u.CalledOff.IsZero() {
 		view.Withdrawn, view.Pending, view.Unwound = u.Withdrawn, u.Pending(), !u.Pending()

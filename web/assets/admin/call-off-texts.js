@@ -32,6 +32,8 @@ export const CALL_OFF_TEXTS = {
   off: { en: 'Called off', zh: '活动已取消' },
   'off.progress': { en: 'Orders that are cancelled or refunded', zh: '已取消或已退款的订单' },
   'off.done.of': { en: '{done} of {all} {all:order|orders}', zh: '{done} / {all} 笔订单' },
+  purged: { en: 'Orders that were deleted since, and are not counted here: {n}. The report counts them.', zh: '另有 {n} 笔订单已被清除，此处不再计入，报表仍包含。' },
+  'purged.report': { en: 'Orders deleted since {time}, and counted here: {n}.', zh: '自 {time} 起已清除 {n} 笔订单，此处仍计入。' },
   'off.pending': { en: '{done} of {all} {all:order is|orders are} cancelled or refunded. The rest follows automatically.', zh: '{all} 笔订单中已有 {done} 笔取消或退款，其余将自动处理。' },
   'off.unwound': { en: 'All orders are cancelled or refunded. There is nothing left to do.', zh: '所有订单均已取消或退款，无需再处理。' },
   'off.left': { en: 'Cancelling and refunding is done. Orders for you to decide about: {n}.', zh: '自动处理已完成，另有 {n} 笔订单需由您处理。' },

@@ -104,6 +104,7 @@ export function Unwinding({ voucher, client, words, version }) {
     <p role="status">${t(u.unwound ? staff > 0 ? 'off.left' : 'off.unwound' : 'off.pending', { done: number(done), all: number(all), n: number(staff) })}</p>
     <div class="bar-line thick ${u.unwound ? 'good' : ''}" role="progressbar" aria-label=${t('off.progress')} aria-valuemin="0" aria-valuemax=${Math.max(1, all)} aria-valuenow=${all ? done : 1} aria-valuetext=${t('off.done.of', { done: number(done), all: number(all) })}><div style=${{ width: `${all ? Math.round((100 * done) / all) : 100}%` }}></div></div>
     ${seen.answer && !seen.answer.success && html`<p class="note warn" role="status">${trouble(seen.answer, t)}</p>`}
+    ${u.purgedOrders && html`<p class="note" data-purged>${t('purged', { n: number(u.purgedOrders) })}</p>`}
     <div class="tallies">
       <table class="plain figures"><caption>${t('off.itself')}</caption><thead class="unseen"><tr><th scope="col">${t('state')}</th><th scope="col">${t('place.orders')}</th><th scope="col">${t('amount')}</th></tr></thead><tbody>
         ${[...AHEAD, 'refunding', ...DONE].map((name) => html`<${Line} key=${name} name=${name} tally=${u[name]} words=${words} to=${name === 'refunding' ? `#/orders?voucherId=${voucher.id}&status=refunding` : ''} />`)}

@@ -49,6 +49,7 @@ export function Report({ id, client, words }) {
         <button type="button" class="button quiet small" data-act="print" onClick=${() => window.print()}>${t('print')}</button>
       </div>
     </header>
+    ${r.purgedOrders && html`<p class="note" data-purged>${t('purged.report', { n: number(r.purgedOrders), time: time(r.purgeTime) })}</p>`}
     ${r.callOffTime && html`<p class="note warn" data-called-off>${t('report.called.off', { time: time(r.callOffTime), n: number(r.withdrawn) })} <a href=${`#/voucher/${id}`}>${t('report.called.off.see')}</a></p>`}
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <div class="tiles figures">
