@@ -75,12 +75,11 @@ func TestPurgeIsKilled(t *testing.T) {
 	s := box.RealSite(t, 1)
 	w := &shopper{Site: s, tb: t}
 	voucher := w.sale(20, nil)
-	var order, payURL string
+	var order string
 	for user := int64(1); user <= 3; user++ {
 		w.user = user
 		order = w.buy(voucher, user)
-		payURL = w.beginPayment(order)
-		w.pay(payURL)
+		w.pay(w.beginPayment(order))
 		w.awaitStatus(order, "paid")
 	}
 	paid, taken := paymentOf(t, s, order), today(t, s)
@@ -125,7 +124,7 @@ func TestPurgeIsKilled(t *testing.T) {
 	if diff := gocmp.Diff(taken, today(t, s)); diff != "" {
 		t.Errorf("the money of today (-want +got):\n%s", diff)
 	}
-	w.lateFor(voucher, order, paid, payURL)
+	w.lateFor(voucher, order, paid)
 
 	// The ledger is restored from before the purge: all is there again, and goes again.
 	execute(t, s, "DELETE FROM tb_purge")
@@ -186,7 +185,7 @@ func today(t *testing.T, s *box.Site) map[string]any {
 
 // lateFor asks for an order that was purged with its payment, as a provider, its buyer and staff do: each is told that
 // there is no such thing, nothing comes back, and the provider's notice is remembered for staff.
-func (s *shopper) lateFor(voucher int64, order, paymentID, payURL string) {
+func (s *shopper) lateFor(voucher int64, order, paymentID string) {
 	s.tb.Helper()
 	refused := func(what, want string, r box.Request) {
 		s.tb.Helper()
@@ -195,16 +194,15 @@ func (s *shopper) lateFor(voucher int64, order, paymentID, payURL string) {
 			s.tb.Errorf("%s: %d %s, %v; want %s", what, got.StatusCode, got.Body, err, want)
 		}
 	}
-	const gone, noPayment = "404 NOT_FOUND", "404 NOT_FOUND"
+	const gone = "404 NOT_FOUND"
 	buyer, why := box.BuyerToken(s.user), map[string]string{"why": "late"}
 	for _, path := range []string{"/payment/callback", "/payment/callback/sandbox"} {
 		for range 2 { // it sends the notice again
 			notice := paidNotice(s.tb, s.URL(path), paymentID)
 			notice.Method = http.MethodPost
-			refused("a notice at "+path, noPayment, notice)
+			refused("a notice at "+path, gone, notice)
 		}
 	}
-	refused("the page to pay on", noPayment, box.Request{Method: http.MethodPost, URL: s.URL(payURL)})
 	refused("the order", gone, box.Request{Method: http.MethodGet, URL: s.URL("/order/" + order), Token: buyer})
 	for _, act := range []string{"pay", "refund", "cancel"} {
 		refused("to "+act, gone, box.Request{
@@ -213,6 +211,7 @@ func (s *shopper) lateFor(voucher int64, order, paymentID, payURL string) {
 	}
 	refused("a refund by staff", gone, box.Request{
 		Method: http.MethodPost, URL: s.URL("/admin/order/" + order + "/refund"), Token: box.AdminToken(), Body: why,
+		Header: map[string]string{"Idempotency-Key": "late"},
 	})
 	box.Eventually(s.tb, "the notices being remembered", func() error {
 		r := s.Client.Must(s.tb, http.StatusOK, box.Request{
