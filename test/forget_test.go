@@ -113,8 +113,8 @@ func nowhere(t *testing.T, s *box.Site, texts ...string) {
 			continue
 		}
 		for _, text := range texts {
-			if n := number(t, s, fmt.Sprintf("SELECT COUNT(*) FROM %s WHERE CAST(`%s` AS CHAR) LIKE ?", c[0], c[1]),
-				"%"+text+"%"); n > 0 {
+			query := "SELECT COUNT(*) FROM " + c[0] + " WHERE CAST(`" + c[1] + "` AS CHAR) LIKE ?"
+			if n := number(t, s, query, "%"+text+"%"); n > 0 {
 				t.Errorf("%s is in %s.%s", text, c[0], c[1])
 			}
 		}

@@ -6,7 +6,7 @@
 //
 //	tb_voucher ─── tb_seckill_voucher        what is sold; the sale: stock, window, epoch (the hot row)
 //	                    │ stock = stock - n WHERE stock >= n AND epoch = ?
-//	               tb_voucher_order          one row for each order, deleted by a purge; one live order per user and sale
+//	               tb_voucher_order          one row for each order, until a purge; one live order per user and sale
 //	               tb_order_event            the history of orders since they were recorded
 //	               tb_payment                attempts to pay for them
 //	               tb_request                idempotency keys of requests, and what they made

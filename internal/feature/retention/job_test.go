@@ -51,7 +51,8 @@ func (n *nightly) count(t *testing.T, of string) int64 {
 	return n.Number(t, "SELECT COUNT(*) FROM "+of)
 }
 
-// The job purges what is old once a day, by the ledger's clock, and asks before the first deletion alone whether it may.
+// The job purges what is old once a day, by the ledger's clock, and asks before the first deletion alone whether it
+// may.
 func TestJob(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		n := newNightly(l)
@@ -138,8 +139,8 @@ func TestJobTakesTurns(t *testing.T) {
 	})
 }
 
-// A voucher that cannot be purged keeps no other from its turn; it is tried again on another day. What ends the purge of
-// all does not count as its failure.
+// A voucher that cannot be purged keeps no other from its turn; it is tried again on another day. What ends the purge
+// of all does not count as its failure.
 func TestJobGoesOnBehindAFailure(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		n := newNightly(l)
@@ -148,8 +149,8 @@ func TestJobGoesOnBehindAFailure(t *testing.T) {
 			n.Exec(t, "DELETE FROM "+table)
 		}
 		good := n.sold(t)
-		n.Exec(t, "INSERT INTO tb_purge (voucher_id, figures, waitlist, create_time) VALUES (?, 'nonsense', '', ?)", bad,
-			ledgertest.Stored(ledgertest.RecordedAt))
+		n.Exec(t, "INSERT INTO tb_purge (voucher_id, figures, waitlist, create_time) VALUES (?, 'nonsense', '', ?)",
+			bad, ledgertest.Stored(ledgertest.RecordedAt))
 		n.works(t, 1)
 		orders := func(id int64) int64 { return n.count(t, "tb_voucher_order WHERE voucher_id = "+digits(id)) }
 		if orders(bad) != 12 || orders(good) != 0 {

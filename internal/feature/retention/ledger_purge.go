@@ -46,7 +46,7 @@ func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Tra
 		}
 		made := tx.Clauses(clause.OnConflict{DoNothing: true}).
 			Create(&purgeRow{VoucherID: c.VoucherID, Figures: string(empty), Waitlist: waitlist, CreateTime: now})
-		if made.Error == nil && made.RowsAffected == 0 && !c.Sale { // more of its orders are old since the last one ended
+		if made.Error == nil && made.RowsAffected == 0 && !c.Sale { // more of its orders are old by now
 			made = tx.Exec("UPDATE tb_purge SET end_time = NULL WHERE voucher_id = ? AND end_time IS NOT NULL",
 				c.VoucherID)
 		}
@@ -54,9 +54,11 @@ func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Tra
 			return made.Error
 		}
 		return sqlkit.WriteAudit(tx, now, by.Author, sqlkit.AuditRow{
-			VoucherID: c.VoucherID, Action: voucher.Purged, Changes: []voucher.FieldChange{
+			VoucherID: c.VoucherID, Action: voucher.Purged,
+			Changes: []voucher.FieldChange{
 				{Field: "before", To: c.Before.Format(time.RFC3339)},
-				{Field: "by", To: by.By}, {Field: "why", To: by.Why},
+				{Field: "by", To: by.By},
+				{Field: "why", To: by.Why},
 			},
 		})
 	})

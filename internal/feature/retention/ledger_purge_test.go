@@ -91,10 +91,11 @@ func TestPurgeRefuses(t *testing.T) {
 			ledgertest.Stored(ledgertest.RecordedAt))
 	}
 	cases := map[string]owes{
-		"unpaid":     {why: Undecided, set: update("UPDATE tb_voucher_order SET status = 1 WHERE id = ?")},
-		"refunding":  {why: Undecided, set: update("UPDATE tb_voucher_order SET status = 5 WHERE id = ?")},
-		"late":       {why: Payment, set: update("UPDATE tb_payment SET state = 3 WHERE order_id = ?")},
-		"stuck":      {why: Payment, set: update("UPDATE tb_payment SET state = 6, stuck_time = create_time WHERE order_id = ?")},
+		"unpaid":    {why: Undecided, set: update("UPDATE tb_voucher_order SET status = 1 WHERE id = ?")},
+		"refunding": {why: Undecided, set: update("UPDATE tb_voucher_order SET status = 5 WHERE id = ?")},
+		"late":      {why: Payment, set: update("UPDATE tb_payment SET state = 3 WHERE order_id = ?")},
+		"stuck": {why: Payment, set: update("UPDATE tb_payment SET state = 6, " +
+			"stuck_time = create_time WHERE order_id = ?")},
 		"processing": {why: Payment, set: update("UPDATE tb_payment SET state = 1, progress = 1 WHERE order_id = ?")},
 		"cancelling": {why: Payment, set: update("INSERT INTO tb_payment_cancel (payment_id, create_time) " +
 			"SELECT id, create_time FROM tb_payment WHERE order_id = ?")},

@@ -75,7 +75,7 @@ func (r *rig) sold(t *testing.T) int64 {
 	r.Force(t, order.Failed, orders[8].OrderID, orders[9].OrderID, orders[10].OrderID, orders[11].OrderID)
 	r.Exec(t, "UPDATE tb_seckill_voucher SET stock = stock + 5 WHERE voucher_id = ?", id) // of the last two steps
 	r.Exec(t, "INSERT INTO tb_refund (id, payment_id, amount, state, origin, actor, create_time) "+
-		"SELECT p.id, p.id, 1000, 3, 1, 'admin 7', p.create_time FROM tb_payment p WHERE p.order_id = ?",
+		"SELECT 'all', p.id, 1000, 3, 1, 'admin 7', p.create_time FROM tb_payment p WHERE p.order_id = ?",
 		orders[4].OrderID)
 	r.Exec(t, "INSERT INTO tb_coupon (order_id, code, voucher_id, shop_id, create_time) "+
 		"VALUES (?, 'ABCDEFGHJKMNPQRS', ?, 1, ?)", orders[2].OrderID, id, ledgertest.Stored(ledgertest.RecordedAt))
