@@ -95,6 +95,7 @@ func newWalk(t *testing.T) *walk {
 		"SECKILL_JWT_SECRET": box.Secret, "SECKILL_JWT_ADMIN_SECRET": adminSecret,
 		"SECKILL_ISSUERS":          idp.Start(t).File(t, nil),
 		"SECKILL_PAYMENT_PROVIDER": "sandbox", "SECKILL_PAYMENT_SECRET": box.Secret + "!",
+		"SECKILL_EVENT_KEEP": "1h",
 	})
 	if err := w.srv.Start(); err != nil {
 		t.Fatal(err)
@@ -133,6 +134,16 @@ func newWalk(t *testing.T) *walk {
 	})).PaymentID
 	w.rehearsal = box.Decode[named](t,
 		created(fmt.Sprintf("/admin/voucher/%d/rehearsal", w.voucher), nil)).ID
+	box.Eventually(t, "events", func() error {
+		r, err := c.Do(t.Context(), box.Request{
+			Method: http.MethodGet, URL: w.srv.URL("/admin/event?limit=100"),
+			Token: w.token("admin", box.AdminID, 0, 0),
+		})
+		if err == nil && !strings.Contains(string(r.Body), w.order) {
+			err = fmt.Errorf("%d %s", r.StatusCode, r.Body)
+		}
+		return err
+	})
 	return w
 }
 

@@ -48,7 +48,7 @@ func TestTraces(t *testing.T) {
 	t.Cleanup(to.Close)
 	s.Client.Must(t, http.StatusCreated, box.Request{
 		Method: http.MethodPost, URL: s.URL("/admin/webhook"), Token: box.AdminToken(),
-		Body: map[string]any{"shopId": 0, "url": to.URL},
+		Body: map[string]any{"shopId": 0, "url": to.URL, "types": "order.unpaid"},
 	})
 	for _, srv := range s.Servers { // they look for new endpoints once a second
 		if err := srv.KillAndStart(); err != nil {

@@ -27,6 +27,7 @@ const (
 	BEFORETIME       AllowedCode = "BEFORE_TIME"
 	BOOLEAN          AllowedCode = "BOOLEAN"
 	COUPONCODE       AllowedCode = "COUPON_CODE"
+	CURSOR           AllowedCode = "CURSOR"
 	DELAYBELOW       AllowedCode = "DELAY_BELOW"
 	DURATION         AllowedCode = "DURATION"
 	EACHONCE         AllowedCode = "EACH_ONCE"
@@ -81,6 +82,8 @@ func (e AllowedCode) Valid() bool {
 	case BOOLEAN:
 		return true
 	case COUPONCODE:
+		return true
+	case CURSOR:
 		return true
 	case DELAYBELOW:
 		return true
@@ -227,6 +230,36 @@ func (e EventStatus) Valid() bool {
 	case EventStatusRefunding:
 		return true
 	case EventStatusUnpaid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventPageFurther.
+const (
+	EventPageFurtherTrue EventPageFurther = true
+)
+
+// Valid indicates whether the value is a known member of the EventPageFurther enum.
+func (e EventPageFurther) Valid() bool {
+	switch e {
+	case EventPageFurtherTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventPageSuccess.
+const (
+	EventPageSuccessTrue EventPageSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the EventPageSuccess enum.
+func (e EventPageSuccess) Valid() bool {
+	switch e {
+	case EventPageSuccessTrue:
 		return true
 	default:
 		return false
@@ -1391,6 +1424,7 @@ func (e WhyCode) Valid() bool {
 // | `BEFORE_TIME` | a time before {before} |
 // | `BOOLEAN` | true or false |
 // | `COUPON_CODE` | {length} letters and digits, with or without hyphens |
+// | `CURSOR` | next of an earlier answer, or end; left out: from the oldest event on |
 // | `DELAY_BELOW` | less than the {window} milliseconds of the sale |
 // | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
 // | `EACH_ONCE` | each once, of {values} |
@@ -1581,6 +1615,24 @@ type Event struct {
 // EventStatus The order's from then on.
 type EventStatus string
 
+// EventPage defines model for EventPage.
+type EventPage struct {
+	Data []StreamedEvent `json:"data"`
+
+	// Further There if asking again at once brings more, or goes on past events of other types.
+	Further *EventPageFurther `json:"further,omitempty"`
+
+	// Next `after` of the following page; always there. Keep it.
+	Next    string           `json:"next"`
+	Success EventPageSuccess `json:"success"`
+}
+
+// EventPageFurther There if asking again at once brings more, or goes on past events of other types.
+type EventPageFurther bool
+
+// EventPageSuccess defines model for EventPage.Success.
+type EventPageSuccess bool
+
 // FailReason Why an accepted order could not be recorded.
 type FailReason string
 
@@ -1672,6 +1724,7 @@ type FieldProblem struct {
 	// | `BEFORE_TIME` | a time before {before} |
 	// | `BOOLEAN` | true or false |
 	// | `COUPON_CODE` | {length} letters and digits, with or without hyphens |
+	// | `CURSOR` | next of an earlier answer, or end; left out: from the oldest event on |
 	// | `DELAY_BELOW` | less than the {window} milliseconds of the sale |
 	// | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
 	// | `EACH_ONCE` | each once, of {values} |
@@ -1851,6 +1904,9 @@ type Order struct {
 
 	// LapseTime When its code was past its date, unused.
 	LapseTime *Time `json:"lapseTime,omitempty"`
+
+	// Number Of its last event, in lists for staff: events with a higher one happened after the list was read.
+	Number *int64 `json:"number,omitempty"`
 
 	// PayBefore An order that is unpaid then expires.
 	PayBefore *Time `json:"payBefore,omitempty"`
@@ -2257,6 +2313,9 @@ type Problem struct {
 	// | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
 	// | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
 	// | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
+	// | `EVENTS_GONE` | 410 | Events behind this cursor were deleted by their age or by a purge, or were not written for a while, or the database was restored from a backup. Begin again at data.begin, the oldest that there is: what was built from events needs a new snapshot. |
+	// | `EVENTS_OFF` | 409 | Events are written for shops with a webhook endpoint, and for all shops where SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting. |
+	// | `EVENTS_STARTING` | 503 | Events have been written for less than ten seconds: until all instances know it, some may be missing. Ask again. |
 	// | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
 	// | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
 	// | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
@@ -2278,7 +2337,7 @@ type Problem struct {
 	// | `INTERNAL` | 500 | Something failed that should not. The log has it under the id in the X-Request-Id header. |
 	Code ProblemCode `json:"code"`
 
-	// Data Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is.
+	// Data Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is; or where events begin.
 	Data *ProblemData `json:"data,omitempty"`
 
 	// Detail For developers, in English.
@@ -2388,6 +2447,9 @@ type ProblemSuccess bool
 // | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
 // | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
 // | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
+// | `EVENTS_GONE` | 410 | Events behind this cursor were deleted by their age or by a purge, or were not written for a while, or the database was restored from a backup. Begin again at data.begin, the oldest that there is: what was built from events needs a new snapshot. |
+// | `EVENTS_OFF` | 409 | Events are written for shops with a webhook endpoint, and for all shops where SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting. |
+// | `EVENTS_STARTING` | 503 | Events have been written for less than ten seconds: until all instances know it, some may be missing. Ask again. |
 // | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
 // | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
 // | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
@@ -2409,8 +2471,11 @@ type ProblemSuccess bool
 // | `INTERNAL` | 500 | Something failed that should not. The log has it under the id in the X-Request-Id header. |
 type ProblemCode = string
 
-// ProblemData Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is.
+// ProblemData Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is; or where events begin.
 type ProblemData struct {
+	// Begin The oldest cursor of the stream of events that there is.
+	Begin *string `json:"begin,omitempty"`
+
 	// BeginTime Of the sale that is near.
 	BeginTime *Time `json:"beginTime,omitempty"`
 
@@ -2645,6 +2710,35 @@ type ShelfStatus int
 
 // Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 type Stale bool
+
+// StreamedEvent defines model for StreamedEvent.
+type StreamedEvent struct {
+	// Body As endpoints get it; docs/coupons.md#events describes it. Members may be added.
+	Body StreamedEvent_Body `json:"body"`
+
+	// EventId Its webhook-id.
+	EventId string `json:"eventId"`
+
+	// ShopId 0: not known, for an order of a voucher that does not exist.
+	ShopId int64 `json:"shopId"`
+}
+
+// StreamedEvent_Body As endpoints get it; docs/coupons.md#events describes it. Members may be added.
+type StreamedEvent_Body struct {
+	Data map[string]interface{} `json:"data"`
+
+	// Number Rises with each event of the subject.
+	Number *int64 `json:"number,omitempty"`
+
+	// Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
+	Subject *Subject `json:"subject,omitempty"`
+
+	// Timestamp When it happened.
+	Timestamp            string                 `json:"timestamp"`
+	Type                 string                 `json:"type"`
+	Version              int64                  `json:"version"`
+	AdditionalProperties map[string]interface{} `json:"-"`
+}
 
 // Subject What an event is about. With the event's number behind it, `kind-id` is its webhook-id.
 type Subject struct {
@@ -3259,6 +3353,18 @@ type TillCouponResponse = TillAnswer
 // WholeOrder defines model for WholeOrder.
 type WholeOrder = OrderAnswer
 
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// After `next` of an earlier page, or `end`, which answers with an empty page; left out: from the oldest event on.
+	After *string `form:"after,omitempty" json:"after,omitempty"`
+
+	// Type Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
+	Type *string `form:"type,omitempty" json:"type,omitempty"`
+
+	// Limit Entries on a page.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+}
+
 // CreateWebhookParams defines parameters for CreateWebhook.
 type CreateWebhookParams struct {
 	// IdempotencyKey New for each thing that is to be made, for example a UUID. A request that is repeated has the same one.
@@ -3441,6 +3547,143 @@ type ReserveCouponJSONRequestBody ReserveCouponJSONBody
 // ValidateCouponJSONRequestBody defines body for ValidateCoupon for application/json ContentType.
 type ValidateCouponJSONRequestBody ValidateCouponJSONBody
 
+// Getter for additional properties for StreamedEvent_Body. Returns the specified
+// element and whether it was found
+func (a StreamedEvent_Body) Get(fieldName string) (value interface{}, found bool) {
+	if a.AdditionalProperties != nil {
+		value, found = a.AdditionalProperties[fieldName]
+	}
+	return
+}
+
+// Setter for additional properties for StreamedEvent_Body
+func (a *StreamedEvent_Body) Set(fieldName string, value interface{}) {
+	if a.AdditionalProperties == nil {
+		a.AdditionalProperties = make(map[string]interface{})
+	}
+	a.AdditionalProperties[fieldName] = value
+}
+
+// Override default JSON handling for StreamedEvent_Body to handle AdditionalProperties
+func (a *StreamedEvent_Body) UnmarshalJSON(b []byte) error {
+	object := make(map[string]json.RawMessage)
+	err := json.Unmarshal(b, &object)
+	if err != nil {
+		return err
+	}
+
+	if raw, found := object["data"]; found {
+		err = json.Unmarshal(raw, &a.Data)
+		if err != nil {
+			return fmt.Errorf("error reading 'data': %w", err)
+		}
+		delete(object, "data")
+	}
+
+	if raw, found := object["number"]; found {
+		err = json.Unmarshal(raw, &a.Number)
+		if err != nil {
+			return fmt.Errorf("error reading 'number': %w", err)
+		}
+		delete(object, "number")
+	}
+
+	if raw, found := object["subject"]; found {
+		err = json.Unmarshal(raw, &a.Subject)
+		if err != nil {
+			return fmt.Errorf("error reading 'subject': %w", err)
+		}
+		delete(object, "subject")
+	}
+
+	if raw, found := object["timestamp"]; found {
+		err = json.Unmarshal(raw, &a.Timestamp)
+		if err != nil {
+			return fmt.Errorf("error reading 'timestamp': %w", err)
+		}
+		delete(object, "timestamp")
+	}
+
+	if raw, found := object["type"]; found {
+		err = json.Unmarshal(raw, &a.Type)
+		if err != nil {
+			return fmt.Errorf("error reading 'type': %w", err)
+		}
+		delete(object, "type")
+	}
+
+	if raw, found := object["version"]; found {
+		err = json.Unmarshal(raw, &a.Version)
+		if err != nil {
+			return fmt.Errorf("error reading 'version': %w", err)
+		}
+		delete(object, "version")
+	}
+
+	if len(object) != 0 {
+		a.AdditionalProperties = make(map[string]interface{})
+		for fieldName, fieldBuf := range object {
+			var fieldVal interface{}
+			err := json.Unmarshal(fieldBuf, &fieldVal)
+			if err != nil {
+				return fmt.Errorf("error unmarshaling field %s: %w", fieldName, err)
+			}
+			a.AdditionalProperties[fieldName] = fieldVal
+		}
+	}
+	return nil
+}
+
+// Override default JSON handling for StreamedEvent_Body to handle AdditionalProperties
+func (a StreamedEvent_Body) MarshalJSON() ([]byte, error) {
+	var err error
+	object := make(map[string]json.RawMessage)
+
+	if a.Data != nil {
+		object["data"], err = json.Marshal(a.Data)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'data': %w", err)
+		}
+	}
+
+	if a.Number != nil {
+		object["number"], err = json.Marshal(a.Number)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'number': %w", err)
+		}
+	}
+
+	if a.Subject != nil {
+		object["subject"], err = json.Marshal(a.Subject)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling 'subject': %w", err)
+		}
+	}
+
+	object["timestamp"], err = json.Marshal(a.Timestamp)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'timestamp': %w", err)
+	}
+
+	object["type"], err = json.Marshal(a.Type)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'type': %w", err)
+	}
+
+	object["version"], err = json.Marshal(a.Version)
+	if err != nil {
+		return nil, fmt.Errorf("error marshaling 'version': %w", err)
+	}
+
+	for fieldName, field := range a.AdditionalProperties {
+		object[fieldName], err = json.Marshal(field)
+		if err != nil {
+			return nil, fmt.Errorf("error marshaling '%s': %w", fieldName, err)
+		}
+	}
+	return json.Marshal(object)
+}
+
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
 
@@ -3514,6 +3757,13 @@ func WithRequestEditorFn(fn RequestEditorFn) ClientOption {
 
 // The interface specification for the client above.
 type ClientInterface interface {
+
+	// ListEvents Events as a stream
+	//
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	//
+	// Corresponds with GET /admin/event (the `ListEvents` operationId).
+	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListWebhooks Webhook endpoints
 	//
@@ -3824,6 +4074,23 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /waitlist (the `ListWaitlistPlaces` operationId).
 	ListWaitlistPlaces(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+}
+
+// ListEvents Events as a stream
+//
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+//
+// Corresponds with GET /admin/event (the `ListEvents` operationId).
+func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
 }
 
 // ListWebhooks Webhook endpoints
@@ -4534,6 +4801,84 @@ func (c *Client) ListWaitlistPlaces(ctx context.Context, reqEditors ...RequestEd
 		return nil, err
 	}
 	return c.Client.Do(req)
+}
+
+// NewListEventsRequest constructs an http.Request for the ListEvents method
+func NewListEventsRequest(server string, params *ListEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/admin/event")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Type != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
 }
 
 // NewListWebhooksRequest constructs an http.Request for the ListWebhooks method
@@ -6143,6 +6488,15 @@ func WithBaseURL(baseURL string) ClientOption {
 // ClientWithResponsesInterface is the interface specification for the client with responses above.
 type ClientWithResponsesInterface interface {
 
+	// ListEventsWithResponse Events as a stream
+	//
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /admin/event (the `ListEvents` operationId).
+	ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error)
+
 	// ListWebhooksWithResponse Webhook endpoints
 	//
 	// Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
@@ -6500,6 +6854,47 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /waitlist (the `ListWaitlistPlaces` operationId).
 	ListWaitlistPlacesWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWaitlistPlacesResponse, error)
+}
+
+type ListEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EventPage
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListEventsResponse) GetJSON200() *EventPage {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ListEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
 }
 
 type ListWebhooksResponse struct {
@@ -7821,6 +8216,21 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 	return ""
 }
 
+// ListEventsWithResponse Events as a stream
+//
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /admin/event (the `ListEvents` operationId).
+func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*ListEventsResponse, error) {
+	rsp, err := c.ListEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListEventsResponse(rsp)
+}
+
 // ListWebhooksWithResponse Webhook endpoints
 //
 // Where changes of orders and of waiting lists are sent, oldest first, and how it goes. docs/coupons.md#webhooks says what is sent.
@@ -8417,6 +8827,32 @@ func (c *ClientWithResponses) ListWaitlistPlacesWithResponse(ctx context.Context
 		return nil, err
 	}
 	return ParseListWaitlistPlacesResponse(rsp)
+}
+
+// ParseListEventsResponse parses an HTTP response from a ListEventsWithResponse call
+func ParseListEventsResponse(rsp *http.Response) (*ListEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EventPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
 }
 
 // ParseListWebhooksResponse parses an HTTP response from a ListWebhooksWithResponse call

@@ -1916,6 +1916,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/event": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events as a stream
+         * @description What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+         */
+        get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/audit": {
         parameters: {
             query?: never;
@@ -3476,6 +3496,9 @@ export interface components {
          *     | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
          *     | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
          *     | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
+         *     | `EVENTS_GONE` | 410 | Events behind this cursor were deleted by their age or by a purge, or were not written for a while, or the database was restored from a backup. Begin again at data.begin, the oldest that there is: what was built from events needs a new snapshot. |
+         *     | `EVENTS_OFF` | 409 | Events are written for shops with a webhook endpoint, and for all shops where SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting. |
+         *     | `EVENTS_STARTING` | 503 | Events have been written for less than ten seconds: until all instances know it, some may be missing. Ask again. |
          *     | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
          *     | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
          *     | `UNAUTHENTICATED` | 401 | The provider's token is of no known issuer, malformed, expired, void, or not for this service. |
@@ -3564,6 +3587,7 @@ export interface components {
          *     | `BEFORE_TIME` | a time before {before} |
          *     | `BOOLEAN` | true or false |
          *     | `COUPON_CODE` | {length} letters and digits, with or without hyphens |
+         *     | `CURSOR` | next of an earlier answer, or end; left out: from the oldest event on |
          *     | `DELAY_BELOW` | less than the {window} milliseconds of the sale |
          *     | `DURATION` | a duration with its unit, such as 500ms or 2s, from 0s to {longest} |
          *     | `EACH_ONCE` | each once, of {values} |
@@ -3600,7 +3624,7 @@ export interface components {
          *     | `ZONED_TIME` | a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone} |
          * @enum {string}
          */
-        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
+        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "CURSOR" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
         /**
          * @description Why an endpoint did not take an event. A name in braces is a member of data.
          *
@@ -3711,6 +3735,46 @@ export interface components {
             data: components["schemas"]["WebhookDelivery"][];
             /** @description There when more follow: `before` of the next page. */
             next?: string;
+        };
+        EventPage: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["StreamedEvent"][];
+            /** @description `after` of the following page; always there. Keep it. */
+            next: string;
+            /**
+             * @description There if asking again at once brings more, or goes on past events of other types.
+             * @enum {boolean}
+             */
+            further?: true;
+        };
+        StreamedEvent: {
+            /** @description Its webhook-id. */
+            eventId: string;
+            /**
+             * Format: int64
+             * @description 0: not known, for an order of a voucher that does not exist.
+             */
+            shopId: number;
+            /** @description As endpoints get it; docs/coupons.md#events describes it. Members may be added. */
+            body: {
+                /** Format: int64 */
+                version: number;
+                type: string;
+                /** @description When it happened. */
+                timestamp: string;
+                subject?: components["schemas"]["Subject"];
+                /**
+                 * Format: int64
+                 * @description Rises with each event of the subject.
+                 */
+                number?: number;
+                data: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            };
         };
         WebhookReplayAnswer: {
             /** @enum {boolean} */
@@ -3960,6 +4024,11 @@ export interface components {
             failTime?: components["schemas"]["Time"];
             /** @description When its code was past its date, unused. */
             lapseTime?: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description Of its last event, in lists for staff: events with a higher one happened after the list was read.
+             */
+            number?: number;
             /** @description Where an order that has a code is asked for alone. */
             coupon?: components["schemas"]["Coupon"];
             /** @description Of its payments, the oldest first; without those that the bank has refused and the shop has seen to since. */
@@ -4432,7 +4501,7 @@ export interface components {
             /** @description What would be right, in the same language. */
             allowed: string;
         };
-        /** @description Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is. */
+        /** @description Which order, in which state, and why; or how many units are left; or which guard stopped the request; for tills, what the coupon is; or where events begin. */
         ProblemData: {
             orderId?: components["schemas"]["OrderId"];
             status?: components["schemas"]["OrderStatus"];
@@ -4494,6 +4563,8 @@ export interface components {
             /** @description How much of the payment is left to be sent back. */
             leftAmount?: components["schemas"]["Cents"];
             currency?: components["schemas"]["Currency"];
+            /** @description The oldest cursor of the stream of events that there is. */
+            begin?: string;
         };
         Problem: {
             type: string;
@@ -4926,6 +4997,40 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Events of the caller's shops are not written. */
+        EventsOff: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Events behind the cursor are gone. `data.begin` is the oldest cursor that there is. */
+        EventsGone: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `EVENTS_STARTING`: events have just begun to be written. `UPGRADING`: an instance of an earlier version is alive, or it is being made sure that none is. `UNAVAILABLE`: a store is away, or too much is going on. */
+        EventsStarting: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Content-Language": components["headers"]["ContentLanguage"];
+                "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
@@ -7701,9 +7806,9 @@ export interface operations {
                 content: {
                     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
-                     * @example id,userId,status,quantity,amount,currency,reason,whyCode,createTime,payBefore,payTime,redeemTime,cancelTime,refundingTime,refundTime,failTime,lapseTime,coupon.code,coupon.validUntil
-                     *     660000000123456789,42,paid,1,1000,CNY,,,2026-01-02T12:00:00.123Z,2026-01-02T12:15:00.123Z,2026-01-02T12:01:30.000Z,,,,,,,····-····-····-PQRS,2026-04-02T16:00:00.000Z
-                     *     #end,1,,,,,,,,,,,,,,,,,
+                     * @example id,userId,status,quantity,amount,currency,reason,whyCode,createTime,payBefore,payTime,redeemTime,cancelTime,refundingTime,refundTime,failTime,lapseTime,coupon.code,coupon.validUntil,number
+                     *     660000000123456789,42,paid,1,1000,CNY,,,2026-01-02T12:00:00.123Z,2026-01-02T12:15:00.123Z,2026-01-02T12:01:30.000Z,,,,,,,····-····-····-PQRS,2026-04-02T16:00:00.000Z,2
+                     *     #end,1,,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };
@@ -9015,6 +9120,49 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    listEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `next` of an earlier page, or `end`, which answers with an empty page; left out: from the oldest event on.
+                 * @example end
+                 */
+                after?: string;
+                /**
+                 * @description Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
+                 * @example order.paid,order.refunded
+                 */
+                type?: string;
+                /** @description Entries on a page. */
+                limit?: components["parameters"]["Limit"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of events. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            409: components["responses"]["EventsOff"];
+            410: components["responses"]["EventsGone"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["EventsStarting"];
         };
     };
     listAuditEntries: {

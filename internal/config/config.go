@@ -248,6 +248,10 @@ type Webhook struct {
 	// Keep bounds how long the events of a disabled endpoint are kept. Undelivered events of enabled endpoints are
 	// always kept.
 	Keep time.Duration `env:"SECKILL_WEBHOOK_KEEP" envDefault:"168h" unit:"duration" min:"1h" max:"2160h" effect:"how long events are kept after delivery, and for disabled endpoints"`
+
+	// KeepAll is for programs that read events with a cursor. Give it to all instances: as long as one of them has it,
+	// all write events of all shops. From the first such instance on, no version 1.0 starts on the database any more.
+	KeepAll time.Duration `env:"SECKILL_EVENT_KEEP" envDefault:"0s" unit:"duration" min:"0s" max:"8784h" effect:"how long events are kept for GET /admin/event, if that is longer than for webhooks; they are then written for shops without an endpoint, too. 0: as webhooks keep them, for shops with an endpoint"`
 }
 
 // Keep is how long what is over is kept. By default nothing is deleted.

@@ -45,6 +45,9 @@ type Core struct {
 	// SwitchOn makes sure that no version lives that does not read a format, and that none of them starts any more. It
 	// takes thirteen seconds. Errors: order.ErrUpgrading, order.ErrUnavailable.
 	SwitchOn func(ctx context.Context, format string) error
+	// Alone makes sure that no version 1.0 lives, and that none starts any more. It takes thirteen seconds the first
+	// time, and goes on when its caller has given up. Errors: order.ErrUpgrading, order.ErrUnavailable.
+	Alone func(ctx context.Context) error
 }
 
 // RetentionFormat is the format of a ledger from which rows were purged, or people forgotten, as heartbeats name it.

@@ -226,83 +226,78 @@ func (d *deafness) swallowIdle(t *testing.T, client *redis.Client, idle int) {
 	}
 }
 
-// halfOpenLease leaves a renewal seconds after the wait for an answer that does not come, on a busy machine, too.
-const halfOpenLease = 8 * time.Second
-
-// halfOpenCommands uses a lock while idle connections are half open and new ones work. Slow means that Redis was slow
-// lately, so that calls wait longer for answers. Each call is tried in turn: hundreds at once would show how busy the
-// machine is.
+// halfOpenCommands uses a lock while idle connections are half open and new ones work.
 func halfOpenCommands(t *testing.T, s stage) {
-	for _, tc := range []struct {
-		name string
-		call func(ctx context.Context, l aLock, swallow func()) error
-	}{
-		{"TryLock", func(ctx context.Context, l aLock, swallow func()) error {
-			swallow()
-			h, err := l.TryLock(ctx)
-			if err != nil {
-				return err
-			}
-			return h.Release(ctx)
-		}},
-		{"Do", func(ctx context.Context, l aLock, swallow func()) error {
-			swallow()
-			return l.Do(ctx, func(context.Context, aHold) error { return nil })
-		}},
-		{"Release", func(ctx context.Context, l aLock, swallow func()) error {
-			h, err := l.TryLock(ctx)
-			if err != nil {
-				return err
-			}
-			swallow()
-			return h.Release(ctx)
-		}},
-		{"Refresh", func(ctx context.Context, l aLock, swallow func()) error {
-			h, err := l.TryLock(ctx)
-			if err != nil {
-				return err
-			}
-			swallow()
-			return errors.Join(h.Refresh(ctx), h.Release(ctx))
-		}},
-		{"renewal", func(ctx context.Context, l aLock, swallow func()) error {
-			h, err := l.TryLock(ctx)
-			if err != nil {
-				return err
-			}
-			first := h.ValidUntil()
-			swallow()
-			for h.Err() == nil && !h.ValidUntil().After(first) {
-				time.Sleep(10 * time.Millisecond)
-			}
-			return errors.Join(h.Err(), h.Release(ctx))
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel()
-			for _, idle := range []int{1, 2, 4, 8} {
-				for _, slow := range []bool{false, true} {
+	for _, idle := range []int{1, 2, 4, 8} {
+		for _, tc := range []struct {
+			name string
+			call func(ctx context.Context, l aLock, swallow func()) error
+		}{
+			{"TryLock", func(ctx context.Context, l aLock, swallow func()) error {
+				swallow()
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				return h.Release(ctx)
+			}},
+			{"Do", func(ctx context.Context, l aLock, swallow func()) error {
+				swallow()
+				return l.Do(ctx, func(context.Context, aHold) error { return nil })
+			}},
+			{"Release", func(ctx context.Context, l aLock, swallow func()) error {
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				swallow()
+				return h.Release(ctx)
+			}},
+			{"Refresh", func(ctx context.Context, l aLock, swallow func()) error {
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				swallow()
+				return errors.Join(h.Refresh(ctx), h.Release(ctx))
+			}},
+			{"renewal", func(ctx context.Context, l aLock, swallow func()) error {
+				h, err := l.TryLock(ctx)
+				if err != nil {
+					return err
+				}
+				first := h.ValidUntil()
+				swallow()
+				for h.Err() == nil && !h.ValidUntil().After(first) {
+					time.Sleep(10 * time.Millisecond)
+				}
+				return errors.Join(h.Err(), h.Release(ctx))
+			}},
+		} {
+			for _, slow := range []bool{false, true} { // slow: Redis was slow lately, so calls wait longer for answers
+				t.Run(fmt.Sprintf("%s, %d idle, slow %v", tc.name, idle, slow), func(t *testing.T) {
+					t.Parallel()
 					own := s
 					own.prefix += fmt.Sprint(tc.name, idle, slow, ":")
 					var d deafness
 					client := d.client(t, redisAddr(s.client))
 					locker := newLocker(client, own.prefix)
-					l := own.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(halfOpenLease))
+					l := own.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(4*time.Second))
 					mustRelease(t, mustLock(t, l)) // loads the scripts
 					if slow {
 						lock.AnswersAreSlow(locker)
 					}
 					begin := time.Now()
-					ctx, cancel := context.WithTimeout(t.Context(), halfOpenLease+time.Second)
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
 					err := tc.call(ctx, l, func() { d.swallowIdle(t, client, idle) })
-					cancel()
-					what := fmt.Sprintf("%s, %d idle, slow %v: %v", s.kind.name, idle, slow, time.Since(begin))
-					if t.Log(what); err != nil {
-						t.Errorf("%s: %v", what, err)
+					if err != nil {
+						t.Errorf("after %v: %v", time.Since(begin), err)
 					}
-				}
+					t.Logf("%s, %s, %d idle, slow %v: %v", s.kind.name, tc.name, idle, slow, time.Since(begin))
+				})
 			}
-		})
+		}
 	}
 }
 

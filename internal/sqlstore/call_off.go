@@ -221,9 +221,6 @@ func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 			rows, ids = append(rows, paid[i]), append(ids, id)
 		}
 	}
-	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
-		return nil, err
-	}
 	for part := range sqlkit.Chunks(ids) {
 		err := tx.Model(&payments.Row{}).Where("id IN ?", part).
 			Updates(map[string]any{"state": payment.Refunding, "refunding_time": c.at}).Error
@@ -231,7 +228,7 @@ func (tx transaction) refundAll(paid []orderRow, c cause) ([]orderRow, error) {
 			return nil, fmt.Errorf("sending %d payments back: %w", len(part), err)
 		}
 	}
-	return rows, nil
+	return rows, tx.advance(rows, order.RequestRefund, c)
 }
 
 // Unwinding implements shop.Ledger. One statement counts the orders, so that each is counted once.

@@ -126,8 +126,29 @@ func (c *change) audit(before, after voucher.Voucher) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return sqlkit.WriteAudit(c.tx.DB, c.now, c.by,
+	err := sqlkit.WriteAudit(c.tx.DB, c.now, c.by,
 		sqlkit.AuditRow{VoucherID: after.ID, Action: voucher.ActionOf(changes), Changes: changes})
+	if err != nil {
+		return err
+	}
+	return c.tx.voucherChanged(after)
+}
+
+// voucherChanged runs the hooks for a voucher that this transaction has changed.
+func (tx transaction) voucherChanged(v voucher.Voucher) error {
+	return tx.each(func(h sqlkit.Hook) error { return tell(tx, h.VoucherChanged, v) })
+}
+
+// issuedChanged runs the hooks, if there are any, for a voucher whose sale has issued more or fewer units now.
+func (tx transaction) issuedChanged(voucherID, by int64) error {
+	if by == 0 || !slices.ContainsFunc(tx.hooks, func(h sqlkit.Hook) bool { return h.VoucherChanged != nil }) {
+		return nil
+	}
+	v, err := findVoucher(tx.DB, voucherID)
+	if err != nil {
+		return err
+	}
+	return tx.voucherChanged(v)
 }
 
 // saleChanges changes the sale's row and returns the operations that apply it to Redis, one for each thing that
@@ -215,6 +236,9 @@ func (s Vouchers) ChangeStock(
 			return err
 		}
 		op = ops[0]
+		if err := tx.issuedChanged(id, max(0, delta)); err != nil { // if it takes units, Redis decides first
+			return err
+		}
 		return sqlkit.WriteAudit(tx.DB, now, by,
 			sqlkit.AuditRow{VoucherID: id, Action: voucher.Restocked, Delta: delta, Operation: op.Number})
 	})

@@ -11,6 +11,8 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
+	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -176,6 +178,11 @@ func (s Features) Advance(
 
 // Note implements sqlkit.Orders.
 func (Features) Note(tx *gorm.DB, lines []order.Line) error { return note(tx, lines) }
+
+// Accounts implements sqlkit.Orders.
+func (Features) Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Account, error) {
+	return payments.Accounts(tx, orders)
+}
 
 // Terms implements sqlkit.Orders.
 func (s Features) Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error) {

@@ -131,10 +131,15 @@ func (tx transaction) pause(sale *saleRow, v voucher.Voucher, now time.Time) (bo
 	paused := *v.Sale
 	paused.Paused = true
 	begin, end := sale.BeginTime, sale.EndTime
-	return true, tx.appendOperations(sale, []operationRow{{
+	err := tx.appendOperations(sale, []operationRow{{
 		Kind: operation.Pausing, Actor: order.ByRecovery, Mode: order.ModeOf(v.Status, paused),
 		BeginTime: &begin, EndTime: &end,
 	}}, now)
+	if err != nil {
+		return false, err
+	}
+	paused.LastOperation, v.Sale = sale.LastOperation, &paused
+	return true, tx.voucherChanged(v)
 }
 
 // NoteRestored gives up what features can no longer trust in a ledger that was restored from a backup: sessions.

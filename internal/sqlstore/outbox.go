@@ -13,6 +13,7 @@ import (
 
 	"seckill/internal/order"
 	"seckill/internal/order/operation"
+	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
 	"seckill/internal/sqlstore/payments"
 	"seckill/internal/sqlstore/sqlkit"
@@ -239,7 +240,7 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 		return false, nil, err
 	}
 	if taken {
-		lacking, err = c.pay(row, op)
+		lacking, err = c.pay(p, row, op)
 		if err != nil {
 			return false, nil, err
 		}
@@ -248,42 +249,44 @@ func (c *completion) revive(op operationRow, taken bool) (revived bool, lacking,
 		}
 	}
 	why := cause{by: order.ByPayments, at: c.now, why: reason.NoUnitForLate}
-	if err := c.tx.sendBack(p, row, why, ""); err != nil {
+	rows := []orderRow{*row}
+	if err := c.tx.sendUnused(p, rows, why, payment.NewsReceived); err != nil {
 		return false, nil, err
 	}
-	return false, lacking, writeHistory(c.tx, []orderRow{*row}, why)
+	*row = rows[0]
+	return false, lacking, writeHistory(c.tx, rows, why)
 }
 
-// paidLate records that the order is paid with a late payment, and begins to refund it if its money has gone back.
+// paidLate begins to refund an order that was paid with a late payment if the payment's money has gone back.
 func (c *completion) paidLate(p *payments.Row, row *orderRow) error {
-	if err := p.Accept(c.tx.DB, c.now); err != nil {
-		return err
-	}
 	if left := p.Payment(); !left.AllGone() {
 		return nil
 	}
-	rows := []orderRow{*row}
 	why := cause{by: order.ByProvider, at: c.now, why: reason.MoneyReturned}
-	if err := c.tx.advance(rows, order.RequestRefund, why); err != nil {
+	if err := c.tx.sendBack(p, row, why, ""); err != nil {
 		return err
 	}
+	rows := []orderRow{*row}
+	err := c.tx.advance(rows, order.RequestRefund, why)
 	*row = rows[0]
-	return c.tx.sendBack(p, row, why, "")
+	return err
 }
 
-// pay makes a cancelled order paid, or returns why it cannot.
-func (c *completion) pay(row *orderRow, op operationRow) (lacking, err error) {
+// pay makes a cancelled order paid with a late payment, or returns why it cannot.
+func (c *completion) pay(p *payments.Row, row *orderRow, op operationRow) (lacking, err error) {
 	if err := order.Revive.Check(row.ID, row.Status); err != nil {
 		return fmt.Errorf("%w: operation %d: %w", order.ErrConflict, op.Number, err), nil
 	}
 	if c.sale.Stock-c.units < -op.Delta {
 		return fmt.Errorf("%w: no unit is left for operation %d", order.ErrConflict, op.Number), nil
 	}
+	if err := p.Accept(c.tx.DB, c.now); err != nil {
+		return nil, err
+	}
 	rows := []orderRow{*row}
-	err = c.tx.advance(rows, order.Revive, cause{
-		by: order.ByPayments, at: c.now, why: reason.UnitForLate,
-	})
+	err = c.tx.advance(rows, order.Revive, cause{by: order.ByPayments, at: c.now, why: reason.UnitForLate})
 	if sqlkit.IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
+		p.AcceptTime = nil
 		return fmt.Errorf("%w: operation %d: the user of order %d has another live order",
 			order.ErrConflict, op.Number, row.ID), nil
 	}
@@ -392,5 +395,5 @@ func (c *completion) finish() error {
 	if err != nil {
 		return fmt.Errorf("taking %d units of voucher %d: %w", c.units, c.sale.VoucherID, err)
 	}
-	return nil
+	return c.tx.issuedChanged(c.sale.VoucherID, c.issued)
 }

@@ -60,17 +60,19 @@ func (tx transaction) tookNotice(p *payments.Row, rows []orderRow, n payment.Not
 	}
 	ends := as.AllGone() && slices.Contains(
 		[]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State)
-	if ends && p.AcceptTime != nil && rows[0].Status == order.Paid {
-		if err := tx.advance(rows, order.RequestRefund, c); err != nil {
+	if !ends {
+		if err := p.Save(tx.DB); err != nil {
 			return err
 		}
-	} else if err := writeHistory(tx, rows, c); err != nil {
+		return writeHistory(tx, rows, c)
+	}
+	if err := tx.sendBack(p, &rows[0], c, ""); err != nil {
 		return err
 	}
-	if ends {
-		return tx.sendBack(p, &rows[0], c, "")
+	if p.AcceptTime != nil && rows[0].Status == order.Paid {
+		return tx.advance(rows, order.RequestRefund, c)
 	}
-	return p.Save(tx.DB)
+	return writeHistory(tx, rows, c)
 }
 
 // TakeProgress implements service.PaymentLedger.
@@ -217,6 +219,10 @@ func (r *receipt) late() error {
 	if err := r.note(order.ByProvider, reason.PaidLate); err != nil {
 		return err
 	}
+	r.payment.State = payment.Late // until it is decided, which may be at once
+	if err := r.tx.paymentChanged(r.payment, r.rows, payment.NewsReceived, r.now); err != nil {
+		return err
+	}
 	if ofSale {
 		return r.revive(&sale)
 	}
@@ -263,13 +269,13 @@ func (r *receipt) revive(sale *saleRow) error {
 
 // pays makes the order paid with the payment.
 func (r *receipt) pays(action order.Action, by order.Actor, why reason.Why) error {
+	if err := r.payment.Accept(r.tx.DB, r.now); err != nil {
+		return err
+	}
 	if err := r.tx.advance(r.rows, action, cause{by: by, at: r.now, why: why}); err != nil {
 		return err
 	}
-	if err := payments.CancelOpen(r.tx.DB, r.tx.now, []int64{r.rows[0].ID}, r.payment.ID); err != nil {
-		return err
-	}
-	return r.payment.Accept(r.tx.DB, r.now)
+	return payments.CancelOpen(r.tx.DB, r.tx.now, []int64{r.rows[0].ID}, r.payment.ID)
 }
 
 // note writes an event without changing the order.
@@ -277,11 +283,16 @@ func (r *receipt) note(by order.Actor, why reason.Why) error {
 	return writeHistory(r.tx, r.rows, cause{by: by, at: r.now, why: why})
 }
 
+// refuse sends the money back, which is for nothing.
 func (r *receipt) refuse(by order.Actor, why reason.Why) error {
 	if err := r.note(by, why); err != nil {
 		return err
 	}
-	return r.tx.sendBack(r.payment, &r.rows[0], cause{by: by, at: r.now, why: why}, "")
+	news := payment.NewsReceived
+	if why == reason.MoneyReturned {
+		news = payment.NewsReturned
+	}
+	return r.tx.sendUnused(r.payment, r.rows, cause{by: by, at: r.now, why: why}, news)
 }
 
 // ReviveLate implements service.PaymentLedger.

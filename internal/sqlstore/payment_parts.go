@@ -62,10 +62,10 @@ func (tx transaction) refundRest(a *payments.Account, rows []orderRow, c cause, 
 	if err := tx.may(rows[0], order.RequestRefund, c); err != nil {
 		return err
 	}
-	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
+	if err := tx.sendBack(a.Row, &rows[0], c, why); err != nil {
 		return err
 	}
-	return tx.sendBack(a.Row, &rows[0], c, why)
+	return tx.advance(rows, order.RequestRefund, c)
 }
 
 // askPart asks for a part of a payment's money. Its order stays as it is.

@@ -65,10 +65,10 @@ func (tx transaction) refund(rows []orderRow, c cause, why string) error {
 	if p == nil {
 		return tx.refundNothing(rows, c)
 	}
-	if err := tx.advance(rows, order.RequestRefund, c); err != nil {
+	if err := tx.sendBack(p, &rows[0], c, why); err != nil {
 		return err
 	}
-	return tx.sendBack(p, &rows[0], c, why)
+	return tx.advance(rows, order.RequestRefund, c)
 }
 
 // refundNothing marks paid orders that cost nothing as refunded, when their owner or staff want that. There is no money
@@ -144,14 +144,18 @@ func (s Payments) refunded(
 		}
 		a.Moved(now, tx.db.Midnight(now))
 		if !a.AllGone() { // the provider was asked for less than is left now, or for nothing
-			return p.Save(tx.DB)
+			if err := p.Save(tx.DB); err != nil || finish == nil {
+				return err
+			}
+			return tx.paymentChanged(p, rows, payment.NewsReturned, now)
 		}
-		closed := p.State == payment.Closed
+		// News of its own: the order is not refunded by it, or the news was that the provider keeps the money.
+		news := p.State == payment.Closed || p.AcceptTime == nil || rows[0].Status != order.Refunding
 		p.State, p.RefundTime, p.StuckTime, p.Refusal = payment.Refunded, &now, nil, ""
 		if err := p.Save(tx.DB); err != nil {
 			return err
 		}
-		if closed { // the news was that the provider keeps the money
+		if news {
 			if err := tx.paymentChanged(p, rows, payment.NewsReturned, now); err != nil {
 				return err
 			}
@@ -177,7 +181,10 @@ func (tx transaction) refundedBefore(p *payments.Row, rows []orderRow, refundID,
 		return err
 	}
 	a.Moved(now, tx.db.Midnight(now))
-	return p.Save(tx.DB)
+	if err := p.Save(tx.DB); err != nil {
+		return err
+	}
+	return tx.paymentChanged(p, rows, payment.NewsReturned, now)
 }
 
 // refundEnds writes the end of a payment's refund into the history of its locked order, which is refunded by it if it

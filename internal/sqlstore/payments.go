@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
 	"seckill/internal/kit/idempotency"
@@ -40,6 +41,14 @@ func (tx transaction) sendBack(r *payments.Row, row *orderRow, c cause, why stri
 		return err
 	}
 	return r.Save(tx.DB)
+}
+
+// sendUnused is sendBack for money that does not pay for the locked order, which is news.
+func (tx transaction) sendUnused(p *payments.Row, rows []orderRow, c cause, news payment.News) error {
+	if err := tx.sendBack(p, &rows[0], c, ""); err != nil {
+		return err
+	}
+	return tx.paymentChanged(p, rows, news, c.at)
 }
 
 // account opens a locked payment's account now.
@@ -81,10 +90,18 @@ func (s Payments) SwitchRefundsOn(ctx context.Context) error {
 	return sqlkit.ReadError("noting that refunds are switched on", err)
 }
 
+// RefundsOn reports whether SwitchRefundsOn has noted that.
+func (s Payments) RefundsOn(ctx context.Context) (bool, error) {
+	on, err := refundsOn(s.db.Read(ctx))
+	return on, sqlkit.ReadError("looking for versions without refunds", err)
+}
+
 // alone reports whether no version without refunds writes to the ledger any more (SwitchRefundsOn).
-func (tx transaction) alone() (bool, error) {
+func (tx transaction) alone() (bool, error) { return refundsOn(tx.DB) }
+
+func refundsOn(db *gorm.DB) (bool, error) {
 	var noted int64
-	if err := tx.Model(&sqlkit.SettingRow{}).Where("name = ?", refundsSetting).Count(&noted).Error; err != nil {
+	if err := db.Model(&sqlkit.SettingRow{}).Where("name = ?", refundsSetting).Count(&noted).Error; err != nil {
 		return false, fmt.Errorf("reading whether refunds are switched on: %w", err)
 	}
 	return noted > 0, nil

@@ -47,7 +47,8 @@ func (l *ledger) withOrder(
 }
 
 // advance takes an action on locked orders, which are in the right state for it. It writes the rows, a line of history
-// for each, what features write and, when units go back on sale, the sales with an operation for each order.
+// for each, what features write and, when units go back on sale, the sales with an operation for each order. Write
+// payments first: features read them.
 func (tx transaction) advance(rows []orderRow, action order.Action, c cause) error {
 	if len(rows) == 0 {
 		return nil

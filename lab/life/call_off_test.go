@@ -99,8 +99,8 @@ func (m *model) callOffAddsUp(t *rapid.T, v view) {
 		return
 	}
 	if op := w.count("SELECT number FROM tb_voucher_operation WHERE voucher_id = ? AND kind = ?", w.voucher,
-		operation.CallingOff); op != number {
-		t.Fatalf("webhooks are told of the call-off by number %d, it is operation %d", number, op)
+		operation.CallingOff); op > number {
+		t.Fatalf("webhooks are told of the call-off by number %d, below that of its operation, %d", number, op)
 	}
 	if u.Pending() || u.Withdrawn != v.sale.stock || u.Kept+v.sale.kept != 0 || u.Issued != v.sale.issued ||
 		u.Withdrawn+v.live() != u.Issued || v.mode != modeOver {

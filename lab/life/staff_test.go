@@ -121,6 +121,9 @@ func (w *world) steps(t *rapid.T) map[int64][]step {
 		case why == string(reason.Unredeemed):
 			s.kind = "order.restored"
 		case status == last[id]:
+			if why == string(reason.CalledOffSale) { // money came after that
+				steps[id] = append(steps[id], step{from: last[id], kind: "payment.received"})
+			}
 			return err
 		}
 		steps[id], last[id] = append(steps[id], s), status

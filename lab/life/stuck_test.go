@@ -130,7 +130,9 @@ func news(why string) string {
 		reason.RefundRefused: "payment.stuck", reason.RefundRetried: "payment.retried",
 		reason.RefundClosed: "payment.closed", reason.MoneyReturned: "payment.returned",
 		reason.PaymentProcessing: "payment.processing", reason.PaymentFailed: "payment.failed",
-		reason.PaymentCancelled: "payment.cancelled",
+		reason.PaymentCancelled: "payment.cancelled", reason.PaidLate: "payment.received",
+		reason.PaidTwice: "payment.received", reason.BuyerAtLimit: "payment.received",
+		reason.SaleOver: "payment.received", reason.NoUnitForLate: "payment.received",
 	}[reason.Why(why)]
 }
 

@@ -39,10 +39,16 @@ func (m *model) eventsTellTheHistory(t *rapid.T, v view, steps map[int64][]step)
 		for _, s := range steps[o.id][min(1, len(steps[o.id])):] {
 			want = append(want, s.kind)
 		}
-		if want = want[untold:]; !slices.Equal(told[o.id], want) {
+		if want = want[untold:]; !slices.Equal(withoutReturns(told[o.id]), withoutReturns(want)) {
 			t.Fatalf("order %d: webhooks are told %v, its history is %v", o.id, told[o.id], want)
 		}
 	}
+}
+
+// withoutReturns leaves out events that money has gone back. Not each has a line in the history: a provider's answer
+// may only say which refund it was.
+func withoutReturns(kinds []string) []string {
+	return slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return kind == "payment.returned" })
 }
 
 // eventsTellTheTurns checks that webhooks are told each turn of a place once, with the place's own numbers.

@@ -105,7 +105,7 @@ func inStuckRefunds() []mutant.Mutant {
 			}),
 		packageMutant("money that went back once its refund was closed is not told", ledger,
 			"TestLateNewsOfAStuckRefund", "told", mutant.Change{
-				File: store + "payment_refund.go", From: "if closed {", To: "if closed && p.Number < 0 {",
+				File: store + "payment_refund.go", From: "if news {", To: "if news && p.Number < 0 {",
 			}),
 		packageMutant("a stuck refund is not left to staff", ledger, "TestUnwoundButForStuckRefunds", "left",
 			mutant.Change{

@@ -20,6 +20,25 @@ func inWebhooks() []mutant.Mutant {
 			"TestNumbersFollowCommits", "ClaimEndpoint = false",
 			mutant.Change{File: events, From: `last+int64(i)+1, 10)`, To: `id+0*(last+int64(i)), 10)`},
 		),
+		packageMutant("a reader of the stream gets past an event that commits late", ledger,
+			"TestReaderWaitsForNobodyAndMissesNothing", "after its commit [] is read",
+			mutant.Change{File: feature + "ledger_stream.go", From: `	to := last
+`, To: `	to := last + 1
+`},
+		),
+		packageMutant("nobody notes which events were deleted", ledger, "TestStreamIsGone", "one that is gone: true",
+			mutant.Change{File: replay, From: `return deleted, raiseGone(tx, gone)`, To: `return deleted, nil`},
+		),
+		packageMutant("a sale starts as often as somebody looks", ledger, "TestEventsOfSales", "nothing new:",
+			mutant.Change{File: feature + "ledger_sale.go", From: `*row.once(t) = true`, To: `_ = row.once(t)`},
+		),
+		packageMutant("an order's event has its payments as they were", ledger, "TestMoneyIsInTheEvents",
+			"its owner wants it back: payments", mutant.Change{
+				File: "internal/feature/webhook/ledger_hook.go", From: `	paid, err := l.paid(tx, changes)
+`, To: `	paid, err := l.paid(tx, changes[:0])
+`,
+			},
+		),
 		packageMutant("an endpoint has got past events before they were sent", ledger,
 			"TestWebhookLease", "b claims: 0, false",
 			mutant.Change{File: queue, From: `		return readWork(tx, &w, n)

@@ -53,7 +53,7 @@ func Core(
 		Balance: shop.Auditor.Balance,
 	}
 	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier
-	core.Front, core.Tokens = front, TokenRules(cfg, s.Secret)
+	core.Front, core.Tokens, core.Alone = front, TokenRules(cfg, s.Secret), shop.alone
 	core.SwitchOn = partition.NewFormats(s.Redis.Instances, s.Ledger.Schema().Raise).SwitchOn
 	return core
 }

@@ -50,6 +50,14 @@ func (s *Shop) switchRefundsOn(ctx context.Context) error {
 	}
 }
 
+// alone is feature.Core.Alone. No version 1.0 knows refunds.
+func (s *Shop) alone(ctx context.Context) error {
+	if on, err := s.stores.Ledger.Payments.RefundsOn(ctx); err != nil || on {
+		return err
+	}
+	return s.switchRefundsOn(ctx)
+}
+
 // switchOn is what switchRefundsOn does, with ctx as its end.
 func (s *Shop) switchOn(ctx context.Context) error {
 	formats := partition.NewFormats(s.stores.Redis.Instances, s.stores.Ledger.Schema().Raise)

@@ -201,6 +201,7 @@ func orderColumns(currency string) []column[ExportRow] {
 		at("lapseTime", func(r ExportRow) time.Time { return r.Order.LapsedAt }),
 		text("coupon.code", func(r ExportRow) string { return r.Coupon["code"] }),
 		{"coupon.validUntil", moment, func(r ExportRow) string { return r.Coupon["validUntil"] }},
+		count("number", func(r ExportRow) int64 { return r.Order.Number() }),
 	}
 }
 

@@ -341,6 +341,7 @@ func TestColumnsOfOrders(t *testing.T) {
 			ID: 660_000_000_123_456_789, UserID: 42, Status: order.Redeemed, Quantity: order.QuantityOf(3),
 			Amount: 3000, Reason: "no stock", CreatedAt: at(1), PayBefore: at(2), PaidAt: at(3), RedeemedAt: at(4),
 			CancelledAt: at(5), RefundingAt: at(6), RefundedAt: at(7), FailedAt: at(8), LapsedAt: at(9),
+			Revision: 2,
 		},
 		Coupon: map[string]string{"code": "ABCD", "validUntil": "2026-01-02T12:10:00.000Z"},
 	}
@@ -357,7 +358,7 @@ func TestColumnsOfOrders(t *testing.T) {
 		"refundingTime": "2026-01-02T12:06:00.000Z", "refundTime": "2026-01-02T12:07:00.000Z",
 		"failTime":  "2026-01-02T12:08:00.000Z",
 		"lapseTime": "2026-01-02T12:09:00.000Z", "coupon.code": "ABCD",
-		"coupon.validUntil": "2026-01-02T12:10:00.000Z",
+		"coupon.validUntil": "2026-01-02T12:10:00.000Z", "number": "9",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("columns (-want +got):\n%s", diff)

@@ -20,7 +20,7 @@ func TestContract(t *testing.T) {
 		Routes: routesOn(fakeWebhooks{}),
 		Open: func(t *testing.T, _ httpkit.Route, s apitest.State) http.Handler {
 			t.Helper()
-			return featuretest.Serve(t, routesOn(fakeWebhooks{err: s.Err}), Rules(), s)
+			return featuretest.Serve(t, routesOn(fakeWebhooks{err: s.Err, last: s.Way == 1}), Rules(), s)
 		},
 		Cases: map[string]apitest.Case{
 			"GET /admin/webhook": {
@@ -84,6 +84,16 @@ func TestContract(t *testing.T) {
 				Invalid:  &apitest.Request{Target: "/admin/webhook/3/deadletter?limit=0"},
 				Refusals: []error{dispatch.ErrNoEndpoint, order.ErrUnavailable},
 			},
+			"GET /admin/event": {
+				Access:  httpkit.ForMerchants,
+				Good:    apitest.Request{Target: "/admin/event?limit=1&type=order.paid&after=end"},
+				Ways:    2,
+				Invalid: &apitest.Request{Target: "/admin/event?after=1"},
+				Refusals: []error{
+					dispatch.ErrNotWritten, dispatch.ErrSettling, &dispatch.GoneError{}, order.ErrUpgrading,
+					order.ErrUnavailable,
+				},
+			},
 			"POST /admin/webhook/:id/replay": {
 				Access:  httpkit.ForMerchants,
 				Good:    apitest.Request{Target: "/admin/webhook/3/replay", Body: `{"eventId":"order-5-1"}`},
@@ -98,7 +108,8 @@ func TestContract(t *testing.T) {
 
 // routesOn are the routes on the webhooks.
 func routesOn(w fakeWebhooks) []httpkit.Route {
-	return Routes(dispatch.NewAdmin(w, w, w.Send, w.Never, apitest.Noon), httpkit.Front{
+	routes := Routes(dispatch.NewAdmin(w, w, w.Send, w.Never, apitest.Noon), httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Zone: time.UTC,
 	})
+	return append(routes, StreamRoutes(dispatch.NewReader(w, nil))...)
 }

@@ -31,17 +31,20 @@ func New() feature.Feature {
 // may be stopped at any moment: the result of an event that is being sent is stored, or another instance sends the
 // event again.
 func open(core feature.Core) (feature.Parts, error) {
-	ledger := NewLedger(core.DB, core.Orders).Bound(core.Settings.Merchants.Webhooks)
+	keep := core.Settings.Webhook.KeepAll
+	ledger := NewLedger(core.DB, core.Orders).Bound(core.Settings.Merchants.Webhooks).OfAllShops(keep > 0)
 	out, m := newSender(core), newMetrics()
 	deliverer := dispatch.NewDeliverer(ledger, out.Send,
 		dispatch.DelivererOptions{Owner: uuid.NewString(), Lanes: lanes, Now: time.Now}, m, core.Log)
 	admin := dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
 	return feature.Parts{
 		Hooks:  []sqlkit.Hook{ledger.Hook()},
-		Routes: Routes(admin, core.Front),
+		Routes: append(Routes(admin, core.Front), StreamRoutes(dispatch.NewReader(ledger, core.Alone))...),
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
-			dispatch.NewCleaner(ledger, core.Settings.Webhook.Keep, m, core.Log).Run,
+			dispatch.NewCleaner(ledger, max(core.Settings.Webhook.Keep, keep), m, core.Log).Run,
+			dispatch.NewSaleClock(ledger, core.Ledger.Voucher, core.Log).Run,
+			dispatch.NewAllKeeper(ledger, core.Alone, keep > 0, core.Log).Run,
 		},
 		Metrics: m.collectors(),
 		Close:   []func(){out.Close},

@@ -9,7 +9,7 @@ import (
 type Ledger struct {
 	db     *sqlkit.DB
 	orders sqlkit.Orders
-	// subscribed are the shops with an endpoint.
+	// subscribed are the shops whose events are written.
 	subscribed *subscribedShops
 	// perShop is how many endpoints a merchant's shop may have; 0: any number.
 	perShop int64
@@ -25,4 +25,10 @@ func (l *Ledger) Bound(perShop int64) *Ledger {
 	bound := *l
 	bound.perShop = perShop
 	return &bound
+}
+
+// OfAllShops has this process write events of all shops, as it is set to keep them. Call it before the ledger is used.
+func (l *Ledger) OfAllShops(all bool) *Ledger {
+	l.subscribed.all = all
+	return l
 }

@@ -217,8 +217,8 @@ func TestFirstEndpointIsKnownBehindAWait(t *testing.T) {
 // No endpoint hears of a rehearsal, not even one of all shops.
 func TestRehearsalsAreNoEvents(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
-		l.endpoint(t, 0)
 		sale, shadow := l.Seckill(t, 10), l.Seckill(t, 10)
+		l.endpoint(t, 0)
 		l.Exec(t, "UPDATE tb_voucher SET shop_id = ? WHERE id = ?", voucher.RehearsalShop, shadow)
 		for _, c := range []struct{ voucherID, want int64 }{{shadow, 0}, {sale, 5}} {
 			l.Record(t, ledgertest.Claims(c.voucherID, 1, 5))
@@ -480,8 +480,9 @@ func TestWebhookLease(t *testing.T) {
 // Events that wait for a number are counted too, while there is an endpoint that is enabled.
 func TestEventsWithoutNumberWait(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.Seckill(t, 5)
 		e := l.endpoint(t, 1)
-		l.NewOrders(t, l.Seckill(t, 5), 3)
+		l.NewOrders(t, v, 3)
 		l.Exec(t, "UPDATE tb_webhook_event SET create_time = ?",
 			ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)))
 		if b, err := l.Backlog(t.Context()); err != nil || b.Events != 3 || b.Oldest < time.Hour {

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/kit/trace"
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -20,10 +22,11 @@ import (
 // database takes to answer and to begin the transaction is added.
 const subscribedFor = time.Second
 
-// subscribedShops caches which shops have a webhook endpoint, so that other shops cost nothing. It is refreshed before
-// a transaction, never within it: others would wait longer for the transaction's locks.
+// subscribedShops caches whose events are written: those of shops with a webhook endpoint, or of all shops. Other shops
+// cost nothing. It is refreshed before a transaction, never within it: others would wait longer for its locks.
 type subscribedShops struct {
 	now     func() time.Time
+	all     bool       // this instance writes events of all shops, whether others do or not
 	reading sync.Mutex // held by the caller that reads, while others go on with the cached shops
 
 	mu    sync.Mutex
@@ -31,7 +34,7 @@ type subscribedShops struct {
 	from  time.Time      // when they were read; zero: they must be read
 }
 
-// known returns the shops that have an endpoint; shop 0 stands for an endpoint of all shops. Do not change the result.
+// known returns the shops whose events are written; shop 0 stands for all shops. Do not change the result.
 func (c *subscribedShops) known() map[int64]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,8 +68,27 @@ func (c *subscribedShops) read(db *gorm.DB, now time.Time, age time.Duration) er
 	if err := db.Model(&endpointRow{}).Distinct().Pluck("shop_id", &ids).Error; err != nil {
 		return fmt.Errorf("reading which shops have webhooks: %w", err)
 	}
+	all, err := c.writesAll(db)
+	if err != nil {
+		return err
+	}
+	if all {
+		ids = append(ids, 0)
+	}
 	c.learn(ids, now)
 	return nil
+}
+
+// writesAll reports whether events of all shops are written, because this instance or another one is set so.
+func (c *subscribedShops) writesAll(db *gorm.DB) (bool, error) {
+	if c.all {
+		return true, nil
+	}
+	stream, err := theStream(db)
+	if errors.Is(err, dispatch.ErrNoStream) {
+		return false, nil
+	}
+	return stream.AllSince != nil, err
 }
 
 // learn stores the shops, which were read after the time from.
@@ -93,8 +115,9 @@ func (c *subscribedShops) forget() {
 // Hook writes the events of orders and waiting lists, in the transactions that change them.
 func (l *Ledger) Hook() sqlkit.Hook {
 	return sqlkit.Hook{
-		Prepare: l.subscribed.prepare, Changed: announce, Turned: l.announceTurns,
-		CalledOff: l.announceCallOff, PaymentChanged: l.announcePayment,
+		Prepare: l.subscribed.prepare, Changed: l.announce, Turned: l.announceTurns,
+		CalledOff: l.announceCallOff, Created: l.announceCreated, VoucherChanged: l.announceChanged,
+		PaymentChanged: l.announcePayment, Restored: endStream,
 		Wants: func(t order.Terms, _ order.Status) bool { return wanted(l.subscribed.known(), t.ShopID) },
 	}
 }
@@ -123,11 +146,29 @@ func writeEvents(tx *gorm.DB, events ...dispatch.Event) error {
 	return nil
 }
 
-// announce writes the events of changes of orders.
-func announce(tx *gorm.DB, changes []order.Change) error {
+// announce writes the events of changes of orders, with their payments.
+func (l *Ledger) announce(tx *gorm.DB, changes []order.Change) error {
+	paid, err := l.paid(tx, changes)
+	if err != nil {
+		return err
+	}
 	return write(tx, changes, func(c order.Change) (dispatch.Event, error) {
-		return dispatch.EventOf(c, trace.Of(tx.Statement.Context, c.Order.ID))
+		return dispatch.EventOf(c, paid[c.Order.ID], trace.Of(tx.Statement.Context, c.Order.ID))
 	})
+}
+
+// paid returns the payments of the changed orders. An order that was just recorded, or costs nothing, has none.
+func (l *Ledger) paid(tx *gorm.DB, changes []order.Change) (map[int64][]payment.Account, error) {
+	var ids []int64
+	for _, c := range changes {
+		if !c.Recorded && c.Order.Amount > 0 {
+			ids = append(ids, c.Order.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	return l.orders.Accounts(tx, ids)
 }
 
 // wanted reports whether an endpoint gets events of the shop's orders. No endpoint gets those of rehearsals.
@@ -135,24 +176,22 @@ func wanted(shops map[int64]bool, shopID int64) bool {
 	return shopID != voucher.RehearsalShop && (shops[0] || shops[shopID])
 }
 
-// announceCallOff writes the event that a sale was called off, if an endpoint waits for it.
-func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
-	if !wanted(l.subscribed.known(), v.ShopID) {
-		return nil
-	}
-	e, err := dispatch.EventOfCallOff(v, trace.From(tx.Statement.Context))
-	if err != nil {
-		return err
-	}
-	return writeEvents(tx, e)
-}
-
 // announcePayment writes the event that a payment has changed, if an endpoint waits for it.
 func (l *Ledger) announcePayment(tx *gorm.DB, c order.PaymentChange) error {
 	if !wanted(l.subscribed.known(), c.Terms.ShopID) {
 		return nil
 	}
-	e, err := dispatch.EventOfPayment(c, trace.From(tx.Statement.Context))
+	paid, err := l.orders.Accounts(tx, []int64{c.Order.ID})
+	if err != nil {
+		return err
+	}
+	var refunds []payment.Refund
+	for _, a := range paid[c.Order.ID] {
+		if a.ID == c.Payment.ID {
+			refunds = a.Refunds
+		}
+	}
+	e, err := dispatch.EventOfPayment(c, refunds, trace.From(tx.Statement.Context))
 	if err != nil {
 		return err
 	}
@@ -173,6 +212,15 @@ func (l *Ledger) announceTurns(tx *gorm.DB, turns []order.Turn) error {
 	shopID := terms[voucherID].ShopID
 	if !wanted(shops, shopID) {
 		return nil
+	}
+	for i := range turns {
+		if turns[i].Kind == order.TurnReleased { // an event of the sale
+			row, err := numberSale(tx, l.db.Dialect(), voucherID, turns[i].Number)
+			if err != nil {
+				return err
+			}
+			turns[i].Number = row.Number
+		}
 	}
 	by := trace.From(tx.Statement.Context)
 	return write(tx, turns, func(t order.Turn) (dispatch.Event, error) { return dispatch.EventOfTurn(t, shopID, by) })

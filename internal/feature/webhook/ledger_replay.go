@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -340,6 +341,7 @@ func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (delete
 
 // deleteEvents deletes the events that deletable selects.
 func deleteEvents(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
+	gone := int64(0) // the highest number among them
 	for part := range sqlkit.Chunks(sqlkit.Distinct(events, func(e eventRow) int64 { return e.ID })) {
 		var ids []int64
 		if err := tx.Raw(deletable, map[string]any{"ids": part, "before": before}).Find(&ids).Error; err != nil {
@@ -352,6 +354,14 @@ func deleteEvents(tx *gorm.DB, events []eventRow, before time.Time) (deleted int
 			return 0, err
 		}
 		deleted += len(ids)
+		for i := range events {
+			if events[i].Number != nil && slices.Contains(ids, events[i].ID) {
+				gone = max(gone, *events[i].Number)
+			}
+		}
 	}
-	return deleted, nil
+	if gone == 0 {
+		return deleted, nil
+	}
+	return deleted, raiseGone(tx, gone)
 }

@@ -24,6 +24,7 @@ import (
 type fakeWebhooks struct {
 	err   error
 	asked *[]string
+	last  bool // the page of the stream is the last one
 }
 
 func fakeEndpoint() dispatch.Endpoint {
@@ -129,6 +130,20 @@ func (f fakeWebhooks) ReplayEvent(_ context.Context, _ int64, id dispatch.EventI
 func (f fakeWebhooks) ReplayTime(_ context.Context, _ int64, from, to time.Time, _ voucher.Author) (int64, error) {
 	return 60, f.note("replay " + from.Format(time.RFC3339) + " " + to.Format(time.RFC3339))
 }
+
+func (f fakeWebhooks) EventsAfter(_ context.Context, q dispatch.StreamQuery) (dispatch.StreamPage, error) {
+	err := f.note(fmt.Sprintf("events of shop %d, %v, %d, end %t", q.ShopID, q.Types, q.Limit, q.After.End))
+	e := fakeEvents()[0].Event
+	e.Body = []byte(`{"version":1,"type":"order.paid","timestamp":"2026-11-11T20:00:00.120Z",` +
+		`"subject":{"kind":"order","id":"5"},"number":2,"data":{"id":"5"}}`)
+	return dispatch.StreamPage{Events: []dispatch.Event{e}, More: !f.last}, err
+}
+
+func (f fakeWebhooks) OpenStream(context.Context) error { return f.err }
+
+func (f fakeWebhooks) WriteAll(context.Context, time.Duration) error { return f.err }
+
+func (f fakeWebhooks) LeaveAll(context.Context) error { return f.err }
 
 // Send sends nothing.
 func (fakeWebhooks) Send(context.Context, dispatch.Message) dispatch.Failure {

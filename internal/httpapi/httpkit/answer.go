@@ -38,7 +38,8 @@ type Envelope struct {
 	Warnings   []Warning `json:"warnings,omitempty"`
 	Total      *int64    `json:"total,omitempty"`
 	Next       string    `json:"next,omitempty"`
-	Stale      bool      `json:"stale,omitempty"` // a store could not be asked in time
+	Further    bool      `json:"further,omitempty"` // asking with next now brings more; only where next is always there
+	Stale      bool      `json:"stale,omitempty"`   // a store could not be asked in time
 	ServerTime *Time     `json:"serverTime,omitempty"`
 }
 

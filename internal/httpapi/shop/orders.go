@@ -247,7 +247,11 @@ func OrderPages(
 		if err != nil {
 			return httpkit.Envelope{}, err
 		}
-		return orderPage(found, n, currency), nil
+		page := orderPage(found, n, currency)
+		for i, views := 0, page.Data.([]orderJSON); i < len(views); i++ { //nolint:forcetypeassert // orderPage's
+			views[i].Number = found[i].Number()
+		}
+		return page, nil
 	}
 }
 
@@ -301,6 +305,8 @@ type orderJSON struct {
 	RefundTime    *httpkit.Time `json:"refundTime,omitempty"`
 	FailTime      *httpkit.Time `json:"failTime,omitempty"`
 	LapseTime     *httpkit.Time `json:"lapseTime,omitempty"`
+	// Number is that of its last event, only in lists for staff.
+	Number int64 `json:"number,omitempty"`
 	// Coupon is only in the answer about a single order, if it has a code.
 	Coupon any `json:"coupon,omitempty"`
 	// Refunds are those of its payments, the oldest first, without those that staff have seen to in another way.

@@ -155,7 +155,7 @@ func (n Notice) Why(all bool) reason.Why {
 // News is what has happened to a payment. The word is shown.
 type News string
 
-// The news. The first four, and the last three, are a provider's notices.
+// The news. The first four, and those from NewsProcessing to NewsCancelled, are a provider's notices.
 const (
 	NewsReturned    News = "returned"     // money has gone back
 	NewsDisputed    News = "disputed"     // the buyer disputes it
@@ -168,6 +168,7 @@ const (
 	NewsFailed      News = "failed"       // the attempt to pay has failed
 	NewsCancelled   News = "cancelled"    // the attempt has ended without money
 	NewsRefund      News = "refund"       // a refund of it is asked for, on its way, or has failed
+	NewsReceived    News = "received"     // its money came in, and did not pay for the order
 )
 
 // News returns the news in a notice about returned money or a dispute.

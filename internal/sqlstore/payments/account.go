@@ -1,6 +1,7 @@
 package payments
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 	"seckill/internal/sqlstore/refunds"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // Account is a locked payment with its refunds, which Keep writes.
@@ -29,6 +31,33 @@ func Open(tx *gorm.DB, p *Row, now time.Time) (*Account, error) {
 	a.Account = payment.Account{Payment: p.Payment(), Refunds: slices.Clone(a.stored)}
 	a.Adopt(now)
 	return a, nil
+}
+
+// Accounts returns the payments of orders with their refunds, by order, the oldest first.
+func Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Account, error) {
+	all := make(map[int64][]payment.Account, len(orders))
+	for part := range sqlkit.Chunks(orders) {
+		var rows []Row
+		err := tx.Where("order_id IN ?", part).Order("order_id, create_time, number").Find(&rows).Error
+		if err != nil {
+			return nil, fmt.Errorf("reading the payments of %d orders: %w", len(part), err)
+		}
+		var taken []string // payments that may have refunds
+		for i := range rows {
+			if rows[i].State != payment.Open || rows[i].Returned > 0 {
+				taken = append(taken, rows[i].ID)
+			}
+		}
+		found, err := refunds.Of(tx, taken)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			all[rows[i].OrderID] = append(all[rows[i].OrderID],
+				payment.Account{Payment: rows[i].Payment(), Refunds: found[rows[i].ID]})
+		}
+	}
+	return all, nil
 }
 
 // Keep writes the account's refunds. some: there are some, which the locked order says, too. The payment's row, which

@@ -7,6 +7,7 @@ import (
 	"gorm.io/gorm"
 
 	"seckill/internal/order"
+	"seckill/internal/order/payment"
 	"seckill/internal/voucher"
 )
 
@@ -25,7 +26,7 @@ type Hook struct {
 	Wants func(t order.Terms, to order.Status) bool
 	// Changed runs in the transaction that has recorded orders or brought them to another state. The changes are sorted
 	// by order id, and Wants was true for each. An order that costs nothing is paid by the transaction that records it:
-	// its first change is the payment.
+	// its first change is the payment. What happened to payments is written already.
 	Changed func(tx *gorm.DB, changes []order.Change) error
 	// May is called before an order is cancelled, or its refund requested, by its owner or by staff. The order is
 	// locked. If the feature forbids the action now, May returns a *order.NotNowError or *order.StateError, which
@@ -33,8 +34,8 @@ type Hook struct {
 	May func(tx *gorm.DB, c order.Change) error
 	// Turned runs in the transaction in which the turns of places on one voucher's waiting list come or end.
 	Turned func(tx *gorm.DB, turns []order.Turn) error
-	// PaymentChanged runs in the transaction that has changed a payment after its money was received: by refunds,
-	// disputes, and decisions about a refund that its provider refuses.
+	// PaymentChanged runs in the transaction that has changed a payment without a change of its order's state: by
+	// refunds, disputes, decisions about a refund that its provider refuses, and money that does not pay for the order.
 	PaymentChanged func(tx *gorm.DB, c order.PaymentChange) error
 	// Kept is called after a transaction has kept units of a voucher's sale, or completed acceptances. It must not
 	// block.
@@ -44,6 +45,9 @@ type Hook struct {
 	Promised func(tx *gorm.DB, voucherID int64) (int64, error)
 	// Created runs in the transaction that creates a voucher, after its rows.
 	Created func(tx *gorm.DB, v voucher.Voucher, by voucher.Author) error
+	// VoucherChanged runs in the transaction that has changed a voucher or its sale, other than by orders and by a
+	// call-off.
+	VoucherChanged func(tx *gorm.DB, v voucher.Voucher) error
 	// CalledOff runs in the transaction that calls a voucher's sale off. Its operation is the sale's LastOperation.
 	CalledOff func(tx *gorm.DB, v voucher.Voucher) error
 	// Restored runs in the transaction that notes that the ledger was restored from a backup, before any instance runs:
@@ -63,6 +67,8 @@ type Orders interface {
 	Advance(tx *gorm.DB, a order.Action, at time.Time, steps []order.Step) ([]order.Order, error)
 	// Note adds lines to the histories of locked orders.
 	Note(tx *gorm.DB, lines []order.Line) error
+	// Accounts returns the payments of orders with their refunds, by order, the oldest first.
+	Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Account, error)
 	// Terms returns the terms of the vouchers that exist, mostly from memory.
 	Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error)
 }

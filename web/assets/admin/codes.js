@@ -58,6 +58,7 @@ export const CODES = {
   'allowed.BEFORE_TIME': { en: "a time before {before}", zh: "早于 {before}" },
   'allowed.BOOLEAN': { en: "true or false", zh: "true 或 false" },
   'allowed.COUPON_CODE': { en: "{length} letters and digits, with or without hyphens", zh: "{length} 位字母或数字，连字符可省略" },
+  'allowed.CURSOR': { en: "next of an earlier answer, or end; left out: from the oldest event on", zh: "此前答复中的 next，或 end；省略则从最早的事件开始" },
   'allowed.DELAY_BELOW': { en: "less than the {window} milliseconds of the sale", zh: "小于活动时长 {window} 毫秒" },
   'allowed.DURATION': { en: "a duration with its unit, such as 500ms or 2s, from 0s to {longest}", zh: "带单位的时长，如 500ms 或 2s，0s 到 {longest}" },
   'allowed.EACH_ONCE': { en: "each once, of {values}", zh: "以下各一次：{values}" },

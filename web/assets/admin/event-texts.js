@@ -98,6 +98,11 @@ export const EVENT_TEXTS = {
   'subject.sale': { en: 'Sale', zh: '活动' },
   'order.extended': { en: 'Coupon extended', zh: '有效期已延长' },
   'order.restored': { en: 'Redemption undone', zh: '核销已撤销' },
+  'sale.created': { en: 'Sale created', zh: '活动已创建' },
+  'sale.changed': { en: 'Sale changed', zh: '活动已修改' },
+  'sale.started': { en: 'Sale started', zh: '活动已开始' },
+  'sale.sold_out': { en: 'Sold out', zh: '已售罄' },
+  'sale.ended': { en: 'Sale ended', zh: '活动已结束' },
   'sale.called_off': { en: 'Sale called off', zh: '活动已取消' },
   'event.payment.returned': { en: 'Money returned', zh: '款项已退回' },
   'event.payment.disputed': { en: 'Payment disputed', zh: '支付出现争议' },
@@ -109,5 +114,6 @@ export const EVENT_TEXTS = {
   'event.payment.processing': { en: 'Payment under way', zh: '付款处理中' },
   'event.payment.failed': { en: 'Payment failed', zh: '支付失败' },
   'event.payment.cancelled': { en: 'Payment ended without money', zh: '支付已取消' },
+  'event.payment.received': { en: 'Money without an order', zh: '款项未用于订单' },
   'event.payment.closed': { en: 'Stuck refund closed', zh: '受阻退款已关闭' },
 };

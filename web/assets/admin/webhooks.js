@@ -14,8 +14,8 @@ import { refusal } from './wrong.js';
 const TYPES = Object.entries({
   order: ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed', 'extended', 'restored'],
   waitlist: ['invited', 'accepted', 'declined', 'missed', 'ended', 'released'],
-  sale: ['called_off'],
-  payment: ['returned', 'disputed', 'dispute_won', 'dispute_lost', 'stuck', 'retried', 'closed', 'processing', 'failed', 'cancelled', 'refund'],
+  sale: ['created', 'changed', 'started', 'sold_out', 'ended', 'called_off'],
+  payment: ['returned', 'disputed', 'dispute_won', 'dispute_lost', 'stuck', 'retried', 'closed', 'processing', 'failed', 'cancelled', 'refund', 'received'],
 }).flatMap(([what, all]) => all.map((of) => `${what}.${of}`));
 
 /** The types to choose from for an endpoint: also those among its own that are newer than this page. @param {string[]} chosen */

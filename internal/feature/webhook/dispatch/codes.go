@@ -19,7 +19,9 @@ var (
 		"https:// 网址；SECKILL_WEBHOOK_ALLOW 列出的地址也可用 http://；不含用户名、密码与片段")
 	badHostName = invalid.NewReason("HOST_NAME", `names the host "{value}", which no host can have as its name`,
 		"主机名“{value}”无效")
-	badPort   = invalid.NewReason("PORT", "has the port {value}, which is none", "端口 {value} 无效")
-	badScheme = invalid.NewReason("SCHEME", `begins with "{value}:"`, "协议为“{value}:”")
-	eachOnce  = invalid.NewAllowed("EACH_ONCE", "each once, of {values}", "以下各一次：{values}")
+	badPort    = invalid.NewReason("PORT", "has the port {value}, which is none", "端口 {value} 无效")
+	badScheme  = invalid.NewReason("SCHEME", `begins with "{value}:"`, "协议为“{value}:”")
+	cursorText = invalid.NewAllowed("CURSOR", "next of an earlier answer, or end; left out: from the oldest event on",
+		"此前答复中的 next，或 end；省略则从最早的事件开始")
+	eachOnce = invalid.NewAllowed("EACH_ONCE", "each once, of {values}", "以下各一次：{values}")
 )

@@ -21,6 +21,7 @@ const (
 	MaxEndpoints   = 200  // of all shops together
 	maxURL         = 2048 // bytes
 	maxDescription = 200  // characters
+	maxTypes       = 512  // bytes
 	maxHostName    = 253  // bytes
 	maxLabel       = 63   // bytes
 )
@@ -165,10 +166,18 @@ func namesOf(types []Type) []string {
 }
 
 func checkTypes(types []Type) *invalid.Problem {
+	if n := len(JoinTypes(types)); n > maxTypes && checkTypesOf("types", types) == nil { // all of them, almost
+		return invalid.New("types", invalid.Bytes, invalid.Omit, invalid.Data{"length": n, "max": maxTypes})
+	}
+	return checkTypesOf("types", types)
+}
+
+// checkTypesOf is checkTypes for a field of another name.
+func checkTypesOf(field string, types []Type) *invalid.Problem {
 	all := Types()
 	for i, t := range types {
 		if !slices.Contains(all, t) || slices.Contains(types[:i], t) {
-			return invalid.New("types", invalid.Entry, eachOnce,
+			return invalid.New(field, invalid.Entry, eachOnce,
 				invalid.Data{"value": invalid.Clip(string(t)), "values": namesOf(all)})
 		}
 	}

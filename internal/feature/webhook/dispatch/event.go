@@ -13,19 +13,14 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
-	"seckill/internal/voucher"
 )
 
 // Type is the type of an event: order.<the order's new state>, payment.<news>, waitlist.<order.TurnKind>, and the
-// constants below.
+// constants here and beside the events of payments and of sales.
 type Type string
 
 // Test is the type of the event that an admin sends to try an endpoint. It has no subject.
 const Test Type = "webhook.test"
-
-// SaleCalledOff is the type of the event that a sale was called off. The sale's orders get events of their own, as they
-// are cancelled and refunded.
-const SaleCalledOff Type = "sale.called_off"
 
 // Types returns the types of events about orders, waiting lists and sales.
 func Types() []Type {
@@ -41,7 +36,7 @@ func Types() []Type {
 	for _, k := range ofWaitlists() {
 		types = append(types, TypeOfTurn(k))
 	}
-	return append(append(types, SaleCalledOff), ofPayments()...)
+	return append(append(types, ofSales()...), ofPayments()...)
 }
 
 func typeOf(s order.Status) Type { return Type("order." + s.String()) }
@@ -151,11 +146,13 @@ type orderData struct {
 	RefundTime    *moment.Time `json:"refundTime,omitempty"`
 	FailTime      *moment.Time `json:"failTime,omitempty"`
 	LapseTime     *moment.Time `json:"lapseTime,omitempty"`
+	// Payments are those that there are when the event is written, the oldest first.
+	Payments []paymentData `json:"payments,omitempty"`
 }
 
-// EventOf returns the event about a change. Here and below, by is the traceparent of what caused it, if that is
-// followed.
-func EventOf(c order.Change, by trace.Parent) (Event, error) {
+// EventOf returns the event about a change of an order with the payments. Here and below, by is the traceparent of what
+// caused it, if that is followed.
+func EventOf(c order.Change, paid []payment.Account, by trace.Parent) (Event, error) {
 	o, shopID, at, why := c.Order, c.Terms.ShopID, c.At, c.Why
 	e := Event{
 		ShopID: shopID, Subject: order.SubjectOfOrder(o.ID), SubjectNumber: o.Number(), Type: typeOfChange(c), At: at,
@@ -170,103 +167,7 @@ func EventOf(c order.Change, by trace.Parent) (Event, error) {
 		CancelTime: moment.OrNil(o.CancelledAt), RefundingTime: moment.OrNil(o.RefundingAt),
 		RefundTime: moment.OrNil(o.RefundedAt),
 		FailTime:   moment.OrNil(o.FailedAt), LapseTime: moment.OrNil(o.LapsedAt), Processing: o.Processing,
-	}, by)
-}
-
-// Types of events about payments: notices by their provider, and acts of staff.
-const (
-	PaymentReturned    Type = "payment.returned" // a part of the money has gone back, or all
-	PaymentDisputed    Type = "payment.disputed"
-	PaymentDisputeWon  Type = "payment.dispute_won"  // by the shop
-	PaymentDisputeLost Type = "payment.dispute_lost" // by the shop: the money has gone back
-	PaymentStuck       Type = "payment.stuck"        // the provider refuses for good to send the money back
-	PaymentRetried     Type = "payment.retried"      // staff have the provider asked again
-	PaymentClosed      Type = "payment.closed"       // staff have closed the refund
-	PaymentProcessing  Type = "payment.processing"   // its money is under way
-	PaymentFailed      Type = "payment.failed"       // it has failed
-	PaymentCancelled   Type = "payment.cancelled"    // it has ended without money
-	PaymentRefund      Type = "payment.refund"       // a refund of it is asked for, on its way, or has failed
-)
-
-// ofPayments returns the types of events about payments.
-func ofPayments() []Type {
-	return []Type{
-		PaymentReturned, PaymentDisputed, PaymentDisputeWon, PaymentDisputeLost, PaymentStuck, PaymentRetried,
-		PaymentClosed, PaymentProcessing, PaymentFailed, PaymentCancelled, PaymentRefund,
-	}
-}
-
-// typeOfNews returns the type of the event about news of a payment.
-func typeOfNews(n payment.News) Type { return Type("payment." + string(n)) }
-
-// paymentData is a payment's whole state after the event, with the names that GET /admin/payment uses.
-type paymentData struct {
-	ID            string       `json:"id"`
-	OrderID       string       `json:"orderId"` // a string, because JavaScript cannot represent such large ids exactly
-	ShopID        int64        `json:"shopId,omitempty"`
-	VoucherID     int64        `json:"voucherId"`
-	UserID        int64        `json:"userId"`
-	Amount        int64        `json:"amount"` // in the currency's least unit
-	Currency      string       `json:"currency"`
-	State         string       `json:"state"`
-	Provider      string       `json:"provider,omitempty"`
-	Reference     string       `json:"reference,omitempty"`
-	Received      int64        `json:"receivedAmount"`   // in the currency's least unit
-	Returned      int64        `json:"returnedAmount"`   // in the currency's least unit
-	Kept          int64        `json:"keptAmount"`       // in the currency's least unit
-	Refunded      int64        `json:"refundedAmount"`   // in the currency's least unit
-	Lost          int64        `json:"lostAmount"`       // in the currency's least unit
-	Refund        *refundData  `json:"refund,omitempty"` // that the event is about
-	Dispute       string       `json:"dispute"`
-	Disputed      int64        `json:"disputedAmount,omitempty"` // in the currency's least unit
-	Refusal       string       `json:"refusal,omitempty"`
-	CreateTime    *moment.Time `json:"createTime,omitempty"`
-	ReceiveTime   *moment.Time `json:"receiveTime,omitempty"`
-	RefundingTime *moment.Time `json:"refundingTime,omitempty"`
-	RefundTime    *moment.Time `json:"refundTime,omitempty"`
-	DisputeTime   *moment.Time `json:"disputeTime,omitempty"`
-	StuckTime     *moment.Time `json:"stuckTime,omitempty"`
-	CloseTime     *moment.Time `json:"closeTime,omitempty"`
-	Progress      string       `json:"progress,omitempty"`
-	Failure       string       `json:"progressReason,omitempty"`
-	ProgressTime  *moment.Time `json:"progressTime,omitempty"`
-	ProgressUntil *moment.Time `json:"progressUntil,omitempty"`
-}
-
-// refundData is one refund after the event.
-type refundData struct {
-	ID        string `json:"id"`
-	Amount    int64  `json:"amount"` // cents
-	State     string `json:"state"`
-	Reference string `json:"reference,omitempty"`
-	Refusal   string `json:"refusal,omitempty"`
-}
-
-// EventOfPayment returns the event about a change of a payment. Its subject is the payment's order.
-func EventOfPayment(c order.PaymentChange, by trace.Parent) (Event, error) {
-	p := c.Payment
-	e := Event{
-		ShopID: c.Terms.ShopID, Subject: order.SubjectOfOrder(c.Order.ID), SubjectNumber: c.Order.Number(),
-		Type: typeOfNews(c.News), At: c.At,
-	}
-	var refund *refundData
-	if r := c.Refund; r.ID != "" {
-		refund = &refundData{
-			ID: r.ID, Amount: r.Amount, State: r.State.String(), Reference: r.Reference, Refusal: r.Failure,
-		}
-	}
-	return e.withBody(paymentData{
-		Refunded: p.RefundedAmount(), Lost: p.LostAmount(), Refund: refund,
-		ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), ShopID: e.ShopID,
-		VoucherID: p.VoucherID, UserID: p.UserID, Amount: p.Amount, Currency: c.Terms.Currency,
-		State: p.State.String(), Provider: p.Provider, Reference: p.Reference, Received: p.Received(),
-		Returned: p.Returned, Kept: p.Kept(), Refusal: p.Refusal,
-		Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: moment.OrNil(p.CreatedAt),
-		ReceiveTime: moment.OrNil(p.ReceivedAt), RefundingTime: moment.OrNil(p.RefundingAt),
-		RefundTime: moment.OrNil(p.RefundedAt), DisputeTime: moment.OrNil(p.DisputedAt),
-		StuckTime: moment.OrNil(p.StuckAt), CloseTime: moment.OrNil(p.ClosedAt),
-		Progress: p.Said(), Failure: p.Failure, ProgressTime: moment.OrNil(p.ProgressAt),
-		ProgressUntil: moment.OrNil(p.ProgressUntil),
+		Payments: paymentsOf(paid, shopID, c.Terms.Currency),
 	}, by)
 }
 
@@ -308,27 +209,4 @@ func EventOfTurn(t order.Turn, shopID int64, by trace.Parent) (Event, error) {
 		d.OrderID = strconv.FormatInt(t.OrderID, 10)
 	}
 	return e.withBody(d, by)
-}
-
-// saleData is a sale after the event.
-type saleData struct {
-	VoucherID int64        `json:"voucherId"`
-	ShopID    int64        `json:"shopId"`
-	CalledOff *moment.Time `json:"callOffTime"`
-	EndTime   *moment.Time `json:"endTime"`
-	Issued    int64        `json:"issued"` // units
-}
-
-// EventOfCallOff returns the event that a voucher's sale was called off. Its number is the number of the sale's
-// operation.
-func EventOfCallOff(v voucher.Voucher, by trace.Parent) (Event, error) {
-	s := v.Sale
-	e := Event{
-		ShopID: v.ShopID, Subject: order.SubjectOfSale(v.ID), SubjectNumber: s.LastOperation, Type: SaleCalledOff,
-		At: s.CalledOff,
-	}
-	return e.withBody(saleData{
-		VoucherID: v.ID, ShopID: v.ShopID, CalledOff: moment.OrNil(s.CalledOff), EndTime: moment.OrNil(s.End),
-		Issued: s.Issued,
-	}, by)
 }

@@ -23,7 +23,7 @@ func TestTypeOfChange(t *testing.T) {
 		e, err := dispatch.EventOf(order.Change{
 			Order: order.Order{ID: 5, Status: action.To(), Revision: action.Revisions()}, Action: action,
 			Why: reason.ExtendedUntil(until),
-		}, "")
+		}, nil, "")
 		if err != nil || e.Type != want || !strings.Contains(string(e.Body), `"type":"`+string(want)+`"`) ||
 			!strings.Contains(string(e.Body), `"until":"2027-01-31T23:00:00.000Z"`) {
 			t.Errorf("%s: %+v, %s, %v", action, e, e.Body, err)

@@ -80,13 +80,16 @@ func TestBodies(t *testing.T) {
 		},
 		"a sale": {
 			func() (Event, error) {
-				return EventOfCallOff(voucher.Voucher{ID: 7, ShopID: 2, Sale: &voucher.Sale{
-					LastOperation: 10, CalledOff: at, End: at, Issued: 50,
-				}}, "")
+				return EventOfSale(voucher.Voucher{
+					ID: 7, ShopID: 2, Title: "Tea", PayValue: 1000, ActualValue: 10000, Status: voucher.OnShelf,
+					Sale: &voucher.Sale{CalledOff: at, Begin: at, End: at, Issued: 50},
+				}, "CNY", SaleCalledOff, 10, at, "")
 			},
 			`sale-7-10 {"version":1,"type":"sale.called_off","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"sale","id":"7"},"number":10,"data":{"voucherId":7,"shopId":2,` +
-				`"callOffTime":"1970-01-01T00:00:01.000Z","endTime":"1970-01-01T00:00:01.000Z","issued":50}}`,
+				`"callOffTime":"1970-01-01T00:00:01.000Z","endTime":"1970-01-01T00:00:01.000Z","issued":50,` +
+				`"beginTime":"1970-01-01T00:00:01.000Z","title":"Tea","payValue":1000,"actualValue":10000,` +
+				`"currency":"CNY"}}`,
 		},
 		"an order": {
 			func() (Event, error) {
@@ -96,7 +99,7 @@ func TestBodies(t *testing.T) {
 						Status: order.Unpaid, CreatedAt: at,
 					},
 					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, Recorded: true, At: at,
-				}, parent)
+				}, nil, parent)
 			},
 			`order-9007199254740993-1 {"version":1,"type":"order.unpaid","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,` +
@@ -116,7 +119,7 @@ func TestBodies(t *testing.T) {
 						CreatedAt: at, ReceivedAt: at, RefundingAt: at, RefundedAt: at,
 					},
 					Terms: order.Terms{ShopID: 2, Currency: "CNY"}, News: payment.NewsReturned, At: at,
-				}, "")
+				}, nil, "")
 			},
 			`order-9007199254740993-1 {"version":1,"type":"payment.returned","timestamp":"1970-01-01T00:00:01.000Z",` +
 				`"subject":{"kind":"order","id":"9007199254740993"},"number":1,"data":{"id":"pay_6f1c",` +

@@ -38,6 +38,8 @@ func TestEachTypeHasItsPlaces(t *testing.T) {
 	t.Parallel()
 	types := slices.Concat(
 		declared(t, "internal/feature/webhook/dispatch/event.go", `Type += "([a-z_.]+)"`, ""),
+		declared(t, "internal/feature/webhook/dispatch/event_payment.go", `Type += "([a-z_.]+)"`, ""),
+		declared(t, "internal/feature/webhook/dispatch/event_sale.go", `Type += "([a-z_.]+)"`, ""),
 		declared(t, "internal/order/change.go", `TurnKind = "([a-z_]+)"`, "waitlist."))
 	for s := order.Status(0); s.String() != "unknown"; s++ {
 		if s != order.Queued { // has no row yet

@@ -1,0 +1,185 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/trace"
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+// saleEventRow counts the events of a sale, and says which of those that come once have been written.
+type saleEventRow struct {
+	VoucherID int64 `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Number    int64 `gorm:"column:number"` // of the last one
+	Started   bool  `gorm:"column:started"`
+	SoldOut   bool  `gorm:"column:sold_out"`
+	Ended     bool  `gorm:"column:ended"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (*saleEventRow) TableName() string { return "tb_sale_event" }
+
+// once returns the mark of a type that comes once.
+func (r *saleEventRow) once(t dispatch.Type) *bool {
+	switch t {
+	case dispatch.SaleStarted:
+		return &r.Started
+	case dispatch.SaleSoldOut:
+		return &r.SoldOut
+	default:
+		return &r.Ended
+	}
+}
+
+// numberSale locks the row of a sale, and returns it with the number of the sale's next event: above all earlier ones,
+// and not below the number of its last operation, which events of versions without the row have.
+func numberSale(tx *gorm.DB, d sqlkit.Dialect, voucherID, operation int64) (row saleEventRow, err error) {
+	next := "GREATEST(tb_sale_event.number + 1, VALUES(number))"
+	if d == sqlkit.SQLite {
+		next = "MAX(tb_sale_event.number + 1, excluded.number)"
+	}
+	put := clause.OnConflict{
+		Columns:   []clause.Column{{Name: "voucher_id"}},
+		DoUpdates: clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(next)}},
+	}
+	row = saleEventRow{VoucherID: voucherID, Number: max(1, operation)}
+	if err := tx.Clauses(put).Create(&row).Error; err != nil {
+		return row, fmt.Errorf("numbering an event of sale %d: %w", voucherID, err)
+	}
+	return sqlkit.Take[saleEventRow](tx.Where("voucher_id = ?", voucherID), gorm.ErrRecordNotFound,
+		"reading the number of an event of a sale")
+}
+
+// announceCreated writes the event that a sale was created, if it is wanted.
+func (l *Ledger) announceCreated(tx *gorm.DB, v voucher.Voucher, _ voucher.Author) error {
+	return l.announceSale(tx, v, dispatch.SaleCreated)
+}
+
+// announceChanged writes the event that a sale was changed, if it is wanted.
+func (l *Ledger) announceChanged(tx *gorm.DB, v voucher.Voucher) error {
+	return l.announceSale(tx, v, dispatch.SaleChanged)
+}
+
+// announceCallOff writes the event that a sale was called off, if it is wanted.
+func (l *Ledger) announceCallOff(tx *gorm.DB, v voucher.Voucher) error {
+	return l.announceSale(tx, v, dispatch.SaleCalledOff)
+}
+
+// announceSale writes an event about a voucher's sale now, if it is wanted.
+func (l *Ledger) announceSale(tx *gorm.DB, v voucher.Voucher, t dispatch.Type) error {
+	if v.Sale == nil || !wanted(l.subscribed.known(), v.ShopID) {
+		return nil
+	}
+	row, err := numberSale(tx, l.db.Dialect(), v.ID, v.Sale.LastOperation)
+	if err != nil {
+		return err
+	}
+	at := v.Sale.CalledOff
+	if t != dispatch.SaleCalledOff {
+		if at, err = l.db.LedgerTime(tx); err != nil {
+			return err
+		}
+	}
+	e, err := dispatch.EventOfSale(v, l.db.Currency(), t, row.Number, at, trace.From(tx.Statement.Context))
+	if err != nil {
+		return err
+	}
+	return writeEvents(tx, e)
+}
+
+// dueSales selects sales that have started, sold out or ended without an event.
+const dueSales = `SELECT v.id
+FROM tb_seckill_voucher s JOIN tb_voucher v ON v.id = s.voucher_id
+LEFT JOIN tb_sale_event e ON e.voucher_id = s.voucher_id
+WHERE s.retired = @no AND s.called_off IS NULL AND s.begin_time <= @now AND v.shop_id <> @rehearsals
+AND (@all OR v.shop_id IN @shops)
+AND (COALESCE(e.started, 0) = 0 OR COALESCE(e.sold_out, 0) = 0 AND s.stock = 0
+    OR COALESCE(e.ended, 0) = 0 AND s.end_time <= @now)
+ORDER BY v.id LIMIT @n`
+
+// SalesDue implements dispatch.SaleEvents.
+func (l *Ledger) SalesDue(ctx context.Context, n int) (ids []int64, err error) {
+	const what = "looking for sales that have started, sold out or ended"
+	if found, err := l.AnyEndpoint(ctx); err != nil || !found {
+		return nil, err
+	}
+	db := l.db.Read(ctx)
+	now, err := l.db.LedgerTime(db)
+	if err != nil {
+		return nil, sqlkit.ReadError(what, err)
+	}
+	err = db.Raw(dueSales, l.dueNames(now, n)).Find(&ids).Error
+	return ids, sqlkit.ReadError(what, err)
+}
+
+// dueNames returns the values of the names in dueSales.
+func (l *Ledger) dueNames(now time.Time, n int) map[string]any {
+	shops := []int64{0} // so that the list is never empty
+	known := l.subscribed.known()
+	for id := range known {
+		shops = append(shops, id)
+	}
+	return map[string]any{
+		"now": now, "no": false, "rehearsals": voucher.RehearsalShop, "all": known[0], "shops": shops, "n": n,
+	}
+}
+
+// WriteDue implements dispatch.SaleEvents. Each event is written once: the row that says so is locked.
+func (l *Ledger) WriteDue(ctx context.Context, v voucher.Voucher) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil || v.Sale == nil {
+			return err
+		}
+		for _, due := range []struct {
+			t     dispatch.Type
+			at    time.Time
+			isDue bool
+		}{
+			{dispatch.SaleStarted, v.Sale.Begin, !now.Before(v.Sale.Begin)},
+			{dispatch.SaleSoldOut, now, v.Sale.Stock == 0 && !now.Before(v.Sale.Begin)},
+			{dispatch.SaleEnded, v.Sale.End, !now.Before(v.Sale.End)},
+		} {
+			if !due.isDue {
+				continue
+			}
+			if err := l.writeOnce(tx, v, due.t, due.at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sqlkit.ReadError(fmt.Sprintf("writing events of sale %d", v.ID), err)
+}
+
+// writeOnce writes an event about a sale that comes once, unless it has been written.
+func (l *Ledger) writeOnce(tx *gorm.DB, v voucher.Voucher, t dispatch.Type, at time.Time) error {
+	var before []saleEventRow
+	if err := sqlkit.Locking(tx).Where("voucher_id = ?", v.ID).Find(&before).Error; err != nil {
+		return fmt.Errorf("locking the events of sale %d: %w", v.ID, err)
+	}
+	if slices.ContainsFunc(before, func(r saleEventRow) bool { return *r.once(t) }) {
+		return nil
+	}
+	row, err := numberSale(tx, l.db.Dialect(), v.ID, v.Sale.LastOperation)
+	if err != nil || *row.once(t) { // another instance was first, while there was no row to lock
+		return err
+	}
+	*row.once(t) = true
+	if err := tx.Model(&row).Select("started", "sold_out", "ended").Updates(&row).Error; err != nil {
+		return fmt.Errorf("noting an event of sale %d: %w", v.ID, err)
+	}
+	e, err := dispatch.EventOfSale(v, l.db.Currency(), t, row.Number, at, "")
+	if err != nil {
+		return err
+	}
+	return writeEvents(tx, e)
+}
