@@ -111,6 +111,8 @@ func Tables() []Table {
 		{Name: "tb_setting", Stays: "what all instances agree on"},
 		{Name: "tb_issuer", Stays: "identity providers"},
 		{Name: "tb_webhook_sequence", Stays: "the last number of an event"},
+		{Name: "tb_event_stream", Stays: "which events are gone"},
+		{Name: "tb_sale_event", Stays: "which events of a sale were written"},
 		{Name: "tb_refused_notice", Stays: "the last refused notice of each kind"},
 		{Name: "tb_format", Stays: "the format of the ledger"},
 	}

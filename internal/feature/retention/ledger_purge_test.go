@@ -23,12 +23,17 @@ func TestPurge(t *testing.T) {
 			t.Fatalf("the sale is poor: %v, %+v", r.left(t, id), want)
 		}
 		sale := r.Sale(t, id)
+		r.Exec(t, "INSERT INTO tb_event_stream (id, cursor_key, gone, create_time) VALUES (1, 'key', 0, ?)", before())
+		last := r.Number(t, "SELECT MAX(number) FROM tb_webhook_event")
 		done, err := r.purger.Purge(t.Context(), r.candidate(t, id), 0, by(), Purged{}, always)
 		if err != nil || !done.Done || done.Orders != 12 || len(done.Owed) > 0 {
 			t.Fatalf("%+v, %v", done, err)
 		}
 		if left := r.left(t, id); len(left) > 0 {
 			t.Errorf("left: %v", left)
+		}
+		if gone := r.Number(t, "SELECT gone FROM tb_event_stream"); gone != last || gone == 0 {
+			t.Errorf("events up to %d are said to be gone, want %d", gone, last)
 		}
 		if diff := cmp.Diff(want, r.sums(t, id)); diff != "" {
 			t.Errorf("the sums have changed (-before +after):\n%s", diff)
