@@ -9091,11 +9091,11 @@ export interface operations {
     search: {
         parameters: {
             query?: {
-                /** @description What is searched for. Required without Coupon-Code. */
+                /** @description What is searched for; without it, the text of Coupon-Code. */
                 q?: string;
             };
             header?: {
-                /** @description The code of a coupon, as people type it. It is a header because logs and histories keep queries. `errors` call it `code`. */
+                /** @description What may be the code of a coupon, as people type it. It is a header because logs and histories keep queries. `errors` call it `code`. */
                 "Coupon-Code"?: string;
             };
             path?: never;

@@ -59,7 +59,7 @@ type foundJSON struct {
 func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	code, badCode := couponCode(c)
-	text, badText := searchText(values, code == "")
+	text, badText := searchText(values, code)
 	if err := invalid.Join(badQuery, badCode, badText); err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -74,13 +74,17 @@ func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, erro
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: s.found}}, nil
 }
 
-// searchText returns what the query searches for, as it is typed, without the blanks around it and the # of a number.
-func searchText(values param.Query, required bool) (string, *invalid.Problem) {
-	text, given, bad := values.Text("q")
+// searchText returns what the query searches for, or else the code, as typed, without the blanks around it and the # of a
+// number.
+func searchText(values param.Query, code string) (string, *invalid.Problem) {
+	field := "q"
+	text, given, bad := values.Text(field)
+	if !given && code != "" {
+		field, text = "code", code
+	}
 	text = strings.TrimSpace(text)
-	if n := utf8.RuneCountInString(text); (given || required) &&
-		(n < 1 || n > payment.MaxReference || !utf8.ValidString(text)) {
-		return "", invalid.New("q", invalid.Characters, invalid.Length,
+	if n := utf8.RuneCountInString(text); n < 1 || n > payment.MaxReference || !utf8.ValidString(text) {
+		return "", invalid.New(field, invalid.Characters, invalid.Length,
 			invalid.Data{"length": n, "min": 1, "max": payment.MaxReference})
 	}
 	if number, is := strings.CutPrefix(text, "#"); is && numberIn(number) > 0 {
@@ -127,9 +131,13 @@ func (s *searching) all(ctx context.Context, text, code string) error {
 	return s.byTitle(ctx, text)
 }
 
+// byCode adds the order of a coupon's code; a text that is no code has none.
 func (s *searching) byCode(ctx context.Context, code string) error {
 	id, err := s.api.cfg.Members.Of("coupon").Find(ctx, code)
-	if err != nil || id == 0 {
+	if _, malformed := errors.AsType[*invalid.Error](err); malformed || err == nil && id == 0 {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return s.orders(ctx, ByCode, order.Filter{OrderID: id})

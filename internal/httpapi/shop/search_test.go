@@ -129,12 +129,19 @@ func TestSearch(t *testing.T) {
 		"no reference": {q: "晚餐", asked: []string{`titles with "晚餐" of shop 0, "true"`}},
 		"a code": {
 			code: wholeCode, want: []string{"order 6 by code: 100 for 10 of shop 2, unpaid, user 43"},
-			asked: []string{"orders 6 of user 0 and shop 0, 6"},
+			asked: []string{
+				"orders 6 of user 0 and shop 0, 6", `payments "` + wholeCode + `" of shop 0, 6`,
+				`titles with "` + wholeCode + `" of shop 0, "true"`,
+			},
 		},
 		"a merchant's code": {code: wholeCode, shop: other, want: []string{
 			"order 6 by code: 100 for 10 of shop 2, unpaid, user 43", // the fake's
-		}, asked: []string{"orders 6 of user 0 and shop 3, 6"}},
-		"no code": {code: "0000-0000-0000-0000"},
+		}, asked: []string{
+			"orders 6 of user 0 and shop 3, 6", `payments "` + wholeCode + `" of shop 3, 6`,
+			`titles with "` + wholeCode + `" of shop 3, "true"`,
+		}},
+		"a title that may be a code": {code: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
+		"no code":                    {code: "0000-0000-0000-0000"},
 	} {
 		s := &searched{}
 		a := newAPI(t, s.into)

@@ -10,11 +10,11 @@ import { trouble } from './parts.js';
 /** Seconds after the last key in which nothing is asked yet. */
 const TYPING = 0.25;
 
-/** What codes are written with, beside letters that are read as digits; one of digits alone is taken for a number. */
-const CODE = /^(?=.*[A-Z])[0-9A-TV-Z]{16}$/;
+/** What may be a code, or a part of one: letters with or without digits, as codes have them. Digits alone are a number. */
+const CODE = /^(?=.*[A-Z])[0-9A-TV-Z]{8,16}$/;
 
-/** Whether a text may be the code of a coupon, which no address may have. @param {string} text */
-const maybeCode = (text) => CODE.test(text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, ''));
+/** The letters and digits of a text, as codes have them. @param {string} text */
+const coded = (text) => text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, '');
 
 /** Where a hit is shown. @param {any} hit */
 const address = ({ kind, id }) => ({ voucher: `#/voucher/${id}`, order: `#/orders?orderId=${id}`, payment: `#/payments?payment=${encodeURIComponent(id)}` })[/** @type {'order'} */ (kind)];
@@ -22,12 +22,8 @@ const address = ({ kind, id }) => ({ voucher: `#/voucher/${id}`, order: `#/order
 /** Where all that a text finds is listed. @param {string} by @param {string} text */
 const list = (by, text) => ({ user: '#/orders?userId=', title: '#/vouchers?archived=true&title=', payment: '#/payments?payment=' })[/** @type {'user'} */ (by)] + encodeURIComponent(text.replace(/^#/, ''));
 
-/** Asks for what a text may be. What looks like a code is asked for as one first, and as a text only if it is none. @param {any} client @param {string} text */
-async function found(client, text) {
-  if (!maybeCode(text)) return client.list('/admin/search', { q: text });
-  const answer = await client.list('/admin/search', { code: text });
-  return answer.success && answer.data.hits.length > 0 ? answer : answer.status === 400 || answer.success ? client.list('/admin/search', { q: text }) : answer;
-}
+/** Asks for what a text may be. What may be a code is in a header, as no address may have it. @param {any} client @param {string} text */
+const found = (client, text) => (CODE.test(coded(text)) ? client.ask('GET', '/admin/search', { headers: { 'Coupon-Code': text.normalize('NFKC') } }) : client.list('/admin/search', { q: text }));
 
 /** @param {any} props */
 export function Find({ client, words }) {
