@@ -67,7 +67,7 @@ func TestPurgedSums(t *testing.T) {
 		everyState(t, l, id)
 		l.Exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, returned, "+
 			"receive_time, close_time, create_time) SELECT 'pay_closed', id, 1, voucher_id, 1, 1000, 7, 50, "+
-			"create_time, create_time FROM tb_voucher_order WHERE voucher_id = ? AND status = 3 LIMIT", id)
+			"create_time, create_time, create_time FROM tb_voucher_order WHERE voucher_id = ? AND status = 3 LIMIT 1", id)
 		if gone, owed := purgedStays(t, l, reports, id); gone != 20 || owed != 10 { // unpaid and refunding ones stay
 			t.Errorf("%d orders are gone, %d stay", gone, owed)
 		}
