@@ -87,6 +87,8 @@ type Ledger struct {
 type Redis struct {
 	// Backlog returns how many stream entries of all partitions wait for their rows, and how many are dead letters.
 	Backlog func(ctx context.Context) (waiting, dead int64, err error)
+	// Oldest returns how long the oldest stream entry of all partitions has waited for its row; 0: none waits.
+	Oldest func(ctx context.Context) (time.Duration, error)
 	// OtherData returns why this installation leaves a partition alone, which has other data; nil if it does not.
 	OtherData func(partition int) error
 	// Memory returns how many bytes Redis uses, and its limit; 0: no limit.

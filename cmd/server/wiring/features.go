@@ -78,6 +78,13 @@ func (s *Stores) forFeatures() feature.Redis {
 			}
 			return waiting, dead, err
 		},
+		Oldest: func(ctx context.Context) (oldest time.Duration, err error) {
+			for _, n := range s.partitions.All() {
+				of, failed := s.Redis.Backlog(ctx, n)
+				oldest, err = max(oldest, of.Oldest), errors.Join(err, failed)
+			}
+			return oldest, err
+		},
 	}
 }
 

@@ -23,7 +23,10 @@ forget makes the rows those of nobody: their orders, payments and places get a n
 coupons, idempotency keys and the account with the provider's subject are deleted, and the bodies of
 stored events are rewritten. First of all it makes the person's tokens void. It is refused while a sale
 of theirs is not retired, or something is owed: an order that is unpaid or being refunded, a coupon that
-can be redeemed, money on its way, a dispute, an event. Cancel, redeem or refund first, or wait.
+can be redeemed, money on its way, a dispute, an event. Cancel, redeem or refund first, or wait. It waits
+three seconds, until no instance takes the tokens, and until what was bought by then is recorded; what is
+bought meanwhile can refuse it, too: then their tokens are void, and it is run again later. A dead letter,
+or the backlog of the embedded mode, may record something later: look with export, and forget again.
 
 It may be interrupted, and run again: it goes on. The audit trail says that somebody was forgotten, and
 not who, so keep a list of the ids: after a restore of a backup, forget them again.
@@ -86,7 +89,7 @@ func refusal(env cmdline.Env, err error) error {
 	if !is {
 		return err
 	}
-	if _, err := fmt.Fprintf(env.Out, "Not yet, and nothing was changed: %s.\n", owed.Owed); err != nil {
+	if _, err := fmt.Fprintf(env.Out, "Not yet: %s. Nothing was changed, unless this was bought while forgetting went on.\n", owed.Owed); err != nil {
 		return err
 	}
 	return cmdline.ErrFound

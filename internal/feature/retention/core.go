@@ -48,7 +48,9 @@ func serviceOf(ledger *Ledger, core feature.Core) Service {
 			if err := switchOn(ctx, ledger, core); err != nil {
 				return Forgotten{}, err
 			}
-			return Forget(ctx, ledger, user, by)
+			return Forget(ctx, ledger, user, by, func(ctx context.Context) error {
+				return recorded(ctx, core.Redis.Oldest)
+			})
 		},
 		Export: ledger.Export,
 	}

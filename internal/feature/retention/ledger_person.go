@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -64,7 +65,11 @@ func (l *Ledger) BeginForgetting(ctx context.Context, user int64, by Trail) (pse
 			return fmt.Errorf("reading the pseudonym: %w", err)
 		}
 		pseudonym = known.Pseudonym
-		if err := l.settled(tx, user, now); err != nil { // also if it has begun: the user may have bought since
+		ids, err := l.ordersOf(tx, user, 0) // also if it has begun: the user may have bought since
+		if err != nil {
+			return err
+		}
+		if _, err := l.settled(tx, user, ids, now); err != nil {
 			return err
 		}
 		if err := signOut(tx, user, now); err != nil {
@@ -89,41 +94,42 @@ func personError(doing string, err error) error {
 	return sqlkit.ReadError(doing, err)
 }
 
-// settled returns an *OwedError if a sale of the user's is not retired, or something of theirs is owed.
-func (l *Ledger) settled(tx *gorm.DB, user int64, now time.Time) error {
-	owed := Debts{}
+// settled locks and returns orders of a user. It returns an *OwedError if any sale of theirs is not retired, or if one
+// of these orders owes something.
+func (l *Ledger) settled(tx *gorm.DB, user int64, ids []int64, now time.Time) ([]order.Order, error) {
+	var (
+		owed = Debts{}
+		all  []order.Order
+	)
 	for _, of := range []string{"tb_voucher_order", "tb_place"} {
 		var n int64
 		err := tx.Table(of+" o").Joins("JOIN tb_seckill_voucher s ON s.voucher_id = o.voucher_id").
 			Where("o.user_id = ? AND s.retired = ?", user, false).Distinct("o.voucher_id").Count(&n).Error
 		if err != nil {
-			return fmt.Errorf("looking for sales of a user: %w", err)
+			return nil, fmt.Errorf("looking for sales of a user: %w", err)
 		}
 		if n > 0 {
 			owed[NotRetired] = max(owed[NotRetired], n)
 		}
 	}
-	ids, err := l.ordersOf(tx, user, 0)
-	if err != nil {
-		return err
-	}
 	for part := range sqlkit.Chunks(ids) {
 		locked, err := l.orders.Lock(tx, part)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		found, err := l.owedBy(tx, locked, now)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for _, why := range found.orders {
 			owed[why]++
 		}
+		all = slices.AppendSeq(all, maps.Values(locked))
 	}
 	if len(owed) > 0 {
-		return &OwedError{owed}
+		return nil, &OwedError{owed}
 	}
-	return nil
+	return all, nil
 }
 
 // ordersOf returns ids of a user's orders, at most n; 0: all.
@@ -177,14 +183,18 @@ func (l *Ledger) Rewrite(
 		if err != nil {
 			return err
 		}
-		locked, err := l.orders.Lock(tx, ids)
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		locked, err := l.settled(tx, user, ids, now)
 		if err != nil {
 			return err
 		}
 		sales := map[int64]bool{}
-		for id, o := range locked {
-			p.orders, sales[o.VoucherID] = append(p.orders, id), true
-			p.subjects = append(p.subjects, order.SubjectOfOrder(id))
+		for _, o := range locked {
+			p.orders, sales[o.VoucherID] = append(p.orders, o.ID), true
+			p.subjects = append(p.subjects, order.SubjectOfOrder(o.ID))
 		}
 		slices.Sort(p.orders)
 		var places []order.PlaceID
@@ -273,9 +283,17 @@ func (p *person) bodies(tx *gorm.DB) error {
 }
 
 // EndForgetting implements Forgetting.
-func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) error {
-	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done bool, err error) {
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		p := person{from: user, to: pseudonym}
+		done = false
+		for _, table := range []string{"tb_voucher_order", "tb_place"} {
+			var n int64
+			if err := tx.Table(table).Where("user_id = ?", user).Count(&n).Error; err != nil || n > 0 {
+				return err
+			}
+		}
+		done = true
 		var limited []int64 // whose orders may be purged
 		err := tx.Table("tb_voucher").Where("type = ? AND per_user > 0", voucher.Ordinary).Pluck("id", &limited).Error
 		if err != nil {
@@ -294,7 +312,7 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) error
 		}
 		return tx.Exec("UPDATE tb_forgotten SET user_id = NULL, end_time = ? WHERE pseudonym = ?", now, pseudonym).Error
 	})
-	return personError("ending to forget a user", err)
+	return done && err == nil, personError("ending to forget a user", err)
 }
 
 // entries rewrites entries of the audit trail about the person's tokens and data.

@@ -1,12 +1,16 @@
 package retention
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"seckill/internal/order"
+	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -84,7 +88,7 @@ func TestForget(t *testing.T) {
 			forgotten); n != 1 {
 			t.Errorf("%d rows make tokens void", n)
 		}
-		f, err := Forget(t.Context(), r.retention, forgotten, by())
+		f, err := Forget(t.Context(), r.retention, forgotten, by(), atOnce)
 		if err != nil || f.Orders != 1 || f.Places != 1 {
 			t.Fatalf("%+v, %v", f, err)
 		}
@@ -109,7 +113,7 @@ func TestForget(t *testing.T) {
 		if err != nil || n != 1 {
 			t.Errorf("%d entries, %v", n, err)
 		}
-		if f, err := Forget(t.Context(), r.retention, forgotten, by()); err != nil || f != (Forgotten{}) {
+		if f, err := Forget(t.Context(), r.retention, forgotten, by(), atOnce); err != nil || f != (Forgotten{}) {
 			t.Errorf("again: %+v, %v", f, err)
 		}
 	})
@@ -140,7 +144,7 @@ func TestForgetRefuses(t *testing.T) {
 			},
 		} {
 			r.Exec(t, set[0], orderID)
-			_, err := Forget(t.Context(), r.retention, forgotten, by())
+			_, err := Forget(t.Context(), r.retention, forgotten, by(), atOnce)
 			owed, is := errors.AsType[*OwedError](err)
 			if !is || owed.Owed[why] != 1 {
 				t.Errorf("%s: %v", why, err)
@@ -152,6 +156,96 @@ func TestForgetRefuses(t *testing.T) {
 		}
 		if o := r.ReadOrder(t, orderID); o.Status != order.Redeemed {
 			t.Errorf("the order is %s", o.Status)
+		}
+	})
+}
+
+// atOnce does not wait.
+func atOnce(context.Context) error { return nil }
+
+// What a person has bought before all instances knew that their tokens are void is treated as what they had before: it
+// refuses while it owes something, and is rewritten after.
+func TestForgetLooksAgain(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		r := newRig(l)
+		r.person(t)
+		sale := r.Seckill(t, 10)
+		late := ledgertest.Claims(sale, forgotten, 1)
+		var pseudonym int64
+		buys := func(ctx context.Context) error { return r.Insert(ctx, late) }
+		_, err := Forget(t.Context(), r.retention, forgotten, by(), buys)
+		owed, is := errors.AsType[*OwedError](err)
+		if !is || owed.Owed[NotRetired] != 1 || owed.Owed[Undecided] != 1 ||
+			r.ReadOrder(t, late[0].OrderID).UserID != forgotten {
+			t.Fatalf("bought since it began: %v, user %d's", err, r.ReadOrder(t, late[0].OrderID).UserID)
+		}
+		pseudonym = r.Number(t, "SELECT pseudonym FROM tb_forgotten WHERE user_id = ?", forgotten)
+		if done, err := r.retention.EndForgetting(t.Context(), forgotten, pseudonym); done || err != nil ||
+			r.Number(t, "SELECT COUNT(*) FROM tb_forgotten WHERE user_id = ?", forgotten) != 1 {
+			t.Errorf("ended before all is rewritten: %t, %v", done, err)
+		}
+		r.Transitioned(t, late[0], order.Cancel)
+		r.ApplyAll(t, sale)
+		r.RetireSale(t, sale)
+		f, err := Forget(t.Context(), lateBuyer{r, t, sale}, forgotten, by(), atOnce)
+		if err != nil || f.Orders != 3 || f.Places != 1 || len(r.named(t)) > 0 {
+			t.Errorf("%+v, %v, still in %v", f, err, r.named(t))
+		}
+	})
+}
+
+// lateBuyer is a ledger that records a failed order of the person after the last was rewritten, once.
+type lateBuyer struct {
+	*rig
+
+	t    *testing.T
+	sale int64
+}
+
+func (b lateBuyer) BeginForgetting(ctx context.Context, user int64, by Trail) (int64, error) {
+	return b.retention.BeginForgetting(ctx, user, by)
+}
+
+func (b lateBuyer) Rewrite(ctx context.Context, user, pseudonym int64, n int) (Forgotten, bool, error) {
+	return b.retention.Rewrite(ctx, user, pseudonym, n)
+}
+
+func (b lateBuyer) EndForgetting(ctx context.Context, user, pseudonym int64) (bool, error) {
+	b.t.Helper()
+	if b.Number(b.t, "SELECT COUNT(*) FROM tb_voucher_order WHERE user_id = ?", pseudonym) == 2 {
+		late := order.Claim{OrderID: 1 << 50, UserID: user, VoucherID: b.sale, Epoch: 1, Quantity: 1}
+		if err := b.Settle(ctx, []order.Claim{late},
+			ledgertest.DecideAll([]order.Claim{late}, order.Fail, reason.NoStock)); err != nil {
+			b.t.Error(err)
+		}
+	}
+	return b.retention.EndForgetting(ctx, user, pseudonym)
+}
+
+// Forgetting waits until instances know that the tokens are void and all that they have accepted has its rows, and not
+// for what others buy after.
+func TestRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		accepted := start.Add(time.Second) // by the person
+		waits := func(context.Context) (time.Duration, error) {
+			if at := time.Since(start); at < 6*time.Second {
+				return time.Since(accepted), nil
+			}
+			return time.Second, nil // those of others
+		}
+		if err := recorded(t.Context(), waits); err != nil || time.Since(start) < 6*time.Second ||
+			time.Since(start) > 7*time.Second {
+			t.Errorf("%v after %s", err, time.Since(start))
+		}
+		stuck := func(context.Context) (time.Duration, error) { return time.Hour, nil }
+		if err := recorded(t.Context(), stuck); !errors.Is(err, order.ErrUnavailable) {
+			t.Errorf("with orders that have no rows: %v", err)
+		}
+		start = time.Now()
+		if err := recorded(t.Context(), nil); err != nil || time.Since(start) != voidKnown {
+			t.Errorf("without Redis: %v after %s", err, time.Since(start))
 		}
 	})
 }

@@ -14,7 +14,7 @@ func Rules() []httpkit.Rule {
 		{Matches: httpkit.As[*OwedError], Failure: httpkit.Failure{
 			Code: "STILL_OWED", Status: http.StatusConflict, Title: "Something is owed yet",
 			Detail: "A sale of the user's is not retired, or something of theirs is owed: data has how many of what. " +
-				"Nothing was changed.",
+				"Nothing was changed, unless it was bought while forgetting went on.",
 			English: "Not yet: something of this user's is owed, or a sale of theirs is not over.",
 			Chinese: "暂时不能：该用户仍有未了结的订单，或其参加的活动尚未结束",
 			Members: func(body []byte, _ words.Language, err error) []byte {
