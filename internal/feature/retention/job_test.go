@@ -108,7 +108,7 @@ func TestJobTakesTurns(t *testing.T) {
 		}
 		id := n.sold(t)
 		n.Exec(t, "INSERT INTO tb_purge (voucher_id, figures, waitlist, create_time) VALUES (?, '{}', '', ?)", free,
-			ledgertest.Stored(ledgertest.RecordedAt)) // it has begun, so that debts do not refuse all
+			ledgertest.Stored(ledgertest.RecordedAt)) // it has begun
 		want := n.sums(t, free)
 		if batches := n.works(t, 1); batches > 30 {
 			t.Errorf("%d batches", batches)

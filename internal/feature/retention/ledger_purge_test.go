@@ -232,10 +232,17 @@ func TestPurgeOrdinary(t *testing.T) {
 				}
 			}
 		}
-		want := r.sums(t, free)
+		first := r.Number(t, "SELECT MIN(id) FROM tb_voucher_order WHERE voucher_id = ?", free)
+		r.Exec(t, "UPDATE tb_payment SET state = 6, stuck_time = create_time WHERE order_id = ?", first)
 		done, err := r.purger.Purge(t.Context(), r.candidate(t, free), 0, by(), Purged{}, always)
+		if err != nil || done.Refused || done.Orders != 1 || done.Owed[Payment] != 1 || done.Done {
+			t.Errorf("one order owes something: %+v, %v", done, err)
+		}
+		r.Exec(t, "UPDATE tb_payment SET state = 2, stuck_time = NULL WHERE order_id = ?", first)
+		want := r.sums(t, free)
+		done, err = r.purger.Purge(t.Context(), r.candidate(t, free), 0, by(), Purged{}, always)
 		n := r.Number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", free)
-		if diff := cmp.Diff(want, r.sums(t, free)); err != nil || done.Orders != 2 || n != 1 || diff != "" {
+		if diff := cmp.Diff(want, r.sums(t, free)); err != nil || done.Orders != 1 || n != 1 || diff != "" {
 			t.Errorf("%+v, %v, %d are left\n%s", done, err, n, diff)
 		}
 		done, err = r.purger.Purge(t.Context(), r.candidate(t, limited), 0, by(), Purged{}, always)

@@ -92,8 +92,8 @@ type Purged struct {
 }
 
 // Purge purges a voucher until nothing is left to look at, or until more returns false; so is what it returned then, to
-// go on from there. It refuses a voucher that owes something, unless an earlier purge has begun; then it leaves what is
-// owed. A purge that died is continued by beginning again, with the zero Purged.
+// go on from there. It refuses a sale that owes something, unless an earlier purge has begun; then, as of an ordinary
+// voucher always, it leaves what is owed. A purge that died is continued by beginning again, with the zero Purged.
 func (p *Purger) Purge(
 	ctx context.Context, c Candidate, token int64, by Trail, so Purged, more func() bool,
 ) (Purged, error) {
@@ -139,7 +139,10 @@ func endsAll(ctx context.Context, err error) bool {
 
 // begin begins a purge. It returns why that is refused, if it is.
 func (p *Purger) begin(ctx context.Context, c Candidate, by Trail) (Debts, error) {
-	if !c.Begun || c.Limited || c.Sale && !c.Retired {
+	if c.Limited {
+		return Debts{Limit: 1}, nil
+	}
+	if c.Sale && (!c.Begun || !c.Retired) {
 		owed, err := p.Ledger.Debts(ctx, c)
 		if err != nil || len(owed) > 0 {
 			return owed, err
