@@ -87,7 +87,9 @@ func purge(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 		run := purging{out: env.Out, says: env.Err, by: Trail{
 			Author: voucher.Author{Request: "server purge"}, By: trail.By(), Why: trail.Why(),
 		}}
-		run.Purger = Purger{Ledger: ledger, Waitlist: waitlistOf(core), Progress: run.progress}
+		run.Purger = Purger{
+			Ledger: ledger, Waitlist: waitlistOf(core), Answers: ledger.answers, Progress: run.progress,
+		}
 		return run.all(ctx, before)
 	})
 }
@@ -171,7 +173,7 @@ func (p *purging) all(ctx context.Context, before time.Time) error {
 		done, err := p.Purge(ctx, c, 0, p.by, Purged{}, func() bool { return true })
 		orders += done.Orders
 		switch {
-		case err != nil && endsAll(ctx, err):
+		case err != nil && p.endsAll(ctx, err):
 			return err
 		case err != nil:
 			failed = errors.Join(failed, err)

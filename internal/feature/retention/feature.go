@@ -26,7 +26,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		return parts, nil
 	}
 	p := &purger{
-		Purger: Purger{Ledger: ledger, Waitlist: waitlistOf(core)},
+		Purger: Purger{Ledger: ledger, Waitlist: waitlistOf(core), Answers: ledger.answers},
 		keep:   keep.Orders, turn: purgeTurn, trail: keep.Audit, midnight: core.DB.Midnight, log: core.Log,
 		now: func(ctx context.Context) time.Time {
 			now, _ := core.DB.LedgerTime(core.DB.Read(ctx)) // then it is the zero time

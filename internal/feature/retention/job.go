@@ -91,7 +91,7 @@ func (p *purger) one(ctx context.Context, token int64, c Candidate) error {
 		interrupted = time.Now().After(end)
 		return !interrupted
 	})
-	if err != nil && endsAll(ctx, err) {
+	if err != nil && p.endsAll(ctx, err) {
 		p.so = Purged{} // the next batch begins again
 		return err
 	}

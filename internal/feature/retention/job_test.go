@@ -169,6 +169,44 @@ func TestJobGoesOnBehindAFailure(t *testing.T) {
 	})
 }
 
+// A voucher whose questions the ledger does not answer in time keeps no other from its turn, while the ledger answers
+// others; while it answers none, none is passed over.
+func TestJobGoesOnBehindASlowQuestion(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		n := newNightly(l)
+		slow := n.sold(t)
+		for _, table := range []string{"tb_webhook_event", "tb_webhook_dead_letter", "tb_coupon", "tb_refund"} {
+			n.Exec(t, "DELETE FROM "+table)
+		}
+		quick := n.sold(t)
+		n.purger.Ledger = slowly{n.retention, slow}
+		n.Answers = func(context.Context) bool { return false }
+		if _, err := n.batch(t.Context(), 1); !errors.Is(err, order.ErrUnavailable) || n.after != 0 {
+			t.Errorf("the ledger is away: %v, behind voucher %d", err, n.after)
+		}
+		n.Answers = n.retention.answers
+		n.works(t, 1)
+		orders := func(id int64) int64 { return n.count(t, "tb_voucher_order WHERE voucher_id = "+digits(id)) }
+		if orders(slow) != 12 || orders(quick) != 0 {
+			t.Errorf("%d and %d orders are left", orders(slow), orders(quick))
+		}
+	})
+}
+
+// slowly does not answer what one voucher owes.
+type slowly struct {
+	*Ledger
+
+	voucherID int64
+}
+
+func (s slowly) Debts(ctx context.Context, c Candidate) (Debts, error) {
+	if c.VoucherID == s.voucherID {
+		return nil, order.ErrUnavailable
+	}
+	return s.Ledger.Debts(ctx, c)
+}
+
 // inSteps lets each turn make one step of a few rows.
 type inSteps struct {
 	*Ledger

@@ -3,6 +3,7 @@ package retention
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"gorm.io/gorm"
@@ -147,8 +148,8 @@ func (o *owed) events(tx *gorm.DB, ids []int64) error {
 	return nil
 }
 
-// Debts implements Purging. It reads a sale's orders, payments and places by their indexes, without locks, and all
-// events that endpoints wait for.
+// Debts implements Purging. It reads a sale's orders, payments and places by their indexes, without locks, and the
+// events of its shop that an endpoint may wait for.
 func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
 	now, err := l.db.LedgerTime(l.db.Read(ctx))
 	if err != nil {
@@ -161,6 +162,13 @@ func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
 	if c.Limited {
 		debts[Limit] = 1
 	}
+	var floor int64 // no enabled endpoint waits for an earlier event, except for those that it tries again
+	err = l.db.Read(ctx).Raw("SELECT COALESCE(MIN(CASE WHEN replay_next < replay_end AND replay_next < next_number "+
+		"THEN replay_next ELSE next_number END), ?) FROM tb_webhook_endpoint "+
+		"WHERE disabled_time IS NULL AND (shop_id = 0 OR shop_id = ?)", int64(math.MaxInt64), c.ShopID).Find(&floor).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("reading how far events were sent", err)
+	}
 	for _, question := range l.questions(c) {
 		var n int64
 		names := map[string]any{
@@ -169,7 +177,7 @@ func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
 			"late": payment.Late, "back": payment.Refunding, "stuck": payment.Stuck, "open": payment.Open,
 			"processing": payment.ProgressProcessing, "disputed": payment.DisputeOpen,
 			"asked": payment.RefundAsked, "pending": payment.RefundPending, "failed": payment.RefundFailed,
-			"all": payment.OriginAll, "places": fmt.Sprintf("place-%d-%%", c.VoucherID),
+			"all": payment.OriginAll, "floor": floor, "shop": c.ShopID, "places": fmt.Sprintf("place-%d-%%", c.VoucherID),
 		}
 		if err := l.db.Read(ctx).Raw(question.count, names).Find(&n).Error; err != nil {
 			return nil, sqlkit.ReadError(fmt.Sprintf("counting what voucher %d owes", c.VoucherID), err)
@@ -199,6 +207,8 @@ func (l *Ledger) questions(c Candidate) []question {
 	if !c.Sale {
 		old = " AND o.create_time < @before"
 	}
+	ofEvent := " JOIN tb_voucher_order o ON o.id = CAST(SUBSTR(e.subject, 7) AS " + number + ") "
+	waits := "e.subject LIKE 'order-%' AND o.voucher_id = @voucher AND " + waiting + old
 	all := []question{
 		{Undecided, "SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND " +
 			"o.status IN (@unpaid, @refunding)" + old},
@@ -209,9 +219,10 @@ func (l *Ledger) questions(c Candidate) []question {
 		{Refund, "SELECT COUNT(*) FROM tb_refund r JOIN tb_payment p ON p.id = r.payment_id " +
 			"JOIN tb_voucher_order o ON o.id = p.order_id WHERE p.voucher_id = @voucher AND " +
 			"(r.state IN (@asked, @pending) OR r.state = @failed AND r.close_time IS NULL AND r.origin <> @all)" + old},
-		{Event, "SELECT COUNT(*) FROM tb_webhook_event e JOIN tb_voucher_order o " +
-			"ON o.id = CAST(SUBSTR(e.subject, 7) AS " + number + ") " +
-			"WHERE e.subject LIKE 'order-%' AND o.voucher_id = @voucher AND " + waiting + old},
+		{Event, "SELECT COUNT(*) FROM tb_webhook_event e" + ofEvent +
+			"WHERE e.shop_id = @shop AND (e.number IS NULL OR e.number >= @floor) AND " + waits},
+		{Event, "SELECT COUNT(DISTINCT e.id) FROM tb_webhook_retry r JOIN tb_webhook_event e ON e.subject = r.subject" +
+			ofEvent + "WHERE e.number < @floor AND " + waits},
 	}
 	if c.ByCode {
 		const live = "FROM tb_voucher_order o LEFT JOIN tb_coupon c ON c.order_id = o.id " +
@@ -265,6 +276,12 @@ func (l *Ledger) Candidates(ctx context.Context, before time.Time, after int64, 
 		}
 	}
 	return all, nil
+}
+
+// answers reports whether the ledger tells the time.
+func (l *Ledger) answers(ctx context.Context) bool {
+	_, err := l.db.LedgerTime(l.db.Read(ctx))
+	return err == nil
 }
 
 // Count implements Purging.

@@ -125,6 +125,24 @@ func TestPurgeRefuses(t *testing.T) {
 			t.Helper()
 			event(t, r, 0, order.SubjectOfOrder(orderID))
 		}},
+		"event that is tried again": {why: Event, set: func(t *testing.T, r *rig, _, orderID int64) {
+			t.Helper()
+			event(t, r, 0, order.SubjectOfOrder(orderID))
+			r.Exec(t, "UPDATE tb_webhook_endpoint SET next_number = 71")
+			r.Exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, subject, number, attempts, failure, due_time) "+
+				"VALUES (9, ?, 70, 1, '{}', ?)", string(order.SubjectOfOrder(orderID)),
+				ledgertest.Stored(ledgertest.RecordedAt))
+		}},
+		"event that is replayed": {why: Event, set: func(t *testing.T, r *rig, _, orderID int64) {
+			t.Helper()
+			event(t, r, 1, order.SubjectOfOrder(orderID))
+			r.Exec(t, "UPDATE tb_webhook_endpoint SET next_number = 80, replay_next = 70, replay_end = 71")
+		}},
+		"event without a number": {why: Event, set: func(t *testing.T, r *rig, _, orderID int64) {
+			t.Helper()
+			event(t, r, 0, order.SubjectOfOrder(orderID))
+			r.Exec(t, "UPDATE tb_webhook_event SET number = NULL WHERE id = 70")
+		}},
 		"event of a place": {why: Event, ofPlace: true, set: func(t *testing.T, r *rig, id, _ int64) {
 			t.Helper()
 			event(t, r, 1, order.SubjectOfPlace(order.PlaceID{VoucherID: id, Position: 1}))
@@ -143,6 +161,7 @@ func TestPurgeRefuses(t *testing.T) {
 		for name, c := range cases {
 			r.Exec(t, "DELETE FROM tb_webhook_event")
 			r.Exec(t, "DELETE FROM tb_webhook_endpoint")
+			r.Exec(t, "DELETE FROM tb_webhook_retry")
 			r.Exec(t, "DELETE FROM tb_webhook_dead_letter")
 			r.Exec(t, "DELETE FROM tb_coupon")
 			r.Exec(t, "DELETE FROM tb_refund")

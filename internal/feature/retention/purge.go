@@ -80,6 +80,8 @@ type Purger struct {
 	Waitlist func(ctx context.Context, voucherID int64) (string, error)
 	// Progress is told after each transaction how many orders and other rows of the voucher are gone. It may be nil.
 	Progress func(c Candidate, orders, rows int64)
+	// Answers reports whether the ledger answers a cheap question.
+	Answers func(ctx context.Context) bool
 }
 
 // Purged is the result of a purge of one voucher, as far as it has got.
@@ -131,10 +133,11 @@ func (p *Purger) Purge(
 }
 
 // endsAll reports whether an error is of no one voucher: the ledger is away, another holder has the job's lock, or ctx
-// has ended. After any other error, the purge goes on with the next voucher.
-func endsAll(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, order.ErrUnavailable) || errors.Is(err, order.ErrUnknownChange) ||
-		errors.Is(err, order.ErrSuperseded)
+// has ended. After any other error, the purge goes on with the next voucher; so it does if the ledger answers, and not
+// this voucher's question in time.
+func (p *Purger) endsAll(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, order.ErrUnknownChange) || errors.Is(err, order.ErrSuperseded) ||
+		errors.Is(err, order.ErrUnavailable) && !p.Answers(ctx)
 }
 
 // begin begins a purge. It returns why that is refused, if it is.

@@ -27,6 +27,7 @@ func newRig(l ledgertest.Ledger) *rig {
 	r := &rig{Ledger: l, retention: NewLedger(l.DB(), l.Features)}
 	r.purger = &Purger{
 		Ledger:   r.retention,
+		Answers:  r.retention.answers,
 		Waitlist: func(context.Context, int64) (string, error) { return `{"joined":3}`, nil },
 	}
 	return r
