@@ -19,6 +19,9 @@ const (
 	atOnce     = 256     // exchanges under way at an instance
 	remembered = 200_000 // accounts, some 200 bytes each
 
+	// rememberedFor ends before Void drops the entry of somebody who was forgotten (KeepVoid).
+	rememberedFor = 48 * time.Hour
+
 	// staffLife is how long staff stay signed in, counted from their sign-in at the provider: one of its tokens must
 	// not make them staff for a day.
 	staffLife = time.Hour
@@ -103,8 +106,10 @@ func NewSessions(
 	return &Sessions{
 		verify: v.Verify, account: find, void: void, rules: rules, life: life, now: now, log: log,
 		// Sign-ins have permits of their own: while a provider hangs, only they wait for it.
-		room:  bulkhead.New(atOnce, 0, bulkhead.Purchase),
-		users: otter.Must(&otter.Options[account, int64]{MaximumSize: remembered}),
+		room: bulkhead.New(atOnce, 0, bulkhead.Purchase),
+		users: otter.Must(&otter.Options[account, int64]{
+			MaximumSize: remembered, ExpiryCalculator: otter.ExpiryWriting[account, int64](rememberedFor),
+		}),
 	}
 }
 
@@ -167,14 +172,15 @@ func (s *Sessions) end(role string, signedIn, now time.Time) time.Time {
 	return until.Truncate(time.Second)
 }
 
-// user returns the user of a person, from memory if they signed in here before. Staff of a numeric issuer get accounts:
+// user returns the user of a person, from memory if they signed in here before, and their tokens were not made void
+// since: then they may have been forgotten, and have another number, or none. Staff of a numeric issuer get accounts:
 // in tokens signed with the admins' secret, the same numbers belong to other people.
 func (s *Sessions) user(ctx context.Context, who issuers.Person, role string) (int64, error) {
 	if who.Number > 0 && role == authtoken.RoleBuyer {
 		return who.Number, nil
 	}
 	key := account{who.Issuer, who.Subject}
-	if user, ok := s.users.GetIfPresent(key); ok {
+	if user, ok := s.users.GetIfPresent(key); ok && !s.void.Covers(user, time.Time{}) {
 		return user, nil
 	}
 	user, err := s.account(ctx, who.Issuer, who.Subject)

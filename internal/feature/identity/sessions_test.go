@@ -19,12 +19,13 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 // fakeAccounts has one account, or fails.
 type fakeAccounts struct {
 	asked atomic.Int64
+	again int64 // how often the account was made again
 	err   error
 }
 
 func (f *fakeAccounts) Account(context.Context, string, string) (int64, error) {
 	f.asked.Add(1)
-	return firstAccount + 5, f.err
+	return firstAccount + 5 + f.again, f.err
 }
 
 // newSessions are those of somebody who signed in a minute ago.
@@ -92,6 +93,28 @@ func TestAccountsAreRemembered(t *testing.T) {
 	ledger.err = order.ErrUnavailable
 	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); err != nil || ledger.asked.Load() != 2 {
 		t.Errorf("away again: %v, asked %d times", err, ledger.asked.Load())
+	}
+}
+
+// Somebody who was forgotten, and signs in again, gets the number of their new account, on this instance as on others.
+func TestForgottenAccountsAreNotRemembered(t *testing.T) {
+	t.Parallel()
+	ledger := &fakeAccounts{}
+	s := newSessions(ledger, authtoken.Rules{}, noon)
+	if _, err := s.Exchange(t.Context(), "a.b.c", ForShop); err != nil {
+		t.Fatal(err)
+	}
+	ledger.again = 1
+	s.void.Tell(Users{First: firstAccount + 5, Last: firstAccount + 5, Before: noon.Add(-2 * time.Minute)})
+	for range 2 {
+		got, err := s.Exchange(t.Context(), "a.b.c", ForShop)
+		if err != nil || got.UserID != firstAccount+6 || ledger.asked.Load() != 2 {
+			t.Errorf("user %d, %v, asked %d times", got.UserID, err, ledger.asked.Load())
+		}
+	}
+	entry, ok := s.users.GetEntry(account{"i", "s"})
+	if !ok || entry.ExpiresAfter() > rememberedFor || rememberedFor >= KeepVoid {
+		t.Errorf("an account is remembered for %s, and that it was forgotten for %s", entry.ExpiresAfter(), KeepVoid)
 	}
 }
 
