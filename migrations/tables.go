@@ -12,6 +12,7 @@ const (
 	ByEvent      // an event's number
 	BySale       // a voucher's id
 	ByUser       // a user's number
+	ByBuyer      // a user's number, behind that of an ordinary voucher in the table's key (voucher_id)
 )
 
 // Rows are rows of a table: those whose column names something, and for which Where holds, unless it is empty.
@@ -71,8 +72,8 @@ func Tables() []Table {
 		{Name: "tb_voucher_order", Purge: orders("id"), Forget: users("user_id"), Number: "user_id"},
 		// What belongs to a person.
 		{
-			Name: "tb_limited_buyer", Forget: Rows{By: BySale, Column: "voucher_id"}, Number: "user_id",
-			Stays: "who has bought an ordinary voucher with a limit: two numbers that say nothing else",
+			Name: "tb_limited_buyer", Forget: Rows{By: ByBuyer, Column: "user_id"},
+			Stays: "who has bought an ordinary voucher with a limit: two numbers, which count nothing; the orders do",
 		},
 		{
 			Name: "tb_request", Forget: users("caller"),

@@ -110,6 +110,10 @@ func (a *about) rows(tx *gorm.DB, table migrations.Table) (all []map[string]any,
 	switch {
 	case table.Name == "tb_session_void":
 		read("first_user = ? AND last_user = ?", a.from, a.from)
+	case table.Forget.By == migrations.ByBuyer:
+		for part := range sqlkit.Chunks(a.sales) {
+			read("voucher_id IN ? AND "+table.Forget.Column+" = ?", part, a.from)
+		}
 	case table.Forget.By == migrations.ByUser:
 		read(table.Forget.Column+" = ?", a.from)
 	case table.Forget.By == migrations.BySale:

@@ -294,13 +294,7 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done
 			}
 		}
 		done = true
-		var limited []int64 // whose orders may be purged
-		err := tx.Table("tb_voucher").Where("type = ? AND per_user > 0", voucher.Ordinary).Pluck("id", &limited).Error
-		if err != nil {
-			return fmt.Errorf("reading vouchers with a limit: %w", err)
-		}
-		rule := ruleOf("tb_limited_buyer")
-		if err := p.update(tx, rule.Name, rule.Number, rule.Forget.Column+" IN ?", limited); err != nil {
+		if err := p.buyers(tx); err != nil {
 			return err
 		}
 		if err := p.entries(tx); err != nil {
@@ -313,6 +307,28 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done
 		return tx.Exec("UPDATE tb_forgotten SET user_id = NULL, end_time = ? WHERE pseudonym = ?", now, pseudonym).Error
 	})
 	return done && err == nil, personError("ending to forget a user", err)
+}
+
+// buyers deletes the rows that say which ordinary vouchers the person has bought. They may be of a voucher whose limit is
+// gone, or whose orders are purged.
+func (p *person) buyers(tx *gorm.DB) error {
+	var ids []int64
+	if err := tx.Table("tb_voucher").Where("type = ?", voucher.Ordinary).Pluck("id", &ids).Error; err != nil {
+		return fmt.Errorf("reading ordinary vouchers: %w", err)
+	}
+	for _, table := range migrations.Tables() {
+		if table.Forget.By != migrations.ByBuyer {
+			continue
+		}
+		for part := range sqlkit.Chunks(ids) {
+			err := tx.Exec("DELETE FROM "+table.Name+" WHERE voucher_id IN ? AND "+table.Forget.Column+" = ?", part,
+				p.from).Error
+			if err != nil {
+				return fmt.Errorf("deleting from %s: %w", table.Name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // entries rewrites entries of the audit trail about the person's tokens and data.
