@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"seckill/internal/order/reason"
+	"seckill/internal/voucher"
 )
 
 // Row ids are stored: with another derivation the ledger would not find rows that were written before.
@@ -50,7 +51,11 @@ func TestHasRow(t *testing.T) {
 		row  Order
 		want bool
 	}{
-		"its order":                      {Order{ID: 100, UserID: 1, VoucherID: 7, Status: Paid}, true},
+		"its order": {Order{ID: 100, UserID: 1, VoucherID: 7, Status: Paid}, true},
+		"forgotten": {
+			Order{ID: 100, UserID: voucher.FirstForgotten, VoucherID: 7, Status: Redeemed}, true,
+		},
+		"forgotten, of another voucher":  {Order{ID: 100, UserID: voucher.FirstForgotten, VoucherID: 8}, false},
 		"another user's":                 {Order{ID: 100, UserID: 2, VoucherID: 7}, false},
 		"the user's for another voucher": {Order{ID: 100, UserID: 1, VoucherID: 8}, false},
 		"its failed row": {

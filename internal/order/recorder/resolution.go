@@ -126,8 +126,7 @@ func (s *resolution) collided(c order.Claim, other order.Order) order.Decision {
 		row, taken := s.rows[c.RowID(try)]
 		switch {
 		case !taken:
-			detail := fmt.Sprintf("id %d is an order of user %d for voucher %d",
-				c.OrderID, other.UserID, other.VoucherID)
+			detail := fmt.Sprintf("id %d is an order for voucher %d", c.OrderID, other.VoucherID)
 			return s.fail(c, c.RowID(try), reason.IDCollision, detail, s.live[c.Buyer()])
 		case c.HasRow(row):
 			return s.replayed(c, row)

@@ -10,6 +10,7 @@ import (
 	"seckill/internal/order"
 	"seckill/internal/order/ordertest"
 	"seckill/internal/order/reason"
+	"seckill/internal/voucher"
 )
 
 func TestResolve(t *testing.T) {
@@ -111,6 +112,15 @@ func TestResolve(t *testing.T) {
 				Detail: "a lost voucher had the id 7", Correction: back(mine, false, 0),
 			}},
 		},
+		"a claim of somebody who was forgotten since, from a restored Redis: nothing is written": {
+			claims: []order.Claim{mine},
+			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
+				100: {
+					ID: 100, UserID: voucher.FirstForgotten + 7, VoucherID: ordertest.VoucherA, Status: order.Paid,
+				},
+			}},
+			want: []order.Decision{{Claim: mine, Verb: order.Keep, RowID: 100}},
+		},
 		"another user's order has the id: failed under another one": {
 			claims: []order.Claim{mine},
 			view: order.LedgerView{Sales: sales, Rows: map[int64]order.Order{
@@ -118,7 +128,7 @@ func TestResolve(t *testing.T) {
 			}},
 			want: []order.Decision{{
 				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: reason.IDCollision,
-				Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
+				Detail: "id 100 is an order for voucher 7", Correction: back(mine, true, 0),
 			}},
 		},
 		"the same collision twice in a batch: one row": {
@@ -129,7 +139,7 @@ func TestResolve(t *testing.T) {
 			want: []order.Decision{
 				{
 					Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: reason.IDCollision,
-					Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
+					Detail: "id 100 is an order for voucher 7", Correction: back(mine, true, 0),
 				},
 				{
 					Claim: mine, Verb: order.Keep, RowID: mine.RowID(1), Reason: reason.IDCollision,
@@ -150,7 +160,7 @@ func TestResolve(t *testing.T) {
 			want: []order.Decision{
 				{
 					Claim: mine, Verb: order.Fail, RowID: mine.RowID(2), Reason: reason.IDCollision,
-					Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 0),
+					Detail: "id 100 is an order for voucher 7", Correction: back(mine, true, 0),
 				},
 				{
 					Claim: mine, Verb: order.Keep, RowID: mine.RowID(2), Reason: reason.IDCollision,
@@ -168,7 +178,7 @@ func TestResolve(t *testing.T) {
 			},
 			want: []order.Decision{{
 				Claim: mine, Verb: order.Fail, RowID: mine.RowID(1), Reason: reason.IDCollision,
-				Detail: "id 100 is an order of user 2 for voucher 7", Correction: back(mine, true, 50),
+				Detail: "id 100 is an order for voucher 7", Correction: back(mine, true, 50),
 			}},
 		},
 		"the same collision again: nothing to write": {
