@@ -46,25 +46,15 @@ func (voidRow) TableName() string { return "tb_session_void" }
 
 // BeginForgetting implements Forgetting.
 func (l *Ledger) BeginForgetting(ctx context.Context, user int64, by Trail) (pseudonym int64, err error) {
-	fresh, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-voucher.FirstForgotten+1))
-	if err != nil {
-		return 0, fmt.Errorf("drawing a pseudonym: %w", err)
-	}
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := l.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		row := forgottenRow{Pseudonym: voucher.FirstForgotten + fresh.Int64(), UserID: &user, CreateTime: now}
-		made := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
-		if made.Error != nil {
-			return fmt.Errorf("noting the pseudonym: %w", made.Error)
+		var fresh bool
+		if pseudonym, fresh, err = l.pseudonym(tx, user, now); err != nil {
+			return err
 		}
-		var known forgottenRow
-		if err := tx.Where("user_id = ?", user).Take(&known).Error; err != nil {
-			return fmt.Errorf("reading the pseudonym: %w", err)
-		}
-		pseudonym = known.Pseudonym
 		ids, err := l.ordersOf(tx, user, 0) // also if it has begun: the user may have bought since
 		if err != nil {
 			return err
@@ -75,7 +65,7 @@ func (l *Ledger) BeginForgetting(ctx context.Context, user int64, by Trail) (pse
 		if err := signOut(tx, user, now); err != nil {
 			return err
 		}
-		if made.RowsAffected == 0 {
+		if !fresh {
 			return nil
 		}
 		return sqlkit.WriteAudit(tx, now, by.Author, sqlkit.AuditRow{
@@ -84,6 +74,38 @@ func (l *Ledger) BeginForgetting(ctx context.Context, user int64, by Trail) (pse
 		})
 	})
 	return pseudonym, personError("beginning to forget a user", err)
+}
+
+// drawn returns a number with which nobody signs in.
+func drawn() (int64, error) {
+	n, err := rand.Int(rand.Reader, big.NewInt(voucher.MaxID-voucher.FirstForgotten+1))
+	if err != nil {
+		return 0, fmt.Errorf("drawing a pseudonym: %w", err)
+	}
+	return voucher.FirstForgotten + n.Int64(), nil
+}
+
+// pseudonym returns the user's pseudonym. fresh: it was drawn now. It draws again if somebody has that number.
+func (l *Ledger) pseudonym(tx *gorm.DB, user int64, now time.Time) (pseudonym int64, fresh bool, err error) {
+	const most = 10
+	for range most {
+		row := forgottenRow{UserID: &user, CreateTime: now}
+		if row.Pseudonym, err = l.draw(); err != nil {
+			return 0, false, err
+		}
+		made := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row)
+		if made.Error != nil {
+			return 0, false, fmt.Errorf("noting the pseudonym: %w", made.Error)
+		}
+		var known []forgottenRow
+		if err := tx.Where("user_id = ?", user).Find(&known).Error; err != nil {
+			return 0, false, fmt.Errorf("reading the pseudonym: %w", err)
+		}
+		if len(known) > 0 {
+			return known[0].Pseudonym, made.RowsAffected > 0, nil
+		}
+	}
+	return 0, false, fmt.Errorf("%d pseudonyms are others'", most)
 }
 
 // personError is sqlkit.ReadError, which names nobody.

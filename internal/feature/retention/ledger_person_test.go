@@ -124,6 +124,28 @@ func TestForget(t *testing.T) {
 	})
 }
 
+// Another number is drawn if somebody has the first.
+func TestPseudonymsDiffer(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		r := newRig(l)
+		numbers := []int64{voucher.FirstForgotten, voucher.FirstForgotten, voucher.FirstForgotten + 1}
+		r.retention.draw = func() (int64, error) {
+			next := numbers[0]
+			numbers = numbers[1:]
+			return next, nil
+		}
+		for i, user := range []int64{5, 6} {
+			got, err := r.retention.BeginForgetting(t.Context(), user, by())
+			if err != nil || got != voucher.FirstForgotten+int64(i) {
+				t.Errorf("user %d: %d, %v", user, got, err)
+			}
+		}
+		if n := r.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE action = ?", string(voucher.Forgotten)); n != 2 {
+			t.Errorf("%d entries", n)
+		}
+	})
+}
+
 // Nobody is forgotten while a sale of theirs is not retired, or something is owed; nothing is changed then.
 func TestForgetRefuses(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {

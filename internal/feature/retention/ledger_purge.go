@@ -21,12 +21,13 @@ import (
 type Ledger struct {
 	db     *sqlkit.DB
 	orders sqlkit.Orders
+	draw   func() (pseudonym int64, err error)
 }
 
 var _ Purging = (*Ledger)(nil)
 
 // NewLedger returns a ledger.
-func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger { return &Ledger{db, orders} }
+func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger { return &Ledger{db, orders, drawn} }
 
 // Begin implements Purging.
 func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Trail) error {
