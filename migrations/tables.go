@@ -5,14 +5,15 @@ type By int8
 
 // What columns name.
 const (
-	_         By = iota
-	ByOrder      // an order's id
-	ByPayment    // a payment's id
-	BySubject    // the subject of an event: an order, or a place on a waiting list
-	ByEvent      // an event's number
-	BySale       // a voucher's id
-	ByUser       // a user's number
-	ByBuyer      // a user's number, behind that of an ordinary voucher in the table's key (voucher_id)
+	_          By = iota
+	ByOrder       // an order's id
+	ByPayment     // a payment's id
+	BySubject     // the subject of an event: an order, or a place on a waiting list
+	ByEndpoint    // such a subject, behind a webhook endpoint in the table's key (endpoint_id)
+	ByEvent       // an event's number
+	BySale        // a voucher's id
+	ByUser        // a user's number
+	ByBuyer       // a user's number, behind that of an ordinary voucher in the table's key (voucher_id)
 )
 
 // Rows are rows of a table: those whose column names something, and for which Where holds, unless it is empty.
@@ -46,7 +47,7 @@ func Tables() []Table {
 	return []Table{
 		// What belongs to an order.
 		{Name: "tb_webhook_dead_letter", Purge: Rows{By: ByEvent, Column: "number"}},
-		{Name: "tb_webhook_retry", Purge: Rows{By: BySubject, Column: "subject"}},
+		{Name: "tb_webhook_retry", Purge: Rows{By: ByEndpoint, Column: "subject"}},
 		{
 			Name: "tb_webhook_event", Purge: Rows{By: BySubject, Column: "subject"},
 			Forget: Rows{By: BySubject, Column: "subject"}, Number: "body",

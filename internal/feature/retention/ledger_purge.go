@@ -313,15 +313,31 @@ func (c children) delete(tx *gorm.DB) error {
 		switch rows := table.Purge; rows.By {
 		case migrations.ByOrder:
 			err = deleteBy(tx, table.Name, rows.Column, c.orders)
+		case migrations.ByEndpoint:
+			err = deleteRetries(tx, table.Name, rows.Column, c.subjects)
 		case migrations.ByPayment:
 			err = deleteBy(tx, table.Name, rows.Column, c.payments)
 		case migrations.BySubject:
 			err = deleteBy(tx, table.Name, rows.Column, c.subjects)
 		case migrations.ByEvent:
 			err = deleteBy(tx, table.Name, rows.Column, numbers)
-		case migrations.BySale, migrations.ByUser: // a part of its own; none
+		case migrations.BySale, migrations.ByUser, migrations.ByBuyer: // a part of its own; none
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteRetries deletes the rows of subjects from a table whose key begins with an endpoint: of those that have any.
+func deleteRetries(tx *gorm.DB, table, column string, subjects []order.Subject) error {
+	var endpoints []int64
+	if err := tx.Table(table).Distinct().Pluck("endpoint_id", &endpoints).Error; err != nil {
+		return fmt.Errorf("reading endpoints of %s: %w", table, err)
+	}
+	for _, id := range endpoints {
+		if err := deleteBy(tx, table, "endpoint_id = "+digits(id)+" AND "+column, subjects); err != nil {
 			return err
 		}
 	}

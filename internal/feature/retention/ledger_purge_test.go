@@ -19,7 +19,7 @@ func TestPurge(t *testing.T) {
 		r := newRig(l)
 		id := r.sold(t)
 		want := r.sums(t, id)
-		if len(r.left(t, id)) < 9 || want.Money.Received == 0 || want.Money.Lost != 700 {
+		if len(r.left(t, id)) < 10 || want.Money.Received == 0 || want.Money.Lost != 700 {
 			t.Fatalf("the sale is poor: %v, %+v", r.left(t, id), want)
 		}
 		sale := r.Sale(t, id)

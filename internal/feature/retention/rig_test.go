@@ -85,6 +85,9 @@ func (r *rig) sold(t *testing.T) int64 {
 		ledgertest.Stored(ledgertest.RecordedAt))
 	r.Exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) "+
 		"VALUES (5, 1, 3, '{}', ?)", ledgertest.Stored(ledgertest.RecordedAt))
+	r.Exec(t, "INSERT INTO tb_webhook_retry (endpoint_id, subject, number, attempts, failure, due_time) "+
+		"VALUES (5, ?, 1, 3, '{}', ?)", string(order.SubjectOfOrder(orders[2].OrderID)),
+		ledgertest.Stored(ledgertest.RecordedAt)) // of an endpoint that is gone
 	r.place(t, id, 1, 7) // missed
 	r.RetireSale(t, id)
 	return id
