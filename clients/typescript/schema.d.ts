@@ -3513,7 +3513,7 @@ export interface components {
          *     | `FORBIDDEN` | 403 | This route is for tokens with the role till and the shop that it stands in. |
          *     | `FORBIDDEN` | 403 | This route is for tokens with the role admin, or merchant and its shop. |
          *     | `FORBIDDEN` | 403 | This route is for buyers and admins; tokens with the role till or crowd cannot use it. |
-         *     | `STILL_OWED` | 409 | A sale of the user's is not retired, or something of theirs is owed: data has how many of what. Nothing was changed. |
+         *     | `STILL_OWED` | 409 | A sale of the user's is not retired, or something of theirs is owed: data has how many of what. Nothing was changed, unless it was bought while forgetting went on. |
          *     | `INVALID` | 400 | The request breaks the rules that errors lists: which field, why, and what is allowed. |
          *     | `TOO_LARGE` | 413 | The request body is larger than this service reads. |
          *     | `METHOD` | 405 | This path answers other methods; the Allow header lists them. |

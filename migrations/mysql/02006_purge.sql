@@ -13,7 +13,8 @@ CREATE TABLE IF NOT EXISTS tb_purge (
     PRIMARY KEY (voucher_id)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- The money of purged payments, by the day on which it came in or went back, by SECKILL_TIMEZONE.
+-- The money of purged payments, by the day on which it came in or went back, by SECKILL_TIMEZONE. Of money of one
+-- payment that went back on several days, the last of them is here.
 CREATE TABLE IF NOT EXISTS tb_purge_day (
     voucher_id BIGINT      NOT NULL,
     day        VARCHAR(10) CHARACTER SET ascii COLLATE ascii_bin NOT NULL COMMENT '2006-01-02',
