@@ -100,8 +100,8 @@ func (c Claim) RowID(try int) int64 {
 	return c.OrderID>>32<<32 | int64(h.Sum32())
 }
 
-// HasRow reports whether the row, found under one of the claim's row ids, is the claim's. So is that of somebody who was
-// forgotten: a restored Redis has claims from before.
+// HasRow reports whether the row, found under one of the claim's row ids, is the claim's. So is that of somebody who
+// was forgotten: a restored Redis has claims from before.
 func (c Claim) HasRow(row Order) bool {
 	return (row.UserID == c.UserID || row.UserID >= voucher.FirstForgotten) && row.VoucherID == c.VoucherID &&
 		(row.ID == c.OrderID || row.Reason == reason.IDCollision)

@@ -89,7 +89,8 @@ func refusal(env cmdline.Env, err error) error {
 	if !is {
 		return err
 	}
-	if _, err := fmt.Fprintf(env.Out, "Not yet: %s. Nothing was changed, unless this was bought while forgetting went on.\n", owed.Owed); err != nil {
+	const not = "Not yet: %s. Nothing was changed, unless this was bought while forgetting went on.\n"
+	if _, err := fmt.Fprintf(env.Out, not, owed.Owed); err != nil {
 		return err
 	}
 	return cmdline.ErrFound

@@ -331,8 +331,8 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done
 	return done && err == nil, personError("ending to forget a user", err)
 }
 
-// buyers deletes the rows that say which ordinary vouchers the person has bought. They may be of a voucher whose limit is
-// gone, or whose orders are purged.
+// buyers deletes the rows that say which ordinary vouchers the person has bought. They may be of a voucher whose limit
+// is gone, or whose orders are purged.
 func (p *person) buyers(tx *gorm.DB) error {
 	var ids []int64
 	if err := tx.Table("tb_voucher").Where("type = ?", voucher.Ordinary).Pluck("id", &ids).Error; err != nil {

@@ -37,9 +37,9 @@ type Forgetting interface {
 // rewriteBatch is how many orders of a person one transaction rewrites.
 const rewriteBatch = 100
 
-// Forget makes a person's rows those of nobody. One that was interrupted is continued by calling it again. recorded waits
-// until no instance takes the person's tokens, and until what they have bought before has its rows. Errors: *OwedError,
-// order.ErrUnavailable, order.ErrUnknownChange.
+// Forget makes a person's rows those of nobody. One that was interrupted is continued by calling it again. recorded
+// waits until no instance takes the person's tokens, and until what they have bought before has its rows. Errors:
+// *OwedError, order.ErrUnavailable, order.ErrUnknownChange.
 func Forget(
 	ctx context.Context, ledger Forgetting, user int64, by Trail, recorded func(context.Context) error,
 ) (all Forgotten, err error) {
@@ -72,8 +72,8 @@ const (
 	recordedPoll = 100 * time.Millisecond
 )
 
-// recorded waits until all instances know whose tokens are void, and until what they have accepted by then has its rows.
-// oldest returns how long the oldest order has waited for its row; it is nil where Redis is not open. Error:
+// recorded waits until all instances know whose tokens are void, and until what they have accepted by then has its
+// rows. oldest returns how long the oldest order has waited for its row; it is nil where Redis is not open. Error:
 // order.ErrUnavailable.
 func recorded(ctx context.Context, oldest func(context.Context) (time.Duration, error)) error {
 	retry.Sleep(ctx, voidKnown)
