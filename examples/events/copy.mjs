@@ -30,9 +30,9 @@ const must = ({ status, body }) => {
 };
 
 /** All entries of a list, newest first. */
-async function* all(path) {
+async function* all(path, filter = '') {
   for (let before = ''; ;) {
-    const { data, next } = must(await get(`${path}?limit=100${before}`));
+    const { data, next } = must(await get(`${path}?limit=100${filter}${before}`));
     yield* data;
     if (!next) return;
     before = `&before=${next}`;
@@ -44,10 +44,12 @@ const order = (o, number) => ({
   number, voucherId: o.voucherId, userId: o.userId, quantity: o.quantity ?? 1, status: o.status,
   amount: o.status === 'failed' ? 0 : o.amount,
 });
-const payment = (p) => ({
+const payment = (p, known) => ({
   orderId: p.orderId, state: p.state, amount: p.amount, received: p.receivedAmount, returned: p.returnedAmount,
   refunded: p.refundedAmount, lost: p.lostAmount, kept: p.keptAmount, dispute: p.dispute,
-  refunds: Object.fromEntries((p.refunds ?? []).map((r) => [r.id, { amount: r.amount, state: r.state }])),
+  refunds: { // an event has the newest twenty
+    ...known?.refunds, ...Object.fromEntries((p.refunds ?? []).map((r) => [r.id, { amount: r.amount, state: r.state }])),
+  },
 });
 const sale = (s, number) => ({
   number, title: s.title, payValue: s.payValue, begin: s.beginTime, end: s.endTime, issued: s.issued, calledOff: !!s.callOffTime,
@@ -63,14 +65,16 @@ async function snapshot() {
 }
 
 /** Takes an event, unless the copy has it already. An event has the whole subject, so the last one is right. */
-function take(copy, { type, subject, number, data }) {
+async function take(copy, { type, subject, number, data }) {
   if (subject?.kind === 'sale' && type.startsWith('sale.')) {
     if (number > (copy.sales[subject.id]?.number ?? 0)) copy.sales[subject.id] = sale(data, number);
   } else if (subject?.kind === 'order' && number > (copy.orders[subject.id]?.number ?? 0)) {
     const paid = type.startsWith('order.') ? data.payments ?? [] : [data];
     if (type.startsWith('order.')) copy.orders[subject.id] = order(data, number);
     else if (copy.orders[subject.id]) copy.orders[subject.id].number = number;
-    for (const p of paid) copy.payments[p.id] = payment(p);
+    for (const p of paid) copy.payments[p.id] = payment(p, copy.payments[p.id]);
+    if (!data.paymentsOmitted) return;
+    for await (const p of all('/admin/payment', `&orderId=${subject.id}`)) copy.payments[p.id] = payment(p);
   } // what is unknown is left out: types and kinds of subjects may be added
 }
 
@@ -89,7 +93,7 @@ for (;;) {
     continue;
   }
   const { data, next, further } = must(page);
-  for (const { body } of data) take(copy, body);
+  for (const { body } of data) await take(copy, body);
   if (copy.cursor !== next) {
     copy.cursor = next;
     store(copy);

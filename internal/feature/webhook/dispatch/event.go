@@ -108,8 +108,35 @@ type subjectJSON struct {
 	ID   string            `json:"id"`
 }
 
-// withBody returns the event with its body, which contains the data, and what caused it.
+// maxBody is how long a body may be, in bytes. The column of MySQL holds 65,535.
+const maxBody = 60_000
+
+// shorter returns data without its payments or refunds.
+func shorter(data any) any {
+	switch d := data.(type) {
+	case orderData:
+		d.Payments, d.Omitted = nil, true
+		return d
+	case paymentData:
+		d.Refunds, d.Omitted = nil, true
+		return d
+	default:
+		return data
+	}
+}
+
+// withBody returns the event with its body, which contains the data, and what caused it. Payments and refunds with which
+// the body would be too long are left out.
 func (e Event) withBody(data any, by trace.Parent) (Event, error) {
+	e, err := e.withWhole(data, by)
+	if err != nil || len(e.Body) <= maxBody {
+		return e, err
+	}
+	return e.withWhole(shorter(data), by)
+}
+
+// withWhole is withBody with all of the data.
+func (e Event) withWhole(data any, by trace.Parent) (Event, error) {
 	body, err := json.Marshal(payload{
 		Version: payloadVersion, Type: e.Type, Timestamp: moment.Of(e.At),
 		Subject: &subjectJSON{Kind: e.Subject.Kind(), ID: e.Subject.ID()}, Number: e.SubjectNumber,
@@ -146,8 +173,10 @@ type orderData struct {
 	RefundTime    *moment.Time `json:"refundTime,omitempty"`
 	FailTime      *moment.Time `json:"failTime,omitempty"`
 	LapseTime     *moment.Time `json:"lapseTime,omitempty"`
-	// Payments are those that there are when the event is written, the oldest first.
+	// Payments are those of paymentsOf when the event is written, the oldest first.
 	Payments []paymentData `json:"payments,omitempty"`
+	// Omitted: Payments would make the body too long.
+	Omitted bool `json:"paymentsOmitted,omitempty"`
 }
 
 // EventOf returns the event about a change of an order with the payments. Here and below, by is the traceparent of what

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"slices"
 	"strconv"
 
 	"seckill/internal/kit/moment"
@@ -69,8 +70,16 @@ type paymentData struct {
 	Failure       string       `json:"progressReason,omitempty"`
 	ProgressTime  *moment.Time `json:"progressTime,omitempty"`
 	ProgressUntil *moment.Time `json:"progressUntil,omitempty"`
-	Refunds       []refundData `json:"refunds,omitempty"` // the oldest first
+	Refunds       []refundData `json:"refunds,omitempty"` // the newest maxShown, the oldest first
+	// Omitted: Refunds would make the body too long.
+	Omitted bool `json:"paymentsOmitted,omitempty"`
 }
+
+// maxShown is how many payments of an order, and how many refunds of a payment, an event shows.
+const maxShown = 20
+
+// newest returns the last maxShown of some.
+func newest[T any](all []T) []T { return all[max(0, len(all)-maxShown):] }
 
 // refundData is one refund when the event is written.
 type refundData struct {
@@ -100,9 +109,26 @@ func EventOfPayment(c order.PaymentChange, refunds []payment.Refund, by trace.Pa
 	return e.withBody(data, by)
 }
 
-// paymentsOf returns the data of an order's payments.
+// paymentsOf returns the data of an order's payments: of the newest, and of open ones only as far as others leave room.
+// It leaves out those that have ended without money.
 func paymentsOf(paid []payment.Account, shopID int64, currency string) (all []paymentData) {
-	for _, a := range paid {
+	open := 0 // of those that are left
+	paid = slices.DeleteFunc(slices.Clone(paid), func(a payment.Account) bool {
+		fails := a.State == payment.Open && a.Progress.Ended() && a.Flow == payment.Flow{}
+		if a.State == payment.Open && !fails {
+			open++
+		}
+		return fails
+	})
+	extra := min(len(paid)-maxShown, open) // that many of the oldest open ones go
+	paid = slices.DeleteFunc(paid, func(a payment.Account) bool {
+		if a.State != payment.Open || extra <= 0 {
+			return false
+		}
+		extra--
+		return true
+	})
+	for _, a := range newest(paid) {
 		all = append(all, paymentOf(a, shopID, currency))
 	}
 	return all
@@ -122,7 +148,7 @@ func paymentOf(a payment.Account, shopID int64, currency string) paymentData {
 		Progress: p.Said(), Failure: p.Failure, ProgressTime: moment.OrNil(p.ProgressAt),
 		ProgressUntil: moment.OrNil(p.ProgressUntil),
 	}
-	for _, r := range a.Refunds {
+	for _, r := range newest(a.Refunds) {
 		data.Refunds = append(data.Refunds, refundOf(r))
 	}
 	return data
