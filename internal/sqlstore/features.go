@@ -184,6 +184,9 @@ func (Features) Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Accou
 	return payments.Accounts(tx, orders)
 }
 
+// Voucher implements sqlkit.Orders.
+func (Features) Voucher(tx *gorm.DB, id int64) (voucher.Voucher, error) { return findVoucher(tx, id) }
+
 // Terms implements sqlkit.Orders.
 func (s Features) Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error) {
 	return s.terms.of(db, vouchers)

@@ -43,7 +43,7 @@ func open(core feature.Core) (feature.Parts, error) {
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
 			dispatch.NewCleaner(ledger, max(core.Settings.Webhook.Keep, keep), m, core.Log).Run,
-			dispatch.NewSaleClock(ledger, core.Ledger.Voucher, core.Log).Run,
+			dispatch.NewSaleClock(ledger, core.Log).Run,
 			dispatch.NewAllKeeper(ledger, core.Alone, keep > 0, core.Log).Run,
 		},
 		Metrics: m.collectors(),

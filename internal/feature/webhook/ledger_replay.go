@@ -262,9 +262,9 @@ func (l *Ledger) replay(
 	})
 }
 
-// oldEvents selects the next n events that are older than a time, from old to new.
+// oldEvents selects the next n numbered events that are older than a time, from old to new.
 const oldEvents = `SELECT id, number, create_time FROM tb_webhook_event
-WHERE create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id)
+WHERE number IS NOT NULL AND create_time < @before AND create_time >= @at AND (create_time > @at OR id > @id)
 ORDER BY create_time, id LIMIT @n`
 
 // deletable selects, among some events, the old ones that no enabled endpoint still waits for. It leaves out events
@@ -273,7 +273,7 @@ const deletable = `SELECT e.id FROM tb_webhook_event e
 WHERE e.id IN @ids AND e.create_time < @before
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p
     WHERE p.disabled_time IS NULL AND (p.shop_id = 0 OR p.shop_id = e.shop_id)
-    AND (e.number IS NULL OR p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
+    AND (p.next_number <= e.number OR (p.replay_next <= e.number AND e.number < p.replay_end)))
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r.endpoint_id = p.id
     WHERE p.disabled_time IS NULL AND r.subject = e.subject AND r.number <= e.number)
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
@@ -318,12 +318,7 @@ func (l *Ledger) Clean(
 
 // deleteDeadLetters deletes the events' dead letters that are themselves old.
 func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
-	var numbers []int64
-	for i := range events {
-		if events[i].Number != nil {
-			numbers = append(numbers, *events[i].Number)
-		}
-	}
+	numbers := sqlkit.Distinct(events, func(e eventRow) int64 { return *e.Number })
 	for part := range sqlkit.Chunks(numbers) {
 		var letters []deadLetterRow
 		if err := tx.Where("number IN ? AND create_time < ?", part, before).Find(&letters).Error; err != nil {
@@ -355,7 +350,7 @@ func deleteEvents(tx *gorm.DB, events []eventRow, before time.Time) (deleted int
 		}
 		deleted += len(ids)
 		for i := range events {
-			if events[i].Number != nil && slices.Contains(ids, events[i].ID) {
+			if slices.Contains(ids, events[i].ID) {
 				gone = max(gone, *events[i].Number)
 			}
 		}

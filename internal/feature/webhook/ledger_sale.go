@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -40,7 +39,7 @@ func (r *saleEventRow) once(t dispatch.Type) *bool {
 }
 
 // numberSale locks the row of a sale, and returns it with the number of the sale's next event: above all earlier ones,
-// and not below the number of its last operation, which events of versions without the row have.
+// and above the number of its last operation, which the last event of a version without the row has.
 func numberSale(tx *gorm.DB, d sqlkit.Dialect, voucherID, operation int64) (row saleEventRow, err error) {
 	next := "GREATEST(tb_sale_event.number + 1, VALUES(number))"
 	if d == sqlkit.SQLite {
@@ -50,7 +49,7 @@ func numberSale(tx *gorm.DB, d sqlkit.Dialect, voucherID, operation int64) (row 
 		Columns:   []clause.Column{{Name: "voucher_id"}},
 		DoUpdates: clause.Set{{Column: clause.Column{Name: "number"}, Value: gorm.Expr(next)}},
 	}
-	row = saleEventRow{VoucherID: voucherID, Number: max(1, operation)}
+	row = saleEventRow{VoucherID: voucherID, Number: operation + 1}
 	if err := tx.Clauses(put).Create(&row).Error; err != nil {
 		return row, fmt.Errorf("numbering an event of sale %d: %w", voucherID, err)
 	}
@@ -132,11 +131,20 @@ func (l *Ledger) dueNames(now time.Time, n int) map[string]any {
 	}
 }
 
-// WriteDue implements dispatch.SaleEvents. Each event is written once: the row that says so is locked.
-func (l *Ledger) WriteDue(ctx context.Context, v voucher.Voucher) error {
+// WriteDue implements dispatch.SaleEvents. Each event is written once: the row that says so is locked. Only then is the
+// sale read, so that an event with a higher number is never about an earlier state.
+func (l *Ledger) WriteDue(ctx context.Context, voucherID int64) error {
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		row, err := lockSaleEvents(tx, voucherID)
+		if err != nil {
+			return err
+		}
+		v, err := l.orders.Voucher(tx, voucherID)
+		if err != nil || v.Sale == nil || v.Sale.IsCalledOff() {
+			return err
+		}
 		now, err := l.db.LedgerTime(tx)
-		if err != nil || v.Sale == nil {
+		if err != nil {
 			return err
 		}
 		for _, due := range []struct {
@@ -148,38 +156,44 @@ func (l *Ledger) WriteDue(ctx context.Context, v voucher.Voucher) error {
 			{dispatch.SaleSoldOut, now, v.Sale.Stock == 0 && !now.Before(v.Sale.Begin)},
 			{dispatch.SaleEnded, v.Sale.End, !now.Before(v.Sale.End)},
 		} {
-			if !due.isDue {
+			mark := row.once(due.t)
+			if !due.isDue || *mark {
 				continue
 			}
-			if err := l.writeOnce(tx, v, due.t, due.at); err != nil {
+			*mark = true
+			if err := l.writeOnce(tx, v, due.t, due.at, now); err != nil {
 				return err
 			}
 		}
+		err = tx.Model(&row).Select("started", "sold_out", "ended").Updates(&row).Error
+		if err != nil {
+			return fmt.Errorf("noting which events are written: %w", err)
+		}
 		return nil
 	})
-	return sqlkit.ReadError(fmt.Sprintf("writing events of sale %d", v.ID), err)
+	return sqlkit.ReadError(fmt.Sprintf("writing events of sale %d", voucherID), err)
 }
 
-// writeOnce writes an event about a sale that comes once, unless it has been written.
-func (l *Ledger) writeOnce(tx *gorm.DB, v voucher.Voucher, t dispatch.Type, at time.Time) error {
-	var before []saleEventRow
-	if err := sqlkit.Locking(tx).Where("voucher_id = ?", v.ID).Find(&before).Error; err != nil {
-		return fmt.Errorf("locking the events of sale %d: %w", v.ID, err)
+// lockSaleEvents returns the locked row of a sale, which it makes if there is none.
+func lockSaleEvents(tx *gorm.DB, voucherID int64) (row saleEventRow, err error) {
+	row.VoucherID = voucherID
+	if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error; err != nil {
+		return row, fmt.Errorf("making the row of the events of a sale: %w", err)
 	}
-	if slices.ContainsFunc(before, func(r saleEventRow) bool { return *r.once(t) }) {
-		return nil
-	}
+	return sqlkit.Take[saleEventRow](sqlkit.Locking(tx).Where("voucher_id = ?", voucherID), gorm.ErrRecordNotFound,
+		"locking the events of a sale")
+}
+
+// writeOnce writes an event now about what has happened to a sale at a time, which may be long ago.
+func (l *Ledger) writeOnce(tx *gorm.DB, v voucher.Voucher, t dispatch.Type, at, now time.Time) error {
 	row, err := numberSale(tx, l.db.Dialect(), v.ID, v.Sale.LastOperation)
-	if err != nil || *row.once(t) { // another instance was first, while there was no row to lock
+	if err != nil {
 		return err
-	}
-	*row.once(t) = true
-	if err := tx.Model(&row).Select("started", "sold_out", "ended").Updates(&row).Error; err != nil {
-		return fmt.Errorf("noting an event of sale %d: %w", v.ID, err)
 	}
 	e, err := dispatch.EventOfSale(v, l.db.Currency(), t, row.Number, at, "")
 	if err != nil {
 		return err
 	}
+	e.At = now // its age, and its place among those of a time: the body has the other one
 	return writeEvents(tx, e)
 }

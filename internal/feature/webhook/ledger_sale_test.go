@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"seckill/internal/feature/webhook/dispatch"
+	"seckill/internal/kit/moment"
 	"seckill/internal/order"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
@@ -55,7 +56,7 @@ func TestEventsOfSales(t *testing.T) {
 		l.endpoint(t, 1)
 		clocks := make([]*dispatch.SaleClock, 2)
 		for i := range clocks {
-			clocks[i] = dispatch.NewSaleClock(l, l.Store.Vouchers.Voucher, l.DB().Log())
+			clocks[i] = dispatch.NewSaleClock(l, l.DB().Log())
 		}
 		look := func() {
 			t.Helper()
@@ -130,7 +131,7 @@ func TestNoEventsOfOtherSales(t *testing.T) {
 		l.endpoint(t, 2)
 		v := l.sale(t, 2, 0)
 		l.Ordinary(t)
-		c := dispatch.NewSaleClock(l, l.Store.Vouchers.Voucher, l.DB().Log())
+		c := dispatch.NewSaleClock(l, l.DB().Log())
 		if err := c.Look(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -149,6 +150,98 @@ func TestNoEventsOfOtherSales(t *testing.T) {
 		}
 		if got := l.ofSale(t, v); got != "started" {
 			t.Errorf("of a sale that was there before: %s", fmt.Sprint(got))
+		}
+	})
+}
+
+// The event of a beginning long ago is as young as the moment at which it is written, and stays as long as others.
+func TestLateEventsOfSalesStay(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.sale(t, 2, 0)
+		ended := ledgertest.RecordedAt.Add(-100 * 24 * time.Hour)
+		l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ? WHERE voucher_id = ?",
+			ledgertest.Stored(ended.Add(-time.Hour)), ledgertest.Stored(ended), v)
+		l.opened(t)
+		if err := l.WriteDue(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		clean := func() {
+			t.Helper()
+			if done, err := l.Clean(t.Context(), dispatch.Place{}, time.Hour, time.Hour, 100); err != nil ||
+				done.Deleted != 0 {
+				t.Errorf("Clean = %+v, %v", done, err)
+			}
+		}
+		clean()
+		l.Exec(t, "UPDATE tb_webhook_event SET create_time = ?", ledgertest.Stored(ended))
+		clean() // as nobody can have read what has no number
+		want := moment.Of(ended).String()
+		if got := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event WHERE type = 'sale.ended' AND body LIKE ?",
+			"%\"timestamp\":\""+want+"\"%"); got != 1 {
+			t.Errorf("%d events say that the sale ended at %s", got, want)
+		}
+	})
+}
+
+// An event has the sale as the transaction before it has left it, and a sale that was called off does not start.
+func TestDueEventsAreNotStale(t *testing.T) {
+	t.Parallel()
+	l := withEvents(ledgertest.OpenMySQL(t, ledgertest.MigratedMySQL(t)))
+	l.opened(t)
+	v := l.sale(t, 2, 0)
+	held, err := l.Raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Rollback() }() // unless it is committed
+	for _, change := range []string{
+		"UPDATE tb_voucher SET title = 'newer' WHERE id = ?",
+		"UPDATE tb_sale_event SET number = number + 1 WHERE voucher_id = ?",
+	} {
+		if _, err := held.ExecContext(t.Context(), change, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- l.WriteDue(t.Context(), v) }()
+	l.AwaitLockWait(t)
+	if err := held.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if n := l.Number(t, "SELECT COUNT(*) FROM tb_webhook_event WHERE type = 'sale.started' AND body LIKE ?",
+		`%"title":"newer"%`); n != 1 {
+		t.Errorf("%d events have the new title", n)
+	}
+	v = l.sale(t, 2, 0)
+	if _, err := l.CallOff(t.Context(), v, ledgertest.Admin, "rain"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.WriteDue(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	if got := l.ofSale(t, v); got != "created called_off" {
+		t.Errorf("of a sale that was called off: %s", got)
+	}
+}
+
+// The first event that this version writes about a sale has another number than the last one of the version before,
+// which is the number of an operation.
+func TestSaleGoesOnAfterAnUpgrade(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.sale(t, 2, 0)
+		l.Restock(t, v, 1, "more")
+		l.opened(t)
+		operation := l.Sale(t, v).LastOperation
+		l.event(t, 1, string(order.SubjectOfSale(v)), operation, "waitlist.released")
+		if err := l.WriteDue(t.Context(), v); err != nil {
+			t.Fatal(err)
+		}
+		const next = "SELECT subject_number FROM tb_webhook_event WHERE type = 'sale.started'"
+		if got := l.Number(t, next); got != operation+1 || operation == 0 {
+			t.Errorf("number %d behind operation %d", got, operation)
 		}
 	})
 }

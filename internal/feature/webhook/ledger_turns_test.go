@@ -73,7 +73,7 @@ func TestTurnsAreEvents(t *testing.T) {
 		}
 		l.numbered(t)
 		want := fmt.Sprintf("place-%[1]d-1-2 waitlist.missed, place-%[1]d-2-1 waitlist.invited, "+
-			"place-%[1]d-2-2 waitlist.accepted, sale-%[1]d-7 waitlist.released", v)
+			"place-%[1]d-2-2 waitlist.accepted, sale-%[1]d-8 waitlist.released", v)
 		if got := l.turnsTold(t); got != want {
 			t.Errorf("told is\n%s, want\n%s", got, want)
 		}

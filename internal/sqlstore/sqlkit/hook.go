@@ -69,6 +69,8 @@ type Orders interface {
 	Note(tx *gorm.DB, lines []order.Line) error
 	// Accounts returns the payments of orders with their refunds, by order, the oldest first.
 	Accounts(tx *gorm.DB, orders []int64) (map[int64][]payment.Account, error)
+	// Voucher returns a voucher with its sale, as the transaction sees it. Error: voucher.ErrNotFound.
+	Voucher(tx *gorm.DB, id int64) (voucher.Voucher, error)
 	// Terms returns the terms of the vouchers that exist, mostly from memory.
 	Terms(db *gorm.DB, vouchers []int64) (map[int64]order.Terms, error)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"seckill/internal/kit/periodic"
-	"seckill/internal/voucher"
 )
 
 const (
@@ -21,22 +20,17 @@ type SaleEvents interface {
 	// SalesDue returns up to n vouchers whose sales have started, sold out or ended without an event.
 	SalesDue(ctx context.Context, n int) ([]int64, error)
 	// WriteDue writes those events of a voucher's sale, each once.
-	WriteDue(ctx context.Context, v voucher.Voucher) error
+	WriteDue(ctx context.Context, voucherID int64) error
 }
 
 // SaleClock has the events of sales written that nobody causes: each once, whichever instances run a SaleClock.
 type SaleClock struct {
 	events SaleEvents
-	find   func(ctx context.Context, id int64) (voucher.Voucher, error)
 	log    *slog.Logger
 }
 
-// NewSaleClock returns a clock; Run starts it. find returns a voucher with its sale.
-func NewSaleClock(
-	events SaleEvents, find func(ctx context.Context, id int64) (voucher.Voucher, error), log *slog.Logger,
-) *SaleClock {
-	return &SaleClock{events, find, log}
-}
+// NewSaleClock returns a clock; Run starts it.
+func NewSaleClock(events SaleEvents, log *slog.Logger) *SaleClock { return &SaleClock{events, log} }
 
 // Run writes until ctx ends. It tries again what has failed, so it returns no error.
 func (c *SaleClock) Run(ctx context.Context) error {
@@ -56,11 +50,7 @@ func (c *SaleClock) Look(ctx context.Context) error {
 		return err
 	}
 	for _, id := range ids {
-		v, err := c.find(call, id)
-		if err != nil {
-			return err
-		}
-		if err := c.events.WriteDue(call, v); err != nil {
+		if err := c.events.WriteDue(call, id); err != nil {
 			return err
 		}
 	}
