@@ -55,21 +55,19 @@ func (s Payments) TakeNotice(ctx context.Context, n payment.Notice) (payment.Pay
 func (tx transaction) tookNotice(p *payments.Row, rows []orderRow, n payment.Notice, now time.Time) error {
 	as := p.Payment()
 	c := cause{by: order.ByProvider, at: now, why: n.Why(as.AllGone())}
+	ends := as.AllGone() && slices.Contains(
+		[]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State)
+	write := func() error { return p.Save(tx.DB) }
+	if ends {
+		write = func() error { return tx.sendBack(p, &rows[0], c, "") }
+	}
+	if err := write(); err != nil {
+		return err
+	}
 	if err := tx.paymentChanged(p, rows, n.News(), now); err != nil {
 		return err
 	}
-	ends := as.AllGone() && slices.Contains(
-		[]payment.State{payment.Received, payment.Stuck, payment.Closed}, p.State)
-	if !ends {
-		if err := p.Save(tx.DB); err != nil {
-			return err
-		}
-		return writeHistory(tx, rows, c)
-	}
-	if err := tx.sendBack(p, &rows[0], c, ""); err != nil {
-		return err
-	}
-	if p.AcceptTime != nil && rows[0].Status == order.Paid {
+	if ends && p.AcceptTime != nil && rows[0].Status == order.Paid {
 		return tx.advance(rows, order.RequestRefund, c)
 	}
 	return writeHistory(tx, rows, c)

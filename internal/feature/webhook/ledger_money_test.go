@@ -275,3 +275,22 @@ func (l ledger) agrees(t *testing.T, name string, ids []int64) {
 		t.Errorf("%s: payments (-ledger +copy):\n%s", name, diff)
 	}
 }
+
+// The event that all of the money has gone back has the payment as the notice leaves it.
+func TestReturnedPaymentIsToBeRefunded(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		v := l.sale(t, 5, 1000)
+		l.endpoint(t, 1)
+		p := l.Pays(t, l.NewOrders(t, v, 1)[0])
+		l.Receives(t, p)
+		n := payment.Notice{Kind: payment.NoticeReturned, PaymentID: p.ID, Amount: 1000}
+		if _, _, err := l.TakeNotice(t.Context(), n); err != nil {
+			t.Fatal(err)
+		}
+		const right = "SELECT COUNT(*) FROM tb_webhook_event WHERE type = 'payment.returned' AND " +
+			`body LIKE '%"state":"refunding"%' AND body LIKE '%"refundingTime"%' AND body LIKE '%"refunds":[{%'`
+		if l.Number(t, right) != 1 {
+			t.Error("the event has another state")
+		}
+	})
+}
