@@ -301,13 +301,6 @@ func (c children) delete(tx *gorm.DB) error {
 		}
 		numbers = append(numbers, of...)
 	}
-	if len(numbers) > 0 { // whoever has not read so far in the stream of events is told that these are gone
-		last := slices.Max(numbers)
-		err := tx.Exec("UPDATE tb_event_stream SET gone = ? WHERE id = 1 AND gone < ?", last, last).Error
-		if err != nil {
-			return fmt.Errorf("noting which events are gone: %w", err)
-		}
-	}
 	for _, table := range migrations.Tables() {
 		var err error
 		switch rows := table.Purge; rows.By {
@@ -326,6 +319,16 @@ func (c children) delete(tx *gorm.DB) error {
 		if err != nil {
 			return err
 		}
+	}
+	if len(numbers) == 0 {
+		return nil
+	}
+	// Whoever has not read so far in the stream of events is told that these are gone. The row is locked last, as by
+	// those that delete events by their age.
+	last := slices.Max(numbers)
+	err := tx.Exec("UPDATE tb_event_stream SET gone = ? WHERE id = 1 AND gone < ?", last, last).Error
+	if err != nil {
+		return fmt.Errorf("noting which events are gone: %w", err)
 	}
 	return nil
 }

@@ -286,3 +286,36 @@ func TestEveryRuleOfAPurgeIsCarriedOut(t *testing.T) {
 		}
 	}
 }
+
+// A purge locks the row that says which events are gone after the events, as those do that delete old ones: neither
+// waits for the other while it holds what the other needs.
+func TestPurgeLocksTheStreamLast(t *testing.T) {
+	t.Parallel()
+	r := newRig(ledgertest.OpenMySQL(t, ledgertest.MigratedMySQL(t)))
+	id := r.sold(t)
+	r.Exec(t, "INSERT INTO tb_event_stream (id, cursor_key, gone, create_time) VALUES (1, 'key', 0, ?)", before())
+	held, err := r.Raw.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = held.Rollback() }() // unless it is committed
+	if _, err := held.ExecContext(t.Context(), "UPDATE tb_webhook_event SET type = type"); err != nil {
+		t.Fatal(err)
+	}
+	c, done := r.candidate(t, id), make(chan error, 1)
+	go func() {
+		_, err := r.purger.Purge(t.Context(), c, 0, by(), Purged{}, always)
+		done <- err
+	}()
+	r.AwaitLockWait(t)
+	const stream = "SELECT id FROM tb_event_stream FOR UPDATE NOWAIT"
+	if _, err := held.ExecContext(t.Context(), stream); err != nil {
+		t.Errorf("the purge waits for an event and holds the stream: %v", err)
+	}
+	if err := held.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
