@@ -137,6 +137,7 @@ func NewAdmin(
 
 // Create makes an endpoint with a new secret. Errors: *invalid.Error, ErrEndpoints, order.ErrUnavailable.
 func (a *Admin) Create(ctx context.Context, t Terms, by voucher.Author) (Endpoint, error) {
+	t.Types = allNamed(t.Types)
 	err := t.Check()
 	if err == nil {
 		err = checkReach(t.URL, a.never)
@@ -161,6 +162,7 @@ func (a *Admin) Change(ctx context.Context, id int64, change func(*Terms), by vo
 	return a.endpoints.ChangeEndpoint(ctx, id, voucher.Changed, by, func(e *Endpoint, now time.Time) error {
 		was := e.Terms
 		change(&e.Terms)
+		e.Types = allNamed(e.Types)
 		err := e.Check()
 		if err == nil && e.URL != was.URL { // an old URL that is no longer allowed does not prevent other changes
 			err = checkReach(e.URL, a.never)

@@ -165,6 +165,14 @@ func namesOf(types []Type) []string {
 	return names
 }
 
+// allNamed returns nil, which stands for all types, if the types are all that there are, each once.
+func allNamed(types []Type) []Type {
+	if len(types) == len(Types()) && checkTypesOf("types", types) == nil {
+		return nil
+	}
+	return types
+}
+
 func checkTypes(types []Type) *invalid.Problem {
 	if n := len(JoinTypes(types)); n > maxTypes && checkTypesOf("types", types) == nil { // all of them, almost
 		return invalid.New("types", invalid.Bytes, invalid.Omit, invalid.Data{"length": n, "max": maxTypes})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -120,5 +121,39 @@ func TestOldURLsStay(t *testing.T) {
 	_, err := admin.Change(t.Context(), 1, func(t *Terms) { t.Disabled = true }, voucher.Author{})
 	if err != nil || !kept.Disabled {
 		t.Errorf("%v, %+v", err, kept)
+	}
+}
+
+// All types are none: their names are longer than what is stored. Others are checked.
+func TestAllTypes(t *testing.T) {
+	t.Parallel()
+	all := Types()
+	for name, test := range map[string]struct {
+		types []Type
+		fails bool
+		want  []Type
+	}{
+		"all":         {types: all},
+		"two":         {types: all[:2], want: all[:2]},
+		"all but one": {types: all[1:], fails: true},
+		"one twice":   {types: append(slices.Clone(all[1:]), all[1]), fails: true},
+		"an unknown":  {types: append(slices.Clone(all[1:]), "order.lost"), fails: true},
+		"one more":    {types: append(slices.Clone(all), all[0]), fails: true},
+		"none":        {},
+		"one":         {types: all[:1], want: all[:1]},
+	} {
+		for _, changed := range []bool{false, true} {
+			kept := Endpoint{Terms: Terms{URL: "https://shop.example/"}}
+			admin := NewAdmin(endpoints{is: &kept}, nil, nil, reaching{}.Never, time.Now)
+			var err error
+			if changed {
+				_, err = admin.Change(t.Context(), 1, func(t *Terms) { t.Types = test.types }, voucher.Author{})
+			} else {
+				_, err = admin.Create(t.Context(), Terms{URL: kept.URL, Types: test.types}, voucher.Author{})
+			}
+			if (err != nil) != test.fails || err == nil && !slices.Equal(kept.Types, test.want) {
+				t.Errorf("%s, changed %t: %v, %v", name, changed, err, kept.Types)
+			}
+		}
 	}
 }
