@@ -557,6 +557,24 @@ func TestOldEventsAreDeleted(t *testing.T) {
 	})
 }
 
+// Of events that are kept for longer than dead letters, none is looked at before its time.
+func TestDeadLettersGoByThemselves(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.event(t, 1, "order-1", 1, "order.paid") // of yesterday
+		l.numbered(t)
+		for number := range 5 {
+			l.Exec(t, "INSERT INTO tb_webhook_dead_letter (endpoint_id, number, attempts, failure, create_time) "+
+				"VALUES (1, ?, 9, '{}', ?)", number+1, ledgertest.StartTime.Add(-24*time.Hour))
+		}
+		for _, want := range []dispatch.Cleaned{{Deleted: 2}, {Deleted: 2}, {Deleted: 1, All: true}, {All: true}} {
+			done, err := l.Clean(t.Context(), dispatch.Place{}, 48*time.Hour, time.Hour, 2)
+			if err != nil || done != want {
+				t.Errorf("Clean = %+v, %v, want %+v", done, err, want)
+			}
+		}
+	})
+}
+
 // Where nothing waits, with and without an endpoint, that is what is said.
 func TestNothingWaits(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {

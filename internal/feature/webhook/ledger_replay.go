@@ -278,36 +278,37 @@ AND NOT EXISTS (SELECT 1 FROM tb_webhook_endpoint p JOIN tb_webhook_retry r ON r
     WHERE p.disabled_time IS NULL AND r.subject = e.subject AND r.number <= e.number)
 AND NOT EXISTS (SELECT 1 FROM tb_webhook_dead_letter d WHERE d.number = e.number)`
 
-// Clean implements dispatch.Cleaning. Rows are chosen without locks and deleted by their ids, so nobody waits for it.
+// Clean implements dispatch.Cleaning. Rows are chosen without locks and deleted by their keys, so nobody waits for it.
+// Old dead letters go first: an event with one stays.
 func (l *Ledger) Clean(
 	ctx context.Context, from dispatch.Place, keep, keepDead time.Duration, n int,
 ) (dispatch.Cleaned, error) {
 	var done dispatch.Cleaned
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		done = dispatch.Cleaned{}
 		now, err := l.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		var rows []eventRow
 		at := from.At.UTC()
 		if from.At.IsZero() {
 			at = time.Unix(0, 0).UTC() // MySQL cannot compare with a date of zeros
+			letters, err := deleteDeadLetters(tx, now.Add(-keepDead), n)
+			if done = (dispatch.Cleaned{Deleted: letters}); err != nil || letters == n {
+				return err
+			}
 		}
-		params := map[string]any{"before": now.Add(-min(keep, keepDead)), "at": at, "id": from.ID, "n": n}
+		var rows []eventRow
+		params := map[string]any{"before": now.Add(-keep), "at": at, "id": from.ID, "n": n}
 		if err := tx.Raw(oldEvents, params).Find(&rows).Error; err != nil {
 			return err
 		}
-		done = dispatch.Cleaned{All: len(rows) < n}
-		if len(rows) == 0 {
+		if done.All = len(rows) < n; len(rows) == 0 {
 			return nil
 		}
 		done.To = dispatch.Place{At: rows[len(rows)-1].CreateTime, ID: rows[len(rows)-1].ID}
-		letters, err := deleteDeadLetters(tx, rows, now.Add(-keepDead))
-		if err != nil {
-			return err
-		}
 		events, err := deleteEvents(tx, rows, now.Add(-keep))
-		done.Deleted = letters + events
+		done.Deleted += events
 		return err
 	})
 	if err != nil {
@@ -316,22 +317,18 @@ func (l *Ledger) Clean(
 	return done, nil
 }
 
-// deleteDeadLetters deletes the events' dead letters that are themselves old.
-func deleteDeadLetters(tx *gorm.DB, events []eventRow, before time.Time) (deleted int, err error) {
-	numbers := sqlkit.Distinct(events, func(e eventRow) int64 { return *e.Number })
-	for part := range sqlkit.Chunks(numbers) {
-		var letters []deadLetterRow
-		if err := tx.Where("number IN ? AND create_time < ?", part, before).Find(&letters).Error; err != nil {
+// deleteDeadLetters deletes up to n dead letters from before a time.
+func deleteDeadLetters(tx *gorm.DB, before time.Time, n int) (deleted int, err error) {
+	var letters []deadLetterRow
+	if err := tx.Where("create_time < ?", before).Limit(n).Find(&letters).Error; err != nil {
+		return 0, err
+	}
+	for i := range letters {
+		if err := tx.Delete(&letters[i]).Error; err != nil {
 			return 0, err
 		}
-		for i := range letters {
-			if err := tx.Delete(&letters[i]).Error; err != nil {
-				return 0, err
-			}
-		}
-		deleted += len(letters)
 	}
-	return deleted, nil
+	return len(letters), nil
 }
 
 // deleteEvents deletes the events that deletable selects.

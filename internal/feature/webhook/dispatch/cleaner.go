@@ -21,8 +21,9 @@ const (
 
 // Cleaning deletes events and dead letters that are no longer needed: the ledger.
 type Cleaning interface {
-	// Clean looks at up to n events behind from: it deletes dead letters older than keepDead, and events older than
-	// keep that no enabled endpoint waits for. Error: order.ErrUnavailable.
+	// Clean looks at up to n events behind from that are older than keep: it deletes those that no enabled endpoint
+	// waits for. At the beginning, it first deletes up to n dead letters older than keepDead; if there were n, it looks
+	// at no events, and begins again. Error: order.ErrUnavailable.
 	Clean(ctx context.Context, from Place, keep, keepDead time.Duration, n int) (Cleaned, error)
 	// Backlog returns the amount of waiting events. Error: order.ErrUnavailable.
 	Backlog(ctx context.Context) (Backlog, error)
