@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"crypto/aes"
+	"crypto/rand"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -21,7 +22,7 @@ const End = "end"
 
 // Errors of the stream of events.
 var (
-	// ErrNotWritten: events of the caller's shops are not written.
+	// ErrNotWritten: events of the caller's shops are not written, or a merchant asks before the stream is open.
 	ErrNotWritten = errors.New("events are written for shops with an endpoint only")
 	// ErrSettling: they have been written for less than StreamSettles.
 	ErrSettling = errors.New("events have just begun to be written")
@@ -55,12 +56,15 @@ type Cover struct {
 	Epoch    int64 // since they began to be for the Epoch-th time; 0: Endpoint
 }
 
+// The parts of a sealed position, in bytes. The rest of the block is 0.
 const (
-	numberBytes = 6 // of a sealed position
-	coverBytes  = 5 // of a sealed position; the rest of the block is 0
+	numberBytes = 6
+	coverBytes  = 4
+	saltBytes   = 3
 )
 
-// Seal returns the position as a cursor. key has 16 bytes.
+// Seal returns the position as a cursor. key has 16 bytes. Cursors of one position differ, so that a reader cannot tell
+// whether others have had events meanwhile.
 func (p Position) Seal(key []byte) (c Cursor, err error) {
 	block, err := aes.NewCipher(key)
 	if err != nil {
@@ -73,6 +77,7 @@ func (p Position) Seal(key []byte) (c Cursor, err error) {
 	var plain Cursor
 	copy(plain[:], binary.BigEndian.AppendUint64(nil, uint64(p.Number))[8-numberBytes:])
 	copy(plain[numberBytes:], binary.BigEndian.AppendUint64(nil, cover)[8-coverBytes:])
+	_, _ = rand.Read(plain[numberBytes+coverBytes:][:saltBytes]) // it never fails: without randomness the program ends
 	block.Encrypt(c[:], plain[:])
 	return c, nil
 }
@@ -85,8 +90,8 @@ func (c Cursor) Open(key []byte) (p Position, ok bool, err error) {
 	}
 	var plain Cursor
 	block.Decrypt(plain[:], c[:])
-	var rest [aes.BlockSize - numberBytes - coverBytes]byte
-	if [len(rest)]byte(plain[numberBytes+coverBytes:]) != rest {
+	var rest [aes.BlockSize - numberBytes - coverBytes - saltBytes]byte
+	if [len(rest)]byte(plain[numberBytes+coverBytes+saltBytes:]) != rest {
 		return p, false, nil
 	}
 	p.Number = unsigned(plain[:numberBytes])
@@ -150,7 +155,8 @@ type StreamPage struct {
 // Stream has the stored events in the order of their numbers: the ledger. Every method may return order.ErrUnavailable.
 type Stream interface {
 	// EventsAfter returns a page. Nothing is missing between the pages of one reader. A page of some types only may be
-	// short, or empty, though there is more. Errors: ErrNoStream, ErrNotWritten, ErrSettling, *GoneError.
+	// short, or empty, though there is more. Errors: ErrNoStream if the reader may open it; ErrNotWritten, ErrSettling,
+	// *GoneError.
 	EventsAfter(ctx context.Context, q StreamQuery) (StreamPage, error)
 	// OpenStream opens the stream, once no version lives that writes or deletes events without knowing it.
 	OpenStream(ctx context.Context) error

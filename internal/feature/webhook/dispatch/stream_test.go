@@ -20,6 +20,9 @@ func TestCursor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if again, err := want.Seal(key); again == c || err != nil {
+			t.Errorf("%+v is sealed as %s again, %v", want, again, err)
+		}
 		after, problem := dispatch.ParseAfter(c.String())
 		if problem != nil || after.Cursor == nil {
 			t.Fatalf("ParseAfter(%s) = %+v, %v", c, after, problem)
