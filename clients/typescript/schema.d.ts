@@ -3496,8 +3496,8 @@ export interface components {
          *     | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
          *     | `INVITATION_ACCEPTED` | 409 | The invitation was accepted and becomes an order: POST /order/:id/cancel gives that up. |
          *     | `TOO_MANY_WEBHOOKS` | 409 | There are 200 endpoints, or as many of a merchant's shop as SECKILL_MERCHANT_WEBHOOKS says, which is the limit. Delete one first. |
-         *     | `EVENTS_GONE` | 410 | Events behind this cursor were deleted by their age or by a purge, or were not written for a while, or the database was restored from a backup. Begin again at data.begin, the oldest that there is: what was built from events needs a new snapshot. |
-         *     | `EVENTS_OFF` | 409 | Events are written for shops with a webhook endpoint, and for all shops where SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting. |
+         *     | `EVENTS_GONE` | 410 | Events behind this cursor were deleted by their age or by a purge, or were not written for a while, or the database was restored from a backup. A copy begins again with a new snapshot; without one, begin again at data.begin, the oldest that there is. |
+         *     | `EVENTS_OFF` | 409 | Events are written for shops with a webhook endpoint, and for all shops where SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting. Before either has been used to read events, a merchant's token reads none. |
          *     | `EVENTS_STARTING` | 503 | Events have been written for less than ten seconds: until all instances know it, some may be missing. Ask again. |
          *     | `SECRET_ROTATING` | 409 | The secret before the present one still signs. Wait until it ends, or send atOnce, which ends it now. |
          *     | `UNAUTHENTICATED` | 401 | The user has signed out since the provider issued the token, or within the minute before: clocks differ. A token that the provider issues after the Retry-After is taken. |
@@ -3769,6 +3769,7 @@ export interface components {
                  * @description Rises with each event of the subject.
                  */
                 number?: number;
+                /** @description An order has its newest 20 `payments`, without attempts that ended without money, and a payment its newest 20 `refunds`. Where that would be longer than 60,000 bytes, they are left out, and `paymentsOmitted` is true: read `GET /admin/payment?orderId=`. */
                 data: {
                     [key: string]: unknown;
                 };

@@ -54,8 +54,8 @@ type sequenceRow struct {
 // TableName implements gorm's schema.Tabler.
 func (sequenceRow) TableName() string { return "tb_webhook_sequence" }
 
-// AnyEndpoint implements dispatch.Numberer.
-func (l *Ledger) AnyEndpoint(ctx context.Context) (bool, error) {
+// EventsWritten implements dispatch.Numberer.
+func (l *Ledger) EventsWritten(ctx context.Context) (bool, error) {
 	if err := l.subscribed.refresh(l.db.Read(ctx)); err != nil {
 		return false, sqlkit.ReadError("looking for webhook endpoints", err)
 	}

@@ -71,7 +71,7 @@ func (l *Ledger) ClaimEndpoint(
 	ctx context.Context, owner string, busy []int64, lease time.Duration,
 ) (id int64, ok bool, err error) {
 	const what = "looking for webhook events to be sent"
-	if found, err := l.AnyEndpoint(ctx); err != nil || !found {
+	if found, err := l.EventsWritten(ctx); err != nil || !found {
 		return 0, false, err
 	}
 	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {

@@ -107,7 +107,7 @@ ORDER BY v.id LIMIT @n`
 // SalesDue implements dispatch.SaleEvents.
 func (l *Ledger) SalesDue(ctx context.Context, n int) (ids []int64, err error) {
 	const what = "looking for sales that have started, sold out or ended"
-	if found, err := l.AnyEndpoint(ctx); err != nil || !found {
+	if found, err := l.EventsWritten(ctx); err != nil || !found {
 		return nil, err
 	}
 	db := l.db.Read(ctx)

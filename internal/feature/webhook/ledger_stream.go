@@ -50,21 +50,38 @@ func (l *Ledger) OpenStream(ctx context.Context) error {
 		if err := sqlkit.Locking(tx).Where("id = 1").Take(&sequence).Error; err != nil {
 			return fmt.Errorf("locking the sequence: %w", err)
 		}
-		var kept int64
-		if err := tx.Model(&eventRow{}).Where("number IS NOT NULL").Count(&kept).Error; err != nil {
-			return fmt.Errorf("counting events: %w", err)
+		missing, err := anyMissing(tx, sequence.Number)
+		if err != nil {
+			return err
 		}
 		now, err := l.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
 		row := streamRow{ID: streamID, CursorKey: key, CreateTime: now}
-		if kept < sequence.Number {
+		if missing {
 			row.Gone = sequence.Number
 		}
 		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&row).Error
 	})
 	return sqlkit.ReadError("opening the stream of events", err)
+}
+
+// anyMissing reports whether not all events up to a number are there. It counts them only if the first one is there.
+func anyMissing(tx *gorm.DB, last int64) (bool, error) {
+	var first []int64
+	err := tx.Model(&eventRow{}).Where("number IS NOT NULL").Order("number").Limit(1).Pluck("number", &first).Error
+	if err != nil {
+		return false, fmt.Errorf("looking for the first event: %w", err)
+	}
+	if len(first) == 0 || first[0] != 1 {
+		return last > 0, nil
+	}
+	var kept int64
+	if err := tx.Model(&eventRow{}).Where("number IS NOT NULL").Count(&kept).Error; err != nil {
+		return false, fmt.Errorf("counting events: %w", err)
+	}
+	return kept < last, nil
 }
 
 // endStream removes the row, so that all cursors end: a restored ledger gives numbers out again. It is a sqlkit.Hook's
@@ -136,6 +153,11 @@ func (l *Ledger) LeaveAll(ctx context.Context) error {
 // ones (NumberEvents). It reads last which events are gone, so that none is deleted meanwhile unnoticed.
 func (l *Ledger) EventsAfter(ctx context.Context, q dispatch.StreamQuery) (dispatch.StreamPage, error) {
 	page, err := l.eventsAfter(l.db.Read(ctx), q)
+	if errors.Is(err, errAhead) {
+		if err = l.endCursors(ctx); err == nil {
+			page, err = l.eventsAfter(l.db.Read(ctx), q)
+		}
+	}
 	if err != nil {
 		return dispatch.StreamPage{}, sqlkit.ReadError("reading events", err)
 	}
@@ -144,6 +166,9 @@ func (l *Ledger) EventsAfter(ctx context.Context, q dispatch.StreamQuery) (dispa
 
 func (l *Ledger) eventsAfter(db *gorm.DB, q dispatch.StreamQuery) (page dispatch.StreamPage, err error) {
 	stream, err := theStream(db)
+	if errors.Is(err, dispatch.ErrNoStream) {
+		return page, l.mayOpen(db, q.ShopID)
+	}
 	if err != nil {
 		return page, err
 	}
@@ -173,6 +198,32 @@ func (l *Ledger) eventsAfter(db *gorm.DB, q dispatch.StreamQuery) (page dispatch
 	page.Events, page.More = found, to < sequence.Number
 	page.Next, err = dispatch.Position{Number: to, Since: covers.now}.Seal(stream.CursorKey)
 	return page, err
+}
+
+// errAhead: a cursor is behind an event that is not there any more, as the database has lost its last events. It gives
+// their numbers to others, so no cursor is to be trusted.
+var errAhead = errors.New("a cursor is ahead of all events")
+
+// endCursors ends all cursors.
+func (l *Ledger) endCursors(ctx context.Context) error {
+	key := make([]byte, cursorKeys)
+	_, _ = rand.Read(key) // it never fails: without randomness the program ends
+	return l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		return tx.Model(&streamRow{ID: streamID}).Update("cursor_key", key).Error
+	})
+}
+
+// mayOpen returns dispatch.ErrNoStream if a reader of a shop, or with 0 of all shops, may open the stream: an admin for
+// whom events are written. From then on no version 1.0 starts, which no merchant decides.
+func (l *Ledger) mayOpen(db *gorm.DB, shopID int64) error {
+	if shopID != 0 {
+		return dispatch.ErrNotWritten
+	}
+	c, err := l.coversOf(db, &streamRow{}, shopID)
+	if err == nil && len(c.endpoints) == 0 {
+		err = dispatch.ErrNotWritten
+	}
+	return cmp.Or(err, dispatch.ErrNoStream)
 }
 
 // streamed returns the events behind a number that the query selects, up to the last number, and the number up to which
@@ -245,7 +296,7 @@ func (l *Ledger) coversOf(db *gorm.DB, stream *streamRow, shopID int64) (c cover
 }
 
 // position returns the number behind which a page begins. Errors: *dispatch.GoneError, dispatch.ErrNotWritten,
-// dispatch.ErrSettling.
+// dispatch.ErrSettling, errAhead.
 func (c *covers) position(after dispatch.After, stream *streamRow, last int64) (int64, error) {
 	switch {
 	case c.now == dispatch.Cover{} && after.Cursor == nil:
@@ -261,8 +312,11 @@ func (c *covers) position(after dispatch.After, stream *streamRow, last int64) (
 	}
 	written := c.endpoints[p.Since.Endpoint] ||
 		p.Since.Epoch != 0 && p.Since.Epoch == stream.Epoch && stream.AllSince != nil
-	if !ok || !written || p.Number > last || p.Number < stream.Gone {
+	if !ok || !written || p.Number < stream.Gone {
 		return 0, c.gone(stream)
+	}
+	if p.Number > last {
+		return 0, errAhead
 	}
 	return p.Number, nil
 }

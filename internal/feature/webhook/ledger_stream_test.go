@@ -202,7 +202,14 @@ func TestStreamNeedsAReason(t *testing.T) {
 			}
 			return page.Next
 		}
+		want(0, dispatch.ErrNotWritten)
+		l.endpoint(t, 1)
+		want(0, dispatch.ErrNotWritten)
+		want(1, dispatch.ErrNotWritten)
+		l.endpoint(t, 0)
 		want(0, dispatch.ErrNoStream)
+		want(1, dispatch.ErrNotWritten)
+		l.Exec(t, "DELETE FROM tb_webhook_endpoint")
 		if err := l.OpenStream(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -263,17 +270,25 @@ func TestEventsOfAllShops(t *testing.T) {
 	})
 }
 
-// A reader opens the stream, unless a version 1.0 lives.
+// An admin's reader opens the stream if events are written for it, unless a version 1.0 lives; a merchant's does not.
 func TestReaderOpensTheStream(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		alone := order.ErrUpgrading
-		r := dispatch.NewReader(l, func(context.Context) error { return alone })
+		asked := false
+		r := dispatch.NewReader(l, func(context.Context) error { asked = true; return alone })
+		for _, shop := range []int64{0, 1} {
+			q := dispatch.StreamQuery{ShopID: shop, Limit: 1}
+			if _, err := r.Read(t.Context(), q); !errors.Is(err, dispatch.ErrNotWritten) || asked {
+				t.Errorf("shop %d: %v; asked for the end of 1.0: %t", shop, err, asked)
+			}
+			l.endpoint(t, shop)
+		}
 		if _, err := r.Read(t.Context(), dispatch.StreamQuery{Limit: 1}); !errors.Is(err, order.ErrUpgrading) {
 			t.Errorf("while a version 1.0 lives: %v", err)
 		}
 		alone = nil
-		if _, err := r.Read(t.Context(), dispatch.StreamQuery{Limit: 1}); !errors.Is(err, dispatch.ErrNotWritten) {
-			t.Errorf("without events: %v", err)
+		if _, err := r.Read(t.Context(), dispatch.StreamQuery{Limit: 1}); !errors.Is(err, dispatch.ErrSettling) {
+			t.Errorf("of an endpoint that was just made: %v", err)
 		}
 		k := dispatch.NewAllKeeper(l, func(context.Context) error { return nil }, true, l.DB().Log())
 		ctx, cancel := context.WithCancel(t.Context())
@@ -285,6 +300,33 @@ func TestReaderOpensTheStream(t *testing.T) {
 		cancel()
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+// When the database has lost its last events, one cursor that shows it ends all: their numbers are given to others.
+func TestLostEventsEndAllCursors(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.opened(t)
+		var at [3]dispatch.Cursor
+		for i := range at {
+			l.event(t, 1, "order-1", int64(i+1), "order.paid")
+			l.numbered(t)
+			at[i] = l.read(t, dispatch.StreamQuery{Limit: 1, After: dispatch.After{End: true}}).Next
+		}
+		l.Exec(t, "DELETE FROM tb_webhook_event WHERE number > 1")
+		l.Exec(t, "UPDATE tb_webhook_sequence SET number = 1")
+		for _, i := range []int{2, 1, 0} {
+			q := dispatch.StreamQuery{Limit: 1, After: dispatch.After{Cursor: &at[i]}}
+			_, err := l.EventsAfter(t.Context(), q)
+			gone, isGone := errors.AsType[*dispatch.GoneError](err)
+			if !isGone {
+				t.Fatalf("behind event %d: %v", i+1, err)
+			}
+			q.After.Cursor = &gone.Begin
+			if got, _ := l.follow(t, q); !slices.Equal(got, []string{"order-1-1"}) {
+				t.Errorf("from the beginning: %v", got)
+			}
 		}
 	})
 }

@@ -26,8 +26,8 @@ func Rules() []httpkit.Rule {
 		{Matches: httpkit.As[*dispatch.GoneError], Failure: httpkit.Failure{
 			Code: "EVENTS_GONE", Status: http.StatusGone, Title: "Events are gone",
 			Detail: "Events behind this cursor were deleted by their age or by a purge, or were not written for a " +
-				"while, or the database was restored from a backup. Begin again at data.begin, the oldest that there " +
-				"is: what was built from events needs a new snapshot.",
+				"while, or the database was restored from a backup. A copy begins again with a new snapshot; without " +
+				"one, begin again at data.begin, the oldest that there is.",
 			English: "Events since then are gone. Begin again with a new snapshot.",
 			Chinese: "此后的部分事件已被删除，请重新获取快照后再继续",
 			Members: begin,
@@ -35,7 +35,8 @@ func Rules() []httpkit.Rule {
 		{Matches: httpkit.Is(dispatch.ErrNotWritten), Failure: httpkit.Failure{
 			Code: "EVENTS_OFF", Status: http.StatusConflict, Title: "Events are not written",
 			Detail: "Events are written for shops with a webhook endpoint, and for all shops where " +
-				"SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting.",
+				"SECKILL_EVENT_KEEP is set. An admin's token needs an endpoint of all shops, or the setting. " +
+				"Before either has been used to read events, a merchant's token reads none.",
 			English: "Events are not kept here. Add a webhook, or ask whoever runs the service to keep them.",
 			Chinese: "此处未保存事件。请添加回调地址，或联系管理员开启事件保存",
 		}},

@@ -64,7 +64,7 @@ type Event struct {
 	Number        int64 // its number among all events, in the order of their commits; 0: not numbered yet
 	ShopID        int64 // 0: not known, for an order of a voucher that does not exist
 	Subject       order.Subject
-	SubjectNumber int64 // rising among the subject's events: order.Order.Number; for a sale, its operation
+	SubjectNumber int64 // rising among the subject's events: order.Order.Number; for a sale, with gaps
 	Type          Type
 	Body          []byte // the body of every attempt, byte for byte
 	At            time.Time

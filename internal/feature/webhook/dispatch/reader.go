@@ -23,7 +23,7 @@ const (
 // and goes on when ctx has ended. Errors: order.ErrUpgrading, order.ErrUnavailable.
 type Alone func(ctx context.Context) error
 
-// Reader reads the stream of events, and opens it for its first reader.
+// Reader reads the stream of events, and opens it for the first admin for whom events are written.
 type Reader struct {
 	events Stream
 	alone  Alone

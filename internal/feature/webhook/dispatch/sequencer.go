@@ -53,7 +53,7 @@ func (s *Sequencer) Run(ctx context.Context) error {
 func (s *Sequencer) pause(ctx context.Context) time.Duration {
 	call, cancel := context.WithTimeout(ctx, numberTimeout)
 	defer cancel()
-	if found, err := s.events.AnyEndpoint(call); err == nil && !found {
+	if found, err := s.events.EventsWritten(call); err == nil && !found {
 		return idleEvery
 	}
 	return numberEvery
