@@ -125,8 +125,8 @@ func shorter(data any) any {
 	}
 }
 
-// withBody returns the event with its body, which contains the data, and what caused it. Payments and refunds with which
-// the body would be too long are left out.
+// withBody returns the event with its body, which contains the data, and what caused it. It leaves out payments and
+// refunds with which the body would be too long.
 func (e Event) withBody(data any, by trace.Parent) (Event, error) {
 	e, err := e.withWhole(data, by)
 	if err != nil || len(e.Body) <= maxBody {
