@@ -65,9 +65,10 @@ func TestPurgedSums(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		reports, id := reportsOn(l), l.Seckill(t, 100)
 		everyState(t, l, id)
-		l.Exec(t, "INSERT INTO tb_payment (id, order_id, user_id, voucher_id, shop_id, amount, state, returned, "+
-			"receive_time, close_time, create_time) SELECT 'pay_closed', id, 1, voucher_id, 1, 1000, 7, 50, "+
-			"create_time, create_time, create_time FROM tb_voucher_order WHERE voucher_id = ? AND status = 3 LIMIT 1", id)
+		l.Exec(t, "INSERT INTO tb_payment (receive_time, close_time, create_time, id, order_id, user_id, voucher_id, "+
+			"shop_id, amount, state, returned) SELECT create_time, create_time AS closed, create_time AS begun, "+
+			"'pay_closed', id, 1, voucher_id, 1, 1000, 7, 50 FROM tb_voucher_order "+
+			"WHERE voucher_id = ? AND status = 3 LIMIT 1", id)
 		if gone, owed := purgedStays(t, l, reports, id); gone != 20 || owed != 10 { // unpaid and refunding ones stay
 			t.Errorf("%d orders are gone, %d stay", gone, owed)
 		}

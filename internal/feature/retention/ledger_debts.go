@@ -165,7 +165,8 @@ func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
 	var floor int64 // no enabled endpoint waits for an earlier event, except for those that it tries again
 	err = l.db.Read(ctx).Raw("SELECT COALESCE(MIN(CASE WHEN replay_next < replay_end AND replay_next < next_number "+
 		"THEN replay_next ELSE next_number END), ?) FROM tb_webhook_endpoint "+
-		"WHERE disabled_time IS NULL AND (shop_id = 0 OR shop_id = ?)", int64(math.MaxInt64), c.ShopID).Find(&floor).Error
+		"WHERE disabled_time IS NULL AND (shop_id = 0 OR shop_id = ?)", int64(math.MaxInt64), c.ShopID).
+		Find(&floor).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("reading how far events were sent", err)
 	}
@@ -177,7 +178,8 @@ func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
 			"late": payment.Late, "back": payment.Refunding, "stuck": payment.Stuck, "open": payment.Open,
 			"processing": payment.ProgressProcessing, "disputed": payment.DisputeOpen,
 			"asked": payment.RefundAsked, "pending": payment.RefundPending, "failed": payment.RefundFailed,
-			"all": payment.OriginAll, "floor": floor, "shop": c.ShopID, "places": fmt.Sprintf("place-%d-%%", c.VoucherID),
+			"all": payment.OriginAll, "floor": floor, "shop": c.ShopID,
+			"places": fmt.Sprintf("place-%d-%%", c.VoucherID),
 		}
 		if err := l.db.Read(ctx).Raw(question.count, names).Find(&n).Error; err != nil {
 			return nil, sqlkit.ReadError(fmt.Sprintf("counting what voucher %d owes", c.VoucherID), err)

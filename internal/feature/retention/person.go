@@ -29,8 +29,8 @@ type Forgetting interface {
 	// Rewrite gives up to n orders, and as many places, to the pseudonym. done: none was left. Error: *OwedError if the
 	// person has bought something since forgetting began; then none of these was rewritten.
 	Rewrite(ctx context.Context, user, pseudonym int64, n int) (f Forgotten, done bool, err error)
-	// EndForgetting rewrites what belongs to no order, and forgets whose pseudonym it is. done is false, and nothing was
-	// changed, if an order or a place of the person's was recorded since the last Rewrite.
+	// EndForgetting rewrites what belongs to no order, and forgets whose pseudonym it is. done is false, and nothing
+	// was changed, if an order or a place of the person's was recorded since the last Rewrite.
 	EndForgetting(ctx context.Context, user, pseudonym int64) (done bool, err error)
 }
 

@@ -74,8 +74,8 @@ func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, erro
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: s.found}}, nil
 }
 
-// searchText returns what the query searches for, or else the code, as typed, without the blanks around it and the # of a
-// number.
+// searchText returns what the query searches for, or else the code, as typed, without the blanks around it and the # of
+// a number.
 func searchText(values param.Query, code string) (string, *invalid.Problem) {
 	field := "q"
 	text, given, bad := values.Text(field)

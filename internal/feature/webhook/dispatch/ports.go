@@ -13,8 +13,8 @@ type Numberer interface {
 	// NumberEvents numbers up to n committed events, and returns how many it has numbered: 0 if there were none, or
 	// while another instance does it. Error: order.ErrUnavailable.
 	NumberEvents(ctx context.Context, n int) (int, error)
-	// EventsWritten reports whether events are written: there is an endpoint, or those of all shops are. It answers from
-	// memory for up to a second. Error: order.ErrUnavailable.
+	// EventsWritten reports whether events are written: there is an endpoint, or those of all shops are. It answers
+	// from memory for up to a second. Error: order.ErrUnavailable.
 	EventsWritten(ctx context.Context) (bool, error)
 }
 
