@@ -216,7 +216,12 @@ func (l *Ledger) endCursors(ctx context.Context) error {
 // mayOpen returns dispatch.ErrNoStream if a reader of a shop, or with 0 of all shops, may open the stream: an admin for
 // whom events are written. From then on no version 1.0 starts, which no merchant decides.
 func (l *Ledger) mayOpen(db *gorm.DB, shopID int64) error {
-	if shopID != 0 {
+	switch {
+	case l.subscribed.all && shopID != 0:
+		return dispatch.ErrSettling // this instance opens it without a reader
+	case l.subscribed.all:
+		return dispatch.ErrNoStream
+	case shopID != 0:
 		return dispatch.ErrNotWritten
 	}
 	c, err := l.coversOf(db, &streamRow{}, shopID)
@@ -275,7 +280,9 @@ func (l *Ledger) coversOf(db *gorm.DB, stream *streamRow, shopID int64) (c cover
 		return c, fmt.Errorf("reading which endpoints there are: %w", err)
 	}
 	settled := func(since time.Time) bool { return now.Sub(since) >= dispatch.StreamSettles }
-	if stream.AllSince != nil {
+	if stream.AllSince == nil {
+		c.settling = l.subscribed.all // this instance is about to have all written
+	} else {
 		c.settling = !settled(*stream.AllSince)
 		if !c.settling {
 			c.now.Epoch = stream.Epoch
