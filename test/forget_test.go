@@ -37,7 +37,11 @@ func TestForgotten(t *testing.T) {
 		"(?, 'k', 'POST /x', REPEAT('x', 32), '1', UTC_TIMESTAMP(3))", alice.UserID)
 	execute(t, s, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, 1, ?, 7, "+
 		"UTC_TIMESTAMP(3))", voucher, alice.UserID)
-	execute(t, s, "INSERT INTO tb_limited_buyer (voucher_id, user_id, writes) VALUES (?, ?, 1)", voucher, alice.UserID)
+	ordinary := box.Decode[box.Voucher](t, s.Client.Must(t, http.StatusCreated, box.Request{
+		Method: http.MethodPost, URL: s.URL("/voucher"), Token: box.AdminToken(),
+		Body: map[string]any{"shopId": 1, "title": "Always", "payValue": 1, "actualValue": 2},
+	})).ID
+	execute(t, s, "INSERT INTO tb_limited_buyer (voucher_id, user_id, writes) VALUES (?, ?, 1)", ordinary, alice.UserID)
 	forget := func() string {
 		t.Helper()
 		return call(t, s, 0, http.MethodPost, fmt.Sprintf("/admin/user/%d/forget", alice.UserID), box.AdminToken(),
