@@ -30,8 +30,8 @@ func inPayments() []mutant.Mutant {
 		}),
 		packageMutant("an order stays paid whose money has gone back", "./internal/sqlstore", "TestTakeNotice", "all:",
 			mutant.Change{
-				File: store + "payment_notice.go", From: "if p.AcceptTime != nil && rows[0].Status == order.Paid {",
-				To: "if p.AcceptTime == nil && rows[0].Status == order.Paid {",
+				File: store + "payment_notice.go", From: "if ends && p.AcceptTime != nil && rows[0].Status",
+				To: "if ends && p.AcceptTime == nil && rows[0].Status",
 			}),
 		packageMutant("a repeated notice is an event of its own", "./internal/sqlstore", "TestTakeNotice",
 			"a repetition has taken", mutant.Change{
