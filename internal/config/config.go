@@ -259,7 +259,7 @@ type Keep struct {
 	// Orders counts from the end of a sale, and for ordinary vouchers from each order. What is owed stays.
 	Orders time.Duration `env:"SECKILL_KEEP" envDefault:"0s" unit:"duration" min:"0s" max:"175200h" effect:"how long after its end the orders of a sale are kept, with their payments and histories, and how long those of ordinary vouchers; older ones are purged, figures stay (docs/operations.md#what-is-deleted); at least 24h; 0: for ever"`
 
-	// Audit is set apart: whoever checks what staff did may have to look further back than at orders, or less far.
+	// Audit has a setting of its own: an audit may need entries from before the oldest order that is kept.
 	Audit time.Duration `env:"SECKILL_AUDIT_KEEP" envDefault:"0s" unit:"duration" min:"0s" max:"175200h" effect:"how long entries of the audit trail are kept; at least 24h; 0: for ever"`
 }
 

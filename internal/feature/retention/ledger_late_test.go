@@ -44,8 +44,8 @@ func (r *rig) refusesLate(t *testing.T, id int64) {
 	}
 }
 
-// Whatever comes for what is gone is told so, and changes nothing: notices of providers, answers about refunds, the
-// buyer's and staff's wishes, and jobs that had read the rows before.
+// Calls about a purged order or payment are answered that it is unknown, and change nothing: notices of providers,
+// answers about refunds, calls of the buyer and of staff, and jobs that read the rows before.
 func TestPurgedIsUnknown(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		r := newRig(l)

@@ -323,8 +323,8 @@ func (c children) delete(tx *gorm.DB) error {
 	if len(numbers) == 0 {
 		return nil
 	}
-	// Whoever has not read so far in the stream of events is told that these are gone. The row is locked last, as by
-	// those that delete events by their age.
+	// A reader of the stream of events that has not come so far is told that these are gone. The row is locked last, in
+	// the same order as by the job that deletes old events.
 	last := slices.Max(numbers)
 	err := tx.Exec("UPDATE tb_event_stream SET gone = ? WHERE id = 1 AND gone < ?", last, last).Error
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// Candidate is a voucher of which something is old enough to be purged: a sale that ended before a time, or an ordinary
-// voucher with orders from before it.
+// Candidate is a voucher with orders that are old enough to be purged: those of a sale that ended before a time, or an
+// ordinary voucher's from before it.
 type Candidate struct {
 	VoucherID, ShopID int64
 	Title             string
@@ -78,7 +78,7 @@ type Purger struct {
 	Ledger Purging
 	// Waitlist returns the numbers of a sale's waiting list as JSON; "" without one.
 	Waitlist func(ctx context.Context, voucherID int64) (string, error)
-	// Progress is told after each transaction how many orders and other rows of the voucher are gone. It may be nil.
+	// Progress is called after each transaction with how many orders and other rows are gone. It may be nil.
 	Progress func(c Candidate, orders, rows int64)
 	// Answers reports whether the ledger answers a cheap question.
 	Answers func(ctx context.Context) bool

@@ -159,7 +159,7 @@ type Day struct {
 	Received, Receipts int64
 	Refunded, Refunds  int64
 	Lost, Losses       int64
-	Returns            int64 // payments of which something went back either way
+	Returns            int64 // payments of which a part or all was refunded or lost
 }
 
 // Moved is the money of a payment as a day's sums count it: the last day on which something went back counts what had
