@@ -82,6 +82,10 @@ func Tables() []Table {
 		},
 		{Name: "tb_unpaid", Forget: users("user_id"), Stays: "counts of a week"},
 		{
+			Name: "tb_refusal", Purge: Rows{By: BySale, Column: "voucher_id"}, Forget: users("user_id"),
+			Stays: "first refusals in sales, for 30 days",
+		},
+		{
 			Name: "tb_account", Forget: users("id"),
 			Stays: "who signs in; the subject goes with the row",
 		},
@@ -99,6 +103,10 @@ func Tables() []Table {
 		{Name: "tb_purge", Stays: "the figures of what was purged"},
 		{Name: "tb_purge_day", Stays: "the money of what was purged, by day"},
 		{Name: "tb_sale_minute", Stays: "the timeline of a report: counts, by the second"},
+		{
+			Name:  "tb_sale_journal",
+			Stays: "when a sale was sold out, for 30 days; users is how many were refused",
+		},
 		{Name: "tb_waiting_list", Stays: "one row for a list"},
 		{Name: "tb_lost_decision", Stays: "what a ledger had lost, for the audit trail"},
 		{Name: "tb_rehearsal", Staff: []string{"admin_id"}, Stays: "what made-up users measured"},

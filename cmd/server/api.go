@@ -60,6 +60,7 @@ func (p *process) openAPI(context.Context) error {
 		Checks:     checks(p.stores, p.shop.Reconciler),
 		Gatekeeper: p.features.Gatekeeper,
 		GuardsOf:   p.shop.Catalog.Guards,
+		Refused:    p.features.Refused,
 		NoPage:     noPage,
 
 		// The callers that are accepted, and their limits.

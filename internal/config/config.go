@@ -23,6 +23,7 @@ type Config struct {
 	Payment Payment
 	Webhook Webhook
 	Keep    Keep
+	Journal Journal
 
 	Merchants Merchants
 	Server    Server
@@ -261,6 +262,13 @@ type Keep struct {
 
 	// Audit has a setting of its own: an audit may need entries from before the oldest order that is kept.
 	Audit time.Duration `env:"SECKILL_AUDIT_KEEP" envDefault:"0s" unit:"duration" min:"0s" max:"175200h" effect:"how long entries of the audit trail are kept; at least 24h; 0: for ever"`
+}
+
+// Journal is what instances remember of refusals.
+type Journal struct {
+	// Users costs some 60 bytes of memory for each user. All sales of an instance together have room for four times as
+	// many.
+	Users int64 `env:"SECKILL_JOURNAL" envDefault:"200000" unit:"users" min:"0" max:"10000000" effect:"how many users' first refusals each instance remembers of a sale, and writes into the database after the rush, where they stay for 30 days (docs/guards.md#why-not-i); 0: none"`
 }
 
 // Merchants limits the sales, units and webhooks of each merchant's shop. Admins have no such limits.

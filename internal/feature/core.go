@@ -113,6 +113,12 @@ type Sales struct {
 	AnyGuards func(f func(*guards.Settings) bool) bool
 	// Now estimates the clock of the Redis node that has the voucher's sale (rule 12). It asks no store.
 	Now func(voucherID int64) time.Time
+	// Clock is Now with its bound: Redis's clock shows at least now, and at most within more. ok is false if this
+	// instance has had no answer of Redis about the sale.
+	Clock func(voucherID int64) (now time.Time, within time.Duration, ok bool)
+	// Watch has a function called with Redis's answers about each sale while it is sold out, and with the first answer
+	// after that. It must not block. Call it in Open.
+	Watch func(func(voucherID int64, view *order.SaleView, soldOut bool))
 	// OwnOrder asks Redis for the user's order in the voucher's sale. It returns *gate.AlreadyBoughtError with the
 	// order, gate.ErrBarred if they have none, or another error if Redis does not answer.
 	OwnOrder func(ctx context.Context, userID, voucherID int64) error

@@ -48,6 +48,8 @@ type Parts struct {
 	// Void reports whether a token that was issued to a user at a time is void; the zero time: the token has no such
 	// time. It is called for each token, and answers from memory. At most one feature has it.
 	Void func(userID int64, issued time.Time) bool
+	// Refused is called after a request to buy in a sale was refused. At most one feature has it.
+	Refused httpkit.Refused
 	// Providers are the identity providers that the pages offer for signing in.
 	Providers []pages.Provider
 }
@@ -120,6 +122,9 @@ func (p *Parts) add(name string, more Parts) {
 	maps.Copy(p.Members, more.Members)
 	if more.Gatekeeper != nil {
 		p.Gatekeeper = more.Gatekeeper
+	}
+	if more.Refused != nil {
+		p.Refused = more.Refused
 	}
 	if more.Void != nil {
 		p.Void = more.Void

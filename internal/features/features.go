@@ -7,6 +7,7 @@ import (
 	"seckill/internal/feature/checklist"
 	"seckill/internal/feature/guard"
 	"seckill/internal/feature/identity"
+	"seckill/internal/feature/journal"
 	"seckill/internal/feature/redemption"
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
@@ -27,6 +28,7 @@ func List() feature.List {
 		waitlist.New(),
 		webhook.New(),
 		identity.New(),
+		journal.New(),
 		report.New(),
 		checklist.New(),
 		retention.New(),

@@ -35,6 +35,9 @@ type Config struct {
 	Gatekeeper httpkit.Gatekeeper
 	GuardsOf   func(voucherID int64) *guards.Settings
 
+	// Refused is told of requests to buy in a sale that were refused; nil: nobody is told.
+	Refused httpkit.Refused
+
 	// DemoTokens is how long tokens for trying out are valid; 0: their routes do not exist. POST /demo/buyer gives one
 	// to everybody who asks, and POST /demo/admin gives one once. Never set it for a service in production.
 	DemoTokens time.Duration

@@ -34,10 +34,20 @@ func (a *API) serve(r httpkit.Route) gin.HandlerFunc {
 		followed := a.cfg.Traces && a.follow(c)
 		who, ans, err := a.run(&r, c, began)
 		res := a.write(c, r.Format, ans, err)
+		if r.Sells && res.code != "" && a.cfg.Refused != nil && who.UserID != 0 {
+			a.tellRefused(c, who, res.code)
+		}
 		a.record(c, event{
 			id: id, route: r.Path, user: who.UserID, followed: followed, made: ans.Location,
 			status: res.status, code: res.code, err: res.err, took: a.cfg.Now().Sub(began),
 		})
+	}
+}
+
+// tellRefused passes on that a request to buy in a sale was refused.
+func (a *API) tellRefused(c *gin.Context, who httpkit.Identity, code string) {
+	if id, bad := param.ID("id", c.Param("id"), voucher.MaxID); bad == nil {
+		a.cfg.Refused(c.Request, who, id, code)
 	}
 }
 

@@ -99,6 +99,7 @@ func closeSale(tx *gorm.DB, c Candidate) error {
 const (
 	operations = iota
 	places
+	refusals
 	ordersPart
 )
 
@@ -117,7 +118,8 @@ func (l *Ledger) Delete(
 			return fmt.Errorf("locking the purge: %w", err)
 		}
 		part := map[int]func(*gorm.DB, Candidate, *purgeRow, Cursor, int) (Deleted, error){
-			operations: l.deleteOperations, places: l.deletePlaces, ordersPart: l.deleteOrders,
+			operations: l.deleteOperations, places: l.deletePlaces, refusals: l.deleteRefusals,
+			ordersPart: l.deleteOrders,
 		}[from.Part]
 		done, err = part(tx, c, &row, from, n)
 		return err
@@ -158,7 +160,7 @@ func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor
 	err := tx.Table("tb_place").Select("position", "open").Where("voucher_id = ? AND position > ?", c.VoucherID,
 		from.After).Order("position").Limit(n).Find(&rows).Error
 	if err != nil || len(rows) == 0 {
-		return Deleted{Next: Cursor{Part: ordersPart}}, err
+		return Deleted{Next: Cursor{Part: refusals}}, err
 	}
 	done := Deleted{Owed: Debts{}, Next: behind(from, len(rows), n, rows[len(rows)-1].Position)}
 	of := map[order.Subject]int64{}
@@ -189,6 +191,18 @@ func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor
 	}
 	done.Rows = len(positions)
 	return done, tx.Exec("DELETE FROM tb_place WHERE voucher_id = ? AND position IN ?", c.VoucherID, positions).Error
+}
+
+// deleteRefusals deletes the refusals of a sale, which owe nothing.
+func (l *Ledger) deleteRefusals(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+	var users []int64
+	err := tx.Table("tb_refusal").Distinct("user_id").Where("voucher_id = ? AND user_id > ?", c.VoucherID, from.After).
+		Order("user_id").Limit(n).Pluck("user_id", &users).Error
+	if err != nil || len(users) == 0 {
+		return Deleted{Next: Cursor{Part: ordersPart}}, err
+	}
+	err = deleteBy(tx, "tb_refusal", "voucher_id = "+digits(c.VoucherID)+" AND user_id", users)
+	return Deleted{Rows: len(users), Next: behind(from, len(users), n, users[len(users)-1])}, err
 }
 
 // deleteOrders deletes orders that owe nothing, with all that belongs to them, and adds them to the figures.

@@ -36,6 +36,7 @@ type Route struct {
 	OwnLimit     bool     // its handler refuses bodies that are too large for it by itself
 	Foreign      bool     // programs that were not written for this service call it: what it does not know is ignored
 	QueryToken   bool     // the token may stand in the query: for browsers' EventSource, which sends no headers
+	Sells        bool     // it buys in the sale in its path: refusals are told (Refused)
 	Limited      bool     // the limits of the sale in its path hold
 	Uncounted    bool     // not among the requests in flight: it uses no store, or has a bound of its own
 	Recognizes   bool     // it is for all, and shows some callers more: a valid token says who calls, any other nobody
@@ -66,6 +67,13 @@ type Option func(*Route)
 
 // Limited holds callers to the limits of the sale in the path.
 func Limited(r *Route) { r.Limited = true }
+
+// Sells is for a route that buys in the sale in its path.
+func Sells(r *Route) { r.Sells = true }
+
+// Refused is told of a request to buy in a sale that was refused, after its answer was written: who asked, and with
+// which code they were refused. It must not block.
+type Refused func(r *http.Request, who Identity, voucherID int64, code string)
 
 // Uncounted leaves a route out of the requests in flight: it uses no store, or has a bound of its own.
 func Uncounted(r *Route) { r.Uncounted = true }

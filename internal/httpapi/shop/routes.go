@@ -29,9 +29,10 @@ func (a *API) forVisitors() []httpkit.Route {
 func (a *API) forBuyers() []httpkit.Route {
 	quantityAndWait := httpkit.Query("quantity", "wait")
 	return []httpkit.Route{
-		httpkit.Buying("POST /voucher/seckill/:id", a.buy, httpkit.Limited, quantityAndWait, httpkit.Body),
-		httpkit.Buying("POST /voucher-order/seckill/:id", a.buyPlainly, httpkit.Limited, quantityAndWait,
-			httpkit.Plain),
+		httpkit.Buying("POST /voucher/seckill/:id", a.buy, httpkit.Limited, httpkit.Sells, quantityAndWait,
+			httpkit.Body),
+		httpkit.Buying("POST /voucher-order/seckill/:id", a.buyPlainly, httpkit.Limited, httpkit.Sells,
+			quantityAndWait, httpkit.Plain),
 		httpkit.Buying("POST /voucher/buy/:id", a.buyOrdinary, httpkit.Keyed(nil)),
 		httpkit.Owning("GET /order", a.listOrders, httpkit.Query("voucherId", "status", "limit", "before")),
 		httpkit.Owning("GET /order/events", a.allOrderEvents, httpkit.QueryToken, httpkit.Uncounted),

@@ -36,6 +36,10 @@ type Observer interface {
 	RefusedFromCache(soldOut, notStarted int64)
 }
 
+// Watcher is called with Redis's answers about a sale while it is sold out, and with the first answer after that. The
+// calls of a sale come one after the other. It must not block, nor keep the view.
+type Watcher func(voucherID int64, view *order.SaleView, soldOut bool)
+
 const (
 	observationTTL = time.Second // how long an observation may be used to answer without asking
 	clockMargin    = time.Second // by how much a local estimate of Redis's clock may be wrong
@@ -50,6 +54,7 @@ type Admission struct {
 	observer Observer
 	log      *slog.Logger
 	limit    int64
+	watch    Watcher // nil: nobody watches
 
 	running  sync.WaitGroup // the goroutines of batchers and of the sales' caches
 	closing  chan struct{}
@@ -197,6 +202,23 @@ func (a *Admission) Now(voucherID int64) time.Time {
 	}
 	return time.Now()
 }
+
+// Clock is Now with its bound: Redis's clock shows at least now, and at most within more. Without an answer of Redis
+// about the sale, ok is false.
+func (a *Admission) Clock(voucherID int64) (now time.Time, within time.Duration, ok bool) {
+	found, ok := a.sales.Load(voucherID)
+	if !ok {
+		return time.Time{}, 0, false
+	}
+	o := found.(*sale).latest.Load()
+	if o == nil {
+		return time.Time{}, 0, false
+	}
+	return o.at(time.Now()), o.receivedAt.Sub(o.sentAt) + time.Millisecond, true
+}
+
+// Watch has w watch all sales. Call it before the first Admit.
+func (a *Admission) Watch(w Watcher) { a.watch = w }
 
 // Seen returns the highest mark of the sale that Redis has answered with; the zero mark before its first answer.
 func (a *Admission) Seen(voucherID int64) order.Mark {

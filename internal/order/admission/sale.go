@@ -75,7 +75,12 @@ func (o *observation) tooEarly(now time.Time) bool {
 
 // observe stores Redis's answer about the sale, and its mark.
 func (s *sale) observe(ctx context.Context, o *observation) {
-	s.latest.Store(o)
+	before := s.latest.Swap(o)
+	if watch := s.batcher.admission.watch; watch != nil {
+		if soldOut := o.soldOut(); soldOut || before != nil && before.soldOut() {
+			watch(s.ref.VoucherID, &o.view, soldOut)
+		}
+	}
 	if s.known.Before(o.view.Mark) {
 		s.known = o.view.Mark
 	}

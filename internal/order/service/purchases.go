@@ -119,6 +119,12 @@ func (p *Purchases) Holds(voucherID, userID int64) bool { return p.admission.Hol
 // returns this machine's time.
 func (p *Purchases) Now(voucherID int64) time.Time { return p.admission.Now(voucherID) }
 
+// Clock is Now with its bound: Redis's clock shows at least now, and at most within more. Without an answer of Redis
+// about the sale, ok is false.
+func (p *Purchases) Clock(voucherID int64) (now time.Time, within time.Duration, ok bool) {
+	return p.admission.Clock(voucherID)
+}
+
 // explain adds the status of the user's existing order to an AlreadyBoughtError.
 func (p *Purchases) explain(ctx context.Context, userID int64, err error) error {
 	var bought *gate.AlreadyBoughtError

@@ -1,0 +1,233 @@
+package journal
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
+	"seckill/internal/sqlstore/sqlkit"
+)
+
+// mostNotes bounds how many notes of one sale are read: one for each instance, and for each time that it forgot the sale.
+const mostNotes = 1000
+
+// Ledger keeps refusals and notes in the database.
+type Ledger struct{ db *sqlkit.DB }
+
+var _ Store = Ledger{}
+
+// NewLedger returns the ledger.
+func NewLedger(db *sqlkit.DB) Ledger { return Ledger{db} }
+
+// refusalRow is a user's first refusal on one instance.
+type refusalRow struct {
+	VoucherID  int64     `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	UserID     int64     `gorm:"column:user_id;primaryKey;autoIncrement:false"`
+	Run        int64     `gorm:"column:run;primaryKey;autoIncrement:false"`
+	RefusedMS  int64     `gorm:"column:refused_ms"`
+	WithinMS   int64     `gorm:"column:within_ms"`
+	Code       string    `gorm:"column:code"`
+	CreateTime time.Time `gorm:"column:create_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (refusalRow) TableName() string { return "tb_refusal" }
+
+// noteRow is what one instance noted of a sale.
+type noteRow struct {
+	VoucherID  int64     `gorm:"column:voucher_id;primaryKey;autoIncrement:false"`
+	Run        int64     `gorm:"column:run;primaryKey;autoIncrement:false"`
+	Users      int64     `gorm:"column:users"`
+	Written    int64     `gorm:"column:written"`
+	Missed     int64     `gorm:"column:missed"`
+	SoldOut    string    `gorm:"column:sold_out"` // JSON: [from, to] of each span in Unix milliseconds
+	MoreSpans  int64     `gorm:"column:more_spans"`
+	CreateTime time.Time `gorm:"column:create_time"`
+	WriteTime  time.Time `gorm:"column:write_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (noteRow) TableName() string { return "tb_sale_journal" }
+
+// WriteRefusals implements Store.
+func (l Ledger) WriteRefusals(ctx context.Context, all []Refusal) error {
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		rows := sqlkit.Map(all, func(r *Refusal) refusalRow {
+			return refusalRow{
+				r.VoucherID, r.UserID, r.Run, r.At.UnixMilli(), r.Within.Milliseconds(), r.Code, now,
+			}
+		})
+		return tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&rows).Error
+	})
+	if err != nil {
+		return sqlkit.ReadError("writing refusals", err)
+	}
+	return nil
+}
+
+// WriteNote implements Store.
+func (l Ledger) WriteNote(ctx context.Context, n Note) error {
+	spans := make([][2]int64, len(n.Spans))
+	for i, s := range n.Spans {
+		spans[i] = [2]int64{s.From.UnixMilli(), s.To.UnixMilli()}
+	}
+	text, err := json.Marshal(spans)
+	if err != nil {
+		return fmt.Errorf("rendering when a sale was sold out: %w", err)
+	}
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		return tx.Clauses(clause.OnConflict{
+			Columns: []clause.Column{{Name: "voucher_id"}, {Name: "run"}},
+			DoUpdates: clause.AssignmentColumns([]string{
+				"users", "written", "missed", "sold_out", "more_spans", "write_time",
+			}),
+		}).Create(&noteRow{n.VoucherID, n.Run, n.Users, n.Written, n.Missed, string(text), n.MoreSpans, now, now}).Error
+	})
+	if err != nil {
+		return sqlkit.ReadError(fmt.Sprintf("writing what was noted of the sale of voucher %d", n.VoucherID), err)
+	}
+	return nil
+}
+
+// refusal returns a user's earliest refusal in a sale, if there is one.
+func (l Ledger) refusal(ctx context.Context, voucherID, userID int64) (r Refusal, found bool, err error) {
+	var rows []refusalRow
+	err = l.db.Read(ctx).Where("voucher_id = ? AND user_id = ?", voucherID, userID).Order("refused_ms").Limit(1).
+		Find(&rows).Error
+	if err != nil {
+		return r, false, sqlkit.ReadError(fmt.Sprintf("reading a refusal of voucher %d", voucherID), err)
+	}
+	if len(rows) == 0 {
+		return r, false, nil
+	}
+	row := &rows[0]
+	return Refusal{
+		VoucherID: voucherID, UserID: userID, Run: row.Run, At: time.UnixMilli(row.RefusedMS).UTC(),
+		Within: time.Duration(row.WithinMS) * time.Millisecond, Code: row.Code,
+	}, true, nil
+}
+
+// notes returns what all instances noted of a sale.
+func (l Ledger) notes(ctx context.Context, voucherID int64) ([]Note, error) {
+	var rows []noteRow
+	err := l.db.Read(ctx).Where("voucher_id = ?", voucherID).Order("run").Limit(mostNotes).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading what was noted of the sale of voucher %d", voucherID), err)
+	}
+	return sqlkit.Map(rows, (*noteRow).note), nil
+}
+
+// note converts a row. Spans that cannot be read are left out.
+func (r *noteRow) note() Note {
+	n := Note{
+		VoucherID: r.VoucherID, Run: r.Run, Made: r.CreateTime.UTC(), Users: r.Users, Written: r.Written,
+		Missed: r.Missed, MoreSpans: r.MoreSpans,
+	}
+	var spans [][2]int64
+	if json.Unmarshal([]byte(r.SoldOut), &spans) != nil {
+		return n
+	}
+	for _, s := range spans {
+		n.Spans = append(n.Spans, Span{time.UnixMilli(s[0]).UTC(), time.UnixMilli(s[1]).UTC()})
+	}
+	return n
+}
+
+// Tenth counts the users whose first refusal came within a tenth of a second.
+type Tenth struct {
+	At    time.Time
+	Users int64
+}
+
+// tenths counts the users of a sale whose first refusal lies between two times, by tenths of a second. Its rows are those
+// of an index.
+func (l Ledger) tenths(ctx context.Context, voucherID int64, from, to time.Time) ([]Tenth, error) {
+	db := l.db.Read(ctx)
+	first := db.Session(&gorm.Session{NewDB: true}).Table("tb_refusal").
+		Select("user_id, MIN(refused_ms) AS ms").
+		Where("voucher_id = ? AND refused_ms >= ? AND refused_ms < ?", voucherID, from.UnixMilli(), to.UnixMilli()).
+		Group("user_id")
+	var rows []struct{ Tenth, Users int64 }
+	err := db.Table("(?) AS f", first).Select("ms - ms % 100 AS tenth, COUNT(*) AS users").
+		Group("ms - ms % 100").Order("tenth").Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError(fmt.Sprintf("counting refusals of voucher %d", voucherID), err)
+	}
+	all := make([]Tenth, len(rows))
+	for i, r := range rows {
+		all[i] = Tenth{time.UnixMilli(r.Tenth).UTC(), r.Users}
+	}
+	return all, nil
+}
+
+// order returns the id and state of a user's recorded order in a sale: the live one, else the last; 0: there is none.
+func (l Ledger) order(ctx context.Context, voucherID, userID int64) (id int64, status order.Status, err error) {
+	var rows []struct {
+		ID     int64
+		Status int8
+	}
+	err = l.db.Read(ctx).Table("tb_voucher_order").Select("id", "status").
+		Where("user_id = ? AND voucher_id = ?", userID, voucherID).
+		Order("live IS NULL, id DESC").Limit(1).Find(&rows).Error
+	if err != nil {
+		return 0, 0, sqlkit.ReadError(fmt.Sprintf("reading a user's order of voucher %d", voucherID), err)
+	}
+	if len(rows) == 0 {
+		return 0, 0, nil
+	}
+	return rows[0].ID, order.Status(rows[0].Status), nil
+}
+
+// Forget deletes about n of the oldest refusals and notes that were last written before a time, and returns their
+// number. The token is that of the job.
+func (l Ledger) Forget(ctx context.Context, token int64, age time.Duration, n int) (deleted int, err error) {
+	err = l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		deleted = 0
+		if err := sqlkit.RaiseFence(tx, cleaner, token); err != nil {
+			return err
+		}
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		for _, old := range []struct{ table, column string }{
+			{"tb_refusal", "create_time"}, {"tb_sale_journal", "write_time"},
+		} {
+			rows, err := forget(tx, old.table, old.column, now.Add(-age), n)
+			if err != nil {
+				return err
+			}
+			deleted += rows
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, sqlkit.ReadError("deleting old refusals", err)
+	}
+	return deleted, nil
+}
+
+// forget deletes about n of the oldest rows of a table, by an index of the column.
+func forget(tx *gorm.DB, table, column string, before time.Time, n int) (int, error) {
+	var last []time.Time
+	err := tx.Table(table).Where(column+" < ?", before).Order(column).Limit(n).Pluck(column, &last).Error
+	if err != nil || len(last) == 0 {
+		return 0, err
+	}
+	done := tx.Exec("DELETE FROM "+table+" WHERE "+column+" <= ?", slices.MaxFunc(last, time.Time.Compare).UTC())
+	return int(done.RowsAffected), done.Error
+}
