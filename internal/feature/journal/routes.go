@@ -28,7 +28,9 @@ type Doors struct {
 }
 
 // Routes returns the routes of refusals.
-func Routes(refusals Service, doors Doors, shopOf func(ctx context.Context, voucherID int64) (int64, error)) []httpkit.Route {
+func Routes(
+	refusals Service, doors Doors, shopOf func(ctx context.Context, voucherID int64) (int64, error),
+) []httpkit.Route {
 	h := handlers{refusals, doors}
 	return []httpkit.Route{
 		httpkit.Owning("GET /voucher/:id/mine", httpkit.ByVoucher(h.mine)),
@@ -62,8 +64,8 @@ func (h handlers) mine(c *gin.Context, who httpkit.Identity, id int64) (httpkit.
 func (h handlers) ofUser(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	user, badUser := values.ID("userId", voucher.MaxID)
-	if badUser == nil && values["userId"] == nil {
-		badUser = invalid.New("userId", invalid.Missing, invalid.Allowed{}, nil)
+	if badUser == nil && user == 0 {
+		badUser = invalid.New("userId", invalid.Missing, invalid.Range, invalid.Data{"min": 1, "max": voucher.MaxID})
 	}
 	if err := invalid.Join(badQuery, badUser); err != nil {
 		return httpkit.Answer{}, err
@@ -161,7 +163,9 @@ type tenthJSON struct {
 }
 
 // figures returns the member of a report.
-func figures(of func(ctx context.Context, voucherID int64) (*Figures, error)) func(context.Context, voucher.Voucher) (any, error) {
+func figures(
+	of func(ctx context.Context, voucherID int64) (*Figures, error),
+) func(context.Context, voucher.Voucher) (any, error) {
 	return func(ctx context.Context, v voucher.Voucher) (any, error) {
 		if v.Sale == nil {
 			return nil, nil //nolint:nilnil // an ordinary voucher has none

@@ -32,6 +32,26 @@ func (r *Reports) guards(ctx context.Context, v voucher.Voucher) Guards {
 	return Guards{shown, err != nil}
 }
 
+// journalTimeout bounds the counting of refusals: a report comes without them.
+const journalTimeout = 5 * time.Second
+
+// Journal has what instances noted of who got nothing.
+type Journal struct {
+	Shown  any  // to be written as JSON; nil if nothing was noted
+	Unread bool // it could not be read
+}
+
+// journal returns what instances noted of a sale, if it can be read in time.
+func (r *Reports) journal(ctx context.Context, v voucher.Voucher) Journal {
+	if v.Sale == nil {
+		return Journal{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, journalTimeout)
+	defer cancel()
+	shown, err := r.members.Of("journal").Sale(ctx, v)
+	return Journal{shown, err != nil}
+}
+
 // coupons returns the cells of the orders' coupons.
 func (r *Reports) coupons(ctx context.Context, orderIDs []int64, whole bool) (map[int64]map[string]string, error) {
 	if len(orderIDs) == 0 {

@@ -42,6 +42,7 @@ type Report struct {
 	Sums     Sums
 	Waitlist any // the numbers of the waiting list, to be written as JSON; nil: the sale has no list
 	Guards   Guards
+	Journal  Journal
 	Timeline
 }
 
@@ -110,6 +111,6 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	if err != nil {
 		return Report{}, order.OrUnavailable(fmt.Errorf("the report of voucher %d: %w", voucherID, err))
 	}
-	made.Guards = r.guards(ctx, v)
+	made.Guards, made.Journal = r.guards(ctx, v), r.journal(ctx, v)
 	return made, nil
 }

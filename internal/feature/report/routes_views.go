@@ -41,6 +41,9 @@ type reportJSON struct {
 	Guards   any `json:"guards,omitempty"`   // absent if the sale has none and nothing was counted
 	// GuardsUnread says that the guards' figures could not be read.
 	GuardsUnread bool `json:"guardsUnread,omitempty"`
+	Journal      any  `json:"journal,omitempty"` // absent if nothing was noted
+	// JournalUnread says that it could not be read in time.
+	JournalUnread bool `json:"journalUnread,omitempty"`
 
 	Orders   map[string]Tally `json:"orders"`   // by their present state; each recorded order is in one tally
 	Recorded Tally            `json:"recorded"` // all orders
@@ -111,6 +114,7 @@ func reportView(r Report, currency string, now time.Time) reportJSON {
 		Stuck: r.Sums.Money.Stuck, Closed: r.Sums.Money.Closed, Revenue: r.Sums.Earned().Cents,
 		PurgeTime: httpkit.TimeView(r.Sums.Purge.At), PurgedOrders: r.Sums.Purge.Orders,
 		Waitlist: r.Waitlist, Guards: r.Guards.Shown, GuardsUnread: r.Guards.Unread,
+		Journal: r.Journal.Shown, JournalUnread: r.Journal.Unread,
 	}
 	if sale := r.Voucher.Sale; sale != nil {
 		v.saleJSON = saleView(r, sale)

@@ -1,0 +1,9 @@
+package journal
+
+import (
+	"testing"
+
+	"seckill/internal/testkit"
+)
+
+func TestMain(m *testing.M) { testkit.Main(m) }
