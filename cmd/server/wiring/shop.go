@@ -200,7 +200,9 @@ func (s *Shop) openOrders(providers service.Providers) {
 }
 
 // WatchSales has a function called with Redis's answers about sales that are sold out. Call it before the first purchase.
-func (s *Shop) WatchSales(f func(voucherID int64, view *order.SaleView, soldOut bool)) { s.admissions.Watch(f) }
+func (s *Shop) WatchSales(f func(voucherID int64, view *order.SaleView, soldOut bool)) {
+	s.admissions.Watch(f)
+}
 
 // Record records accepted orders of all partitions until ctx ends, and then finishes the batches in progress.
 func (s *Shop) Record(ctx context.Context) error {

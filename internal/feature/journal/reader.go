@@ -35,7 +35,9 @@ type Reader struct {
 }
 
 // NewReader returns a reader of what is written and, unless journal is nil, of what this instance remembers.
-func NewReader(journal *Journal, rows Rows, held OrdersOf) *Reader { return &Reader{journal, rows, held} }
+func NewReader(journal *Journal, rows Rows, held OrdersOf) *Reader {
+	return &Reader{journal, rows, held}
+}
 
 // Why is what is known of a user in a sale.
 type Why struct {
