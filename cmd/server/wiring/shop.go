@@ -11,6 +11,7 @@ import (
 
 	"seckill/internal/config"
 	"seckill/internal/idworker"
+	"seckill/internal/order"
 	"seckill/internal/order/admission"
 	"seckill/internal/order/audit"
 	"seckill/internal/order/catalog"
