@@ -965,6 +965,57 @@ func (e RefundState) Valid() bool {
 	}
 }
 
+// Defines values for RefusalAnswerDataRefusalCode.
+const (
+	CALLEDOFF   RefusalAnswerDataRefusalCode = "CALLED_OFF"
+	COOLDOWN    RefusalAnswerDataRefusalCode = "COOL_DOWN"
+	ENDED       RefusalAnswerDataRefusalCode = "ENDED"
+	NOTELIGIBLE RefusalAnswerDataRefusalCode = "NOT_ELIGIBLE"
+	NOTENOUGH   RefusalAnswerDataRefusalCode = "NOT_ENOUGH"
+	RATELIMITED RefusalAnswerDataRefusalCode = "RATE_LIMITED"
+	SHARETAKEN  RefusalAnswerDataRefusalCode = "SHARE_TAKEN"
+	SOLDOUT     RefusalAnswerDataRefusalCode = "SOLD_OUT"
+)
+
+// Valid indicates whether the value is a known member of the RefusalAnswerDataRefusalCode enum.
+func (e RefusalAnswerDataRefusalCode) Valid() bool {
+	switch e {
+	case CALLEDOFF:
+		return true
+	case COOLDOWN:
+		return true
+	case ENDED:
+		return true
+	case NOTELIGIBLE:
+		return true
+	case NOTENOUGH:
+		return true
+	case RATELIMITED:
+		return true
+	case SHARETAKEN:
+		return true
+	case SOLDOUT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RefusalAnswerSuccess.
+const (
+	RefusalAnswerSuccessTrue RefusalAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the RefusalAnswerSuccess enum.
+func (e RefusalAnswerSuccess) Valid() bool {
+	switch e {
+	case RefusalAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for SaleState.
 const (
 	SaleStateCalledOff  SaleState = "called_off"
@@ -2686,6 +2737,90 @@ type RefundOrigin string
 // RefundState `asked`: the provider is to be asked. `pending`: it has taken the refund, and the money is on its way. `done`: the money is back. `failed`: the provider or the bank has refused it, for good; a refund that was done may fail, too.
 type RefundState string
 
+// RefusalAnswer defines model for RefusalAnswer.
+type RefusalAnswer struct {
+	Data struct {
+		// BeginTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		BeginTime Time `json:"beginTime"`
+
+		// CallOffTime When the sale was called off. Absent: it was not.
+		CallOffTime *Time `json:"callOffTime,omitempty"`
+
+		// EndTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		EndTime Time `json:"endTime"`
+
+		// FirstSoldOutTime By Redis's clock. Absent: it was not, as far as is known.
+		FirstSoldOutTime *Time `json:"firstSoldOutTime,omitempty"`
+
+		// Instances Instances that remembered something of the sale. One that forgets the sale, and remembers it anew, counts again.
+		Instances int64 `json:"instances"`
+
+		// InstancesDone Of them, those that have written all their refusals.
+		InstancesDone int64 `json:"instancesDone"`
+
+		// Missed Refusals for which instances had no room (`SECKILL_JOURNAL`). Absent: none.
+		Missed *int64 `json:"missed,omitempty"`
+
+		// MoreSoldOut Times without a unit for which instances had no room. Absent: none.
+		MoreSoldOut *int64 `json:"moreSoldOut,omitempty"`
+
+		// Order The user's order in the sale: the live one, else their last. Absent: none.
+		Order *struct {
+			// OrderId A number below 2^63, as a string.
+			OrderId OrderId `json:"orderId"`
+
+			// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
+			Status OrderStatus `json:"status"`
+		} `json:"order,omitempty"`
+
+		// Refusal The user's first final refusal. Absent: none is known.
+		Refusal *struct {
+			Code RefusalAnswerDataRefusalCode `json:"code"`
+
+			// Text What that means, in the caller's language.
+			Text string `json:"text"`
+
+			// Time When the user asked: Redis's clock, as the instance estimated it.
+			Time Time `json:"time"`
+
+			// WithinMs By how many milliseconds that may be too early.
+			WithinMs int64 `json:"withinMs"`
+		} `json:"refusal,omitempty"`
+
+		// SoldOut When it was sold out, by Redis's clock, in order: at both times, as the script that sells saw it, no unit was left, and nobody was admitted in between. It may have been sold out longer, if nobody asked. At most 20, those nearest to the refusal, within five minutes.
+		SoldOut []struct {
+			// From RFC 3339 in UTC, with milliseconds.
+			//
+			// Example: 2026-11-11T20:00:00.000Z
+			From Time `json:"from"`
+
+			// To RFC 3339 in UTC, with milliseconds.
+			//
+			// Example: 2026-11-11T20:00:00.000Z
+			To Time `json:"to"`
+		} `json:"soldOut"`
+
+		// Unwritten Of them, those whose refusals are not written: yet, or for good, if their instance was killed. Absent: none.
+		Unwritten *int64 `json:"unwritten,omitempty"`
+		UserId    Id     `json:"userId"`
+
+		// Users Users whose refusals instances remembered. One whom two instances refused counts twice.
+		Users     int64 `json:"users"`
+		VoucherId Id    `json:"voucherId"`
+	} `json:"data"`
+	Success RefusalAnswerSuccess `json:"success"`
+}
+
+// RefusalAnswerDataRefusalCode defines model for RefusalAnswer.Data.Refusal.Code.
+type RefusalAnswerDataRefusalCode string
+
+// RefusalAnswerSuccess defines model for RefusalAnswer.Success.
+type RefusalAnswerSuccess bool
+
 // SaleState `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
 type SaleState string
 
@@ -4041,6 +4176,13 @@ type ClientInterface interface {
 	// Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 	ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ShowMyRefusal Why did I get nothing?
+	//
+	// My order in the sale, or why my first request for a unit was refused, and when the sale was sold out around that. Instances remember a user's first final refusal, and write it after the rush: for a minute or two another instance than the one that refused may not know it yet. Refusals are kept for 30 days.
+	//
+	// Corresponds with GET /voucher/{id}/mine (the `ShowMyRefusal` operationId).
+	ShowMyRefusal(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ShowWaitlistPlace My place on the waiting list
 	//
 	// The open place, or the latest one that has ended.
@@ -4709,6 +4851,23 @@ func (c *Client) CreateTicket(ctx context.Context, id VoucherId, params *CreateT
 // Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 func (c *Client) ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewShowVoucherRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ShowMyRefusal Why did I get nothing?
+//
+// My order in the sale, or why my first request for a unit was refused, and when the sale was sold out around that. Instances remember a user's first final refusal, and write it after the rush: for a minute or two another instance than the one that refused may not know it yet. Refusals are kept for 30 days.
+//
+// Corresponds with GET /voucher/{id}/mine (the `ShowMyRefusal` operationId).
+func (c *Client) ShowMyRefusal(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewShowMyRefusalRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -6225,6 +6384,40 @@ func NewShowVoucherRequest(server string, id VoucherId, params *ShowVoucherParam
 	return req, nil
 }
 
+// NewShowMyRefusalRequest constructs an http.Request for the ShowMyRefusal method
+func NewShowMyRefusalRequest(server string, id VoucherId) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/voucher/%s/mine", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewShowWaitlistPlaceRequest constructs an http.Request for the ShowWaitlistPlace method
 func NewShowWaitlistPlaceRequest(server string, id VoucherId) (*http.Request, error) {
 	var err error
@@ -6810,6 +7003,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 	ShowVoucherWithResponse(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*ShowVoucherResponse, error)
+
+	// ShowMyRefusalWithResponse Why did I get nothing?
+	//
+	// My order in the sale, or why my first request for a unit was refused, and when the sale was sold out around that. Instances remember a user's first final refusal, and write it after the rush: for a minute or two another instance than the one that refused may not know it yet. Refusals are kept for 30 days.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /voucher/{id}/mine (the `ShowMyRefusal` operationId).
+	ShowMyRefusalWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*ShowMyRefusalResponse, error)
 
 	// ShowWaitlistPlaceWithResponse My place on the waiting list
 	//
@@ -8005,6 +8207,47 @@ func (r ShowVoucherResponse) ContentType() string {
 	return ""
 }
 
+type ShowMyRefusalResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RefusalAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ShowMyRefusalResponse) GetJSON200() *RefusalAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ShowMyRefusalResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ShowMyRefusalResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ShowMyRefusalResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ShowMyRefusalResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ShowWaitlistPlaceResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8753,6 +8996,21 @@ func (c *ClientWithResponses) ShowVoucherWithResponse(ctx context.Context, id Vo
 		return nil, err
 	}
 	return ParseShowVoucherResponse(rsp)
+}
+
+// ShowMyRefusalWithResponse Why did I get nothing?
+//
+// My order in the sale, or why my first request for a unit was refused, and when the sale was sold out around that. Instances remember a user's first final refusal, and write it after the rush: for a minute or two another instance than the one that refused may not know it yet. Refusals are kept for 30 days.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /voucher/{id}/mine (the `ShowMyRefusal` operationId).
+func (c *ClientWithResponses) ShowMyRefusalWithResponse(ctx context.Context, id VoucherId, reqEditors ...RequestEditorFn) (*ShowMyRefusalResponse, error) {
+	rsp, err := c.ShowMyRefusal(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseShowMyRefusalResponse(rsp)
 }
 
 // ShowWaitlistPlaceWithResponse My place on the waiting list
@@ -9539,6 +9797,32 @@ func ParseShowVoucherResponse(rsp *http.Response) (*ShowVoucherResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest VoucherAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseShowMyRefusalResponse parses an HTTP response from a ShowMyRefusalWithResponse call
+func ParseShowMyRefusalResponse(rsp *http.Response) (*ShowMyRefusalResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ShowMyRefusalResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RefusalAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

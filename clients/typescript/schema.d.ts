@@ -570,6 +570,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/voucher/{id}/mine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Why did I get nothing?
+         * @description My order in the sale, or why my first request for a unit was refused, and when the sale was sold out around that. Instances remember a user's first final refusal, and write it after the rush: for a minute or two another instance than the one that refused may not know it yet. Refusals are kept for 30 days.
+         */
+        get: operations["showMyRefusal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/voucher/{id}/waitlist": {
         parameters: {
             query?: never;
@@ -1179,6 +1205,32 @@ export interface paths {
          * @description Its places by state, those that have ended included, and how many units are kept for them. The places of a list that more than 10,000 have joined are counted every ten seconds at most.
          */
         get: operations["showWaitlist"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/voucher/{id}/refusals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Why did this user get nothing?
+         * @description The same as the user sees by `GET /voucher/{id}/mine`.
+         */
+        get: operations["showRefusal"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2549,6 +2601,74 @@ export interface components {
             success: true;
             data: components["schemas"]["Place"][];
         };
+        RefusalAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: {
+                voucherId: components["schemas"]["Id"];
+                userId: components["schemas"]["Id"];
+                /** @description The user's order in the sale: the live one, else their last. Absent: none. */
+                order?: {
+                    orderId: components["schemas"]["OrderId"];
+                    status: components["schemas"]["OrderStatus"];
+                };
+                /** @description The user's first final refusal. Absent: none is known. */
+                refusal?: {
+                    /** @enum {string} */
+                    code: "SOLD_OUT" | "NOT_ENOUGH" | "ENDED" | "CALLED_OFF" | "SHARE_TAKEN" | "NOT_ELIGIBLE" | "COOL_DOWN" | "RATE_LIMITED";
+                    /** @description What that means, in the caller's language. */
+                    text: string;
+                    /** @description When the user asked: Redis's clock, as the instance estimated it. */
+                    time: components["schemas"]["Time"];
+                    /**
+                     * Format: int64
+                     * @description By how many milliseconds that may be too early.
+                     */
+                    withinMs: number;
+                };
+                beginTime: components["schemas"]["Time"];
+                endTime: components["schemas"]["Time"];
+                /** @description When the sale was called off. Absent: it was not. */
+                callOffTime?: components["schemas"]["Time"];
+                /** @description By Redis's clock. Absent: it was not, as far as is known. */
+                firstSoldOutTime?: components["schemas"]["Time"];
+                /** @description When it was sold out, by Redis's clock, in order: at both times, as the script that sells saw it, no unit was left, and nobody was admitted in between. It may have been sold out longer, if nobody asked. At most 20, those nearest to the refusal, within five minutes. */
+                soldOut: {
+                    from: components["schemas"]["Time"];
+                    to: components["schemas"]["Time"];
+                }[];
+                /**
+                 * Format: int64
+                 * @description Times without a unit for which instances had no room. Absent: none.
+                 */
+                moreSoldOut?: number;
+                /**
+                 * Format: int64
+                 * @description Instances that remembered something of the sale. One that forgets the sale, and remembers it anew, counts again.
+                 */
+                instances: number;
+                /**
+                 * Format: int64
+                 * @description Of them, those that have written all their refusals.
+                 */
+                instancesDone: number;
+                /**
+                 * Format: int64
+                 * @description Users whose refusals instances remembered. One whom two instances refused counts twice.
+                 */
+                users: number;
+                /**
+                 * Format: int64
+                 * @description Of them, those whose refusals are not written: yet, or for good, if their instance was killed. Absent: none.
+                 */
+                unwritten?: number;
+                /**
+                 * Format: int64
+                 * @description Refusals for which instances had no room (`SECKILL_JOURNAL`). Absent: none.
+                 */
+                missed?: number;
+            };
+        };
         WaitlistAnswer: {
             /** @enum {boolean} */
             success: true;
@@ -3098,6 +3218,12 @@ export interface components {
              * @enum {boolean}
              */
             guardsUnread?: true;
+            journal?: components["schemas"]["JournalFigures"];
+            /**
+             * @description What instances noted of refusals could not be read in time.
+             * @enum {boolean}
+             */
+            journalUnread?: true;
             p99Ms?: components["schemas"]["P99Ms"];
             /**
              * Format: int64
@@ -4316,6 +4442,52 @@ export interface components {
         };
         /** @description Of the event of this name; it has no members. */
         Away: Record<string, never>;
+        /** @description What instances noted of who got nothing in the sale, for 30 days. Absent while nothing was noted. */
+        JournalFigures: {
+            /** @description By Redis's clock. Absent: it was not, as far as is known. */
+            firstSoldOutTime?: components["schemas"]["Time"];
+            /** @description When it was sold out, by Redis's clock, in order: at both times, as the script that sells saw it, no unit was left, and nobody was admitted in between. It may have been sold out longer, if nobody asked. */
+            soldOut: {
+                from: components["schemas"]["Time"];
+                to: components["schemas"]["Time"];
+            }[];
+            /**
+             * Format: int64
+             * @description Times without a unit for which instances had no room. Absent: none.
+             */
+            moreSoldOut?: number;
+            /**
+             * Format: int64
+             * @description Instances that remembered something of the sale. One that forgets the sale, and remembers it anew, counts again.
+             */
+            instances: number;
+            /**
+             * Format: int64
+             * @description Of them, those that have written all their refusals.
+             */
+            instancesDone: number;
+            /**
+             * Format: int64
+             * @description Users whose refusals instances remembered. One whom two instances refused counts twice.
+             */
+            users: number;
+            /**
+             * Format: int64
+             * @description Of them, those whose refusals are not written: yet, or for good, if their instance was killed. Absent: none.
+             */
+            unwritten?: number;
+            /**
+             * Format: int64
+             * @description Refusals for which instances had no room (`SECKILL_JOURNAL`). Absent: none.
+             */
+            missed?: number;
+            /** @description Users whose first final refusal came in each tenth of a second, from five seconds before the sale was first sold out to five seconds after it. Tenths without any are left out. */
+            tenths: {
+                at: components["schemas"]["Time"];
+                /** Format: int64 */
+                users: number;
+            }[];
+        };
         /** @description What the sale's guards did, by all instances, since its counts began. Absent of a sale without guards while nothing was counted. Too low by what has not arrived, and never too high. */
         GuardFigures: {
             settings?: components["schemas"]["Guards"];
@@ -6421,6 +6593,52 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    showMyRefusal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is known. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusalAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotBuyer"];
+            404: components["responses"]["NotFound"];
+            /** @description `NOT_SECKILL`. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     showWaitlistPlace: {
         parameters: {
             query?: never;
@@ -7628,6 +7846,54 @@ export interface operations {
             403: components["responses"]["NotStaff"];
             404: components["responses"]["NotFound"];
             /** @description `NO_WAITLIST`, `NOT_SECKILL`. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showRefusal: {
+        parameters: {
+            query: {
+                userId: components["schemas"]["Id"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is known. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefusalAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            /** @description `NOT_SECKILL`. */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

@@ -49,7 +49,8 @@ func Core(
 	core.Vouchers, core.Units = shop.Vouchers, s.Ledger.Features.KeptUnits
 	core.Sales = feature.Sales{
 		Find: shop.Catalog.Find, AnyGuards: shop.Catalog.AnyGuards, Now: shop.Purchases.Now,
-		Clock: shop.Purchases.Clock, Watch: shop.WatchSales, OwnOrder: shop.Purchases.OwnOrder, Holds: shop.Purchases.Holds, Order: shop.Purchases.Order,
+		Clock: shop.Purchases.Clock, Watch: shop.WatchSales, OwnOrder: shop.Purchases.OwnOrder,
+		Holds: shop.Purchases.Holds, Order: shop.Purchases.Order,
 		Balance: shop.Auditor.Balance,
 	}
 	core.IDs, core.Outbox, core.TryLock, core.Notifier = shop.ids, shop.outbox, shop.locks.TryDoFenced, shop.Notifier

@@ -200,7 +200,8 @@ func (s *Shop) openOrders(providers service.Providers) {
 	s.keyCleaner = service.NewKeyCleaner(ledger.ForgetKeys, fenced, s.log)
 }
 
-// WatchSales has a function called with Redis's answers about sales that are sold out. Call it before the first purchase.
+// WatchSales has a function called with Redis's answers about sales that are sold out. Call it before the first
+// purchase.
 func (s *Shop) WatchSales(f func(voucherID int64, view *order.SaleView, soldOut bool)) {
 	s.admissions.Watch(f)
 }

@@ -1,11 +1,11 @@
-// Package journal remembers why users got nothing in a sale: each instance notes a user's first final refusal there, and
-// when the sale was sold out. It answers "why not I?", for buyers and for staff.
+// Package journal remembers why users got nothing in a sale: each instance notes a user's first final refusal there,
+// and when the sale was sold out. It answers "why not I?", for buyers and for staff.
 //
 //	answer of a purchase ──► Journal.Refused ──► memory of the sale ──► once the rush is over: Writer ──► tb_refusal
 //	Redis's answers while sold out ──► Journal.Observed ──► spans ──────► every 5 s: Writer ──► tb_sale_journal
 //
-// A refusal costs a purchase one look-up in a map, and a user's first one an entry of some 60 bytes. An accepted purchase
-// costs nothing. No request waits for a store.
+// A refusal costs a purchase one look-up in a map, and a user's first one an entry of some 100 bytes. An accepted
+// purchase costs nothing. No request waits for a store.
 //
 // Times of refusals are this instance's estimate of Redis's clock, with a bound. Spans are exact: a span is from one
 // answer of the script to another, at both of which no unit was left, and between which nobody was admitted. The reader

@@ -115,8 +115,8 @@ func millis(d time.Duration) int32 {
 	return int32(min((d+time.Millisecond-1)/time.Millisecond, time.Hour/time.Millisecond))
 }
 
-// roomOf returns what of an address shares room: all of an IPv4 address, and the first 48 bits of an IPv6 address, which
-// a customer of a provider may have. Unreadable addresses share one room.
+// roomOf returns what of an address shares room: all of an IPv4 address, and the first 48 bits of an IPv6 address,
+// which a customer of a provider may have. Unreadable addresses share one room.
 func roomOf(a netip.Addr) uint64 {
 	a = a.Unmap()
 	switch {

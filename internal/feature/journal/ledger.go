@@ -14,7 +14,8 @@ import (
 	"seckill/internal/sqlstore/sqlkit"
 )
 
-// mostNotes bounds how many notes of one sale are read: one for each instance, and for each time that it forgot the sale.
+// mostNotes bounds how many notes of one sale are read: one for each instance, and for each time that it forgot the
+// sale.
 const mostNotes = 1000
 
 // Ledger keeps refusals and notes in the database.
@@ -128,11 +129,11 @@ func (l Ledger) notes(ctx context.Context, voucherID int64) ([]Note, error) {
 	if err != nil {
 		return nil, sqlkit.ReadError(fmt.Sprintf("reading what was noted of the sale of voucher %d", voucherID), err)
 	}
-	return sqlkit.Map(rows, (*noteRow).note), nil
+	return sqlkit.Map(rows, noteOf), nil
 }
 
-// note converts a row. Spans that cannot be read are left out.
-func (r *noteRow) note() Note {
+// noteOf converts a row. Spans that cannot be read are left out.
+func noteOf(r *noteRow) Note {
 	n := Note{
 		VoucherID: r.VoucherID, Run: r.Run, Made: r.CreateTime.UTC(), Users: r.Users, Written: r.Written,
 		Missed: r.Missed, MoreSpans: r.MoreSpans,
@@ -153,8 +154,8 @@ type Tenth struct {
 	Users int64
 }
 
-// tenths counts the users of a sale whose first refusal lies between two times, by tenths of a second. Its rows are those
-// of an index.
+// tenths counts the users of a sale whose first refusal lies between two times, by tenths of a second. It reads the
+// rows of that time, by an index.
 func (l Ledger) tenths(ctx context.Context, voucherID int64, from, to time.Time) ([]Tenth, error) {
 	db := l.db.Read(ctx)
 	first := db.Session(&gorm.Session{NewDB: true}).Table("tb_refusal").

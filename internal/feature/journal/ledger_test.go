@@ -19,8 +19,11 @@ func TestLedger(t *testing.T) {
 		l := NewLedger(whole.DB())
 		at := func(ms int) time.Time { return noon.Add(time.Duration(ms) * time.Millisecond) }
 		refusals := []Refusal{
-			{1, 3, 10, at(410), 2 * time.Millisecond, "SOLD_OUT"}, {1, 3, 11, at(350), 3 * time.Millisecond, "SHARE_TAKEN"},
-			{1, 4, 10, at(390), 0, "SOLD_OUT"}, {1, 5, 11, at(20_000), 0, "SOLD_OUT"}, {2, 3, 12, at(1), 0, "ENDED"},
+			{1, 3, 10, at(410), 2 * time.Millisecond, "SOLD_OUT"},
+			{1, 3, 11, at(350), 3 * time.Millisecond, "SHARE_TAKEN"},
+			{1, 4, 10, at(390), 0, "SOLD_OUT"},
+			{1, 5, 11, at(20_000), 0, "SOLD_OUT"},
+			{2, 3, 12, at(1), 0, "ENDED"},
 		}
 		notes := []Note{
 			{VoucherID: 1, Run: 10, Users: 3, Written: 2, Missed: 5, Spans: []Span{{at(298), at(900)}}},
@@ -73,8 +76,8 @@ func TestOldRowsGo(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, whole ledgertest.Ledger) {
 		l, old := NewLedger(whole.DB()), ledgertest.Stored(ledgertest.StartTime.Add(-keep-time.Hour))
 		for user := range 25 {
-			whole.Exec(t, "INSERT INTO tb_refusal (voucher_id, user_id, run, refused_ms, within_ms, code, create_time) "+
-				"VALUES (1, ?, 1, 1, 1, 'SOLD_OUT', ?)", user,
+			whole.Exec(t, "INSERT INTO tb_refusal (voucher_id, user_id, run, refused_ms, within_ms, code, "+
+				"create_time) VALUES (1, ?, 1, 1, 1, 'SOLD_OUT', ?)", user,
 				ledgertest.Stored(ledgertest.StartTime.Add(-keep-time.Duration(1+user)*time.Minute)))
 		}
 		whole.Exec(t, "INSERT INTO tb_sale_journal (voucher_id, run, users, written, missed, sold_out, more_spans, "+

@@ -165,15 +165,19 @@ func (s *sale) putBack(all []Refusal) {
 	}
 }
 
-// release forgets the sale if all is written. It reports whether it did.
-func (s *sale) release() bool {
+// release forgets the sale if all is written.
+func (s *sale) release() {
 	for i := range s.shards {
 		s.shards[i].mu.Lock()
-		defer s.shards[i].mu.Unlock()
 	}
+	defer func() {
+		for i := range s.shards {
+			s.shards[i].mu.Unlock()
+		}
+	}()
 	for i := range s.shards {
 		if len(s.shards[i].pending) > 0 {
-			return false
+			return
 		}
 	}
 	for i := range s.shards {
@@ -181,7 +185,6 @@ func (s *sale) release() bool {
 	}
 	s.journal.sales.CompareAndDelete(s.voucherID, s)
 	s.journal.users.Add(-s.users.Load())
-	return true
 }
 
 // Note is what one instance noted of a sale, beside the refusals.

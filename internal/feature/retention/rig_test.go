@@ -162,7 +162,8 @@ func (r *rig) left(t *testing.T, voucherID int64) map[string]int64 {
 	for table, where := range map[string]string{
 		"tb_voucher_order": "voucher_id = ?", "tb_payment": "voucher_id = ?", "tb_coupon": "voucher_id = ?",
 		"tb_place": "voucher_id = ?", "tb_voucher_operation": "voucher_id = ? AND order_id IS NOT NULL",
-		"tb_refusal": "voucher_id = ?", "tb_order_event": "1 = 1", "tb_refund": "1 = 1", "tb_payment_cancel": "1 = 1", "tb_webhook_event": "1 = 1",
+		"tb_refusal": "voucher_id = ?", "tb_order_event": "1 = 1",
+		"tb_refund": "1 = 1", "tb_payment_cancel": "1 = 1", "tb_webhook_event": "1 = 1",
 		"tb_webhook_dead_letter": "1 = 1", "tb_webhook_retry": "1 = 1",
 	} {
 		if n := of(table, where); n > 0 {
