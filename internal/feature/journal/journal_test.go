@@ -272,8 +272,12 @@ func TestConcurrently(t *testing.T) {
 	for key := range m.rows {
 		seen[key[1]] = true
 	}
-	if len(seen) != users {
-		t.Errorf("%d users are written, want %d", len(seen), users)
+	written := int64(0)
+	for _, n := range m.notes {
+		written += n.Written
+	}
+	if len(seen) != users || written != int64(len(m.rows)) {
+		t.Errorf("%d users are written, want %d, in %d rows; %d are counted", len(seen), users, len(m.rows), written)
 	}
 }
 
