@@ -743,6 +743,7 @@ const (
 	CUTOFF          ReasonCode = "CUT_OFF"
 	DELAYTOOLONG    ReasonCode = "DELAY_TOO_LONG"
 	ENTRY           ReasonCode = "ENTRY"
+	FORADMINS       ReasonCode = "FOR_ADMINS"
 	FRACTION        ReasonCode = "FRACTION"
 	HOSTNAME        ReasonCode = "HOST_NAME"
 	IMMUTABLE       ReasonCode = "IMMUTABLE"
@@ -806,6 +807,8 @@ func (e ReasonCode) Valid() bool {
 	case DELAYTOOLONG:
 		return true
 	case ENTRY:
+		return true
+	case FORADMINS:
 		return true
 	case FRACTION:
 		return true
@@ -1016,6 +1019,21 @@ func (e ShelfStatus) Valid() bool {
 	case ShelfStatusN2:
 		return true
 	case ShelfStatusN3:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ShopAnswerSuccess.
+const (
+	ShopAnswerSuccessTrue ShopAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the ShopAnswerSuccess enum.
+func (e ShopAnswerSuccess) Valid() bool {
+	switch e {
+	case ShopAnswerSuccessTrue:
 		return true
 	default:
 		return false
@@ -1778,6 +1796,7 @@ type FieldProblem struct {
 	// | `CUT_OFF` | could not be read to its end |
 	// | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
 	// | `ENTRY` | has "{value}" |
+	// | `FOR_ADMINS` | is set by admins only |
 	// | `FRACTION` | is {value}, a fraction or a number with an exponent |
 	// | `HOST_NAME` | names the host "{value}", which no host can have as its name |
 	// | `IMMUTABLE` | never changes |
@@ -2108,6 +2127,9 @@ type Payment struct {
 	ReturnedAmount Cents `json:"returnedAmount"`
 	ShopId         Id    `json:"shopId"`
 
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
+
 	// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
 	State PaymentState `json:"state"`
 
@@ -2278,7 +2300,7 @@ type Problem struct {
 	// | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
 	// | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
 	// | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
-	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each, or fewer if an admin has set that for the shop. Nothing was done. |
 	// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 	// | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
 	// | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
@@ -2412,7 +2434,7 @@ type ProblemSuccess bool
 // | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
 // | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
 // | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
-// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each, or fewer if an admin has set that for the shop. Nothing was done. |
 // | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 // | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
 // | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
@@ -2603,6 +2625,7 @@ type Rate struct {
 // | `CUT_OFF` | could not be read to its end |
 // | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
 // | `ENTRY` | has "{value}" |
+// | `FOR_ADMINS` | is set by admins only |
 // | `FRACTION` | is {value}, a fraction or a number with an exponent |
 // | `HOST_NAME` | names the host "{value}", which no host can have as its name |
 // | `IMMUTABLE` | never changes |
@@ -2707,6 +2730,26 @@ type Shares struct {
 
 // ShelfStatus 1 on the shelf, 2 off, 3 expired.
 type ShelfStatus int
+
+// Shop defines model for Shop.
+type Shop struct {
+	Id Id `json:"id"`
+
+	// Name Without a name: one made of its number, in the caller's language.
+	Name string `json:"name"`
+}
+
+// ShopAnswer defines model for ShopAnswer.
+type ShopAnswer struct {
+	Data    Shop              `json:"data"`
+	Success ShopAnswerSuccess `json:"success"`
+}
+
+// ShopAnswerSuccess defines model for ShopAnswer.Success.
+type ShopAnswerSuccess bool
+
+// ShopName The shop's. Absent if it has none, or it cannot be read now.
+type ShopName = string
 
 // Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 type Stale bool
@@ -2914,6 +2957,9 @@ type Voucher struct {
 	ServerTime *Time `json:"serverTime,omitempty"`
 	ShopId     Id    `json:"shopId"`
 
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
+
 	// Stale For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
 	Stale *VoucherStale `json:"stale,omitempty"`
 
@@ -3085,6 +3131,9 @@ type Webhook struct {
 	// Secret There when it is new.
 	Secret string `json:"secret,omitempty"`
 	ShopId int64  `json:"shopId"`
+
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
 
 	// SuccessTime RFC 3339 in UTC, with milliseconds.
 	//
@@ -3320,6 +3369,9 @@ type RequiredKey = IdempotencyKey
 
 // ShopId defines model for ShopId.
 type ShopId = Id
+
+// ShopNumber defines model for ShopNumber.
+type ShopNumber = Id
 
 // SolutionHeader defines model for SolutionHeader.
 type SolutionHeader = string
@@ -3934,6 +3986,13 @@ type ClientInterface interface {
 	// Corresponds with POST /order/{id}/refund (the `RefundOrder` operationId).
 	RefundOrder(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ShowShop The name of a shop
+	//
+	// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+	//
+	// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+	ShowShop(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RedeemCouponWithBody Redeem
 	//
 	// Once and for good. With the reservation if there is one. When the answer is lost, repeat it with the same key: `repeated` says that this request has redeemed it.
@@ -4472,6 +4531,23 @@ func (c *Client) ShowCouponQR(ctx context.Context, id OrderIdParameter, reqEdito
 // Corresponds with POST /order/{id}/refund (the `RefundOrder` operationId).
 func (c *Client) RefundOrder(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRefundOrderRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ShowShop The name of a shop
+//
+// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+//
+// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+func (c *Client) ShowShop(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewShowShopRequest(c.Server, id)
 	if err != nil {
 		return nil, err
 	}
@@ -5716,6 +5792,40 @@ func NewRefundOrderRequest(server string, id OrderIdParameter) (*http.Request, e
 	return req, nil
 }
 
+// NewShowShopRequest constructs an http.Request for the ShowShop method
+func NewShowShopRequest(server string, id ShopNumber) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/shop/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewRedeemCouponRequest calls the generic RedeemCoupon builder with application/json body
 func NewRedeemCouponRequest(server string, params *RedeemCouponParams, body RedeemCouponJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -6694,6 +6804,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /order/{id}/refund (the `RefundOrder` operationId).
 	RefundOrderWithResponse(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error)
 
+	// ShowShopWithResponse The name of a shop
+	//
+	// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+	ShowShopWithResponse(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*ShowShopResponse, error)
+
 	// RedeemCouponWithBodyWithResponse Redeem
 	//
 	// Once and for good. With the reservation if there is one. When the answer is lost, repeat it with the same key: `repeated` says that this request has redeemed it.
@@ -7623,6 +7742,47 @@ func (r RefundOrderResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RefundOrderResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+type ShowShopResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShopAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ShowShopResponse) GetJSON200() *ShopAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ShowShopResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ShowShopResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ShowShopResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ShowShopResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8560,6 +8720,21 @@ func (c *ClientWithResponses) RefundOrderWithResponse(ctx context.Context, id Or
 	return ParseRefundOrderResponse(rsp)
 }
 
+// ShowShopWithResponse The name of a shop
+//
+// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+func (c *ClientWithResponses) ShowShopWithResponse(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*ShowShopResponse, error) {
+	rsp, err := c.ShowShop(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseShowShopResponse(rsp)
+}
+
 // RedeemCouponWithBodyWithResponse Redeem
 //
 // Once and for good. With the reservation if there is one. When the answer is lost, repeat it with the same key: `repeated` says that this request has redeemed it.
@@ -9302,6 +9477,32 @@ func ParseRefundOrderResponse(rsp *http.Response) (*RefundOrderResponse, error) 
 			return nil, err
 		}
 		response.JSON202 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseShowShopResponse parses an HTTP response from a ShowShopWithResponse call
+func ParseShowShopResponse(rsp *http.Response) (*ShowShopResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ShowShopResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShopAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	}
 

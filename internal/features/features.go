@@ -11,6 +11,7 @@ import (
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/retention"
+	"seckill/internal/feature/shops"
 	"seckill/internal/feature/template"
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
@@ -30,5 +31,6 @@ func List() feature.List {
 		report.New(),
 		checklist.New(),
 		retention.New(),
+		shops.New(),
 	}
 }
