@@ -66,10 +66,13 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	endpoints = slices.DeleteFunc(endpoints, func(e dispatch.Endpoint) bool {
 		return who.Only() != 0 && e.ShopID != who.Only()
 	})
+	names := httpkit.ShopNames(c.Request.Context(), h.front.Members, endpoints,
+		func(e dispatch.Endpoint) int64 { return e.ShopID })
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		views := make([]endpointJSON, len(endpoints))
 		for i, e := range endpoints {
 			views[i] = endpointView(e, in)
+			views[i].ShopName = names[e.ShopID]
 		}
 		return views
 	}}, nil
