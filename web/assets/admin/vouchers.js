@@ -5,6 +5,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { NewVoucher } from './form.js';
 import { Foot, State, Table, Window, usePages, useFilter } from './parts.js';
 import { Search } from './search.js';
+import { ShopLink } from './shops.js';
 
 /** Milliseconds between two reads of the list while it is visible. */
 const EVERY = 10_000;
@@ -27,11 +28,11 @@ export function Vouchers({ client, words }) {
       <button type="button" class="button primary small" data-act="create" onClick=${() => setCreating(true)}>${t('create')}</button>
     </header>
     <${Table} label=${t('place.vouchers')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('voucher'), head: true }, { label: t('state') }, { label: t('shop'), n: true }, { label: t('price'), n: true }, { label: t('stock.left'), n: true }, { label: t('window') }]}
+      columns=${[{ label: t('voucher'), head: true }, { label: t('state') }, { label: t('shop') }, { label: t('price'), n: true }, { label: t('stock.left'), n: true }, { label: t('window') }]}
       row=${(/** @type {any} */ v) => ({ key: v.id, 'data-voucher': v.id, cells: [
         html`<a href=${`#/voucher/${v.id}`}>${v.title}</a><span class="soft"> #${v.id}</span>`,
         html`<${State} voucher=${v} t=${t} />${Date.parse(v.visibleFrom) > now && html` <span class="soft small-text">${t('hidden.until', { time: moment(v.visibleFrom) })}</span>`}`,
-        v.shopId,
+        html`<${ShopLink} id=${v.shopId} name=${v.shopName} t=${t} />`,
         html`${money(v.payValue)} <span class="soft">/ ${money(v.actualValue)}</span>`,
         v.type === 1 ? html`${v.stale ? '–' : number(v.stock)} <span class="soft">/ ${number(v.issued)}</span>` : '–',
         v.type === 1 ? html`<${Window} begin=${v.beginTime} end=${v.endTime} now=${now} words=${words} />` : html`<span class="soft">${t('always')}</span>`,

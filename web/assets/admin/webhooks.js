@@ -55,7 +55,7 @@ export function Webhooks({ client, words }) {
       columns=${[{ label: t('field.url'), kind: 'address' }, { label: t('shop'), kind: 'figures' }, { label: t('state') }, { label: t('hook.success'), kind: 'figures nowrap' }, { label: t('field.types'), kind: 'small-text' }]}
       row=${(/** @type {any} */ e) => ({ key: e.id, 'data-webhook': e.id, cells: [
         html`<a href=${`#/webhook/${e.id}`}><code class="wrap">${e.url}</code></a>${e.description && html`<br /><span class="soft small-text">${e.description}</span>`}`,
-        e.shopId === 0 ? t('shop.any') : e.shopId,
+        e.shopId === 0 ? t('shop.any') : html`<${ShopLink} id=${e.shopId} name=${e.shopName} t=${t} />`,
         html`<${Health} endpoint=${e} t=${t} time=${time} number=${number} />`,
         e.successTime ? time(e.successTime) : '–', e.types ? named(e.types, words) : t('hook.all'),
       ] })} />
@@ -137,7 +137,7 @@ export function Webhook({ id, client, words }) {
     <p class="crumb"><a href="#/webhooks">${t('place.webhooks')}</a></p>
     <header class="head"><h1><code class="wrap">${e.url}</code> <${Health} endpoint=${e} t=${t} time=${time} number=${number} /></h1>
       <button type="button" class="button quiet small" data-act="reload" onClick=${again}>${t('reload')}</button></header>
-    <${Facts} endpoint=${e} words=${words} />
+    <${Facts} endpoint=${e} client=${client} words=${words} />
     <div class="row actions spaced">${button('test', 'primary')}${button('edit')}${e.disabled ? button('enable') : button('disable', 'danger')}${button('rotate')}${button('replay')}${button('delete', 'danger')}</div>
     <section>
       <div class="head"><div class="row" role="group" aria-label=${t('hook.lists')}>
@@ -151,10 +151,10 @@ export function Webhook({ id, client, words }) {
 }
 
 /** @param {any} props */
-function Facts({ endpoint: e, words }) {
+function Facts({ endpoint: e, client, words }) {
   const { t, time } = words;
   const facts = [
-    ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, words) : t('hook.all')],
+    ['shop', e.shopId === 0 ? t('shop.any') : html`<${ShopNamed} id=${e.shopId} client=${client} words=${words} />`], ['field.description', e.description], ['field.types', e.types ? named(e.types, words) : t('hook.all')],
     ['hook.success', e.successTime && time(e.successTime)], ['hook.since', e.failingSince && time(e.failingSince)], ['hook.next', e.retryTime && time(e.retryTime)],
     ['hook.error', e.lastError && failed(e.lastFailure, e.lastError, t)], ['hook.why', e.disabledWhy && failed({ code: e.disabledCode }, e.disabledWhy, t)], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
   ].filter(([, value]) => value);
