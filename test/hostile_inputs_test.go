@@ -350,7 +350,8 @@ func (at *target) queries() (all []hostile) {
 		},
 		"/admin/voucher": {"limit", "before", "shopId", "x"}, "/admin/audit": {
 			"limit", "before", "voucherId", "adminId", "x",
-		}, "/admin/shop": {"limit", "before", "x"}, "/admin/deadletter": {"limit", "after", "x"}, "/admin/search": {"q", "x"},
+		}, "/admin/shop": {"limit", "before", "x"}, "/admin/deadletter": {"limit", "after", "x"},
+		"/admin/search":      {"q", "x"},
 		"/order/" + at.order: {"wait", "access_token"}, "/voucher/" +
 			strconv.FormatInt(at.sale, 10): {"x", "access_token"}, "/voucher/list/1": {"limit", "before", "x"},
 	} {

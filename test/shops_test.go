@@ -62,7 +62,9 @@ func (s *shopSite) ask(
 		t.Fatal(err)
 	}
 	outcome = strings.TrimSpace(fmt.Sprintf("%d %s", r.StatusCode, r.Code))
-	var wrong struct{ Errors []struct{ Field, Code string } }
+	var wrong struct {
+		Errors []struct{ Field, Code string }
+	}
 	if err := json.Unmarshal(r.Body, &wrong); err != nil {
 		t.Fatalf("%s %s: %v in %s", method, path, err, r.Body)
 	}
@@ -103,16 +105,22 @@ func TestShops(t *testing.T) {
 		{"a till", s.till, 7, body{"name": "x"}, "403 FORBIDDEN"},
 		{"another shop's merchant", s.other, 7, body{"name": "x"}, "404 NOT_FOUND"},
 		{"the merchant elsewhere", s.owner, 8, body{"name": "x"}, "404 NOT_FOUND"},
-		{"bounds by the merchant", s.owner, 7, body{"maxSales": 100, "maxUnits": 0},
-			"400 INVALID maxSales:FOR_ADMINS maxUnits:FOR_ADMINS"},
-		{"an unknown member", s.admin, 7, body{"nmae": "x"}, "400 INVALID nmae:UNKNOWN"},
+		{
+			"bounds by the merchant", s.owner, 7,
+			body{"maxSales": 100, "maxUnits": 0},
+			"400 INVALID maxSales:FOR_ADMINS maxUnits:FOR_ADMINS",
+		},
+		{"an unknown member", s.admin, 7, body{"title": "x"}, "400 INVALID title:UNKNOWN"},
 		{"the number", s.owner, 7, body{"id": 8}, "400 INVALID id:IMMUTABLE"},
 		{"a wrong type", s.admin, 7, body{"name": 7, "maxSales": "7"}, "400 INVALID maxSales:JSON_TYPE name:JSON_TYPE"},
 		{"no name", s.owner, 7, body{"name": " \u3000 "}, "400 INVALID name:BLANK"},
 		{"a long name", s.owner, 7, body{"name": strings.Repeat("茶", 65)}, "400 INVALID name:CHARACTERS"},
 		{"two lines", s.owner, 7, body{"name": "a\nb"}, "400 INVALID name:CHARACTERS"},
-		{"beyond the settings", s.admin, 7, body{"maxSales": 4, "maxUnits": 101},
-			"400 INVALID maxSales:OUT_OF_RANGE maxUnits:OUT_OF_RANGE"},
+		{
+			"beyond the settings", s.admin, 7,
+			body{"maxSales": 4, "maxUnits": 101},
+			"400 INVALID maxSales:OUT_OF_RANGE maxUnits:OUT_OF_RANGE",
+		},
 		{"no number", s.admin, 0, body{"name": "x"}, "400 INVALID id:MALFORMED"},
 		{"nothing", s.owner, 7, body{}, "200"},
 		{"a name", s.owner, 7, body{"name": "  茶馆 & <b>Bar</b> "}, "200"},

@@ -49,7 +49,7 @@ type Parts struct {
 	// Void reports whether a token that was issued to a user at a time is void; the zero time: the token has no such
 	// time. It is called for each token, and answers from memory. At most one feature has it.
 	Void func(userID int64, issued time.Time) bool
-	// Bounds returns the bounds that are set for a merchant's shop, or order.ErrUnavailable. At most one feature has it.
+	// Bounds returns the bounds that are set for a shop, or order.ErrUnavailable. At most one feature has it.
 	Bounds func(ctx context.Context, shopID int64) (voucher.Bounds, error)
 	// Providers are the identity providers that the pages offer for signing in.
 	Providers []pages.Provider

@@ -54,7 +54,9 @@ func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 
 // BoundBy makes a shop's own bounds hold its merchants, with those of the settings as their upper limit. of returns
 // them, or order.ErrUnavailable. Call it before any voucher is created.
-func (s *Service) BoundBy(of func(ctx context.Context, shopID int64) (Bounds, error)) { s.parts.BoundsOf = of }
+func (s *Service) BoundBy(of func(ctx context.Context, shopID int64) (Bounds, error)) {
+	s.parts.BoundsOf = of
+}
 
 // boundsOf returns the bounds of a shop. Error: order.ErrUnavailable.
 func (s *Service) boundsOf(ctx context.Context, shopID int64) (Bounds, error) {

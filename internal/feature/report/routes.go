@@ -113,8 +113,8 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	names := httpkit.ShopNames(c.Request.Context(), h.front.Members, sales, func(s Sale) int64 { return s.ShopID })
 	for i, s := range sales {
 		view.Sales[i] = saleLineJSON{
-			VoucherID: s.VoucherID, ShopID: s.ShopID, ShopName: names[s.ShopID], Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin),
-			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase,
+			VoucherID: s.VoucherID, ShopID: s.ShopID, ShopName: names[s.ShopID], Title: s.Title,
+			BeginTime: httpkit.ShownTime(s.Begin), EndTime: httpkit.ShownTime(s.End), Phase: s.Phase,
 			CalledOff: httpkit.TimeView(s.CalledOff), SalesSums: s.Sums,
 		}
 	}

@@ -73,4 +73,6 @@ func (f fakeShops) Page(context.Context, int64, int) ([]Shop, error) {
 }
 
 // Change implements Service.
-func (f fakeShops) Change(context.Context, voucher.Author, int64, Change) (Shop, error) { return oneShop(), f.err }
+func (f fakeShops) Change(context.Context, voucher.Author, int64, Change) (Shop, error) {
+	return oneShop(), f.err
+}

@@ -1,8 +1,8 @@
 // Package shops gives shops a name, and bounds of their own to their merchants.
 //
-// The rows of tb_shop are authoritative. A shop without a row exists like any other: its name is made of its number, and
-// the settings bound it. Bounds are read from the database with each change that they limit, and so hold for the next
-// one on all instances. Names are only shown; each instance keeps some in memory, for ten seconds.
+// The rows of tb_shop are authoritative. A shop without a row exists like any other: its name is made of its number,
+// and the settings bound it. Bounds are read from the database with each change that they limit, and so hold for the
+// next one on all instances. Names are only shown; each instance keeps some in memory, for ten seconds.
 //
 // What can go wrong, and what then happens:
 //

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"seckill/internal/feature"
-	"seckill/internal/voucher"
 )
 
 // New returns the feature.
@@ -13,7 +12,7 @@ func New() feature.Feature { return feature.Feature{Name: "shops", Open: open} }
 func open(core feature.Core) (feature.Parts, error) {
 	ledger := NewLedger(core.DB)
 	names := NewNames(ledger.Names, time.Now)
-	most := voucher.Bounds{Sales: core.Settings.Merchants.Sales, Units: core.Settings.Merchants.Units}
+	most := Most(core.Settings.Merchants.Sales, core.Settings.Merchants.Units)
 	return feature.Parts{
 		Routes:  Routes(ledger, names, most, core.Front),
 		Members: feature.Members{"shop": {Shops: names.Known}},

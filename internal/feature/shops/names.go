@@ -36,8 +36,8 @@ func NewNames(
 	return &Names{read: read, now: now, known: make(map[int64]known)}
 }
 
-// Of returns the names of shops, "" for those without one. While they cannot be read it returns the last ones that were;
-// names that it does not know are left out, and it returns order.ErrUnavailable.
+// Of returns the names of shops, "" for those without one. While they cannot be read it returns the last ones that
+// were; names that it does not know are left out, and it returns order.ErrUnavailable.
 func (n *Names) Of(ctx context.Context, ids []int64) (map[int64]string, error) {
 	names, old := n.remembered(ids)
 	if len(old) == 0 {

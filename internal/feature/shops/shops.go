@@ -25,15 +25,15 @@ type Shop struct {
 	UpdatedAt time.Time
 }
 
-// unnamed is the name of a shop that has none.
-var unnamed = words.Text{"Shop {id}", "店铺 {id}"}
+// Most returns the bounds of the settings.
+func Most(sales, units int64) voucher.Bounds { return voucher.Bounds{Sales: sales, Units: units} }
 
 // nameOr returns the name, or one made of the shop's number.
 func nameOr(name string, id int64, in words.Language) string {
 	if name != "" {
 		return name
 	}
-	return unnamed.In(in, words.Data{"id": id})
+	return words.Text{"Shop {id}", "店铺 {id}"}.In(in, words.Data{"id": id})
 }
 
 // Change changes those fields of a shop that are not nil.

@@ -103,7 +103,8 @@ func (a *API) paymentViews(ctx context.Context, payments []payment.Payment) ([]s
 	for i, p := range payments {
 		views[i] = staffPaymentJSON{
 			ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID, ShopID: p.ShopID,
-			ShopName: names[p.ShopID], UserID: p.UserID, Amount: p.Amount, Currency: a.cfg.Currency, State: p.State.String(),
+			ShopName: names[p.ShopID], UserID: p.UserID, Amount: p.Amount, Currency: a.cfg.Currency,
+			State:    p.State.String(),
 			Provider: p.Provider, Reference: p.Reference, Received: p.Received(), Returned: p.Returned, Kept: p.Kept(),
 			Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: httpkit.TimeView(p.CreatedAt),
 			ReceiveTime: httpkit.TimeView(p.ReceivedAt), RefundingTime: httpkit.TimeView(p.RefundingAt),

@@ -37,7 +37,10 @@ func TestConsoleOfMerchant(t *testing.T) {
 		}
 	}
 	for _, one := range [][2]string{
-		{"sales", "Sales"}, {"orders", "Orders"}, {"webhooks", "Webhooks"}, {"shops", "Shop 3"},
+		{"sales", "Sales"},
+		{"orders", "Orders"},
+		{"webhooks", "Webhooks"},
+		{"shops", "Shop 3"},
 		{"audit", "Audit trail"},
 	} {
 		place, title := one[0], one[1]
