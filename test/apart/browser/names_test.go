@@ -18,6 +18,9 @@ func TestShopsHaveNames(t *testing.T) {
 	draft["title"] = "Tea for two"
 	var sale struct{ ID int64 }
 	s.must(http.MethodPost, "/voucher/seckill", admin, draft, &sale)
+	s.must(http.MethodPost, "/admin/webhook", admin,
+		map[string]any{"shopId": 3, "url": "https://shop.example/hook", "disabled": true}, nil)
+	s.must(http.MethodPost, "/admin/template", admin, map[string]any{"voucherId": sale.ID, "name": "Evening"}, nil)
 
 	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.sees("td [data-shop='3']", "Shop 3")
@@ -68,12 +71,18 @@ func TestShopsHaveNames(t *testing.T) {
 
 	for place, selector := range map[string]string{
 		"vouchers": "td [data-shop='3']", fmt.Sprint("voucher/", sale.ID): ".head [data-shop='3']",
-		"shops": "tr[data-shop='3']", "audit": "tbody tr:first-child [data-shop='3']",
+		"webhooks": "td [data-shop='3']", "webhook/1": ".facts [data-shop='3']", "shops": "tr[data-shop='3']",
+		"audit": "tbody tr:first-child [data-shop='3']",
 	} {
 		w.visit(s.url("/admin#/" + place))
 		w.sees(selector, "街角面包房")
 	}
 	w.picture("shop-audit", false)
+	w.visit(s.url("/admin#/vouchers"))
+	w.click("[data-act=create]")
+	w.until("[...document.querySelectorAll('dialog option')].some((o) => o.label === 'Evening · 街角面包房')")
+	w.escapes()
+	w.seesNo("dialog")
 	w.enter("#find", "Tea")
 	w.sees(".finds", "街角面包房")
 

@@ -12,6 +12,7 @@ import { Said, notify } from './notice.js';
 import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Preview } from './preview.js';
 import { OPTIONAL, instant, least, local, wrongIn } from './rules.js';
+import { shopName } from './shops.js';
 import { TimeFields, between, momentOf, putTime, typedTime } from './times.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 

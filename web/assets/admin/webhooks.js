@@ -7,6 +7,7 @@ import { notify } from './notice.js';
 import { CODES } from './codes.js';
 import { Ask, Command, Field, Foot, Table, Waiting, tied, trouble, usePages, useFilter } from './parts.js';
 import { instant, wrongTime } from './rules.js';
+import { ShopLink, ShopNamed } from './shops.js';
 import { TimeFields, typedTime } from './times.js';
 import { refusal } from './wrong.js';
 
