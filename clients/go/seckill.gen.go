@@ -1941,6 +1941,9 @@ type Order struct {
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status OrderStatus `json:"status,omitempty"`
 
+	// Title Of the voucher, as it is called today, for staff. Absent if it cannot be read now.
+	Title string `json:"title,omitempty"`
+
 	// TraceUrl Where the operator has the order's logs and traces, for admins who ask for the order alone. There if SECKILL_TRACE_URL is set.
 	TraceUrl  string `json:"traceUrl,omitempty"`
 	UserId    Id     `json:"userId"`
@@ -2113,8 +2116,11 @@ type Payment struct {
 
 	// StuckTime Since when the provider refuses for good to send the money back.
 	StuckTime *Time `json:"stuckTime,omitempty"`
-	UserId    Id    `json:"userId"`
-	VoucherId Id    `json:"voucherId"`
+
+	// Title Of the voucher, as it is called today. Absent if it cannot be read now.
+	Title     string `json:"title,omitempty"`
+	UserId    Id     `json:"userId"`
+	VoucherId Id     `json:"voucherId"`
 }
 
 // PaymentProgress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.

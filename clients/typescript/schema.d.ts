@@ -3289,6 +3289,8 @@ export interface components {
             /** @enum {string} */
             action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund" | "purge" | "forget" | "export_user" | "decision_lost" | "ledger_restored";
             voucherId?: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today. Absent if it cannot be read now. */
+            title?: string;
             changes: {
                 field: string;
                 /** @description Empty for what is new. */
@@ -3995,6 +3997,8 @@ export interface components {
         Order: {
             id: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today, for staff. Absent if it cannot be read now. */
+            title?: string;
             userId: components["schemas"]["Id"];
             quantity?: components["schemas"]["Quantity"];
             status?: components["schemas"]["OrderStatus"];
@@ -4046,6 +4050,8 @@ export interface components {
             id: string;
             orderId: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today. Absent if it cannot be read now. */
+            title?: string;
             shopId: components["schemas"]["Id"];
             userId: components["schemas"]["Id"];
             amount: components["schemas"]["Cents"];

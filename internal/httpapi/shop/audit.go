@@ -34,9 +34,10 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	views := make([]entryJSON, len(entries))
+	views, titles := make([]entryJSON, len(entries)), a.titles(c.Request.Context())
 	for i, e := range entries {
 		views[i] = entryView(e)
+		views[i].Title = titles(e.VoucherID)
 		if who, ok := accounts[e.By.AdminID]; ok {
 			views[i].Account = &who
 		}
@@ -62,6 +63,7 @@ type entryJSON struct {
 	RequestID string                `json:"requestId"` // as in the log
 	Action    voucher.Action        `json:"action"`
 	VoucherID int64                 `json:"voucherId,omitempty"`
+	Title     string                `json:"title,omitempty"` // of the voucher; absent if it cannot be read now
 	Changes   []voucher.FieldChange `json:"changes"`
 	Delta     int64                 `json:"delta,omitempty"`   // units added to the stock; negative: removed
 	Outcome   string                `json:"outcome,omitempty"` // whether Redis took the change of stock

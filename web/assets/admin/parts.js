@@ -25,6 +25,16 @@ export function State({ voucher, t }) {
   return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>${voucher.archiveTime && html` <span class="tag" data-archived>${t('archived')}</span>`}`;
 }
 
+/** A link to a voucher, by its title where that is known. @param {any} props of: an order, a payment or an entry */
+export function VoucherLink({ of: { voucherId, title } }) {
+  return html`<a href=${`#/voucher/${voucherId}`} title=${`#${voucherId}`}>${title ?? `#${voucherId}`}</a>`;
+}
+
+/** A time as people say it, and exactly to whoever points at it. @param {any} props */
+export function When({ at, words }) {
+  return html`<time datetime=${at} title=${words.time(at)}>${words.said(at)}</time>`;
+}
+
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
 export const trouble = (answer, t) => answer.errorMsg || t('no.answer');
 

@@ -5,7 +5,7 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { notify } from './notice.js';
 import { Notices } from './notices.js';
 import { Providers } from './providers.js';
-import { Foot, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, VoucherLink, When, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
 import { RefundPart, Refunds } from './refunds.js';
 import { Search } from './search.js';
@@ -46,7 +46,7 @@ export function Progress({ payment: p, words: { t, time } }) {
 
 /** @param {any} props */
 export function Payments({ client, words }) {
-  const { t, time, money } = words;
+  const { t, money } = words;
   const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'refund', 'overdrawn', 'from', 'to']));
   const [problem, setProblem] = useState('');
   const [act, setAct] = useState(/** @type {any} */ (null));
@@ -75,12 +75,12 @@ export function Payments({ client, words }) {
     <${Providers} client=${client} words=${words} />
     <${Notices} client=${client} words=${words} />
     <${Table} label=${t('place.payments')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
+      columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher') }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ p) => ({ key: p.id, 'data-payment': p.id, cells: [
         html`<span class="figures wrap">${p.reference || p.id}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
         html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
-        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
-        money(p.amount), goneOf(p, words), p.receiveTime ? html`<span class=${p.overdrawnAmount ? 'bad' : ''} data-overdrawn=${p.overdrawnAmount ? 'yes' : 'no'}>${money(p.keptAmount)}</span>${p.overdrawnAmount && html` <span class="tag bad">${t('payment.overdrawn')}</span>`}` : '–', time(p.createTime),
+        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<${VoucherLink} of=${p} />`,
+        money(p.amount), goneOf(p, words), p.receiveTime ? html`<span class=${p.overdrawnAmount ? 'bad' : ''} data-overdrawn=${p.overdrawnAmount ? 'yes' : 'no'}>${money(p.keptAmount)}</span>${p.overdrawnAmount && html` <span class="tag bad">${t('payment.overdrawn')}</span>`}` : '–', html`<${When} at=${p.createTime} words=${words} />`,
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t(some ? 'payments.none' : 'payments.none.yet')}
       action=${some && html`<a class="button small" href="#/payments">${t('all.show')}</a>`} />
