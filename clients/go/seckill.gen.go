@@ -1622,8 +1622,8 @@ type EventPage struct {
 	// Further There if asking again at once brings more, or goes on past events of other types.
 	Further *EventPageFurther `json:"further,omitempty"`
 
-	// Next `after` of the following page; always there. Keep it.
-	Next    string           `json:"next"`
+	// Next `after` of the following page, always there: keep it. Newest first: `before` of the following page, there when more follow.
+	Next    *string          `json:"next,omitempty"`
 	Success EventPageSuccess `json:"success"`
 }
 
@@ -3365,6 +3365,9 @@ type ListEventsParams struct {
 	// After `next` of an earlier page, or `end`, which answers with an empty page; left out: from the oldest event on.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
+	// Before Newest first, instead of `after`: `end`, and then `next` of the page before.
+	Before *string `form:"before,omitempty" json:"before,omitempty"`
+
 	// Type Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
 	Type *string `form:"type,omitempty" json:"type,omitempty"`
 
@@ -3394,6 +3397,9 @@ type ListWebhookDeliveriesParams struct {
 
 	// Before `next` of the page before.
 	Before *Before `form:"before,omitempty" json:"before,omitempty"`
+
+	// EventId Only the event with this webhook-id; none if it is not for the endpoint.
+	EventId *string `form:"eventId,omitempty" json:"eventId,omitempty"`
 }
 
 // ListOrdersParams defines parameters for ListOrders.
@@ -3767,7 +3773,7 @@ type ClientInterface interface {
 
 	// ListEvents Events as a stream
 	//
-	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 	//
 	// Corresponds with GET /admin/event (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4085,7 +4091,7 @@ type ClientInterface interface {
 
 // ListEvents Events as a stream
 //
-// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 //
 // Corresponds with GET /admin/event (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4850,6 +4856,18 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 
 		}
 
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Type != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -5208,6 +5226,18 @@ func NewListWebhookDeliveriesRequest(server string, id WebhookId, params *ListWe
 		if params.Before != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EventId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "eventId", *params.EventId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -6497,7 +6527,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse Events as a stream
 	//
-	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8225,7 +8255,7 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 
 // ListEventsWithResponse Events as a stream
 //
-// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -47,6 +47,7 @@ export const TEXTS = {
   'place.orders': { en: 'Orders', zh: '订单' },
   'place.deadletters': { en: 'Dead letters', zh: '死信' },
   'place.webhooks': { en: 'Webhooks', zh: '事件推送' },
+  'place.events': { en: 'Events', zh: '事件' },
   'place.partitions': { en: 'Partitions', zh: '分区' },
   'place.audit': { en: 'Audit trail', zh: '操作审计' },
 
