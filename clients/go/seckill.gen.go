@@ -1640,8 +1640,8 @@ type EventPage struct {
 	// Further There if asking again at once brings more, or goes on past events of other types.
 	Further *EventPageFurther `json:"further,omitempty"`
 
-	// Next `after` of the following page; always there. Keep it.
-	Next    string           `json:"next"`
+	// Next `after` of the following page, always there: keep it. Newest first: `before` of the following page, there when more follow.
+	Next    *string          `json:"next,omitempty"`
 	Success EventPageSuccess `json:"success"`
 }
 
@@ -1960,6 +1960,9 @@ type Order struct {
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status OrderStatus `json:"status,omitempty"`
 
+	// Title Of the voucher, as it is called today, for staff. Absent if it cannot be read now.
+	Title string `json:"title,omitempty"`
+
 	// TraceUrl Where the operator has the order's logs and traces, for admins who ask for the order alone. There if SECKILL_TRACE_URL is set.
 	TraceUrl  string `json:"traceUrl,omitempty"`
 	UserId    Id     `json:"userId"`
@@ -2135,8 +2138,11 @@ type Payment struct {
 
 	// StuckTime Since when the provider refuses for good to send the money back.
 	StuckTime *Time `json:"stuckTime,omitempty"`
-	UserId    Id    `json:"userId"`
-	VoucherId Id    `json:"voucherId"`
+
+	// Title Of the voucher, as it is called today. Absent if it cannot be read now.
+	Title     string `json:"title,omitempty"`
+	UserId    Id     `json:"userId"`
+	VoucherId Id     `json:"voucherId"`
 }
 
 // PaymentProgress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
@@ -3411,6 +3417,9 @@ type ListEventsParams struct {
 	// After `next` of an earlier page, or `end`, which answers with an empty page; left out: from the oldest event on.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
+	// Before Newest first, instead of `after`: `end`, and then `next` of the page before.
+	Before *string `form:"before,omitempty" json:"before,omitempty"`
+
 	// Type Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
 	Type *string `form:"type,omitempty" json:"type,omitempty"`
 
@@ -3440,6 +3449,9 @@ type ListWebhookDeliveriesParams struct {
 
 	// Before `next` of the page before.
 	Before *Before `form:"before,omitempty" json:"before,omitempty"`
+
+	// EventId Only the event with this webhook-id; none if it is not for the endpoint.
+	EventId *string `form:"eventId,omitempty" json:"eventId,omitempty"`
 }
 
 // ListOrdersParams defines parameters for ListOrders.
@@ -3813,7 +3825,7 @@ type ClientInterface interface {
 
 	// ListEvents Events as a stream
 	//
-	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 	//
 	// Corresponds with GET /admin/event (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4138,7 +4150,7 @@ type ClientInterface interface {
 
 // ListEvents Events as a stream
 //
-// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 //
 // Corresponds with GET /admin/event (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4920,6 +4932,18 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 
 		}
 
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Type != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -5278,6 +5302,18 @@ func NewListWebhookDeliveriesRequest(server string, id WebhookId, params *ListWe
 		if params.Before != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EventId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "eventId", *params.EventId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -6601,7 +6637,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse Events as a stream
 	//
-	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -8379,7 +8415,7 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 
 // ListEventsWithResponse Events as a stream
 //
-// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 //
 // Returns a wrapper object for the known response body format(s).
 //

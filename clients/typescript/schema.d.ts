@@ -2001,7 +2001,7 @@ export interface paths {
         };
         /**
          * Events as a stream
-         * @description What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+         * @description What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
          */
         get: operations["listEvents"];
         put?: never;
@@ -3439,6 +3439,8 @@ export interface components {
             /** @enum {string} */
             action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund" | "purge" | "forget" | "export_user" | "decision_lost" | "ledger_restored";
             voucherId?: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today. Absent if it cannot be read now. */
+            title?: string;
             /** @description Whose merchants may read it. Absent: for admins only. */
             shopId?: components["schemas"]["Id"];
             shopName?: components["schemas"]["ShopName"];
@@ -3895,8 +3897,8 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["StreamedEvent"][];
-            /** @description `after` of the following page; always there. Keep it. */
-            next: string;
+            /** @description `after` of the following page, always there: keep it. Newest first: `before` of the following page, there when more follow. */
+            next?: string;
             /**
              * @description There if asking again at once brings more, or goes on past events of other types.
              * @enum {boolean}
@@ -4150,6 +4152,8 @@ export interface components {
         Order: {
             id: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today, for staff. Absent if it cannot be read now. */
+            title?: string;
             userId: components["schemas"]["Id"];
             quantity?: components["schemas"]["Quantity"];
             status?: components["schemas"]["OrderStatus"];
@@ -4201,6 +4205,8 @@ export interface components {
             id: string;
             orderId: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today. Absent if it cannot be read now. */
+            title?: string;
             shopId: components["schemas"]["Id"];
             shopName?: components["schemas"]["ShopName"];
             userId: components["schemas"]["Id"];
@@ -9279,6 +9285,11 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the page before. */
                 before?: components["parameters"]["Before"];
+                /**
+                 * @description Only the event with this webhook-id; none if it is not for the endpoint.
+                 * @example order-665720294788878910-2
+                 */
+                eventId?: string;
             };
             header?: never;
             path: {
@@ -9434,6 +9445,8 @@ export interface operations {
                  * @example end
                  */
                 after?: string;
+                /** @description Newest first, instead of `after`: `end`, and then `next` of the page before. */
+                before?: string;
                 /**
                  * @description Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
                  * @example order.paid,order.refunded

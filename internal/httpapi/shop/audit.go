@@ -36,10 +36,10 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 	}
 	names := httpkit.ShopNames(c.Request.Context(), a.cfg.Members, entries,
 		func(e voucher.Entry) int64 { return e.ShopID })
-	views := make([]entryJSON, len(entries))
+	views, titles := make([]entryJSON, len(entries)), a.titles(c.Request.Context())
 	for i, e := range entries {
 		views[i] = entryView(e)
-		views[i].ShopName = names[e.ShopID]
+		views[i].Title, views[i].ShopName = titles(e.VoucherID), names[e.ShopID]
 		if who, ok := accounts[e.By.AdminID]; ok {
 			views[i].Account = &who
 		}
@@ -65,6 +65,7 @@ type entryJSON struct {
 	RequestID string                `json:"requestId"` // as in the log
 	Action    voucher.Action        `json:"action"`
 	VoucherID int64                 `json:"voucherId,omitempty"`
+	Title     string                `json:"title,omitempty"`    // of the voucher; absent if it cannot be read now
 	ShopID    int64                 `json:"shopId,omitempty"`   // whose merchants may read it
 	ShopName  string                `json:"shopName,omitempty"` // absent: it has none
 	Changes   []voucher.FieldChange `json:"changes"`

@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/payments, #/deadletters, #/webhooks, #/webhook/3, #/shops, #/shop/7, #/partitions, #/audit.
+// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/payments, #/deadletters, #/webhooks, #/webhook/3, #/events, #/shops, #/shop/7, #/partitions, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -12,6 +12,7 @@ import { Guarded } from './broken.js';
 import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
 import { dropDrafts } from './drafts.js';
+import { Events } from './events.js';
 import { Find } from './find.js';
 import { GUARD_TEXTS } from './guard-texts.js';
 import { Live } from './live.js';
@@ -38,7 +39,7 @@ const client = new AdminClient(session, preferred);
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, payments: Payments, deadletters: DeadLetters, webhooks: Webhooks, shops: Shops, partitions: Partitions, audit: Audit };
+const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, payments: Payments, deadletters: DeadLetters, webhooks: Webhooks, events: Events, shops: Shops, partitions: Partitions, audit: Audit };
 
 /** The sections that an installation has once. Merchants have none of them. */
 const OF_ADMINS = ['deadletters', 'partitions'];

@@ -11,22 +11,22 @@ import { ShopLink, ShopNamed } from './shops.js';
 import { TimeFields, typedTime } from './times.js';
 import { refusal } from './wrong.js';
 
-/** The types of events that an endpoint may choose, in the service's order. */
-const TYPES = Object.entries({
+/** The types of events, in the service's order, by what they are about. @type {Record<string, string[]>} */
+export const TYPES = Object.fromEntries(Object.entries({
   order: ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed', 'extended', 'restored'],
   waitlist: ['invited', 'accepted', 'declined', 'missed', 'ended', 'released'],
   sale: ['created', 'changed', 'started', 'sold_out', 'ended', 'called_off'],
   payment: ['returned', 'disputed', 'dispute_won', 'dispute_lost', 'stuck', 'retried', 'closed', 'processing', 'failed', 'cancelled', 'refund', 'received'],
-}).flatMap(([what, all]) => all.map((of) => `${what}.${of}`));
+}).map(([what, all]) => [what, all.map((of) => `${what}.${of}`)]));
 
 /** The types to choose from for an endpoint: also those among its own that are newer than this page. @param {string[]} chosen */
-export const typesFor = (chosen) => [...TYPES, ...chosen.filter((type) => !TYPES.includes(type))];
+export const typesFor = (chosen) => [...new Set([...Object.values(TYPES).flat(), ...chosen])];
 
 /** A type of events. Those of payments have names of their own, which are not those of states. @param {string} type @param {import('../words.js').Words} words */
-const typeName = (type, { t, has }) => t(has(`event.${type}`) ? `event.${type}` : type);
+export const typeName = (type, { t, has }) => t(has(`event.${type}`) ? `event.${type}` : type);
 
 /** Why an event was not taken, or an endpoint is disabled; as the service says it for a code that is newer than this page. @param {any} failure @param {string} said @param {(key: string, values?: any) => string} t */
-const failed = (failure, said, t) => (CODES[`failure.${failure.code}`] ? t(`failure.${failure.code}`, failure) : said);
+export const failed = (failure, said, t) => (CODES[`failure.${failure.code}`] ? t(`failure.${failure.code}`, failure) : said);
 
 /** How an endpoint takes events, as a tag. @param {any} props */
 function Health({ endpoint: e, t, time, number }) {
@@ -144,7 +144,7 @@ export function Webhook({ id, client, words }) {
       <div class="head"><div class="row" role="group" aria-label=${t('hook.lists')}>
         ${['delivery', 'deadletter'].map((name) => html`<button type="button" class="button small ${name === list ? 'primary' : 'quiet'}" data-list=${name} aria-pressed=${String(name === list)} onClick=${() => setList(name)}>${t(`hook.${name}`)}</button>`)}
       </div></div>
-      <${Events} key=${list} id=${id} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.eventId })} />
+      <${Events} key=${list} id=${id} since=${e.createTime} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.eventId })} />
     </section>
     ${open && html`<${Act} ...${open} endpoint=${e} client=${client} words=${words} onClose=${() => setOpen(null)} onDone=${again} onSecret=${setSecret} />`}
     ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
@@ -165,9 +165,15 @@ function Facts({ endpoint: e, client, words }) {
 /** The colour of the state of a delivery. @type {Record<string, string>} */
 const STATES = { delivered: 'good', retrying: 'warn', dead: 'bad' };
 
+/** How far an event has got to an endpoint that there is since a time. @param {any} props */
+export function Standing({ delivery: d, since, words: { t, time, number } }) {
+  const never = d.state === 'delivered' && Date.parse(d.at) < Date.parse(since); // unless it was sent again
+  return html`<span class="tag ${never ? '' : (STATES[d.state] ?? '')}">${t(never ? 'delivery.before' : `delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`;
+}
+
 /** Events for an endpoint, newest first. @param {any} props */
-function Events({ id, list, version, client, words, onReplay }) {
-  const { t, time, number } = words;
+function Events({ id, since, list, version, client, words, onReplay }) {
+  const { t, time } = words;
   const pages = usePages(client, `/admin/webhook/${id}/${list}`, { limit: '30' });
   useEffect(() => void (version && pages.again()), [version]);
   return html`
@@ -175,7 +181,7 @@ function Events({ id, list, version, client, words, onReplay }) {
       columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('hook.subject'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
       row=${(/** @type {any} */ d) => ({ key: d.eventId, 'data-event': d.eventId, cells: [
         time(d.at), typeName(d.type, words), `${t(`subject.${d.subject.kind}`)} ${d.subject.id}`,
-        html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
+        html`<${Standing} delivery=${d} since=${since} words=${words} />`,
         d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
       ] })} />
@@ -184,7 +190,7 @@ function Events({ id, list, version, client, words, onReplay }) {
 }
 
 /** The dialog of one action. @param {any} props */
-function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret }) {
+export function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret }) {
   const { t } = words;
   /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
   const send = async (path, body, method = 'POST') => {
