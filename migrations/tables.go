@@ -110,6 +110,7 @@ func Tables() []Table {
 		{Name: "tb_waiting_list", Stays: "one row for a list"},
 		{Name: "tb_lost_decision", Stays: "what a ledger had lost, for the audit trail"},
 		{Name: "tb_rehearsal", Staff: []string{"admin_id"}, Stays: "what made-up users measured"},
+		{Name: "tb_shop", Stays: "a shop's name and bounds"},
 		{Name: "tb_voucher_template", Stays: "what new vouchers are made from"},
 		{Name: "tb_webhook_endpoint", Stays: "where events are sent; lease_owner is a process"},
 		{

@@ -116,6 +116,10 @@ func newWalk(t *testing.T) *walk {
 	})).ID
 	w.template = box.Decode[named](t, created("/admin/template",
 		map[string]any{"voucherId": w.voucher, "name": marker})).ID
+	c.Must(t, http.StatusOK, box.Request{
+		Method: http.MethodPatch, URL: w.srv.URL("/admin/shop/1"), Token: w.token("admin", box.AdminID, 0, 0),
+		Body: map[string]any{"name": marker},
+	})
 	box.Eventually(t, "an order", func() error {
 		r, err := c.Do(t.Context(), box.Request{
 			Method: http.MethodPost, URL: w.srv.URL(fmt.Sprintf("/voucher/seckill/%d?wait=5s", w.voucher)),
@@ -184,6 +188,8 @@ func (w *walk) ask(t *testing.T, route, token string) answered {
 		id = w.payment
 	case strings.HasPrefix(path, "/admin/webhook"):
 		id = fmt.Sprint(w.webhook)
+	case strings.HasPrefix(path, "/admin/shop/"):
+		id = "1"
 	case strings.HasPrefix(path, "/admin/template"):
 		id = fmt.Sprint(w.template)
 	case strings.HasPrefix(path, "/admin/rehearsal"):
@@ -228,6 +234,7 @@ func (w *walk) body(t *testing.T, route string) string {
 		"POST /voucher":         {"shopId": 1, "title": marker, "payValue": 1, "actualValue": 2},
 		"POST /voucher/seckill": box.SeckillDraft(1, 10, time.Now(), time.Now().Add(time.Hour)),
 		"POST /admin/webhook":   {"shopId": 1, "url": "https://shop.example/hook", "description": marker},
+		"PATCH /admin/shop/:id": {"name": marker},
 		"POST /admin/template":  {"voucherId": w.voucher, "name": fmt.Sprint(marker, time.Now().UnixNano())},
 	}[route]
 	if !has {

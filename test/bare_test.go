@@ -51,7 +51,8 @@ func TestWithoutFeatures(t *testing.T) {
 		t.Error("the console's form offers codes")
 	}
 	for _, path := range []string{
-		"/admin/template", "/admin/sale", "/admin/webhook", fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
+		"/admin/template", "/admin/shop", "/shop/1", "/admin/sale", "/admin/webhook",
+		fmt.Sprintf("/admin/voucher/%d/rehearsal", b.Voucher),
 		"/till/validate", "/till/reserve", "/till/redeem", "/till/release",
 	} {
 		if status := statusOf(t, s.URL(path)); status != http.StatusNotFound {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,7 +49,8 @@ type (
 )
 
 // TestEventsExample lets examples/events/copy.mjs follow a shop while instances and the copy are killed ten times, amid
-// purchases, payments, refunds and changes of sales. Its copy then has what the ledger has.
+// purchases, payments, refunds and changes of sales. Its copy then has what the ledger has; also after events that it
+// had not read were purged, and after the ledger was restored from a backup: it begins again then.
 func TestEventsExample(t *testing.T) {
 	t.Parallel()
 	const kills, each = 10, 3 // rounds with a kill, and orders in each
@@ -77,8 +79,16 @@ func TestEventsExample(t *testing.T) {
 	}
 	s.admin(http.StatusOK, http.MethodPatch, map[string]any{"title": "over"}, "", "/voucher/%d", before)
 	s.admin(http.StatusOK, http.MethodPost, map[string]any{"why": "rain"}, "off", "/admin/voucher/%d/call-off", sale)
-	box.Eventually(t, "the copy has what the ledger has", func() error {
-		want, err := s.inLedger(t.Context())
+	s.isIn(c)
+	s.purged(t, c)
+	s.restored(t, c, before)
+}
+
+// isIn waits until the copy has what the ledger has.
+func (s *shopper) isIn(c *copier) {
+	s.tb.Helper()
+	box.Eventually(s.tb, "the copy has what the ledger has", func() error {
+		want, err := s.inLedger(s.tb.Context())
 		if err != nil {
 			return err
 		}
@@ -91,6 +101,79 @@ func TestEventsExample(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// purged purges a sale of which the copy has one order and missed the next.
+func (s *shopper) purged(t *testing.T, c *copier) {
+	t.Helper()
+	s.user += 1000
+	ended := s.sale(10, nil)
+	s.lives(ended, 2)
+	s.isIn(c)
+	if err := c.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.lives(ended, 2)
+	box.Eventually(t, "all events have numbers", func() error {
+		if n := number(t, s.Site, "SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL"); n > 0 {
+			return fmt.Errorf("%d have none", n)
+		}
+		return nil
+	})
+	over(t, s.Site, ended)
+	execute(t, s.Site, "UPDATE tb_voucher_order SET status = IF(status = 2, 3, 4) WHERE voucher_id = ?", ended)
+	expectOutput(t, s.Site, 0, []string{"4 orders"}, "purge", "-before", time.Now().UTC().Format(time.DateOnly),
+		"-why", "two years are over")
+	if err := c.start(); err != nil {
+		t.Fatal(err)
+	}
+	s.isIn(c)
+}
+
+// restored restores the ledger from a backup that lacks what the copy has.
+func (s *shopper) restored(t *testing.T, c *copier, sale int64) {
+	t.Helper()
+	restore := s.backup(t)
+	s.lives(sale, 4)
+	s.isIn(c)
+	for _, server := range s.Servers {
+		if code, err := server.Terminate(); err != nil || code != 0 {
+			t.Fatalf("exit code %d, %v", code, err)
+		}
+	}
+	restore()
+	expectOutput(t, s.Site, 0, nil, "migrate", "-restored")
+	s.Start(t)
+	s.lives(s.sale(10, nil), 3)
+	s.isIn(c)
+}
+
+// backup copies all tables, and returns what puts the copies in their place.
+func (s *shopper) backup(t *testing.T) (restore func()) {
+	t.Helper()
+	tables := map[string]string{} // with their columns, but for those that the database computes
+	err := s.each(t.Context(), "SELECT table_name, GROUP_CONCAT('`', column_name, '`') "+
+		"FROM information_schema.columns WHERE table_schema = DATABASE() AND extra NOT LIKE '%STORED GENERATED%' "+
+		"GROUP BY table_name", func(scan func(...any) error) error {
+		var table, columns string
+		err := scan(&table, &columns)
+		tables[table] = columns
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for table, columns := range tables {
+		execute(t, s.Site, fmt.Sprintf("CREATE TABLE kept_%s AS SELECT %s FROM %[1]s", table, columns))
+	}
+	return func() {
+		t.Helper()
+		for table, columns := range tables {
+			execute(t, s.Site, "DELETE FROM "+table)
+			execute(t, s.Site, fmt.Sprintf("INSERT INTO %s (%s) SELECT * FROM kept_%[1]s", table, columns))
+			execute(t, s.Site, "DROP TABLE kept_"+table)
+		}
+	}
 }
 
 // lives has n users buy: one order stays as it is, the others are paid, and of these, every other one goes back.

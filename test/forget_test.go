@@ -16,7 +16,8 @@ import (
 // TestForgotten forgets a person who has bought, paid and waited, and then looks for them everywhere.
 func TestForgotten(t *testing.T) {
 	t.Parallel()
-	s, provider := sessionSite(t)
+	// Everything that the service would log is logged.
+	s, provider := sessionSiteWith(t, map[string]string{"SECKILL_LOG_LEVEL": "debug", "SECKILL_LOG_FORMAT": "json"})
 	const subject = "alice-in-wonderland"
 	alice := signIn(t, s, 0, provider.Token(t, subject, nil))
 	w := &shopper{Site: s, tb: t}
@@ -55,7 +56,13 @@ func TestForgotten(t *testing.T) {
 	}
 	execute(t, s, "UPDATE tb_voucher_order SET status = 3 WHERE id = ?", placed.OrderID)
 	over(t, s, voucher)
-	want := reported(t, s, voucher)
+	var want map[string]any
+	box.Eventually(t, "the purchase being in the timeline", func() error { // it is written every few seconds
+		if want = reported(t, s, voucher); want["accepted"] != float64(1) {
+			return fmt.Errorf("%v", want["accepted"])
+		}
+		return nil
+	})
 	export := s.Client.Must(t, http.StatusOK, box.Request{
 		Method: http.MethodGet, URL: s.URL(fmt.Sprintf("/admin/user/%d/export", alice.UserID)), Token: box.AdminToken(),
 	})
@@ -90,6 +97,13 @@ func TestForgotten(t *testing.T) {
 		t.Errorf("a token that names the pseudonym: %s", got)
 	}
 	nowhere(t, s, fmt.Sprint(alice.UserID), subject, "CODEOFALICE12345")
+	requests := 0
+	for _, srv := range s.Servers {
+		requests += inLog(t, srv, fmt.Sprint(alice.UserID), subject, "CODEOFALICE12345")
+	}
+	if requests == 0 {
+		t.Error("no request of hers is logged: nothing could be found")
+	}
 }
 
 // nowhere looks for texts in every column of every table, in Redis and in the metrics.
@@ -136,6 +150,26 @@ func nowhere(t *testing.T, s *box.Site, texts ...string) {
 			}
 		}
 	}
+}
+
+// inLog looks for texts in a log. What it keeps of a person is what operations.md says: their number, in the lines of
+// requests, and what says who that is nowhere. It returns how many lines have the number.
+func inLog(t *testing.T, srv *box.Server, id string, never ...string) (requests int) {
+	t.Helper()
+	for line := range strings.Lines(srv.Log.String()) {
+		for _, text := range never {
+			if strings.Contains(line, text) {
+				t.Errorf("%s is in the log: %s", text, line)
+			}
+		}
+		if !strings.Contains(line, id) {
+			continue
+		}
+		if requests++; !strings.Contains(line, `"msg":"request"`) {
+			t.Errorf("%s is in a line that is no request's: %s", id, line)
+		}
+	}
+	return requests
 }
 
 // inRedis returns the keys of the site that have the text in their name or value.

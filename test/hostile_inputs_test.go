@@ -283,6 +283,9 @@ func (at *target) paths() (all []hostile) {
 	for _, r := range []struct{ method, before, after, token, body string }{
 		{"GET", "/voucher/", "", "", ""},
 		{"GET", "/voucher/list/", "", "", ""},
+		{"GET", "/shop/", "", "", ""},
+		{"GET", "/admin/shop/", "", box.AdminToken(), ""},
+		{"PATCH", "/admin/shop/", "", box.AdminToken(), `{"name":"x"}`},
 		{"POST", "/voucher/seckill/", "", box.BuyerToken(1), ""},
 		{"POST", "/voucher-order/seckill/", "", box.BuyerToken(1), ""},
 		{"POST", "/voucher/buy/", "", box.BuyerToken(1), ""},
@@ -347,7 +350,8 @@ func (at *target) queries() (all []hostile) {
 		},
 		"/admin/voucher": {"limit", "before", "shopId", "x"}, "/admin/audit": {
 			"limit", "before", "voucherId", "adminId", "x",
-		}, "/admin/deadletter": {"limit", "after", "x"}, "/admin/search": {"q", "x"},
+		}, "/admin/shop": {"limit", "before", "x"}, "/admin/deadletter": {"limit", "after", "x"},
+		"/admin/search":      {"q", "x"},
 		"/order/" + at.order: {"wait", "access_token"}, "/voucher/" +
 			strconv.FormatInt(at.sale, 10): {"x", "access_token"}, "/voucher/list/1": {"limit", "before", "x"},
 	} {

@@ -126,6 +126,9 @@ func (w *lostCommits) others() {
 		w.asAdmin(map[string]any{"name": "Saturday"}, "/admin/template/%d", id))
 	w.lose("DELETE /admin/template/{id}", unknown, "404 NOT_FOUND", w.asAdmin(nil, "/admin/template/%d", id))
 
+	w.lose("PATCH /admin/shop/{id}", unknown, "200", w.asAdmin(map[string]any{"name": "Bakery"}, "/admin/shop/%d", 3))
+	w.one("naming a shop", "tb_audit WHERE shop_id = 3")
+
 	hook := map[string]any{"shopId": 1, "url": "https://shop.example/hook", "disabled": true}
 	w.lose("POST /admin/webhook", unknown, "201", w.asAdmin(hook, "/admin/webhook"))
 	w.one("creating an endpoint", "tb_webhook_endpoint")

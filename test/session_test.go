@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -23,13 +24,21 @@ type session struct {
 // sessionSite is two instances that believe a provider.
 func sessionSite(t *testing.T) (*box.Site, *idp.Provider) {
 	t.Helper()
+	return sessionSiteWith(t, nil)
+}
+
+// sessionSiteWith is sessionSite with more settings.
+func sessionSiteWith(t *testing.T, settings map[string]string) (*box.Site, *idp.Provider) {
+	t.Helper()
 	provider := idp.Start(t)
 	file := provider.File(t, map[string]any{"claims": map[string]any{"level": "grade"}})
 	_, prefix := testkit.Redis(t)
 	dsn := testkit.MySQL(t)
 	site := box.EmptySite(t, testkit.RedisAddr(t), prefix, dsn)
 	for range 2 {
-		site.Add(t, testkit.RedisAddr(t), dsn, map[string]string{"SECKILL_ISSUERS": file})
+		with := map[string]string{"SECKILL_ISSUERS": file}
+		maps.Copy(with, settings)
+		site.Add(t, testkit.RedisAddr(t), dsn, with)
 	}
 	site.Start(t)
 	return site, provider

@@ -743,6 +743,7 @@ const (
 	CUTOFF          ReasonCode = "CUT_OFF"
 	DELAYTOOLONG    ReasonCode = "DELAY_TOO_LONG"
 	ENTRY           ReasonCode = "ENTRY"
+	FORADMINS       ReasonCode = "FOR_ADMINS"
 	FRACTION        ReasonCode = "FRACTION"
 	HOSTNAME        ReasonCode = "HOST_NAME"
 	IMMUTABLE       ReasonCode = "IMMUTABLE"
@@ -806,6 +807,8 @@ func (e ReasonCode) Valid() bool {
 	case DELAYTOOLONG:
 		return true
 	case ENTRY:
+		return true
+	case FORADMINS:
 		return true
 	case FRACTION:
 		return true
@@ -1067,6 +1070,21 @@ func (e ShelfStatus) Valid() bool {
 	case ShelfStatusN2:
 		return true
 	case ShelfStatusN3:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ShopAnswerSuccess.
+const (
+	ShopAnswerSuccessTrue ShopAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the ShopAnswerSuccess enum.
+func (e ShopAnswerSuccess) Valid() bool {
+	switch e {
+	case ShopAnswerSuccessTrue:
 		return true
 	default:
 		return false
@@ -1673,8 +1691,8 @@ type EventPage struct {
 	// Further There if asking again at once brings more, or goes on past events of other types.
 	Further *EventPageFurther `json:"further,omitempty"`
 
-	// Next `after` of the following page; always there. Keep it.
-	Next    string           `json:"next"`
+	// Next `after` of the following page, always there: keep it. Newest first: `before` of the following page, there when more follow.
+	Next    *string          `json:"next,omitempty"`
 	Success EventPageSuccess `json:"success"`
 }
 
@@ -1829,6 +1847,7 @@ type FieldProblem struct {
 	// | `CUT_OFF` | could not be read to its end |
 	// | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
 	// | `ENTRY` | has "{value}" |
+	// | `FOR_ADMINS` | is set by admins only |
 	// | `FRACTION` | is {value}, a fraction or a number with an exponent |
 	// | `HOST_NAME` | names the host "{value}", which no host can have as its name |
 	// | `IMMUTABLE` | never changes |
@@ -1991,6 +2010,9 @@ type Order struct {
 
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status OrderStatus `json:"status,omitempty"`
+
+	// Title Of the voucher, as it is called today, for staff. Absent if it cannot be read now.
+	Title string `json:"title,omitempty"`
 
 	// TraceUrl Where the operator has the order's logs and traces, for admins who ask for the order alone. There if SECKILL_TRACE_URL is set.
 	TraceUrl  string `json:"traceUrl,omitempty"`
@@ -2159,13 +2181,19 @@ type Payment struct {
 	ReturnedAmount Cents `json:"returnedAmount"`
 	ShopId         Id    `json:"shopId"`
 
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
+
 	// State `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
 	State PaymentState `json:"state"`
 
 	// StuckTime Since when the provider refuses for good to send the money back.
 	StuckTime *Time `json:"stuckTime,omitempty"`
-	UserId    Id    `json:"userId"`
-	VoucherId Id    `json:"voucherId"`
+
+	// Title Of the voucher, as it is called today. Absent if it cannot be read now.
+	Title     string `json:"title,omitempty"`
+	UserId    Id     `json:"userId"`
+	VoucherId Id     `json:"voucherId"`
 }
 
 // PaymentProgress What its provider says while it is `open`: its money is under way; it has failed; it has ended without money. Absent: nothing.
@@ -2329,7 +2357,7 @@ type Problem struct {
 	// | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
 	// | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
 	// | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
-	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+	// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each, or fewer if an admin has set that for the shop. Nothing was done. |
 	// | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 	// | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
 	// | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
@@ -2463,7 +2491,7 @@ type ProblemSuccess bool
 // | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
 // | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
 // | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
-// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+// | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each, or fewer if an admin has set that for the shop. Nothing was done. |
 // | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
 // | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
 // | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
@@ -2654,6 +2682,7 @@ type Rate struct {
 // | `CUT_OFF` | could not be read to its end |
 // | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
 // | `ENTRY` | has "{value}" |
+// | `FOR_ADMINS` | is set by admins only |
 // | `FRACTION` | is {value}, a fraction or a number with an exponent |
 // | `HOST_NAME` | names the host "{value}", which no host can have as its name |
 // | `IMMUTABLE` | never changes |
@@ -2842,6 +2871,26 @@ type Shares struct {
 
 // ShelfStatus 1 on the shelf, 2 off, 3 expired.
 type ShelfStatus int
+
+// Shop defines model for Shop.
+type Shop struct {
+	Id Id `json:"id"`
+
+	// Name Without a name: one made of its number, in the caller's language.
+	Name string `json:"name"`
+}
+
+// ShopAnswer defines model for ShopAnswer.
+type ShopAnswer struct {
+	Data    Shop              `json:"data"`
+	Success ShopAnswerSuccess `json:"success"`
+}
+
+// ShopAnswerSuccess defines model for ShopAnswer.Success.
+type ShopAnswerSuccess bool
+
+// ShopName The shop's. Absent if it has none, or it cannot be read now.
+type ShopName = string
 
 // Stale There when a store could not be asked in time: what is shown was true a while ago, or is not all.
 type Stale bool
@@ -3049,6 +3098,9 @@ type Voucher struct {
 	ServerTime *Time `json:"serverTime,omitempty"`
 	ShopId     Id    `json:"shopId"`
 
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
+
 	// Stale For admins: Redis could not be asked just now how the sale is. Its state is `preparing`, its stock the ledger's.
 	Stale *VoucherStale `json:"stale,omitempty"`
 
@@ -3220,6 +3272,9 @@ type Webhook struct {
 	// Secret There when it is new.
 	Secret string `json:"secret,omitempty"`
 	ShopId int64  `json:"shopId"`
+
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
 
 	// SuccessTime RFC 3339 in UTC, with milliseconds.
 	//
@@ -3456,6 +3511,9 @@ type RequiredKey = IdempotencyKey
 // ShopId defines model for ShopId.
 type ShopId = Id
 
+// ShopNumber defines model for ShopNumber.
+type ShopNumber = Id
+
 // SolutionHeader defines model for SolutionHeader.
 type SolutionHeader = string
 
@@ -3494,6 +3552,9 @@ type ListEventsParams struct {
 	// After `next` of an earlier page, or `end`, which answers with an empty page; left out: from the oldest event on.
 	After *string `form:"after,omitempty" json:"after,omitempty"`
 
+	// Before Newest first, instead of `after`: `end`, and then `next` of the page before.
+	Before *string `form:"before,omitempty" json:"before,omitempty"`
+
 	// Type Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
 	Type *string `form:"type,omitempty" json:"type,omitempty"`
 
@@ -3523,6 +3584,9 @@ type ListWebhookDeliveriesParams struct {
 
 	// Before `next` of the page before.
 	Before *Before `form:"before,omitempty" json:"before,omitempty"`
+
+	// EventId Only the event with this webhook-id; none if it is not for the endpoint.
+	EventId *string `form:"eventId,omitempty" json:"eventId,omitempty"`
 }
 
 // ListOrdersParams defines parameters for ListOrders.
@@ -3896,7 +3960,7 @@ type ClientInterface interface {
 
 	// ListEvents Events as a stream
 	//
-	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 	//
 	// Corresponds with GET /admin/event (the `ListEvents` operationId).
 	ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4069,6 +4133,13 @@ type ClientInterface interface {
 	// Corresponds with POST /order/{id}/refund (the `RefundOrder` operationId).
 	RefundOrder(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ShowShop The name of a shop
+	//
+	// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+	//
+	// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+	ShowShop(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// RedeemCouponWithBody Redeem
 	//
 	// Once and for good. With the reservation if there is one. When the answer is lost, repeat it with the same key: `repeated` says that this request has redeemed it.
@@ -4221,7 +4292,7 @@ type ClientInterface interface {
 
 // ListEvents Events as a stream
 //
-// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 //
 // Corresponds with GET /admin/event (the `ListEvents` operationId).
 func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4624,6 +4695,23 @@ func (c *Client) RefundOrder(ctx context.Context, id OrderIdParameter, reqEditor
 	return c.Client.Do(req)
 }
 
+// ShowShop The name of a shop
+//
+// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+//
+// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+func (c *Client) ShowShop(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewShowShopRequest(c.Server, id)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // RedeemCouponWithBody Redeem
 //
 // Once and for good. With the reservation if there is one. When the answer is lost, repeat it with the same key: `repeated` says that this request has redeemed it.
@@ -5003,6 +5091,18 @@ func NewListEventsRequest(server string, params *ListEventsParams) (*http.Reques
 
 		}
 
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
 		if params.Type != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "type", *params.Type, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
@@ -5361,6 +5461,18 @@ func NewListWebhookDeliveriesRequest(server string, id WebhookId, params *ListWe
 		if params.Before != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EventId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "eventId", *params.EventId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -5868,6 +5980,40 @@ func NewRefundOrderRequest(server string, id OrderIdParameter) (*http.Request, e
 	}
 
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewShowShopRequest constructs an http.Request for the ShowShop method
+func NewShowShopRequest(server string, id ShopNumber) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/shop/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -6684,7 +6830,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListEventsWithResponse Events as a stream
 	//
-	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+	// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -6886,6 +7032,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /order/{id}/refund (the `RefundOrder` operationId).
 	RefundOrderWithResponse(ctx context.Context, id OrderIdParameter, reqEditors ...RequestEditorFn) (*RefundOrderResponse, error)
+
+	// ShowShopWithResponse The name of a shop
+	//
+	// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+	ShowShopWithResponse(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*ShowShopResponse, error)
 
 	// RedeemCouponWithBodyWithResponse Redeem
 	//
@@ -7831,6 +7986,47 @@ func (r RefundOrderResponse) ContentType() string {
 	return ""
 }
 
+type ShowShopResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ShopAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ShowShopResponse) GetJSON200() *ShopAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ShowShopResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ShowShopResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ShowShopResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ShowShopResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type RedeemCouponResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -8462,7 +8658,7 @@ func (r ListWaitlistPlacesResponse) ContentType() string {
 
 // ListEventsWithResponse Events as a stream
 //
-// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+// What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8801,6 +8997,21 @@ func (c *ClientWithResponses) RefundOrderWithResponse(ctx context.Context, id Or
 		return nil, err
 	}
 	return ParseRefundOrderResponse(rsp)
+}
+
+// ShowShopWithResponse The name of a shop
+//
+// Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /shop/{id} (the `ShowShop` operationId).
+func (c *ClientWithResponses) ShowShopWithResponse(ctx context.Context, id ShopNumber, reqEditors ...RequestEditorFn) (*ShowShopResponse, error) {
+	rsp, err := c.ShowShop(ctx, id, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseShowShopResponse(rsp)
 }
 
 // RedeemCouponWithBodyWithResponse Redeem
@@ -9560,6 +9771,32 @@ func ParseRefundOrderResponse(rsp *http.Response) (*RefundOrderResponse, error) 
 			return nil, err
 		}
 		response.JSON202 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseShowShopResponse parses an HTTP response from a ShowShopWithResponse call
+func ParseShowShopResponse(rsp *http.Response) (*ShowShopResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ShowShopResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ShopAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
 
 	}
 

@@ -30,6 +30,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/shop/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["ShopNumber"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The name of a shop
+         * @description Every number is a shop. One without a name is "Shop 7", in the caller's language. A new name is there within twenty seconds. Names in the query are ignored.
+         */
+        get: operations["showShop"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/voucher/{id}": {
         parameters: {
             query?: never;
@@ -1709,6 +1735,56 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/shop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shops that have a name, or bounds of their own
+         * @description The highest number first, in pages. Any other shop exists as well, and has neither.
+         */
+        get: operations["listShops"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/shop/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["ShopNumber"];
+            };
+            cookie?: never;
+        };
+        /**
+         * A shop with its bounds
+         * @description For merchants, their own.
+         */
+        get: operations["getShop"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a shop's name or bounds
+         * @description Whatever is left out stays. Merchants change the name of their own shop; its bounds are for admins. They hold for the next change of a merchant on every instance, and never above the settings.
+         */
+        patch: operations["changeShop"];
+        trace?: never;
+    };
     "/admin/template": {
         parameters: {
             query?: never;
@@ -1977,7 +2053,7 @@ export interface paths {
         };
         /**
          * Events as a stream
-         * @description What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it.
+         * @description What happened to orders, payments, places on waiting lists and sales, oldest first, in the order in which the changes were committed: an admin's token reads all shops', a merchant's its own shop's. Nothing is missing between a page and the page behind its `next`, which is always there; go on at once while `further` is. docs/coupons.md#events-as-a-stream says how to keep a copy with it. With `before`, for people, pages go the other way, as those of other lists do, and end where the oldest event is.
          */
         get: operations["listEvents"];
         put?: never;
@@ -2233,6 +2309,75 @@ export interface components {
             voucherId: components["schemas"]["Id"];
             name: components["schemas"]["TemplateName"];
         };
+        /** @description The shop's. Absent if it has none, or it cannot be read now. */
+        ShopName: string;
+        ShopAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["Shop"];
+        };
+        Shop: {
+            id: components["schemas"]["Id"];
+            /** @description Without a name: one made of its number, in the caller's language. */
+            name: string;
+        };
+        StaffShopAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["StaffShop"];
+        };
+        ShopPage: {
+            /** @enum {boolean} */
+            success: true;
+            data: components["schemas"]["StaffShop"][];
+            /** @description `before` of the next page; absent on the last. */
+            next?: string;
+        };
+        StaffShop: {
+            id: components["schemas"]["Id"];
+            /** @description Absent if it has none. */
+            name?: string;
+            /**
+             * Format: int64
+             * @description Sales that have not ended, at most. Absent: as many as `limits` says.
+             */
+            maxSales?: number;
+            /**
+             * Format: int64
+             * @description Units that one sale ever issues, at most. Absent: as many as `limits` says.
+             */
+            maxUnits?: number;
+            limits: components["schemas"]["ShopLimits"];
+            /** @description Absent: nothing was ever set. */
+            updateTime?: components["schemas"]["Time"];
+        };
+        /** @description The settings, which hold all shops. */
+        ShopLimits: {
+            /**
+             * Format: int64
+             * @description SECKILL_MERCHANT_SALES. Absent: any number.
+             */
+            maxSales?: number;
+            /**
+             * Format: int64
+             * @description SECKILL_MERCHANT_UNITS. Absent: any number.
+             */
+            maxUnits?: number;
+        };
+        ShopChange: {
+            /** @description One line. Blanks around it are removed. */
+            name?: string;
+            /**
+             * Format: int64
+             * @description At most the setting; 0: as many as the setting.
+             */
+            maxSales?: number;
+            /**
+             * Format: int64
+             * @description At most the setting; 0: as many as the setting.
+             */
+            maxUnits?: number;
+        };
         TemplateChange: {
             name: components["schemas"]["TemplateName"];
         };
@@ -2241,6 +2386,7 @@ export interface components {
         Template: {
             id: components["schemas"]["Id"];
             name: components["schemas"]["TemplateName"];
+            shopName?: components["schemas"]["ShopName"];
             voucher: components["schemas"]["TemplateVoucher"];
             currency: components["schemas"]["Currency"];
             /**
@@ -2923,6 +3069,7 @@ export interface components {
         Voucher: {
             id: components["schemas"]["Id"];
             shopId: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             title: string;
             subTitle: string;
             rules: string;
@@ -3116,6 +3263,7 @@ export interface components {
         SaleLine: {
             voucherId: components["schemas"]["Id"];
             shopId: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             title: string;
             beginTime: components["schemas"]["Time"];
             endTime: components["schemas"]["Time"];
@@ -3173,6 +3321,7 @@ export interface components {
             at: components["schemas"]["Time"];
             voucherId: components["schemas"]["Id"];
             shopId: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             title: string;
             payValue: components["schemas"]["Cents"];
             beginTime?: components["schemas"]["Time"];
@@ -3378,6 +3527,7 @@ export interface components {
             /** @description Of the voucher. Absent if it cannot be read now. */
             title?: string;
             shopId?: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             userId?: components["schemas"]["Id"];
             /** @description Of an order, or the state of a payment. */
             status?: string;
@@ -3415,6 +3565,11 @@ export interface components {
             /** @enum {string} */
             action: "create" | "change" | "pause" | "resume" | "stock" | "call_off" | "archive" | "restore" | "replay" | "discard" | "export" | "rotate" | "delete" | "force" | "revoke" | "cancel" | "refund" | "extend" | "unredeem" | "retry_refund" | "close_refund" | "purge" | "forget" | "export_user" | "decision_lost" | "ledger_restored";
             voucherId?: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today. Absent if it cannot be read now. */
+            title?: string;
+            /** @description Whose merchants may read it. Absent: for admins only. */
+            shopId?: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             changes: {
                 field: string;
                 /** @description Empty for what is new. */
@@ -3465,6 +3620,7 @@ export interface components {
             id: components["schemas"]["Id"];
             /** Format: int64 */
             shopId: number;
+            shopName?: components["schemas"]["ShopName"];
             url: string;
             description: string;
             types: string;
@@ -3587,7 +3743,7 @@ export interface components {
          *     | `KEY_REUSED` | 409 | The Idempotency-Key was used before, for another request. Send a new one with a new request. |
          *     | `GONE` | 410 | This request was done before, with this Idempotency-Key, and what it made has been deleted since. Nothing was done now; send a new key to make another. |
          *     | `INSUFFICIENT_STOCK` | 409 | Fewer units are left than were to be taken; data says how many. Nothing was taken. |
-         *     | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each. Nothing was done. |
+         *     | `SHOP_LIMIT` | 409 | The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of SECKILL_MERCHANT_UNITS units each, or fewer if an admin has set that for the shop. Nothing was done. |
          *     | `NO_PROVIDER` | 501 | This service has no payment provider configured, so that only free orders can be paid. |
          *     | `PAYMENT_DISPUTED` | 409 | The buyer disputes the payment at its provider, so its money cannot be sent back now: it could go back twice. The dispute decides. |
          *     | `PAYMENT_STATE` | 409 | Only a payment that is stuck is retried or closed; data says in which state it is. Nothing was changed. |
@@ -3664,6 +3820,7 @@ export interface components {
          *     | `CUT_OFF` | could not be read to its end |
          *     | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
          *     | `ENTRY` | has "{value}" |
+         *     | `FOR_ADMINS` | is set by admins only |
          *     | `FRACTION` | is {value}, a fraction or a number with an exponent |
          *     | `HOST_NAME` | names the host "{value}", which no host can have as its name |
          *     | `IMMUTABLE` | never changes |
@@ -3699,7 +3856,7 @@ export interface components {
          *     | `YEAR_OUT_OF_RANGE` | is missing or out of range |
          * @enum {string}
          */
-        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FRACTION" | "HOST_NAME" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_GUARDS" | "NEEDS_REDEMPTION" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "PORT" | "PRIVATE_ADDRESS" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "SCHEME" | "SKIPPED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNENCRYPTED" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
+        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FOR_ADMINS" | "FRACTION" | "HOST_NAME" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_GUARDS" | "NEEDS_REDEMPTION" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "PORT" | "PRIVATE_ADDRESS" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "SCHEME" | "SKIPPED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNENCRYPTED" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
         /**
          * @description What would be right. A name in braces is a member of data.
          *
@@ -3866,8 +4023,8 @@ export interface components {
             /** @enum {boolean} */
             success: true;
             data: components["schemas"]["StreamedEvent"][];
-            /** @description `after` of the following page; always there. Keep it. */
-            next: string;
+            /** @description `after` of the following page, always there: keep it. Newest first: `before` of the following page, there when more follow. */
+            next?: string;
             /**
              * @description There if asking again at once brings more, or goes on past events of other types.
              * @enum {boolean}
@@ -4121,6 +4278,8 @@ export interface components {
         Order: {
             id: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today, for staff. Absent if it cannot be read now. */
+            title?: string;
             userId: components["schemas"]["Id"];
             quantity?: components["schemas"]["Quantity"];
             status?: components["schemas"]["OrderStatus"];
@@ -4172,7 +4331,10 @@ export interface components {
             id: string;
             orderId: components["schemas"]["OrderId"];
             voucherId: components["schemas"]["Id"];
+            /** @description Of the voucher, as it is called today. Absent if it cannot be read now. */
+            title?: string;
             shopId: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             userId: components["schemas"]["Id"];
             amount: components["schemas"]["Cents"];
             currency: components["schemas"]["Currency"];
@@ -5437,6 +5599,11 @@ export interface components {
          */
         ShopId: components["schemas"]["Id"];
         /**
+         * @description The shop's id.
+         * @example 7
+         */
+        ShopNumber: components["schemas"]["Id"];
+        /**
          * @description The order's id.
          * @example 660000000123456789
          */
@@ -5566,6 +5733,8 @@ export interface components {
         ServerTime: number;
         /** @description The answer may be kept, and has to be asked for again before it is used. */
         Revalidate: "no-cache";
+        /** @description The answer may be kept for that long. */
+        Kept: "public, max-age=10";
         /**
          * @description There when the answer is stale. Seconds since it was read from the stores.
          * @example 3
@@ -5628,6 +5797,39 @@ export interface operations {
                 };
             };
             304: components["responses"]["NotModified"];
+            400: components["responses"]["Invalid"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    showShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["ShopNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    "Cache-Control": components["headers"]["Kept"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopAnswer"];
+                };
+            };
             400: components["responses"]["Invalid"];
             413: components["responses"]["TooLarge"];
             500: components["responses"]["Internal"];
@@ -7378,9 +7580,9 @@ export interface operations {
                 content: {
                     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
-                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime,refundedAmount,lostAmount,progress,progressTime,progressReason
-                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,,300,0,,,
-                     *     #end,1,,,,,,,,,,,,,,,,,,,,,,,,,,
+                     * @example id,orderId,voucherId,shopId,userId,provider,reference,state,amount,currency,receivedAmount,returnedAmount,dispute,disputedAmount,keptAmount,createTime,receiveTime,refundingTime,refundTime,disputeTime,stuckTime,refusal,closeTime,refundedAmount,lostAmount,progress,progressTime,progressReason,shopName
+                     *     pay_6f1c,660000000123456789,7,1,42,bank,chg_9,received,1000,CNY,1000,300,open,700,700,2026-01-02T12:00:30.000Z,2026-01-02T12:01:30.000Z,,,2026-01-09T08:00:00.000Z,,,,300,0,,,,Corner bakery
+                     *     #end,1,,,,,,,,,,,,,,,,,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };
@@ -8772,6 +8974,113 @@ export interface operations {
             504: components["responses"]["UnknownOutcome"];
         };
     };
+    listShops: {
+        parameters: {
+            query?: {
+                /** @description Entries on a page. */
+                limit?: components["parameters"]["Limit"];
+                /** @description `next` of the page before. */
+                before?: components["parameters"]["Before"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of shops. There is no total. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShopPage"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    getShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["ShopNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StaffShopAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    changeShop: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The shop's id.
+                 * @example 7
+                 */
+                id: components["parameters"]["ShopNumber"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ShopChange"];
+            };
+        };
+        responses: {
+            /** @description The shop. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StaffShopAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
+        };
+    };
     listTemplates: {
         parameters: {
             query?: {
@@ -9242,6 +9551,11 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /** @description `next` of the page before. */
                 before?: components["parameters"]["Before"];
+                /**
+                 * @description Only the event with this webhook-id; none if it is not for the endpoint.
+                 * @example order-665720294788878910-2
+                 */
+                eventId?: string;
             };
             header?: never;
             path: {
@@ -9397,6 +9711,8 @@ export interface operations {
                  * @example end
                  */
                 after?: string;
+                /** @description Newest first, instead of `after`: `end`, and then `next` of the page before. */
+                before?: string;
                 /**
                  * @description Types of events, comma-separated; left out: all. A page looks at 400 events then: it may be short, or empty, and more may follow.
                  * @example order.paid,order.refunded
@@ -9496,9 +9812,9 @@ export interface operations {
                 content: {
                     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": string;
                     /**
-                     * @example id,at,adminId,account.issuer,account.subject,requestId,action,voucherId,changes,delta,outcome
-                     *     12,2026-01-02T12:00:00.120Z,1,,,3f1c0c1e-6f7a-4f0b-9a52-1d6f0f6f3a11,stock,1,,5,done
-                     *     #end,1,,,,,,,,,
+                     * @example id,at,adminId,account.issuer,account.subject,requestId,action,voucherId,changes,delta,outcome,shopId,shopName
+                     *     12,2026-01-02T12:00:00.120Z,1,,,3f1c0c1e-6f7a-4f0b-9a52-1d6f0f6f3a11,stock,1,,5,done,1,Corner bakery
+                     *     #end,1,,,,,,,,,,,
                      */
                     "text/csv": string;
                 };

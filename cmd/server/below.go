@@ -3,11 +3,18 @@ package main
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"seckill/internal/feature"
 	"seckill/internal/httpapi/httpkit"
 )
+
+// ofShops is the one path of the service that a base may have, too: GET /shop/7 below it is GET /shop/shop/7, which a
+// proxy may have stripped, and there is no GET /7.
+const ofShops = "/shop"
+
+var aShop = regexp.MustCompile(`^/shop/[0-9]+$`)
 
 // below returns a handler of requests below a path, "" for the root. It takes the path away from those that have it:
 // some proxies do so themselves. The path alone is redirected to where its pages are.
@@ -18,6 +25,8 @@ func below(base string, service http.Handler) http.Handler {
 	kept := http.StripPrefix(base, service)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
+		case base == ofShops && aShop.MatchString(r.URL.Path):
+			service.ServeHTTP(w, r)
 		case strings.HasPrefix(r.URL.Path, base+"/"):
 			kept.ServeHTTP(w, r)
 		case r.URL.Path == base && (r.Method == http.MethodGet || r.Method == http.MethodHead):
@@ -36,7 +45,7 @@ func checkBase(base string, routes []httpkit.Route) error {
 	for _, route := range routes {
 		own[firstOf(route.Path)] = true
 	}
-	if first := firstOf(base); base != "" && own[first] {
+	if first := firstOf(base); base != "" && base != ofShops && own[first] {
 		return fmt.Errorf("%w: SECKILL_PUBLIC_URL has the path %s (allowed: one that does not begin as a path of the "+
 			"service does, such as /flash)", feature.ErrSettings, base)
 	}

@@ -171,6 +171,7 @@ func (p *process) openFeatures(ctx context.Context) (err error) {
 		return err
 	}
 	p.front.Members, p.front.Gatekeeper = p.features.Members, p.features.Gatekeeper
+	p.shop.Vouchers.BoundBy(p.features.Bounds)
 	for _, closeOne := range p.features.Close {
 		p.closeAtTheEnd(closeOne)
 	}

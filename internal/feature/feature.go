@@ -19,6 +19,7 @@ import (
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/pages"
 	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
 )
 
 // Feature describes a feature before anything is opened. Every field but Name and Open may be empty.
@@ -50,6 +51,8 @@ type Parts struct {
 	Void func(userID int64, issued time.Time) bool
 	// Refused is called after a request to buy in a sale was refused. At most one feature has it.
 	Refused httpkit.Refused
+	// Bounds returns the bounds that are set for a shop, or order.ErrUnavailable. At most one feature has it.
+	Bounds func(ctx context.Context, shopID int64) (voucher.Bounds, error)
 	// Providers are the identity providers that the pages offer for signing in.
 	Providers []pages.Provider
 }
@@ -128,6 +131,9 @@ func (p *Parts) add(name string, more Parts) {
 	}
 	if more.Void != nil {
 		p.Void = more.Void
+	}
+	if more.Bounds != nil {
+		p.Bounds = more.Bounds
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"seckill/internal/feature/rehearsal"
 	"seckill/internal/feature/report"
 	"seckill/internal/feature/retention"
+	"seckill/internal/feature/shops"
 	"seckill/internal/feature/template"
 	"seckill/internal/feature/waitlist"
 	"seckill/internal/feature/webhook"
@@ -32,5 +33,6 @@ func List() feature.List {
 		report.New(),
 		checklist.New(),
 		retention.New(),
+		shops.New(),
 	}
 }

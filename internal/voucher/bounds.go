@@ -11,6 +11,17 @@ type Bounds struct {
 	Units int64 // the most units that one sale ever issues
 }
 
+// Within returns the bounds with the given ones as their upper limit.
+func (b Bounds) Within(most Bounds) Bounds {
+	lower := func(own, most int64) int64 {
+		if own == 0 || most != 0 && most < own {
+			return most
+		}
+		return own
+	}
+	return Bounds{Sales: lower(b.Sales, most.Sales), Units: lower(b.Units, most.Units)}
+}
+
 // BoundError says that a change would exceed a merchant's Bounds.
 type BoundError struct {
 	What string // "sales" or "units"
@@ -27,20 +38,39 @@ func (s *Service) admits(ctx context.Context, by Author, units int64) error {
 	if by.Shop == 0 {
 		return nil
 	}
-	if most := s.parts.Bounds.Units; most > 0 && units > most {
-		return &BoundError{What: "units", Most: most}
+	bounds, err := s.boundsOf(ctx, by.Shop)
+	if err != nil {
+		return err
 	}
-	refusal, err := s.oneMore(ctx, by)
+	if bounds.Units > 0 && units > bounds.Units {
+		return &BoundError{What: "units", Most: bounds.Units}
+	}
+	refusal, err := s.oneMore(ctx, by, bounds.Sales)
 	if err != nil {
 		return err
 	}
 	return refusal
 }
 
-// oneMore returns a *BoundError as refusal if an author may not have one more sale that has not ended.
-func (s *Service) oneMore(ctx context.Context, by Author) (refusal, err error) {
-	most := s.parts.Bounds.Sales
-	if by.Shop == 0 || most == 0 {
+// BoundBy makes a shop's own bounds hold its merchants, with those of the settings as their upper limit. of returns
+// them, or order.ErrUnavailable. Call it before any voucher is created.
+func (s *Service) BoundBy(of func(ctx context.Context, shopID int64) (Bounds, error)) {
+	s.parts.BoundsOf = of
+}
+
+// boundsOf returns the bounds of a shop. Error: order.ErrUnavailable.
+func (s *Service) boundsOf(ctx context.Context, shopID int64) (Bounds, error) {
+	if s.parts.BoundsOf == nil {
+		return s.parts.Bounds, nil
+	}
+	own, err := s.parts.BoundsOf(ctx, shopID)
+	return own.Within(s.parts.Bounds), err
+}
+
+// oneMore returns a *BoundError as refusal if an author, whose shop may have at most that many sales that have not
+// ended, may not have one more; 0: any number.
+func (s *Service) oneMore(ctx context.Context, by Author, most int64) (refusal, err error) {
+	if most == 0 {
 		return nil, nil
 	}
 	n, err := s.parts.OpenSales(ctx, by.Shop)
@@ -53,18 +83,24 @@ func (s *Service) oneMore(ctx context.Context, by Author) (refusal, err error) {
 // reopening returns a *BoundError as refusal if a change may not give an ended sale a later end: it would be one more
 // sale that has not ended.
 func (s *Service) reopening(ctx context.Context, by Author, c Change) (refusal, err error) {
-	if c.End == nil {
+	if c.End == nil || by.Shop == 0 {
 		return nil, nil
 	}
-	return s.oneMore(ctx, by)
+	bounds, err := s.boundsOf(ctx, by.Shop)
+	if err != nil {
+		return nil, err
+	}
+	return s.oneMore(ctx, by, bounds.Sales)
 }
 
-// bounded returns the author with MaxUnits set for a merchant.
-func (s *Service) bounded(by Author) Author {
-	if by.Shop != 0 {
-		by.MaxUnits = s.parts.Bounds.Units
+// bounded returns the author with MaxUnits set for a merchant. Error: order.ErrUnavailable.
+func (s *Service) bounded(ctx context.Context, by Author) (Author, error) {
+	if by.Shop == 0 {
+		return by, nil
 	}
-	return by
+	bounds, err := s.boundsOf(ctx, by.Shop)
+	by.MaxUnits = bounds.Units
+	return by, err
 }
 
 // CheckIssued returns *invalid.Error or *BoundError if a sale that has issued that many units may not issue delta more.

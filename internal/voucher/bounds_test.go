@@ -48,7 +48,11 @@ func TestBoundOfUnits(t *testing.T) {
 	t.Parallel()
 	s := newTestService(&fakeLedger{}, &fakeSales{})
 	s.parts.OpenSales, s.parts.Bounds = openSales{}.OpenSales, Bounds{Units: 100}
-	merchant, admin := s.bounded(Author{Shop: 3}), s.bounded(Author{AdminID: 1})
+	merchant, err := s.bounded(t.Context(), Author{Shop: 3})
+	admin, err2 := s.bounded(t.Context(), Author{AdminID: 1})
+	if err := errors.Join(err, err2); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		by            Author
 		issued, delta int64
@@ -56,6 +60,49 @@ func TestBoundOfUnits(t *testing.T) {
 	}{{merchant, 90, 10, true}, {merchant, 90, 11, false}, {merchant, 200, -5, true}, {admin, 90, 11, true}} {
 		if err := tc.by.CheckIssued(tc.issued, tc.delta); (err == nil) != tc.ok {
 			t.Errorf("%d more than %d by %+v: %v", tc.delta, tc.issued, tc.by, err)
+		}
+	}
+}
+
+// TestBoundsOfShop checks that a shop's own bounds hold below those of the settings, and nothing above them.
+func TestBoundsOfShop(t *testing.T) {
+	t.Parallel()
+	most, away := goodSale().Stock, errors.New("away")
+	for name, tc := range map[string]struct {
+		own, settings Bounds
+		err           error
+		want          string // the exceeded bound; "": none
+	}{
+		"none":                {Bounds{}, Bounds{Sales: 6, Units: most}, nil, ""},
+		"fewer sales":         {Bounds{Sales: 5}, Bounds{Sales: 6}, nil, "sales"},
+		"fewer units":         {Bounds{Units: most - 1}, Bounds{Units: most}, nil, "units"},
+		"sales, no setting":   {Bounds{Sales: 5}, Bounds{}, nil, "sales"},
+		"units, no setting":   {Bounds{Units: most - 1}, Bounds{}, nil, "units"},
+		"more than a setting": {Bounds{Sales: 9, Units: most + 1}, Bounds{Sales: 5, Units: most}, nil, "sales"},
+		"it cannot be read":   {Bounds{}, Bounds{}, away, ""},
+	} {
+		s := newTestService(&fakeLedger{}, &fakeSales{})
+		s.parts.OpenSales, s.parts.Bounds = openSales{3: 5}.OpenSales, tc.settings
+		s.BoundBy(func(_ context.Context, shopID int64) (Bounds, error) {
+			if shopID != 3 {
+				t.Errorf("%s: shop %d is asked for", name, shopID)
+			}
+			return tc.own, tc.err
+		})
+		_, err := s.CreateSeckill(t.Context(), Author{Shop: 3}, goodDraft(), goodSale())
+		bound, _ := errors.AsType[*BoundError](err)
+		switch {
+		case tc.want == "" && !errors.Is(err, tc.err):
+			t.Errorf("%s: %v, want %v", name, err, tc.err)
+		case tc.want != "" && (bound == nil || bound.What != tc.want):
+			t.Errorf("%s: %v, want a bound on %s", name, err, tc.want)
+		}
+		if _, err := s.CreateSeckill(t.Context(), Author{AdminID: 1}, goodDraft(), goodSale()); err != nil {
+			t.Errorf("%s: an admin: %v", name, err)
+		}
+		merchant, err := s.bounded(t.Context(), Author{Shop: 3})
+		if want := tc.own.Within(tc.settings).Units; !errors.Is(err, tc.err) || merchant.MaxUnits != want {
+			t.Errorf("%s: added units are bounded by %d, %v; want %d", name, merchant.MaxUnits, err, want)
 		}
 	}
 }

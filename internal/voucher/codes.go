@@ -31,13 +31,11 @@ var (
 	rangeOrOmit = invalid.NewAllowed("RANGE_OR_OMIT",
 		"a whole number from {min} to {max}, or leave it out: no waiting list",
 		"{min} 到 {max} 的整数，或不启用候补名单")
-	besideOther   = invalid.NewReason("BESIDE_OTHER", "is given together with {other}", "不可与{other}同时填写")
 	notAfterOther = invalid.NewReason("NOT_AFTER_OTHER", "is not after {other}", "不晚于{other}")
 	inThePast     = invalid.NewReason("PAST", "is in the past", "已是过去的时间")
 	afterOther    = invalid.NewAllowed("AFTER_OTHER", "a time after {other}", "晚于{other}")
 	beforeTime    = invalid.NewAllowed("BEFORE_TIME", "a time before {before}", "早于 {before}")
 	notAfterTime  = invalid.NewAllowed("NOT_AFTER_TIME", "a time not after {latest}", "不晚于 {latest}")
-	oneOfTwo      = invalid.NewAllowed("ONE_OF_TWO", "one of the two", "二者择一")
 	rangeNotZero  = invalid.NewAllowed("RANGE_NOT_ZERO", "a whole number from {min} to {max}, but not 0",
 		"{min} 到 {max} 的整数，0 除外")
 )

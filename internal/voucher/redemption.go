@@ -41,7 +41,7 @@ func (r *fieldRules) redemption(d Redemption, now time.Time) Redemption {
 		}
 		return d
 	case !d.ValidUntil.IsZero() && d.ValidDays != 0:
-		r.Bad("validDays", besideOther, oneOfTwo, invalid.Data{"other": "validUntil"})
+		r.Bad("validDays", invalid.BesideOther, invalid.OneOfTwo, invalid.Data{"other": "validUntil"})
 	case d.ValidUntil.Year() > 9999:
 		r.Bad("validUntil", invalid.YearOutOfRange, invalid.AfterTime, invalid.Data{"after": second(now)})
 	case !d.ValidUntil.IsZero() && !d.ValidUntil.After(now):

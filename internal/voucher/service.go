@@ -43,6 +43,7 @@ type Parts struct {
 	Place func(ctx context.Context, wanted *int64) (int, error)
 	// Bounds hold merchants. OpenSales returns how many sales of a shop have not ended; order.ErrUnavailable.
 	Bounds    Bounds
+	BoundsOf  func(ctx context.Context, shopID int64) (Bounds, error) // see BoundBy; nil: shops have none of their own
 	OpenSales func(ctx context.Context, shopID int64) (int64, error)
 	// Now decides whether an end is in the past, and is shown while Redis is away.
 	Now func() time.Time

@@ -125,8 +125,12 @@ func (s *Service) AddStock(
 	if err := r.Err(); err != nil {
 		return Shown{}, false, err
 	}
+	by, err = s.bounded(ctx, by)
+	if err != nil {
+		return Shown{}, false, err
+	}
 	attempt := func(ctx context.Context) (StockChange, error) {
-		return s.parts.Changes.ChangeStock(ctx, id, s.bounded(by), delta, key)
+		return s.parts.Changes.ChangeStock(ctx, id, by, delta, key)
 	}
 	change, err := attempt(ctx)
 	if err == nil && delta < 0 {

@@ -3,7 +3,9 @@ package grown
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -155,4 +157,67 @@ func (m meter) command(args ...string) <-chan error {
 		ended <- err
 	}()
 	return ended
+}
+
+// ordinaries are ordinary vouchers with one order each.
+const ordinaries = 1000
+
+// TestPurgePreview has a sale and an ordinary voucher with half of the orders each, all redeemed, an event for each,
+// and many ordinary vouchers with one order, and asks what a purge would do; then again while an endpoint waits for all
+// events. It logs the times, and what the database reads.
+func TestPurgePreview(t *testing.T) {
+	t.Parallel()
+	size := Size{Sales: 2, PerSale: orders(t) / 2}
+	m := open(t, size, redeemed)
+	for _, away := range []bool{false, true} {
+		if away {
+			const never = "UPDATE tb_webhook_endpoint SET next_number = 1, retry_time = NOW(3) + INTERVAL 1 DAY, " +
+				"failures = 5, failing_since = NOW(3)"
+			if _, err := m.db.ExecContext(t.Context(), never); err != nil {
+				t.Fatal(err)
+			}
+		}
+		start, before := time.Now(), m.reads()
+		err := <-m.command("purge", "-before", time.Now().UTC().Format(time.DateOnly), "-dry-run")
+		exit, stays := errors.AsType[*exec.ExitError](err)
+		if stays = stays && exit.ExitCode() == 3; err != nil && !stays || stays != away {
+			t.Errorf("an endpoint is away: %t; %v", away, err)
+		}
+		took, read := time.Since(start), int64(m.reads()-before)
+		t.Logf("%d orders of two vouchers and %d other vouchers, an endpoint is away: %t; %v, %d entries and rows read",
+			size.Orders(), ordinaries, away, took.Round(time.Millisecond), read)
+	}
+}
+
+// redeemed has a coupon for each paid order, which is redeemed, and an event that was delivered. It makes the second
+// voucher an ordinary one, and adds others.
+func redeemed(ctx context.Context, db *sql.DB, _ Size) error {
+	for _, statement := range []string{
+		"UPDATE tb_voucher SET redeemable = 1",
+		"UPDATE tb_voucher SET type = 0 WHERE id = 2",
+		"DELETE FROM tb_seckill_voucher WHERE voucher_id = 2",
+		"DELETE FROM tb_voucher_operation WHERE voucher_id = 2",
+		"UPDATE tb_voucher_order SET kind = 0 WHERE voucher_id = 2",
+		"UPDATE tb_voucher_order SET status = 3, redeem_time = pay_time WHERE status = 2",
+		`INSERT INTO tb_coupon (order_id, code, voucher_id, shop_id, create_time)
+			SELECT order_id, LPAD(number, 16, '0'), voucher_id, shop_id, create_time FROM tb_payment`,
+		`INSERT INTO tb_webhook_event (number, shop_id, subject, subject_number, type, body, create_time)
+			SELECT number, shop_id, CONCAT('order-', order_id), 1, 'order.paid', '{}', NOW(3) FROM tb_payment`,
+		"UPDATE tb_webhook_sequence SET number = (SELECT MAX(number) FROM tb_webhook_event)",
+		`INSERT INTO tb_webhook_endpoint (shop_id, url, secret, next_number, create_time)
+			SELECT 0, 'https://shop.example/a', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', number + 1, NOW(3)
+			FROM tb_webhook_sequence`,
+		fmt.Sprintf(`INSERT INTO tb_voucher (id, shop_id, title, pay_value, actual_value, type, status, version,
+			create_time, update_time, redeemable)
+			SELECT 1000 + number, 3, 'always', 100, 100, 0, 1, 1, create_time, NOW(3), 1
+			FROM tb_payment ORDER BY number LIMIT %d`, ordinaries),
+		`INSERT INTO tb_voucher_order (id, user_id, kind, voucher_id, amount, status, create_time)
+			SELECT 650000000000000000 + id, 1 + id, 0, id, 100, 3, create_time FROM tb_voucher WHERE id > 1000`,
+		"ANALYZE TABLE tb_voucher, tb_voucher_order, tb_coupon, tb_webhook_event",
+	} {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%.60s: %w", statement, err)
+		}
+	}
+	return nil
 }

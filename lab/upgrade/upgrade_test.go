@@ -18,6 +18,7 @@ func TestUpgrade(t *testing.T) {
 		{"a sale, there and back", thereAndBack},
 		{"the embedded mode", embeddedMode},
 		{"refunds", refundsBesideEachOther},
+		{"purge", purgeBesideEachOther},
 	}
 	old, now := before(t), today(t)
 	for _, tt := range tests {

@@ -94,6 +94,8 @@ export function speak(language, table) {
     money: (amount) => money(locale, amount),
     /** A time to the second, with its zone. @param {string | number} time */
     time: (time) => at.format(new Date(time)),
+    /** A time to the second as people say it: "today, 20:00:12", "24 Nov, 20:00:12". When has the exact one. @param {string | number} time */
+    said: (time) => said(language, locale, new Date(time)),
     /** A time to the minute, with its zone. @param {string | number} time */
     moment: (time) => formOf(new Date(time)).format(new Date(time)),
     /** The day of a time, with its month in words. @param {string | number} time */
@@ -113,6 +115,16 @@ function money(locale, amount) {
   return new Intl.NumberFormat(locale, {
     style: 'currency', currency: CURRENCY, currencyDisplay: 'narrowSymbol', minimumFractionDigits: digits, maximumFractionDigits: digits,
   }).format(amount / PARTS);
+}
+
+/** @param {Language} language @param {string} locale @param {Date} time */
+function said(language, locale, time) {
+  const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(time);
+  const [day, today] = [time, new Date()].map((t) => Date.UTC(t.getFullYear(), t.getMonth(), t.getDate()) / 86_400_000);
+  const near = Math.abs(day - today) <= 1;
+  const name = near ? new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(day - today, 'day')
+    : new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', year: time.getFullYear() === new Date().getFullYear() ? undefined : 'numeric' }).format(time);
+  return `${name}${language === 'zh' ? ' ' : ', '}${clock}`;
 }
 
 /** @type {Record<Language, {units: string[], join: string, ahead: string, ago: string}>} */

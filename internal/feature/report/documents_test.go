@@ -18,7 +18,8 @@ func TestDescribedHeads(t *testing.T) {
 		described[strings.TrimSpace(line)] = true
 	}
 	for _, heads := range [][]string{
-		textsOf(headsOf(orderColumns(""))), textsOf(headsOf(paymentColumns(""))), textsOf(headsOf(auditColumns())),
+		textsOf(headsOf(orderColumns(""))), textsOf(headsOf(paymentColumns("", nil))),
+		textsOf(headsOf(auditColumns(nil))),
 		textsOf(headsOf(timelineColumns())),
 	} {
 		if head := strings.Join(heads, ","); !described[head] {

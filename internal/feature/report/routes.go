@@ -76,6 +76,7 @@ func (h handlers) showReport(c *gin.Context, _ httpkit.Identity, id int64) (http
 		return httpkit.Answer{}, err
 	}
 	view := reportView(r, h.front.Currency, h.front.Now())
+	view.ShopName = h.front.Members.Of("shop").Shops(c.Request.Context(), []int64{view.ShopID})[view.ShopID]
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: view}}, nil
 }
 
@@ -109,10 +110,11 @@ func (h handlers) listSales(c *gin.Context, who httpkit.Identity) (httpkit.Answe
 	for _, p := range Phases() {
 		view.Sums[p] = sums[p]
 	}
+	names := httpkit.ShopNames(c.Request.Context(), h.front.Members, sales, func(s Sale) int64 { return s.ShopID })
 	for i, s := range sales {
 		view.Sales[i] = saleLineJSON{
-			VoucherID: s.VoucherID, ShopID: s.ShopID, Title: s.Title, BeginTime: httpkit.ShownTime(s.Begin),
-			EndTime: httpkit.ShownTime(s.End), Phase: s.Phase,
+			VoucherID: s.VoucherID, ShopID: s.ShopID, ShopName: names[s.ShopID], Title: s.Title,
+			BeginTime: httpkit.ShownTime(s.Begin), EndTime: httpkit.ShownTime(s.End), Phase: s.Phase,
 			CalledOff: httpkit.TimeView(s.CalledOff), SalesSums: s.Sums,
 		}
 	}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"maps"
+
 	"github.com/gin-gonic/gin"
 
 	"seckill/internal/httpapi/httpkit"
@@ -20,9 +22,13 @@ func (h handlers) auditCSV(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 		return httpkit.Answer{}, err
 	}
 	f := voucher.AuditFilter{VoucherID: voucherID, AdminID: adminID, ShopID: who.Only()}
-	columns := auditColumns()
+	names := make(map[int64]string) // of the shops on a page
+	columns := auditColumns(names)
 	return h.sendFile(c, who, file{"audit", form}, headsOf(columns), func(c *gin.Context, out *fileStream) error {
 		return h.reports.Audit(c.Request.Context(), f, func(page []AuditRow) error {
+			clear(names)
+			maps.Copy(names, httpkit.ShopNames(c.Request.Context(), h.front.Members, page,
+				func(r AuditRow) int64 { return r.Entry.ShopID }))
 			return addLines(out, columns, page)
 		})
 	})

@@ -213,8 +213,8 @@ func whyCode(row ExportRow) string {
 	return ""
 }
 
-// auditColumns are the columns of an export of the audit trail.
-func auditColumns() []column[AuditRow] {
+// auditColumns are the columns of an export of the audit trail. names are those of shops.
+func auditColumns(names map[int64]string) []column[AuditRow] {
 	return []column[AuditRow]{
 		id("id", func(r AuditRow) int64 { return r.Entry.ID }),
 		at("at", func(r AuditRow) time.Time { return r.Entry.At }),
@@ -223,18 +223,21 @@ func auditColumns() []column[AuditRow] {
 		text("account.subject", func(r AuditRow) string { return r.Author.Subject }),
 		text("requestId", func(r AuditRow) string { return r.Entry.By.Request }),
 		text("action", func(r AuditRow) string { return string(r.Entry.Action) }),
-		{"voucherId", plain, ofVoucher},
+		{"voucherId", plain, func(r AuditRow) string { return written(r.Entry.VoucherID) }},
 		{"changes", list, changesOf},
 		{"delta", number, ofRestock(func(e voucher.Entry) string { return csvNumber(e.Delta) })},
 		{"outcome", plain, ofRestock(func(e voucher.Entry) string { return e.Outcome.String() })},
+		{"shopId", plain, func(r AuditRow) string { return written(r.Entry.ShopID) }},
+		text("shopName", func(r AuditRow) string { return names[r.Entry.ShopID] }),
 	}
 }
 
-func ofVoucher(r AuditRow) string {
-	if r.Entry.VoucherID == 0 {
+// written returns an id as text; "" for none.
+func written(id int64) string {
+	if id == 0 {
 		return ""
 	}
-	return csvNumber(r.Entry.VoucherID)
+	return csvNumber(id)
 }
 
 func changesOf(r AuditRow) string {

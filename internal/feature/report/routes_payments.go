@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -12,8 +13,8 @@ import (
 	"seckill/internal/voucher"
 )
 
-// paymentColumns are the columns of an export of payments.
-func paymentColumns(currency string) []column[payment.Payment] {
+// paymentColumns are the columns of an export of payments. names are those of shops.
+func paymentColumns(currency string, names map[int64]string) []column[payment.Payment] {
 	return []column[payment.Payment]{
 		text("id", func(p payment.Payment) string { return p.ID }),
 		id("orderId", func(p payment.Payment) int64 { return p.OrderID }),
@@ -43,6 +44,7 @@ func paymentColumns(currency string) []column[payment.Payment] {
 		text("progress", payment.Payment.Said),
 		at("progressTime", func(p payment.Payment) time.Time { return p.ProgressAt }),
 		text("progressReason", func(p payment.Payment) string { return p.Failure }),
+		text("shopName", func(p payment.Payment) string { return names[p.ShopID] }),
 	}
 }
 
@@ -58,7 +60,8 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 	if err := invalid.Join(append(badFilter, badQuery, badMark, badBook)...); err != nil {
 		return httpkit.Answer{}, err
 	}
-	columns := paymentColumns(h.front.Currency)
+	names := make(map[int64]string) // of the shops on a page
+	columns := paymentColumns(h.front.Currency, names)
 	e := voucher.Entry{
 		Action: voucher.Exported, VoucherID: f.VoucherID, ShopID: f.ShopID,
 		Changes: []voucher.FieldChange{{Field: "payments", To: c.Request.URL.RawQuery}},
@@ -70,6 +73,9 @@ func (h handlers) paymentsCSV(c *gin.Context, who httpkit.Identity) (httpkit.Ans
 			if err := note(); err != nil {
 				return err
 			}
+			clear(names)
+			maps.Copy(names, httpkit.ShopNames(c.Request.Context(), h.front.Members, page,
+				func(p payment.Payment) int64 { return p.ShopID }))
 			return addLines(out, columns, page)
 		})
 	})

@@ -16,13 +16,13 @@ func TestPaymentsCSV(t *testing.T) {
 	trail := &audit{}
 	lines, _ := download(t, trail, "/admin/payments.csv?voucherId=5&shopId=2&dispute=lost")
 	want := [][]string{
-		textsOf(headsOf(paymentColumns(""))),
+		textsOf(headsOf(paymentColumns("", nil))),
 		{
 			"pay_1", "8", "5", "2", "42", "bank", "'=1+1", "stuck", "1000", "CNY", "1000", "300", "lost", "600",
 			"100", "2026-01-02T12:00:00.000Z", "2026-01-02T12:00:01.000Z", "", "", "2026-01-02T12:01:00.000Z",
-			"2026-01-02T12:02:00.000Z", "'-no", "", "300", "600", "", "", "",
+			"2026-01-02T12:02:00.000Z", "'-no", "", "300", "600", "", "", "", "Bakery",
 		},
-		append([]string{csvEnd, "1"}, make([]string, len(headsOf(paymentColumns("")))-2)...),
+		append([]string{csvEnd, "1"}, make([]string, len(headsOf(paymentColumns("", nil)))-2)...),
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

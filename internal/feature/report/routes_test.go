@@ -180,7 +180,9 @@ func (a *audit) note(_ context.Context, e voucher.Entry) error {
 
 // front is what the routes need of the core's interface.
 func front() httpkit.Front {
+	named := func(context.Context, []int64) map[int64]string { return map[int64]string{2: "Bakery"} }
 	return httpkit.Front{
+		Members: httpkit.Members{"shop": {Shops: named}},
 		Streams: featuretest.Streams(), Now: apitest.Noon, ShopOf: featuretest.ShopOf, Zone: time.UTC, Currency: "CNY",
 	}
 }
@@ -294,17 +296,17 @@ func TestAuditAsCSV(t *testing.T) {
 	want := [][]string{
 		{
 			"\ufeffid", "at", "adminId", "account.issuer", "account.subject", "requestId", "action", "voucherId",
-			"changes", "delta", "outcome",
+			"changes", "delta", "outcome", "shopId", "shopName",
 		},
 		{
 			"9", "2026-01-02T12:00:00.000Z", "4503599627370496", "https://login.example", "'=ann", "r-9", "stock", "5",
-			"", "-3", "refused",
+			"", "-3", "refused", "2", "Bakery",
 		},
 		{
 			"8", "2026-01-02T12:00:00.000Z", "0", "", "", "server session", "revoke", "",
-			`[{"field":"why","from":"","to":"a \"leak\""}]`, "", "",
+			`[{"field":"why","from":"","to":"a \"leak\""}]`, "", "", "", "",
 		},
-		{csvEnd, "2", "", "", "", "", "", "", "", "", ""},
+		{csvEnd, "2", "", "", "", "", "", "", "", "", "", "", ""},
 	}
 	if diff := cmp.Diff(want, lines); diff != "" {
 		t.Errorf("%s\n%s", diff, body)

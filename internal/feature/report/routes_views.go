@@ -18,6 +18,7 @@ type salesJSON struct {
 type saleLineJSON struct {
 	VoucherID int64         `json:"voucherId"`
 	ShopID    int64         `json:"shopId"`
+	ShopName  string        `json:"shopName,omitempty"` // absent: it has none
 	Title     string        `json:"title"`
 	BeginTime httpkit.Time  `json:"beginTime"`
 	EndTime   httpkit.Time  `json:"endTime"`
@@ -31,6 +32,7 @@ type reportJSON struct {
 	At        httpkit.Time `json:"at"`
 	VoucherID int64        `json:"voucherId"`
 	ShopID    int64        `json:"shopId"`
+	ShopName  string       `json:"shopName,omitempty"` // absent: it has none
 	Title     string       `json:"title"`
 	PayValue  int64        `json:"payValue"` // in the currency's least unit
 	*saleJSON

@@ -177,7 +177,7 @@ func (b *bookkeeper) compare(when string) {
 	b.t.Helper()
 	var total, day sums
 	columns := map[string]func(payment.Payment) string{}
-	for _, c := range paymentColumns("CNY") {
+	for _, c := range paymentColumns("CNY", nil) {
 		columns[c.head] = c.cell
 	}
 	for _, p := range b.all() {

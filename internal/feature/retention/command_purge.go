@@ -79,7 +79,7 @@ func purge(ctx context.Context, env cmdline.Env, open feature.Tools) error {
 			return cmdline.Misuse(set, fmt.Sprintf("-before is %s, which is to come", *date))
 		}
 		if *dry {
-			return preview(ctx, env.Out, ledger, before)
+			return preview(ctx, env.Out, &Purger{Ledger: ledger, Answers: ledger.answers}, before)
 		}
 		if err := switchOn(ctx, ledger, core); err != nil {
 			return err
@@ -122,32 +122,37 @@ func each(ctx context.Context, ledger Purging, before time.Time, do func(Candida
 	}
 }
 
-// preview prints what a purge would do.
-func preview(ctx context.Context, out io.Writer, ledger Purging, before time.Time) error {
+// preview prints what a purge would do. A voucher that the ledger does not answer for in time is named, and keeps no
+// other from the list.
+func preview(ctx context.Context, out io.Writer, p *Purger, before time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "VOUCHER\tSHOP\tENDED\tORDERS\tTITLE\t")
 	stays := false
-	err := each(ctx, ledger, before, func(c Candidate) error {
-		owed, err := ledger.Debts(ctx, c)
-		if err != nil {
-			return err
-		}
-		n, err := ledger.Count(ctx, c)
-		if err != nil {
-			return err
-		}
-		ended := "-"
+	var failed error
+	err := each(ctx, p.Ledger, before, func(c Candidate) error {
+		ended, orders, says := "-", "?", ""
 		if c.Sale {
 			ended = c.End.In(before.Location()).Format(time.DateTime)
 		}
-		says := ""
-		if len(owed) > 0 {
+		owed, err := p.Ledger.Debts(ctx, c)
+		if err == nil {
+			var n int64
+			n, err = p.Ledger.Count(ctx, c)
+			orders = digits(n)
+		}
+		switch {
+		case err != nil && p.endsAll(ctx, err):
+			return err
+		case err != nil:
+			failed = errors.Join(failed, err)
+			orders, says = "?", fmt.Sprintf("failed: %v", err)
+		case len(owed) > 0:
 			says, stays = "stays: "+owed.String(), true
 		}
-		_, err = fmt.Fprintf(table, "%d\t%d\t%s\t%d\t%s\t%s\n", c.VoucherID, c.ShopID, ended, n, c.Title, says)
+		_, err = fmt.Fprintf(table, "%d\t%d\t%s\t%s\t%s\t%s\n", c.VoucherID, c.ShopID, ended, orders, c.Title, says)
 		return err
 	})
-	if err = errors.Join(err, table.Flush()); err != nil {
+	if err = errors.Join(err, table.Flush(), failed); err != nil {
 		return err
 	}
 	if stays {

@@ -42,11 +42,18 @@ func (r Reason) text() string {
 // Debts are how many things are not deleted yet, by reason.
 type Debts map[Reason]int64
 
+// mostEvents is how many events are counted of a voucher with many orders: an endpoint that is away may wait for all.
+const mostEvents = 10_000
+
 // String says the debts to people: "3 coupon (coupons can still be redeemed)".
 func (d Debts) String() string {
 	var parts []string
 	for reason, n := range d {
-		parts = append(parts, fmt.Sprintf("%d %s (%s)", n, reason, reason.text()))
+		count := digits(n)
+		if reason == Event && n >= mostEvents {
+			count = "at least " + digits(mostEvents)
+		}
+		parts = append(parts, fmt.Sprintf("%s %s (%s)", count, reason, reason.text()))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, "; ")

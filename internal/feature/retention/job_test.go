@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -191,6 +192,42 @@ func TestJobGoesOnBehindASlowQuestion(t *testing.T) {
 			t.Errorf("%d and %d orders are left", orders(slow), orders(quick))
 		}
 	})
+}
+
+// A preview names the voucher that the ledger does not answer for in time, and goes on.
+func TestPreviewGoesOnBehindASlowQuestion(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		n := newNightly(l)
+		slow := n.sold(t)
+		for _, table := range []string{"tb_webhook_event", "tb_webhook_dead_letter", "tb_coupon", "tb_refund"} {
+			n.Exec(t, "DELETE FROM "+table)
+		}
+		quick := n.sold(t)
+		n.purger.Ledger = slowly{n.retention, slow}
+		var out strings.Builder
+		err := preview(t.Context(), &out, &n.Purger, before())
+		lines := strings.Split(out.String(), "\n")
+		if !errors.Is(err, order.ErrUnavailable) || len(lines) != 4 ||
+			!strings.HasPrefix(lines[1], digits(slow)+" ") || !strings.Contains(lines[1], "failed: ") ||
+			!strings.HasPrefix(lines[2], digits(quick)+" ") || !strings.Contains(lines[2], " 12 ") {
+			t.Errorf("%v:\n%s", err, &out)
+		}
+		n.Answers = func(context.Context) bool { return false }
+		out.Reset()
+		err = preview(t.Context(), &out, &n.Purger, before())
+		if !errors.Is(err, order.ErrUnavailable) || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("the ledger is away: %v:\n%s", err, &out)
+		}
+	})
+}
+
+// Events are not counted to the end.
+func TestDebtsSaySo(t *testing.T) {
+	t.Parallel()
+	got := Debts{Event: mostEvents, Coupon: 20_000}.String()
+	if !strings.Contains(got, "at least 10000 event (") || !strings.Contains(got, "20000 coupon (") {
+		t.Error(got)
+	}
 }
 
 // slowly does not answer what one voucher owes.

@@ -170,7 +170,11 @@ func (l *Ledger) Debts(ctx context.Context, c Candidate) (Debts, error) {
 	if err != nil {
 		return nil, sqlkit.ReadError("reading how far events were sent", err)
 	}
-	for _, question := range l.questions(c) {
+	few, err := l.few(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, question := range l.questions(c, few) {
 		var n int64
 		names := map[string]any{
 			"voucher": c.VoucherID, "before": c.Before, "now": now, "unpaid": order.Unpaid,
@@ -197,20 +201,22 @@ type question struct {
 	count string
 }
 
+// few reports whether the voucher has few orders.
+func (l *Ledger) few(ctx context.Context, c Candidate) (bool, error) {
+	var ids []int64 // of the order behind the last of a few
+	err := l.db.Read(ctx).Table("tb_voucher_order").Where("voucher_id = ?", c.VoucherID).Order("id").
+		Offset(l.fewOrders).Limit(1).Pluck("id", &ids).Error
+	return len(ids) == 0, purgeError("counting orders of", c, err)
+}
+
 // questions returns what a voucher is asked.
-func (l *Ledger) questions(c Candidate) []question {
-	number := "SIGNED"
-	if l.db.Dialect() == sqlkit.SQLite {
-		number = "INTEGER"
-	}
+func (l *Ledger) questions(c Candidate, few bool) []question {
 	const paid = "SELECT COUNT(*) FROM tb_payment p JOIN tb_voucher_order o ON o.id = p.order_id " +
 		"WHERE p.voucher_id = @voucher AND "
 	old := ""
 	if !c.Sale {
 		old = " AND o.create_time < @before"
 	}
-	ofEvent := " JOIN tb_voucher_order o ON o.id = CAST(SUBSTR(e.subject, 7) AS " + number + ") "
-	waits := "e.subject LIKE 'order-%' AND o.voucher_id = @voucher AND " + waiting + old
 	all := []question{
 		{Undecided, "SELECT COUNT(*) FROM tb_voucher_order o WHERE o.voucher_id = @voucher AND " +
 			"o.status IN (@unpaid, @refunding)" + old},
@@ -221,11 +227,8 @@ func (l *Ledger) questions(c Candidate) []question {
 		{Refund, "SELECT COUNT(*) FROM tb_refund r JOIN tb_payment p ON p.id = r.payment_id " +
 			"JOIN tb_voucher_order o ON o.id = p.order_id WHERE p.voucher_id = @voucher AND " +
 			"(r.state IN (@asked, @pending) OR r.state = @failed AND r.close_time IS NULL AND r.origin <> @all)" + old},
-		{Event, "SELECT COUNT(*) FROM tb_webhook_event e" + ofEvent +
-			"WHERE e.shop_id = @shop AND (e.number IS NULL OR e.number >= @floor) AND " + waits},
-		{Event, "SELECT COUNT(DISTINCT e.id) FROM tb_webhook_retry r JOIN tb_webhook_event e ON e.subject = r.subject" +
-			ofEvent + "WHERE e.number < @floor AND " + waits},
 	}
+	all = append(all, l.ofEvents(old, few)...)
 	if c.ByCode {
 		const live = "FROM tb_voucher_order o LEFT JOIN tb_coupon c ON c.order_id = o.id " +
 			"WHERE o.voucher_id = @voucher AND o.status = @paid AND "
@@ -239,6 +242,33 @@ func (l *Ledger) questions(c Candidate) []question {
 			question{Event, "SELECT COUNT(*) FROM tb_webhook_event e WHERE e.subject LIKE @places AND " + waiting})
 	}
 	return all
+}
+
+// ofEvents asks for events of orders that an endpoint waits for. Few orders are asked for their events: an endpoint
+// that is away may wait for millions, and each voucher of its shop would read all of them. Of many orders, the events
+// that are waited for are read, up to mostEvents of the voucher's: usually there are few.
+func (l *Ledger) ofEvents(old string, few bool) []question {
+	subject, number := "CONVERT(CONCAT('order-', o.id) USING ascii)", "SIGNED" // as the column, for its index
+	if l.db.Dialect() == sqlkit.SQLite {
+		subject, number = "'order-' || o.id", "INTEGER"
+	}
+	waits := "o.voucher_id = @voucher AND " + waiting + old
+	if few {
+		return []question{{Event, "SELECT COUNT(*) FROM tb_voucher_order o JOIN tb_webhook_event e ON e.subject = " +
+			subject + " WHERE " + waits}}
+	}
+	ofEvent := " JOIN tb_voucher_order o ON o.id = CAST(SUBSTR(e.subject, 7) AS " + number + ") "
+	waits = "e.subject LIKE 'order-%' AND " + waits
+	count := func(events string) question {
+		return question{Event, "SELECT COUNT(*) FROM (" + events + " AND " + waits + " LIMIT " + digits(mostEvents) +
+			") counted"}
+	}
+	return []question{
+		count("SELECT e.id FROM tb_webhook_event e" + ofEvent +
+			"WHERE e.shop_id = @shop AND (e.number IS NULL OR e.number >= @floor)"),
+		count("SELECT DISTINCT e.id FROM tb_webhook_retry r JOIN tb_webhook_event e ON e.subject = r.subject" +
+			ofEvent + "WHERE e.number < @floor"),
+	}
 }
 
 // Candidates implements Purging.

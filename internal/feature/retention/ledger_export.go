@@ -60,7 +60,8 @@ func (l *Ledger) Export(ctx context.Context, user int64, by Trail) (e Export, er
 type about struct {
 	person
 
-	payments []string
+	payments   []string
+	ordinaries []int64 // all ordinary vouchers
 }
 
 // about reads what belongs to a user.
@@ -90,8 +91,12 @@ func (l *Ledger) about(tx *gorm.DB, user int64) (a about, err error) {
 		a.sales = append(a.sales, p.VoucherID)
 		a.subjects = append(a.subjects, order.SubjectOfPlace(p))
 	}
+	if err != nil {
+		return a, err
+	}
 	slices.Sort(a.sales)
 	a.sales = slices.Compact(a.sales)
+	a.ordinaries, err = ordinaries(tx)
 	return a, err
 }
 
@@ -111,7 +116,7 @@ func (a *about) rows(tx *gorm.DB, table migrations.Table) (all []map[string]any,
 	case table.Name == "tb_session_void":
 		read("first_user = ? AND last_user = ?", a.from, a.from)
 	case table.Forget.By == migrations.ByBuyer:
-		for part := range sqlkit.Chunks(a.sales) {
+		for part := range sqlkit.Chunks(a.ordinaries) {
 			read("voucher_id IN ? AND "+table.Forget.Column+" = ?", part, a.from)
 		}
 	case table.Forget.By == migrations.ByUser:

@@ -334,9 +334,9 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done
 // buyers deletes the rows that say which ordinary vouchers the person has bought. They may be of a voucher whose limit
 // is gone, or whose orders are purged.
 func (p *person) buyers(tx *gorm.DB) error {
-	var ids []int64
-	if err := tx.Table("tb_voucher").Where("type = ?", voucher.Ordinary).Pluck("id", &ids).Error; err != nil {
-		return fmt.Errorf("reading ordinary vouchers: %w", err)
+	ids, err := ordinaries(tx)
+	if err != nil {
+		return err
 	}
 	for _, table := range migrations.Tables() {
 		if table.Forget.By != migrations.ByBuyer {
@@ -351,6 +351,14 @@ func (p *person) buyers(tx *gorm.DB) error {
 		}
 	}
 	return nil
+}
+
+// ordinaries returns the ids of all ordinary vouchers.
+func ordinaries(tx *gorm.DB) (ids []int64, err error) {
+	if err := tx.Table("tb_voucher").Where("type = ?", voucher.Ordinary).Pluck("id", &ids).Error; err != nil {
+		return nil, fmt.Errorf("reading ordinary vouchers: %w", err)
+	}
+	return ids, nil
 }
 
 // entries rewrites entries of the audit trail about the person's tokens and data.

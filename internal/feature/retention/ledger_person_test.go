@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"seckill/internal/feature"
 	"seckill/internal/order"
 	"seckill/internal/order/reason"
 	"seckill/internal/testkit/ledgertest"
@@ -75,7 +76,7 @@ func TestForget(t *testing.T) {
 		e, err := r.retention.Export(t.Context(), forgotten, by())
 		for _, table := range []string{
 			"voucher_order", "payment", "account", "coupon", "webhook_event", "order_event", "place", "unpaid",
-			"request",
+			"request", "limited_buyer",
 		} {
 			if len(e.Tables[table]) == 0 || err != nil {
 				t.Fatalf("the export has no %s: %+v, %v", table, e.Tables, err)
@@ -187,6 +188,13 @@ func TestForgetRefuses(t *testing.T) {
 		if o := r.ReadOrder(t, orderID); o.Status != order.Redeemed {
 			t.Errorf("the order is %s", o.Status)
 		}
+		sale := r.Seckill(t, 5) // in which the person has no order
+		r.Exec(t, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, 1, ?, 7, ?)",
+			sale, forgotten, ledgertest.Stored(ledgertest.RecordedAt))
+		_, err := Forget(t.Context(), r.retention, forgotten, by(), atOnce)
+		if owed, is := errors.AsType[*OwedError](err); !is || owed.Owed[NotRetired] != 1 {
+			t.Errorf("a place on the list of a sale that is not retired: %v", err)
+		}
 	})
 }
 
@@ -218,13 +226,14 @@ func TestForgetLooksAgain(t *testing.T) {
 		r.ApplyAll(t, sale)
 		r.RetireSale(t, sale)
 		f, err := Forget(t.Context(), lateBuyer{r, t, sale}, forgotten, by(), atOnce)
-		if err != nil || f.Orders != 3 || f.Places != 1 || len(r.named(t)) > 0 {
+		if err != nil || f.Orders != 3 || f.Places != 2 || len(r.named(t)) > 0 {
 			t.Errorf("%+v, %v, still in %v", f, err, r.named(t))
 		}
 	})
 }
 
-// lateBuyer is a ledger that records a failed order of the person after the last was rewritten, once.
+// lateBuyer is a ledger that records a failed order of the person after the last was rewritten, once, and then a missed
+// place on the waiting list.
 type lateBuyer struct {
 	*rig
 
@@ -242,7 +251,13 @@ func (b lateBuyer) Rewrite(ctx context.Context, user, pseudonym int64, n int) (F
 
 func (b lateBuyer) EndForgetting(ctx context.Context, user, pseudonym int64) (bool, error) {
 	b.t.Helper()
-	if b.Number(b.t, "SELECT COUNT(*) FROM tb_voucher_order WHERE user_id = ?", pseudonym) == 2 {
+	orders := b.Number(b.t, "SELECT COUNT(*) FROM tb_voucher_order WHERE user_id = ?", pseudonym)
+	places := b.Number(b.t, "SELECT COUNT(*) FROM tb_place WHERE user_id = ?", pseudonym)
+	switch {
+	case orders == 3 && places == 1:
+		b.Exec(b.t, "INSERT INTO tb_place (voucher_id, position, user_id, state, create_time) VALUES (?, 1, ?, 7, ?)",
+			b.sale, user, ledgertest.Stored(ledgertest.RecordedAt))
+	case orders == 2:
 		late := order.Claim{OrderID: 1 << 50, UserID: user, VoucherID: b.sale, Epoch: 1, Quantity: 1}
 		if err := b.Settle(ctx, []order.Claim{late},
 			ledgertest.DecideAll([]order.Claim{late}, order.Fail, reason.NoStock)); err != nil {
@@ -250,6 +265,31 @@ func (b lateBuyer) EndForgetting(ctx context.Context, user, pseudonym int64) (bo
 		}
 	}
 	return b.retention.EndForgetting(ctx, user, pseudonym)
+}
+
+// The service forgets only once what Redis has queued has its rows, and where that cannot be read, it changes no row.
+func TestForgetAsksRedis(t *testing.T) {
+	t.Parallel()
+	r := newRig(ledgertest.OpenMySQL(t, ledgertest.MigratedMySQL(t)))
+	_, orderID := r.person(t)
+	failing := true
+	service := serviceOf(r.retention, feature.Core{
+		SwitchOn: func(context.Context, string) error { return nil },
+		Redis: feature.Redis{Oldest: func(context.Context) (time.Duration, error) {
+			if failing {
+				return 0, order.ErrUnavailable
+			}
+			return 0, nil
+		}},
+	})
+	if _, err := service.Forget(t.Context(), forgotten, by()); !errors.Is(err, order.ErrUnavailable) ||
+		r.ReadOrder(t, orderID).UserID != forgotten {
+		t.Errorf("without Redis: %v, the order is user %d's", err, r.ReadOrder(t, orderID).UserID)
+	}
+	failing = false
+	if f, err := service.Forget(t.Context(), forgotten, by()); err != nil || f.Orders != 1 || len(r.named(t)) > 0 {
+		t.Errorf("%+v, %v, still in %v", f, err, r.named(t))
+	}
 }
 
 // Forgetting waits until instances know that the tokens are void and all that they have accepted has its rows, and not

@@ -22,12 +22,18 @@ type Ledger struct {
 	db     *sqlkit.DB
 	orders sqlkit.Orders
 	draw   func() (pseudonym int64, err error)
+
+	fewOrders int // of a voucher: as many are asked for their events one by one
 }
 
 var _ Purging = (*Ledger)(nil)
 
+const fewOrders = 10_000
+
 // NewLedger returns a ledger.
-func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger { return &Ledger{db, orders, drawn} }
+func NewLedger(db *sqlkit.DB, orders sqlkit.Orders) *Ledger {
+	return &Ledger{db, orders, drawn, fewOrders}
+}
 
 // Begin implements Purging.
 func (l *Ledger) Begin(ctx context.Context, c Candidate, waitlist string, by Trail) error {

@@ -2,6 +2,7 @@ package retention
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -87,14 +88,6 @@ func TestPurgeRefuses(t *testing.T) {
 		return update(fmt.Sprintf("INSERT INTO tb_refund (id, payment_id, amount, state, origin, actor, create_time) "+
 			"SELECT 'x', id, 1, %d, 2, 'a', create_time FROM tb_payment WHERE order_id = ?", state))
 	}
-	event := func(t *testing.T, r *rig, shop int64, subject order.Subject) {
-		t.Helper()
-		r.Exec(t, "INSERT INTO tb_webhook_endpoint (id, shop_id, url, secret, next_number, create_time) "+
-			"VALUES (9, ?, 'x', 'x', 70, ?)", shop, ledgertest.Stored(ledgertest.RecordedAt))
-		r.Exec(t, "INSERT INTO tb_webhook_event (id, number, shop_id, subject, subject_number, type, body, "+
-			"create_time) VALUES (70, 70, 1, ?, 2, 'order.paid', '{}', ?)", string(subject),
-			ledgertest.Stored(ledgertest.RecordedAt))
-	}
 	cases := map[string]owes{
 		"unpaid":    {why: Undecided, set: update("UPDATE tb_voucher_order SET status = 1 WHERE id = ?")},
 		"refunding": {why: Undecided, set: update("UPDATE tb_voucher_order SET status = 5 WHERE id = ?")},
@@ -159,42 +152,63 @@ func TestPurgeRefuses(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
 		r := newRig(l)
 		for name, c := range cases {
-			r.Exec(t, "DELETE FROM tb_webhook_event")
-			r.Exec(t, "DELETE FROM tb_webhook_endpoint")
-			r.Exec(t, "DELETE FROM tb_webhook_retry")
-			r.Exec(t, "DELETE FROM tb_webhook_dead_letter")
-			r.Exec(t, "DELETE FROM tb_coupon")
-			r.Exec(t, "DELETE FROM tb_refund")
-			id := r.sold(t)
-			orderID := r.Number(t, "SELECT MAX(order_id) FROM tb_payment WHERE voucher_id = ?", id) // it is paid
-			c.set(t, r, id, orderID)
-			rows := r.left(t, id)
-			done, err := r.purger.Purge(t.Context(), r.candidate(t, id), 0, by(), Purged{}, always)
-			if err != nil || !done.Refused || done.Owed[c.why] != 1 || len(done.Owed) != 1 || done.Owed.String() == "" {
-				t.Errorf("%s: %+v, %v; want %s", name, done, err, c.why)
-			}
-			if sale, diff := r.Sale(t, id), cmp.Diff(rows, r.left(t, id)); diff != "" || sale.Purged() {
-				t.Errorf("%s: refused, and changed (-before +after):\n%s", name, diff)
-			}
-			if c.why == NotRetired {
-				continue
-			}
-			r.Clock.Add(int64(2 * time.Minute)) // the ledger remembers a voucher's terms for a minute
-			// It comes to owe that after the purge has begun: all else goes.
-			began, sums := r.candidate(t, id), r.sums(t, id)
-			if err := r.retention.Begin(t.Context(), began, "", by()); err != nil {
-				t.Fatal(err)
-			}
-			done, err = r.purger.Purge(t.Context(), r.candidate(t, id), 0, by(), Purged{}, always)
-			stays := r.Number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", id)
-			if err != nil || done.Refused || done.Done || done.Owed[c.why] != 1 || stays != c.stays() {
-				t.Errorf("%s, begun: %+v, %v, %d orders stay", name, done, err, stays)
-			}
-			if diff := cmp.Diff(sums, r.sums(t, id)); diff != "" {
-				t.Errorf("%s, begun: the sums have changed (-before +after):\n%s", name, diff)
+			refuses(t, r, name, c)
+		}
+		r.retention.fewOrders = 0 // events are found the other way
+		for name, c := range cases {
+			if c.why == Event {
+				refuses(t, r, name+", of many orders", c)
 			}
 		}
 	})
+}
+
+// event adds event 70, for which an endpoint of a shop waits.
+func event(t *testing.T, r *rig, shop int64, subject order.Subject) {
+	t.Helper()
+	r.Exec(t, "INSERT INTO tb_webhook_endpoint (id, shop_id, url, secret, next_number, create_time) "+
+		"VALUES (9, ?, 'x', 'x', 70, ?)", shop, ledgertest.Stored(ledgertest.RecordedAt))
+	r.Exec(t, "INSERT INTO tb_webhook_event (id, number, shop_id, subject, subject_number, type, body, create_time) "+
+		"VALUES (70, 70, 1, ?, 2, 'order.paid', '{}', ?)", string(subject), ledgertest.Stored(ledgertest.RecordedAt))
+}
+
+// refuses: the purge of a sale that owes something is refused; once it has begun, all goes but what owes.
+func refuses(t *testing.T, r *rig, name string, c owes) {
+	t.Helper()
+	r.Exec(t, "DELETE FROM tb_webhook_event")
+	r.Exec(t, "DELETE FROM tb_webhook_endpoint")
+	r.Exec(t, "DELETE FROM tb_webhook_retry")
+	r.Exec(t, "DELETE FROM tb_webhook_dead_letter")
+	r.Exec(t, "DELETE FROM tb_coupon")
+	r.Exec(t, "DELETE FROM tb_refund")
+	id := r.sold(t)
+	orderID := r.Number(t, "SELECT MAX(order_id) FROM tb_payment WHERE voucher_id = ?", id) // it is paid
+	c.set(t, r, id, orderID)
+	rows := r.left(t, id)
+	done, err := r.purger.Purge(t.Context(), r.candidate(t, id), 0, by(), Purged{}, always)
+	if err != nil || !done.Refused || done.Owed[c.why] != 1 || len(done.Owed) != 1 || done.Owed.String() == "" {
+		t.Errorf("%s: %+v, %v; want %s", name, done, err, c.why)
+	}
+	if sale, diff := r.Sale(t, id), cmp.Diff(rows, r.left(t, id)); diff != "" || sale.Purged() {
+		t.Errorf("%s: refused, and changed (-before +after):\n%s", name, diff)
+	}
+	if c.why == NotRetired {
+		return
+	}
+	r.Clock.Add(int64(2 * time.Minute)) // the ledger remembers a voucher's terms for a minute
+	// It comes to owe that after the purge has begun: all else goes.
+	began, sums := r.candidate(t, id), r.sums(t, id)
+	if err := r.retention.Begin(t.Context(), began, "", by()); err != nil {
+		t.Fatal(err)
+	}
+	done, err = r.purger.Purge(t.Context(), r.candidate(t, id), 0, by(), Purged{}, always)
+	stays := r.Number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", id)
+	if err != nil || done.Refused || done.Done || done.Owed[c.why] != 1 || stays != c.stays() {
+		t.Errorf("%s, begun: %+v, %v, %d orders stay", name, done, err, stays)
+	}
+	if diff := cmp.Diff(sums, r.sums(t, id)); diff != "" {
+		t.Errorf("%s, begun: the sums have changed (-before +after):\n%s", name, diff)
+	}
 }
 
 // An interrupted purge goes on, and every transaction leaves the sums as they were. Two at once share the work.
@@ -258,6 +272,9 @@ func TestPurgeOrdinary(t *testing.T) {
 			t.Errorf("one order owes something: %+v, %v", done, err)
 		}
 		r.Exec(t, "UPDATE tb_payment SET state = 2, stuck_time = NULL WHERE order_id = ?", first)
+		if n, err := r.retention.Count(t.Context(), r.candidate(t, free)); n != 1 || err != nil {
+			t.Errorf("%d orders are old, %v", n, err)
+		}
 		want := r.sums(t, free)
 		done, err = r.purger.Purge(t.Context(), r.candidate(t, free), 0, by(), Purged{}, always)
 		n := r.Number(t, "SELECT COUNT(*) FROM tb_voucher_order WHERE voucher_id = ?", free)
@@ -272,6 +289,57 @@ func TestPurgeOrdinary(t *testing.T) {
 		done, err = r.purger.Purge(t.Context(), r.candidate(t, limited), 0, by(), Purged{}, always)
 		if err != nil || done.Orders != 2 || !done.Done {
 			t.Errorf("archived: %+v, %v", done, err)
+		}
+	})
+}
+
+// Only what is old of an ordinary voucher counts: young orders make it no candidate and no debt, stay among old ones,
+// and end no purge. One that has died before its end is a candidate until it is ended.
+func TestPurgeOrdinaryByAge(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		r := newRig(l)
+		id := r.Ordinary(t)
+		var ids []int64
+		for user := range int64(4) {
+			c := r.Bought(t, id, user+1)
+			r.Receives(t, r.Pays(t, c))
+			ids = append(ids, c.OrderID)
+		}
+		slices.Sort(ids)
+		age := func(at time.Time, ids ...int64) {
+			for _, id := range ids {
+				r.Exec(t, "UPDATE tb_voucher_order SET create_time = ? WHERE id = ?", ledgertest.Stored(at), id)
+			}
+		}
+		young, old := before().Add(time.Second), before().Add(-time.Minute)
+		age(young, ids...)
+		if all, err := r.retention.Candidates(t.Context(), before(), 0, 100); err != nil || len(all) > 0 {
+			t.Errorf("all orders are young: %+v, %v", all, err)
+		}
+		age(old, ids[0], ids[2], ids[3]) // ids of several instances are not quite in the order of time
+		r.Exec(t, "UPDATE tb_payment SET state = 6, stuck_time = create_time WHERE order_id = ?", ids[1])
+		event(t, r, 1, order.SubjectOfOrder(ids[1]))
+		c := r.candidate(t, id)
+		for _, few := range []int{fewOrders, 0} {
+			r.retention.fewOrders = few
+			if owed, err := r.retention.Debts(t.Context(), c); err != nil || len(owed) > 0 {
+				t.Errorf("the young one owes something: %v, %v", owed, err)
+			}
+		}
+		n, err := r.retention.Count(t.Context(), c)
+		if err != nil || n != 3 {
+			t.Errorf("%d are old, %v", n, err)
+		}
+		purger := *r.purger
+		purger.Ledger = inSteps{r.retention, 2}
+		done, err := purger.Purge(t.Context(), c, 0, by(), Purged{}, always)
+		if err != nil || done.Orders != 3 || len(done.Owed) > 0 || r.ReadOrder(t, ids[1]).ID != ids[1] {
+			t.Errorf("%+v, %v", done, err)
+		}
+		r.Exec(t, "UPDATE tb_purge SET end_time = NULL")
+		done, err = r.purger.Purge(t.Context(), r.candidate(t, id), 0, by(), Purged{}, always)
+		if ended := r.Number(t, "SELECT COUNT(*) FROM tb_purge WHERE end_time IS NOT NULL"); err != nil || ended != 1 {
+			t.Errorf("continued: %+v, %v, %d ended", done, err, ended)
 		}
 	})
 }

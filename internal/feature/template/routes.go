@@ -83,9 +83,12 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 		return httpkit.Answer{}, err
 	}
 	templates, err := h.templates.List(c.Request.Context(), shopID)
+	names := httpkit.ShopNames(c.Request.Context(), h.front.Members, templates,
+		func(t Template) int64 { return t.Voucher.ShopID })
 	views := make([]templateJSON, len(templates))
 	for i, t := range templates {
 		views[i] = h.view(t)
+		views[i].ShopName = names[t.Voucher.ShopID]
 	}
 	return httpkit.Data(http.StatusOK, views, err)
 }
@@ -150,6 +153,7 @@ func (h handlers) answer(status int, t Template, err error) (httpkit.Answer, err
 type templateJSON struct {
 	ID       int64     `json:"id"`
 	Name     string    `json:"name"`
+	ShopName string    `json:"shopName,omitempty"` // in a list; absent: the shop has none
 	Voucher  draftJSON `json:"voucher"`
 	Currency string    `json:"currency"`
 	// Lasts is the time from beginTime to endTime, and Seen the time from visibleFrom to beginTime.

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,6 +13,40 @@ import (
 	"seckill/internal/feature/webhook/dispatch"
 	"seckill/internal/testkit/ledgertest"
 )
+
+// One event of an endpoint is found by its id, unless it is not for the endpoint.
+func TestDeliveryOfOneEvent(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		e := l.endpoint(t, 1)
+		l.event(t, 1, "order-5", 1, "order.paid")
+		l.event(t, 2, "order-6", 1, "order.paid")
+		l.numbered(t)
+		l.event(t, 1, "order-5", 2, "order.redeemed") // without a number
+		for name, c := range map[string]struct {
+			id     string
+			before int64
+			found  bool
+		}{
+			"theirs": {"order-5-1", 2, true}, "a lower bound": {"order-5-1", 1, false},
+			"another shop's":   {"order-6-1", math.MaxInt64, false},
+			"not numbered yet": {"order-5-2", math.MaxInt64, false},
+			"none":             {"order-5-3", math.MaxInt64, false},
+		} {
+			id, err := dispatch.ParseEventID(c.id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := l.Delivery(t.Context(), e.ID, id, c.before)
+			if err != nil || (len(got) == 1) != c.found ||
+				c.found && (got[0].Event.ID() != c.id || got[0].State != dispatch.Waiting) {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+		}
+		if _, err := l.Delivery(t.Context(), e.ID+1, dispatch.EventID{}, 1); !errors.Is(err, dispatch.ErrNoEndpoint) {
+			t.Errorf("of no endpoint: %v", err)
+		}
+	})
+}
 
 // A page of events of some types looks at 400 events, however rare those are: pages may be empty, and together they
 // have all events of the types once, newest first.

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -57,6 +56,10 @@ func (c *subscribedShops) refresh(db *gorm.DB) error {
 	return c.read(db, now, age)
 }
 
+// shopsWritten selects the shops whose events are written; shop 0 stands for all shops.
+const shopsWritten = `SELECT shop_id FROM tb_webhook_endpoint
+UNION SELECT 0 FROM tb_event_stream WHERE all_since IS NOT NULL`
+
 // read reads the shops, which are that old, unless another caller does and they are young enough.
 func (c *subscribedShops) read(db *gorm.DB, now time.Time, age time.Duration) error {
 	if first := c.reading.TryLock(); first {
@@ -65,30 +68,14 @@ func (c *subscribedShops) read(db *gorm.DB, now time.Time, age time.Duration) er
 		return nil
 	}
 	var ids []int64
-	if err := db.Model(&endpointRow{}).Distinct().Pluck("shop_id", &ids).Error; err != nil {
-		return fmt.Errorf("reading which shops have webhooks: %w", err)
+	if err := db.Raw(shopsWritten).Find(&ids).Error; err != nil {
+		return fmt.Errorf("reading of which shops events are written: %w", err)
 	}
-	all, err := c.writesAll(db)
-	if err != nil {
-		return err
-	}
-	if all {
+	if c.all {
 		ids = append(ids, 0)
 	}
 	c.learn(ids, now)
 	return nil
-}
-
-// writesAll reports whether events of all shops are written, because this instance or another one is set so.
-func (c *subscribedShops) writesAll(db *gorm.DB) (bool, error) {
-	if c.all {
-		return true, nil
-	}
-	stream, err := theStream(db)
-	if errors.Is(err, dispatch.ErrNoStream) {
-		return false, nil
-	}
-	return stream.AllSince != nil, err
 }
 
 // learn stores the shops, which were read after the time from.

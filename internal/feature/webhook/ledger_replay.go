@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,40 +29,81 @@ func (l *Ledger) Deliveries(
 		return nil, 0, sqlkit.ReadError(what, err)
 	}
 	e := endpoint.endpoint()
-	query := l.db.Read(ctx).Model(&eventRow{}).Where("number < ?", before).Order("number DESC")
-	if e.ShopID != 0 {
-		query = query.Where("shop_id = ?", e.ShopID)
+	rows, next, err := newest(l.db.Read(ctx), e.ShopID, e.Types, before, n)
+	if err != nil {
+		return nil, 0, sqlkit.ReadError(what, err)
+	}
+	found, err = l.deliveriesOf(ctx, e, sqlkit.Map(rows, (*eventRow).event))
+	if err != nil {
+		return nil, 0, sqlkit.ReadError(what, err)
+	}
+	return found, next, nil
+}
+
+// newest returns the newest n events of a shop (0: of all) and of some types (none: of all) with numbers below before,
+// and the number below which more may follow, 0 if there are none.
+func newest(
+	db *gorm.DB, shopID int64, types []dispatch.Type, before int64, n int,
+) (rows []eventRow, next int64, err error) {
+	query := db.Model(&eventRow{}).Where("number < ?", before).Order("number DESC")
+	if shopID != 0 {
+		query = query.Where("shop_id = ?", shopID)
 	}
 	query = query.Session(&gorm.Session{})
 	selected := query
-	if len(e.Types) > 0 {
+	if len(types) > 0 {
 		var last []int64 // of those that it looks at, if there are more
-		err := query.Offset(eventsLookedAt-1).Limit(2).Pluck("number", &last).Error
-		if err != nil {
-			return nil, 0, sqlkit.ReadError(what, err)
+		if err := query.Offset(eventsLookedAt-1).Limit(2).Pluck("number", &last).Error; err != nil {
+			return nil, 0, err
 		}
 		if len(last) > 1 {
 			next = last[0]
 		}
-		selected = query.Where("type IN ? AND number >= ?", e.Types, next)
+		selected = query.Where("type IN ? AND number >= ?", types, next)
 	}
-	var rows []eventRow
 	if err := selected.Limit(n + 1).Find(&rows).Error; err != nil {
-		return nil, 0, sqlkit.ReadError(what, err)
+		return nil, 0, err
 	}
 	if len(rows) > n {
 		rows = rows[:n]
 		next = *rows[n-1].Number
 	}
-	events := make([]dispatch.Event, len(rows))
-	for i := range rows {
-		events[i] = rows[i].event()
+	return rows, next, nil
+}
+
+// Delivery implements dispatch.Log.
+func (l *Ledger) Delivery(
+	ctx context.Context, endpointID int64, id dispatch.EventID, before int64,
+) ([]dispatch.Delivery, error) {
+	endpoint, err := findEndpoint(l.db.Read(ctx), endpointID)
+	var found []dispatch.Delivery
+	if err == nil {
+		var event eventRow
+		event, err = eventOf(l.db.Read(ctx).Where("number < ?", before), &endpoint, id)
+		if errors.Is(err, dispatch.ErrNoEvent) {
+			return nil, nil
+		}
+		if err == nil {
+			found, err = l.deliveriesOf(ctx, endpoint.endpoint(), []dispatch.Event{event.event()})
+		}
 	}
-	found, err = l.deliveriesOf(ctx, e, events)
 	if err != nil {
-		return nil, 0, sqlkit.ReadError(what, err)
+		return nil, sqlkit.ReadError(fmt.Sprintf("reading event %s of webhook endpoint %d", id, endpointID), err)
 	}
-	return found, next, nil
+	return found, nil
+}
+
+// eventOf returns an event that the query selects, or dispatch.ErrNoEvent if it is none for the endpoint.
+func eventOf(query *gorm.DB, endpoint *endpointRow, id dispatch.EventID) (eventRow, error) {
+	query = query.Where("subject = ? AND subject_number = ?", id.Subject, id.Number)
+	if endpoint.ShopID != 0 {
+		query = query.Where("shop_id = ?", endpoint.ShopID)
+	}
+	event, err := sqlkit.Take[eventRow](query, dispatch.ErrNoEvent, "reading the event")
+	if err == nil && !endpoint.endpoint().Wants(event.Type) {
+		err = dispatch.ErrNoEvent
+	}
+	return event, err
 }
 
 // deliveriesOf returns the delivery of each event.
@@ -152,19 +194,11 @@ func (l *Ledger) DeadLetters(
 func (l *Ledger) ReplayEvent(ctx context.Context, endpointID int64, id dispatch.EventID, by voucher.Author) error {
 	err := l.replay(ctx, endpointID,
 		func(tx *gorm.DB, row *endpointRow, now time.Time) ([]voucher.FieldChange, error) {
-			var events []eventRow
-			query := tx.Where("subject = ? AND subject_number = ? AND number < ?", id.Subject, id.Number,
-				row.NextNumber)
-			if row.ShopID != 0 {
-				query = query.Where("shop_id = ?", row.ShopID)
-			}
-			if err := query.Limit(1).Find(&events).Error; err != nil {
+			event, err := eventOf(tx.Where("number < ?", row.NextNumber), row, id)
+			if err != nil {
 				return nil, err
 			}
-			if len(events) == 0 || !row.endpoint().Wants(events[0].Type) {
-				return nil, dispatch.ErrNoEvent
-			}
-			number := *events[0].Number
+			number := *event.Number
 			retry := newRetryRow(row.ID, dispatch.Retry{Subject: id.Subject, Number: number, DueAt: now})
 			if err := putRetries(tx, l.db.Dialect(), []retryRow{retry}); err != nil {
 				return nil, err

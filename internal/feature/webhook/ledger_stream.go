@@ -149,13 +149,13 @@ func (l *Ledger) LeaveAll(ctx context.Context) error {
 	return sqlkit.ReadError(what, err)
 }
 
-// EventsAfter implements dispatch.Stream. It reads the last number first: a reader that sees a number sees all lower
+// Events implements dispatch.Stream. It reads the last number first: a reader that sees a number sees all lower
 // ones (NumberEvents). It reads last which events are gone, so that none is deleted meanwhile unnoticed.
-func (l *Ledger) EventsAfter(ctx context.Context, q dispatch.StreamQuery) (dispatch.StreamPage, error) {
-	page, err := l.eventsAfter(l.db.Read(ctx), q)
+func (l *Ledger) Events(ctx context.Context, q dispatch.StreamQuery) (dispatch.StreamPage, error) {
+	page, err := l.events(l.db.Read(ctx), q)
 	if errors.Is(err, errAhead) {
 		if err = l.endCursors(ctx); err == nil {
-			page, err = l.eventsAfter(l.db.Read(ctx), q)
+			page, err = l.events(l.db.Read(ctx), q)
 		}
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (l *Ledger) EventsAfter(ctx context.Context, q dispatch.StreamQuery) (dispa
 	return page, nil
 }
 
-func (l *Ledger) eventsAfter(db *gorm.DB, q dispatch.StreamQuery) (page dispatch.StreamPage, err error) {
+func (l *Ledger) events(db *gorm.DB, q dispatch.StreamQuery) (page dispatch.StreamPage, err error) {
 	stream, err := theStream(db)
 	if errors.Is(err, dispatch.ErrNoStream) {
 		return page, l.mayOpen(db, q.ShopID)
@@ -180,11 +180,18 @@ func (l *Ledger) eventsAfter(db *gorm.DB, q dispatch.StreamQuery) (page dispatch
 	if err := db.Where("id = 1").Take(&sequence).Error; err != nil {
 		return page, err
 	}
-	after, err := covers.position(q.After, &stream, sequence.Number)
+	at, err := covers.position(q, &stream, sequence.Number)
 	if err != nil {
 		return page, err
 	}
-	found, to, err := streamed(db, q, after, sequence.Number)
+	var to int64
+	if q.Back {
+		page.Events, to, err = streamedBack(db, q, at)
+		page.More = to > 0
+	} else {
+		page.Events, to, err = streamed(db, q, at, sequence.Number)
+		page.More = to < sequence.Number
+	}
 	if err != nil {
 		return page, err
 	}
@@ -192,10 +199,9 @@ func (l *Ledger) eventsAfter(db *gorm.DB, q dispatch.StreamQuery) (page dispatch
 	if err != nil {
 		return page, err
 	}
-	if !bytes.Equal(later.CursorKey, stream.CursorKey) || after < later.Gone {
-		return page, covers.gone(&later)
+	if !bytes.Equal(later.CursorKey, stream.CursorKey) || !q.Back && at < later.Gone {
+		return dispatch.StreamPage{}, covers.gone(&later)
 	}
-	page.Events, page.More = found, to < sequence.Number
 	page.Next, err = dispatch.Position{Number: to, Since: covers.now}.Seal(stream.CursorKey)
 	return page, err
 }
@@ -261,6 +267,13 @@ func streamed(db *gorm.DB, q dispatch.StreamQuery, after, last int64) ([]dispatc
 	return sqlkit.Map(rows, (*eventRow).event), max(to, after), nil
 }
 
+// streamedBack returns the events up to a number that the query selects, newest first, and the number up to which
+// others may follow; 0: none do.
+func streamedBack(db *gorm.DB, q dispatch.StreamQuery, last int64) ([]dispatch.Event, int64, error) {
+	rows, before, err := newest(db, q.ShopID, q.Types, last+1, q.Limit)
+	return sqlkit.Map(rows, (*eventRow).event), max(before-1, 0), err
+}
+
 // covers are the reasons why events of a reader's shops are written.
 type covers struct {
 	now       dispatch.Cover // that a cursor names which is sealed now
@@ -302,9 +315,10 @@ func (l *Ledger) coversOf(db *gorm.DB, stream *streamRow, shopID int64) (c cover
 	return c, nil
 }
 
-// position returns the number behind which a page begins. Errors: *dispatch.GoneError, dispatch.ErrNotWritten,
-// dispatch.ErrSettling, errAhead.
-func (c *covers) position(after dispatch.After, stream *streamRow, last int64) (int64, error) {
+// position returns the number behind which a page begins, or up to which one backwards goes. Errors:
+// *dispatch.GoneError, dispatch.ErrNotWritten, dispatch.ErrSettling, errAhead.
+func (c *covers) position(q dispatch.StreamQuery, stream *streamRow, last int64) (int64, error) {
+	after := q.After
 	switch {
 	case c.now == dispatch.Cover{} && after.Cursor == nil:
 		return 0, c.none()
@@ -319,7 +333,7 @@ func (c *covers) position(after dispatch.After, stream *streamRow, last int64) (
 	}
 	written := c.endpoints[p.Since.Endpoint] ||
 		p.Since.Epoch != 0 && p.Since.Epoch == stream.Epoch && stream.AllSince != nil
-	if !ok || !written || p.Number < stream.Gone {
+	if !ok || !written || !q.Back && p.Number < stream.Gone {
 		return 0, c.gone(stream)
 	}
 	if p.Number > last {

@@ -27,7 +27,7 @@ func (l ledger) opened(tb testing.TB) {
 // read reads a page of the stream.
 func (l ledger) read(tb testing.TB, q dispatch.StreamQuery) dispatch.StreamPage {
 	tb.Helper()
-	page, err := l.EventsAfter(tb.Context(), q)
+	page, err := l.Events(tb.Context(), q)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func (l ledger) follow(tb testing.TB, q dispatch.StreamQuery) (ids []string, las
 		for _, e := range page.Events {
 			ids = append(ids, e.ID())
 		}
-		if q.After.Cursor = &page.Next; !page.More {
+		if q.After = (dispatch.After{Cursor: &page.Next}); !page.More {
 			return ids, page.Next
 		}
 	}
@@ -98,7 +98,13 @@ func TestStreamSelects(t *testing.T) {
 				if len(got) != part || len(slices.Compact(slices.Sorted(slices.Values(got)))) != part {
 					t.Errorf("shop %d, types %q: %v, want %d", shop, types, got, part)
 				}
-				if q.After.Cursor = &end; len(l.read(t, q).Events) != 0 {
+				q.Back, q.After.End = true, true
+				back, _ := l.follow(t, q)
+				if slices.Reverse(back); !slices.Equal(back, got) {
+					t.Errorf("shop %d, types %q: backwards %v, want %v", shop, types, back, got)
+				}
+				q.Back, q.After = false, dispatch.After{Cursor: &end}
+				if len(l.read(t, q).Events) != 0 {
 					t.Errorf("shop %d, types %q: there are more behind the end", shop, types)
 				}
 			}
@@ -109,6 +115,36 @@ func TestStreamSelects(t *testing.T) {
 		got, _ := l.follow(t, dispatch.StreamQuery{After: dispatch.After{Cursor: &end.Next}, Limit: 4})
 		if len(end.Events) != 0 || end.More || !slices.Equal(got, []string{"order-99-1"}) {
 			t.Errorf("the end is %+v, and behind it is %v", end, got)
+		}
+	})
+}
+
+// The newest events are read where the stream has a gap, too; a cursor of another stream leads nowhere.
+func TestStreamBackwards(t *testing.T) {
+	eachDialect(t, func(t *testing.T, l ledger) {
+		l.opened(t)
+		for i := range 4 {
+			l.event(t, 1, "order-1", int64(i+1), "order.paid")
+		}
+		l.numbered(t)
+		l.Exec(t, "DELETE FROM tb_webhook_event WHERE number = 3")
+		l.Exec(t, "UPDATE tb_event_stream SET gone = 3")
+		q := dispatch.StreamQuery{Back: true, After: dispatch.After{End: true}, Limit: 1}
+		first := l.read(t, q)
+		q.After = dispatch.After{Cursor: &first.Next}
+		l.event(t, 1, "order-1", 5, "order.paid")
+		l.numbered(t)
+		got, _ := l.follow(t, q)
+		if want := []string{"order-1-2", "order-1-1"}; first.Events[0].ID() != "order-1-4" || !slices.Equal(got, want) {
+			t.Errorf("the newest is %s, before it are %v, want %v", first.Events[0].ID(), got, want)
+		}
+		if err := l.NoteRestored(t.Context(), ledgertest.Admin); err != nil {
+			t.Fatal(err)
+		}
+		l.opened(t)
+		_, err := l.Events(t.Context(), q)
+		if _, gone := errors.AsType[*dispatch.GoneError](err); !gone {
+			t.Errorf("with a cursor from before a restore: %v", err)
 		}
 	})
 }
@@ -162,7 +198,7 @@ func TestStreamIsGone(t *testing.T) {
 			add()
 			test.between(t, l)
 			q := dispatch.StreamQuery{Limit: 1, After: dispatch.After{Cursor: &at}}
-			_, err := l.EventsAfter(t.Context(), q)
+			_, err := l.Events(t.Context(), q)
 			gone, isGone := errors.AsType[*dispatch.GoneError](err)
 			if isGone != test.gone || !isGone && err != nil {
 				t.Fatalf("%s: %v, want one that is gone: %t", name, err, test.gone)
@@ -196,7 +232,7 @@ func TestStreamNeedsAReason(t *testing.T) {
 	eachDialect(t, func(t *testing.T, l ledger) {
 		want := func(shop int64, want error) dispatch.Cursor {
 			t.Helper()
-			page, err := l.EventsAfter(t.Context(), dispatch.StreamQuery{ShopID: shop, Limit: 1})
+			page, err := l.Events(t.Context(), dispatch.StreamQuery{ShopID: shop, Limit: 1})
 			if !errors.Is(err, want) {
 				t.Errorf("shop %d: %v, want %v", shop, err, want)
 			}
@@ -229,7 +265,7 @@ func TestStreamNeedsAReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		l.Exec(t, "UPDATE tb_webhook_endpoint SET create_time = ?", ledgertest.StartTime.Add(-time.Hour))
-		_, err := l.EventsAfter(t.Context(), q)
+		_, err := l.Events(t.Context(), q)
 		if _, gone := errors.AsType[*dispatch.GoneError](err); !gone {
 			t.Errorf("after its reason is gone: %v", err)
 		}
@@ -318,7 +354,7 @@ func TestLostEventsEndAllCursors(t *testing.T) {
 		l.Exec(t, "UPDATE tb_webhook_sequence SET number = 1")
 		for _, i := range []int{2, 1, 0} {
 			q := dispatch.StreamQuery{Limit: 1, After: dispatch.After{Cursor: &at[i]}}
-			_, err := l.EventsAfter(t.Context(), q)
+			_, err := l.Events(t.Context(), q)
 			gone, isGone := errors.AsType[*dispatch.GoneError](err)
 			if !isGone {
 				t.Fatalf("behind event %d: %v", i+1, err)

@@ -33,7 +33,8 @@ func Routes(admin *dispatch.Admin, front httpkit.Front) []httpkit.Route {
 		httpkit.Staff("DELETE /admin/webhook/:id", httpkit.ByID(h.delete), h.own),
 		httpkit.Staff("POST /admin/webhook/:id/rotate", httpkit.ByID(h.rotate), h.own, httpkit.Body),
 		httpkit.Staff("POST /admin/webhook/:id/test", httpkit.ByID(h.test), h.own),
-		httpkit.Staff("GET /admin/webhook/:id/delivery", pageOf(admin.Deliveries), h.own, page),
+		httpkit.Staff("GET /admin/webhook/:id/delivery", h.deliveries, h.own,
+			httpkit.Query("limit", "before", "eventId")),
 		httpkit.Staff("GET /admin/webhook/:id/deadletter", pageOf(admin.DeadLetters), h.own, page),
 		httpkit.Staff("POST /admin/webhook/:id/replay", httpkit.ByID(h.replay), h.own, httpkit.Body),
 	}
@@ -66,10 +67,13 @@ func (h handlers) list(c *gin.Context, who httpkit.Identity) (httpkit.Answer, er
 	endpoints = slices.DeleteFunc(endpoints, func(e dispatch.Endpoint) bool {
 		return who.Only() != 0 && e.ShopID != who.Only()
 	})
+	names := httpkit.ShopNames(c.Request.Context(), h.front.Members, endpoints,
+		func(e dispatch.Endpoint) int64 { return e.ShopID })
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
 		views := make([]endpointJSON, len(endpoints))
 		for i, e := range endpoints {
 			views[i] = endpointView(e, in)
+			views[i].ShopName = names[e.ShopID]
 		}
 		return views
 	}}, nil
@@ -181,6 +185,23 @@ func (h handlers) test(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.An
 			failed: failedView(result.Failure, in),
 		}
 	}}, nil
+}
+
+// deliveries answers GET /admin/webhook/:id/delivery: all events for the endpoint, or one.
+func (h handlers) deliveries(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+	values, _ := param.ParseQuery(c.Request) // pageOf returns the problem
+	event, given, badEvent := values.Text("eventId")
+	if badEvent != nil {
+		return httpkit.Answer{}, invalid.Join(badEvent)
+	}
+	read := h.admin.Deliveries
+	if given {
+		read = func(ctx context.Context, id, before int64, _ int) ([]dispatch.Delivery, int64, error) {
+			found, err := h.admin.Delivery(ctx, id, event, before)
+			return found, 0, err
+		}
+	}
+	return pageOf(read)(c, who)
 }
 
 // pageOf answers GET /admin/webhook/:id/delivery and .../deadletter: events, newest first, in pages.

@@ -15,7 +15,8 @@ import (
 // StreamRoutes returns the route of the stream of events.
 func StreamRoutes(events *dispatch.Reader) []httpkit.Route {
 	return []httpkit.Route{
-		httpkit.Staff("GET /admin/event", streamOf(events), httpkit.ByHandler, httpkit.Query("after", "type", "limit")),
+		httpkit.Staff("GET /admin/event", streamOf(events), httpkit.ByHandler,
+			httpkit.Query("after", "before", "type", "limit")),
 	}
 }
 
@@ -26,18 +27,15 @@ type eventJSON struct {
 	Body    json.RawMessage `json:"body"`    // as endpoints get it
 }
 
-// streamOf answers GET /admin/event: events of all shops, or of a merchant's, in the order of their commits.
+// streamOf answers GET /admin/event: events of all shops, or of a merchant's, in the order of their commits, or in that
+// order backwards.
 func streamOf(events *dispatch.Reader) httpkit.Handler {
 	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-		values, badQuery := param.ParseQuery(c.Request)
-		n, badLimit := values.Limit()
-		text, _, badAfter := values.Text("after")
-		types, _, badTypes := values.Text("type")
-		after, badCursor := dispatch.ParseAfter(text)
-		q := dispatch.StreamQuery{ShopID: who.Only(), After: after, Types: dispatch.ParseTypes(types), Limit: n}
-		if err := invalid.Join(badQuery, badLimit, badAfter, badTypes, badCursor, q.Check()); err != nil {
+		q, err := streamQuery(c.Request)
+		if err != nil {
 			return httpkit.Answer{}, err
 		}
+		q.ShopID = who.Only()
 		page, err := events.Read(c.Request.Context(), q)
 		if err != nil {
 			return httpkit.Answer{}, err
@@ -46,8 +44,31 @@ func streamOf(events *dispatch.Reader) httpkit.Handler {
 		for i, e := range page.Events {
 			views[i] = eventJSON{EventID: e.ID(), ShopID: e.ShopID, Body: e.Body}
 		}
-		return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{
-			Data: views, Next: page.Next.String(), Further: page.More,
-		}}, nil
+		answer := httpkit.Envelope{Data: views}
+		if !q.Back || page.More { // a list ends, the stream does not
+			answer.Next = page.Next.String()
+		}
+		answer.Further = page.More && !q.Back
+		return httpkit.Answer{Status: http.StatusOK, Envelope: answer}, nil
 	}
+}
+
+// streamQuery reads the query. Its page begins at after, or ends at before.
+func streamQuery(r *http.Request) (dispatch.StreamQuery, error) {
+	values, badQuery := param.ParseQuery(r)
+	n, badLimit := values.Limit()
+	types, _, badTypes := values.Text("type")
+	name := "after"
+	text, forth, badAfter := values.Text(name)
+	before, back, badBefore := values.Text("before")
+	var both *invalid.Problem
+	if back {
+		if forth {
+			both = invalid.New("before", invalid.BesideOther, invalid.OneOfTwo, invalid.Data{"other": name})
+		}
+		name, text = "before", before
+	}
+	at, badCursor := dispatch.ParseAfter(name, text)
+	q := dispatch.StreamQuery{After: at, Back: back, Types: dispatch.ParseTypes(types), Limit: n}
+	return q, invalid.Join(badQuery, badLimit, badTypes, badAfter, badBefore, both, badCursor, q.Check())
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,6 +106,12 @@ func (f fakeWebhooks) Deliveries(_ context.Context, _, _ int64, n int) ([]dispat
 	return page(fakeEvents(), n, f.err)
 }
 
+func (f fakeWebhooks) Delivery(
+	_ context.Context, _ int64, id dispatch.EventID, before int64,
+) ([]dispatch.Delivery, error) {
+	return fakeEvents()[:1], f.note(fmt.Sprintf("delivery of %s below %d", id, before))
+}
+
 func (f fakeWebhooks) DeadLetters(_ context.Context, _, _ int64, n int) ([]dispatch.Delivery, int64, error) {
 	letters := fakeEvents()
 	for i := range letters {
@@ -131,8 +138,9 @@ func (f fakeWebhooks) ReplayTime(_ context.Context, _ int64, from, to time.Time,
 	return 60, f.note("replay " + from.Format(time.RFC3339) + " " + to.Format(time.RFC3339))
 }
 
-func (f fakeWebhooks) EventsAfter(_ context.Context, q dispatch.StreamQuery) (dispatch.StreamPage, error) {
-	err := f.note(fmt.Sprintf("events of shop %d, %v, %d, end %t", q.ShopID, q.Types, q.Limit, q.After.End))
+func (f fakeWebhooks) Events(_ context.Context, q dispatch.StreamQuery) (dispatch.StreamPage, error) {
+	err := f.note(fmt.Sprintf("events of shop %d, %v, %d, end %t, back %t", q.ShopID, q.Types, q.Limit, q.After.End,
+		q.Back))
 	e := fakeEvents()[0].Event
 	e.Body = []byte(`{"version":1,"type":"order.paid","timestamp":"2026-11-11T20:00:00.120Z",` +
 		`"subject":{"kind":"order","id":"5"},"number":2,"data":{"id":"5"}}`)
@@ -254,5 +262,42 @@ func TestMerchantsHaveTheirShopsEvents(t *testing.T) {
 		if !strings.Contains(w.Body.String(), want) {
 			t.Errorf("for shop %d: %d %s, want %s", shop, w.Code, w.Body, want)
 		}
+	}
+}
+
+// The stream is read forth or back, and one event's delivery by its id.
+func TestEventQueries(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	a := serve(t, fakeWebhooks{asked: &asked, last: true})
+	for target, want := range map[string]struct {
+		status int
+		holds  string
+	}{
+		"/admin/event":                                 {http.StatusOK, `"next":"`},
+		"/admin/event?before=end&limit=2":              {http.StatusOK, `"shopId":1`},
+		"/admin/event?before=end&after=end":            {http.StatusBadRequest, `"code":"BESIDE_OTHER"`},
+		"/admin/event?before=7":                        {http.StatusBadRequest, `"field":"before"`},
+		"/admin/webhook/3/delivery?eventId=order-5-2":  {http.StatusOK, `"eventId":"order-5-2"`},
+		"/admin/webhook/3/delivery?eventId=order":      {http.StatusBadRequest, `"field":"eventId"`},
+		"/admin/webhook/3/delivery?eventId=&eventId=":  {http.StatusBadRequest, `"REPEATED"`},
+		"/admin/webhook/3/deadletter?eventId=order-52": {http.StatusBadRequest, `"eventId"`},
+	} {
+		res := asAdmin(t, a, apitest.Request{Method: http.MethodGet, Target: target})
+		if res.Code != want.status || !strings.Contains(res.Body.String(), want.holds) {
+			t.Errorf("%s: %d %s", target, res.Code, res.Body)
+		}
+		if strings.Contains(target, "end&limit") && strings.Contains(res.Body.String(), `"next"`) {
+			t.Errorf("%s: %s has a next page", target, res.Body)
+		}
+	}
+	slices.Sort(asked)
+	want := []string{
+		"delivery of order-5-2 below 9223372036854775807", "events of shop 0, [], 20, end false, back false",
+		"events of shop 0, [], 2, end true, back true",
+	}
+	slices.Sort(want)
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
 	}
 }

@@ -10,7 +10,8 @@ import (
 // endpointJSON is the JSON form of a webhook endpoint.
 type endpointJSON struct {
 	ID             int64                `json:"id"`
-	ShopID         int64                `json:"shopId"` // 0: all shops
+	ShopID         int64                `json:"shopId"`             // 0: all shops
+	ShopName       string               `json:"shopName,omitempty"` // in a list; absent: the shop has none
 	URL            string               `json:"url"`
 	Description    string               `json:"description"`
 	Types          string               `json:"types"` // comma-separated; empty: all

@@ -28,6 +28,8 @@ type Member struct {
 	Orders func(ctx context.Context, ids []int64, whole bool) (map[int64]map[string]string, error)
 	// Users returns the accounts of the users; users without an account are left out.
 	Users func(ctx context.Context, ids []int64) (map[int64]voucher.Account, error)
+	// Shops returns the names of shops. Shops without a name are left out, and those whose name cannot be read now.
+	Shops func(ctx context.Context, ids []int64) map[int64]string
 	// Find returns the order that a typed text names in the terms of this member, such as a code; 0 if there is none.
 	// Error: *invalid.Error.
 	Find func(ctx context.Context, text string) (orderID int64, err error)
@@ -55,6 +57,9 @@ func (m Members) Of(name string) Member {
 	if of.Users == nil {
 		of.Users = func(context.Context, []int64) (accounts, error) { return nothing[accounts]() }
 	}
+	if of.Shops == nil {
+		of.Shops = func(context.Context, []int64) map[int64]string { return nil }
+	}
 	if of.Find == nil {
 		of.Find = func(context.Context, string) (int64, error) { return 0, nil }
 	}
@@ -71,6 +76,20 @@ func (m Members) Checks(ctx context.Context, voucherID int64, changed time.Time)
 		}
 	}
 	return lines
+}
+
+// ShopNames returns the names of the shops to which the items belong; see Member.Shops.
+func ShopNames[T any](ctx context.Context, m Members, items []T, shopOf func(T) int64) map[int64]string {
+	ids := make([]int64, 0, len(items))
+	for _, item := range items {
+		if id := shopOf(item); id != 0 && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return m.Of("shop").Shops(ctx, ids)
 }
 
 // Has reports whether a feature has the member.

@@ -34,9 +34,12 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	views := make([]entryJSON, len(entries))
+	names := httpkit.ShopNames(c.Request.Context(), a.cfg.Members, entries,
+		func(e voucher.Entry) int64 { return e.ShopID })
+	views, titles := make([]entryJSON, len(entries)), a.titles(c.Request.Context())
 	for i, e := range entries {
 		views[i] = entryView(e)
+		views[i].Title, views[i].ShopName = titles(e.VoucherID), names[e.ShopID]
 		if who, ok := accounts[e.By.AdminID]; ok {
 			views[i].Account = &who
 		}
@@ -62,6 +65,9 @@ type entryJSON struct {
 	RequestID string                `json:"requestId"` // as in the log
 	Action    voucher.Action        `json:"action"`
 	VoucherID int64                 `json:"voucherId,omitempty"`
+	Title     string                `json:"title,omitempty"`    // of the voucher; absent if it cannot be read now
+	ShopID    int64                 `json:"shopId,omitempty"`   // whose merchants may read it
+	ShopName  string                `json:"shopName,omitempty"` // absent: it has none
 	Changes   []voucher.FieldChange `json:"changes"`
 	Delta     int64                 `json:"delta,omitempty"`   // units added to the stock; negative: removed
 	Outcome   string                `json:"outcome,omitempty"` // whether Redis took the change of stock
@@ -70,7 +76,7 @@ type entryJSON struct {
 func entryView(e voucher.Entry) entryJSON {
 	v := entryJSON{
 		ID: strconv.FormatInt(e.ID, 10), At: httpkit.ShownTime(e.At), AdminID: e.By.AdminID, RequestID: e.By.Request,
-		Action: e.Action, VoucherID: e.VoucherID, Changes: e.Changes, Delta: e.Delta,
+		Action: e.Action, VoucherID: e.VoucherID, ShopID: e.ShopID, Changes: e.Changes, Delta: e.Delta,
 	}
 	if v.Changes == nil {
 		v.Changes = []voucher.FieldChange{} // a list, even if it is empty

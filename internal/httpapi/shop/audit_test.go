@@ -3,6 +3,7 @@ package shop_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -26,10 +27,10 @@ func TestAudit(t *testing.T) {
 	}
 	const (
 		ninth = `{"id":"9","at":"2026-01-02T12:00:00.000Z","adminId":7,"account":{"issuer":"https://login.example",` +
-			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"changes":[],"delta":-3,` +
-			`"outcome":"refused"}`
+			`"subject":"ann"},"requestId":"r-9","action":"stock","voucherId":5,"title":"券",` +
+			`"changes":[],"delta":-3,"outcome":"refused"}`
 		eighth = `{"id":"8","at":"2026-01-02T12:00:00.000Z","adminId":0,"requestId":"","action":"create",` +
-			`"voucherId":5,` +
+			`"voucherId":5,"title":"券",` +
 			`"changes":[{"field":"title","from":"","to":"券"}]}`
 	)
 	var got voucher.AuditFilter
@@ -70,4 +71,42 @@ func TestAudit(t *testing.T) {
 		http.StatusServiceUnavailable, "UNAVAILABLE")
 	wantProblem(t, asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/audit?adminId=x"}),
 		http.StatusBadRequest, "INVALID")
+}
+
+// Lists for staff name the vouchers, and once the ledger is away they ask it no more and have no titles.
+func TestTitles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		err    error
+		titled int
+		asked  int
+	}{
+		"read":               {nil, 2, 2},
+		"the ledger is away": {order.ErrUnavailable, 0, 1},
+		"no such voucher":    {voucher.ErrNotFound, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			asked := 0
+			a := newAPI(t, withOrders(fakeOrders{
+				OnFind: func(order.Filter, int64, int) ([]order.Order, error) {
+					return []order.Order{{ID: 9, VoucherID: 5}, {ID: 8, VoucherID: 6}}, nil
+				},
+			}), func(cfg *setup) {
+				cfg.FindVoucher = func(context.Context, int64) (voucher.Voucher, error) {
+					if asked++; c.err != nil {
+						return voucher.Voucher{}, c.err
+					}
+					return voucher.Voucher{Title: "券"}, nil
+				}
+			})
+			w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/order"})
+			if n := strings.Count(w.Body.String(), `"title":"券"`); w.Code != http.StatusOK || n != c.titled {
+				t.Errorf("%d, %d titles, want %d: %s", w.Code, n, c.titled, w.Body)
+			}
+			if asked != c.asked {
+				t.Errorf("asked for %d vouchers, want %d", asked, c.asked)
+			}
+		})
+	}
 }

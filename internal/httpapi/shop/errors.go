@@ -177,7 +177,7 @@ var coreRules = []httpkit.Rule{
 	{Matches: httpkit.As[*voucher.BoundError], Failure: httpkit.Failure{
 		Code: "SHOP_LIMIT", Status: http.StatusConflict, Title: "The shop has as much as it may",
 		Detail: "The token is a merchant's, whose shop may have SECKILL_MERCHANT_SALES sales that have not ended, of " +
-			"SECKILL_MERCHANT_UNITS units each. Nothing was done.",
+			"SECKILL_MERCHANT_UNITS units each, or fewer if an admin has set that for the shop. Nothing was done.",
 		English: "Your shop may have no more sales, or this sale no more units. Ask whoever runs the service.",
 		Chinese: "您的店铺的活动数量或此活动的库存已达上限，请联系管理员",
 	}},

@@ -238,6 +238,7 @@ func (r *rendering) page(k pageKey, body func() []byte) *prepared {
 type voucherJSON struct {
 	ID          int64  `json:"id"`
 	ShopID      int64  `json:"shopId"`
+	ShopName    string `json:"shopName,omitempty"` // in lists for staff; absent: it has none
 	Title       string `json:"title"`
 	SubTitle    string `json:"subTitle"`
 	Rules       string `json:"rules"`

@@ -87,9 +87,11 @@ func (a *API) wholeOrder(c *gin.Context, who httpkit.Identity, o order.Order) (h
 		return httpkit.Answer{}, unread
 	}
 	err = cmp.Or(err, unread)
+	title := a.titles(c.Request.Context())(o.VoucherID)
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
 		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
+		shown.Title = title
 		return adminOrderJSON{orderJSON: shown, Payments: views, TraceURL: a.traceURL(who, o.ID)}
 	}
 	ans.Envelope.Stale = ans.Envelope.Stale || err != nil
@@ -205,7 +207,25 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
+	titles := a.titles(c.Request.Context())
+	for i, views := 0, page.Data.([]orderJSON); i < len(views); i++ { //nolint:forcetypeassert // orderPage's
+		views[i].Title = titles(views[i].VoucherID)
+	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
+}
+
+// titles returns a function that returns a voucher's title, usually from memory; "" if it cannot be read now. Once the
+// ledger has not answered, it is not asked for another one.
+func (a *API) titles(ctx context.Context) func(voucherID int64) string {
+	away := false
+	return func(voucherID int64) string {
+		if away || voucherID == 0 {
+			return ""
+		}
+		v, err := a.cfg.FindVoucher(ctx, voucherID)
+		away = errors.Is(err, order.ErrUnavailable)
+		return v.Title
+	}
 }
 
 // couponCode returns the coupon's code that a request names, "" for none. The code is in a header, because proxies and
@@ -307,6 +327,8 @@ type orderJSON struct {
 	LapseTime     *httpkit.Time `json:"lapseTime,omitempty"`
 	// Number is that of its last event, only in lists for staff.
 	Number int64 `json:"number,omitempty"`
+	// Title is the voucher's, only for staff, and absent if it cannot be read now.
+	Title string `json:"title,omitempty"`
 	// Coupon is only in the answer about a single order, if it has a code.
 	Coupon any `json:"coupon,omitempty"`
 	// Refunds are those of its payments, the oldest first, without those that staff have seen to in another way.

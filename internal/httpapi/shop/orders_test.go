@@ -284,13 +284,13 @@ func TestOrderWithHistory(t *testing.T) {
 			return history(), nil
 		},
 	}), withPurchases(fakePurchases{OnOrder: foundOrder(owner)}))
-	for target, userID := range map[string]string{
-		"/order/660000000123456789": "42", "/admin/order/660000000123456789": "43",
+	for target, c := range map[string]struct{ userID, title string }{
+		"/order/660000000123456789": {"42", ""}, "/admin/order/660000000123456789": {"43", `"title":"券",`},
 	} {
-		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":` + userID +
+		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":` + c.userID +
 			`,"status":"cancelled","amount":1000,"currency":"CNY",` +
 			`"createTime":"2026-01-02T12:00:00.000Z","payBefore":"2026-01-02T12:15:00.000Z",` +
-			`"cancelTime":"2026-01-02T12:15:00.000Z",` + historyDocument + `}}`
+			`"cancelTime":"2026-01-02T12:15:00.000Z",` + c.title + historyDocument + `}}`
 		w := asBoth(t, a, target)
 		if diff := cmp.Diff(want, w.Body.String()); diff != "" || w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", target, w.Code, diff)

@@ -24,7 +24,9 @@ type staffPaymentJSON struct {
 	ID        string `json:"id"`
 	OrderID   string `json:"orderId"`
 	VoucherID int64  `json:"voucherId"`
+	Title     string `json:"title,omitempty"` // of the voucher; absent if it cannot be read now
 	ShopID    int64  `json:"shopId"`
+	ShopName  string `json:"shopName,omitempty"` // absent: it has none
 	UserID    int64  `json:"userId"`
 	Amount    int64  `json:"amount"` // in the currency's least unit
 	Currency  string `json:"currency"`
@@ -97,10 +99,13 @@ func (a *API) paymentViews(ctx context.Context, payments []payment.Payment) ([]s
 		ids[i] = p.ID
 	}
 	refunds, err := a.cfg.Ledger.RefundsOf(ctx, ids)
+	names := httpkit.ShopNames(ctx, a.cfg.Members, payments, func(p payment.Payment) int64 { return p.ShopID })
+	titles := a.titles(ctx)
 	views := make([]staffPaymentJSON, len(payments))
 	for i, p := range payments {
 		views[i] = staffPaymentJSON{
-			ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID, ShopID: p.ShopID,
+			ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID,
+			Title: titles(p.VoucherID), ShopID: p.ShopID, ShopName: names[p.ShopID],
 			UserID: p.UserID, Amount: p.Amount, Currency: a.cfg.Currency, State: p.State.String(),
 			Provider: p.Provider, Reference: p.Reference, Received: p.Received(), Returned: p.Returned, Kept: p.Kept(),
 			Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: httpkit.TimeView(p.CreatedAt),

@@ -61,7 +61,7 @@ func TestPay(t *testing.T) {
 func TestPaymentsForStaff(t *testing.T) {
 	t.Parallel()
 	const (
-		first = `{"id":"pay_1","orderId":"660000000123456789","voucherId":5,"shopId":2,"userId":42,` +
+		first = `{"id":"pay_1","orderId":"660000000123456789","voucherId":5,"title":"券","shopId":2,"userId":42,` +
 			`"amount":1000,"currency":"CNY","state":"received","provider":"bank","reference":"r-7",` +
 			`"receivedAmount":1000,` +
 			`"returnedAmount":300,"keptAmount":700,"refundedAmount":300,"lostAmount":0,"refundingAmount":100,` +
@@ -72,7 +72,7 @@ func TestPaymentsForStaff(t *testing.T) {
 			`"createTime":"2026-01-02T12:00:00.000Z","refundTime":"2026-01-02T12:00:00.000Z"},` +
 			`{"id":"pay_1-2","amount":100,"state":"pending","origin":"part","reference":"re_7","by":"admin 7",` +
 			`"why":"cold soup","createTime":"2026-01-02T12:00:00.000Z"}]}`
-		second = `{"id":"pay_2","orderId":"660000000123456790","voucherId":5,"shopId":2,"userId":43,` +
+		second = `{"id":"pay_2","orderId":"660000000123456790","voucherId":5,"title":"券","shopId":2,"userId":43,` +
 			`"amount":1000,"currency":"CNY","state":"open","receivedAmount":0,"returnedAmount":0,"keptAmount":0,` +
 			`"refundedAmount":0,"lostAmount":0,` +
 			`"dispute":"none",` +

@@ -44,6 +44,7 @@ type hitJSON struct {
 	VoucherID int64  `json:"voucherId"`
 	Title     string `json:"title,omitempty"`  // of the voucher; absent if it cannot be read now
 	ShopID    int64  `json:"shopId,omitempty"` // the voucher's
+	ShopName  string `json:"shopName,omitempty"`
 	UserID    int64  `json:"userId,omitempty"` // the buyer
 	Status    string `json:"status,omitempty"` // of an order, or the state of a payment
 }
@@ -70,6 +71,11 @@ func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, erro
 	s := searching{api: a, shop: shop, found: foundJSON{Hits: []hitJSON{}, More: []By{}}}
 	if err := s.all(c.Request.Context(), text, code); err != nil {
 		return httpkit.Answer{}, err
+	}
+	names := httpkit.ShopNames(c.Request.Context(), a.cfg.Members, s.found.Hits,
+		func(hit hitJSON) int64 { return hit.ShopID })
+	for i, hit := range s.found.Hits {
+		s.found.Hits[i].ShopName = names[hit.ShopID]
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: s.found}}, nil
 }

@@ -214,8 +214,11 @@ func (a *API) findVouchers(c *gin.Context, who httpkit.Identity) (httpkit.Answer
 		next = strconv.FormatInt(found.Next, 10)
 	}
 	views := make([]voucherJSON, len(found.Vouchers))
+	names := httpkit.ShopNames(c.Request.Context(), a.cfg.Members, found.Vouchers,
+		func(v voucher.Shown) int64 { return v.ShopID })
 	for i, v := range found.Vouchers {
 		views[i] = a.adminView(v)
+		views[i].ShopName = names[v.ShopID]
 	}
 	return httpkit.Answer{
 		Status:   http.StatusOK,

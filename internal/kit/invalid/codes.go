@@ -27,9 +27,10 @@ func NewAllowed(code, english, chinese string) Allowed {
 
 // The reasons that any input may have.
 var (
-	Blank      = NewReason("BLANK", "is missing or blank", "不能为空")
-	Bytes      = NewReason("BYTES", "has {length} bytes", "共 {length} 字节")
-	Characters = NewReason("CHARACTERS", "has {length} characters, or one that cannot be shown",
+	BesideOther = NewReason("BESIDE_OTHER", "is given together with {other}", "不可与{other}同时填写")
+	Blank       = NewReason("BLANK", "is missing or blank", "不能为空")
+	Bytes       = NewReason("BYTES", "has {length} bytes", "共 {length} 字节")
+	Characters  = NewReason("CHARACTERS", "has {length} characters, or one that cannot be shown",
 		"共 {length} 个字符，或含有无法显示的字符")
 	Entry        = NewReason("ENTRY", `has "{value}"`, "含有“{value}”")
 	Immutable    = NewReason("IMMUTABLE", "never changes", "不可修改")
@@ -56,6 +57,7 @@ var (
 	Omit        = NewAllowed("OMIT", "leave it out", "请留空")
 	Once        = NewAllowed("ONCE", "once", "一次")
 	OneOf       = NewAllowed("ONE_OF", "{values}", "{values}")
+	OneOfTwo    = NewAllowed("ONE_OF_TWO", "one of the two", "二者择一")
 	Range       = NewAllowed("RANGE", "a whole number from {min} to {max}", "{min} 到 {max} 的整数")
 	WholeNumber = NewAllowed("WHOLE_NUMBER", "a whole number", "整数")
 	Year        = NewAllowed("YEAR", "a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999",

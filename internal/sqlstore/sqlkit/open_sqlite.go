@@ -58,6 +58,7 @@ func sqliteDSN(path string) (string, error) {
 	q.Add("_pragma", "busy_timeout(10000)") // first, because switching to WAL may have to wait too
 	q.Add("_pragma", "journal_mode(WAL)")
 	q.Add("_pragma", "synchronous(FULL)") // flushed at every commit
+	q.Add("_pragma", "secure_delete(ON)") // what a purge deletes, or somebody who was forgotten, is gone from the file
 	// A transaction that reads first and writes later fails if another one wrote in between. With this, it takes the
 	// write lock at its beginning, and waits for it.
 	q.Set("_txlock", "immediate")

@@ -15,6 +15,13 @@ import (
 func (s *shop) paid(voucher, user int64) (order string) {
 	s.tb.Helper()
 	order = s.unpaid(voucher, user)
+	s.pay(order, user)
+	return order
+}
+
+// pay has a user pay an order; it is paid once pay returns.
+func (s *shop) pay(order string, user int64) {
+	s.tb.Helper()
 	var payment struct{ PayURL string }
 	s.must(http.MethodPost, "/order/"+order+"/pay", user, nil, &payment)
 	_, path, _ := strings.Cut(payment.PayURL, "/sandbox/")
@@ -23,7 +30,6 @@ func (s *shop) paid(voucher, user int64) (order string) {
 		s.tb.Fatalf("paying at %s: %d", path, status)
 	}
 	s.awaitOrder(order, "paid")
-	return order
 }
 
 // unpaid has a user buy in a sale, and returns the order.

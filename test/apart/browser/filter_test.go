@@ -86,7 +86,8 @@ func TestConsoleOnATelephone(t *testing.T) {
 	for _, d := range []device{phone(), phone().in("zh-CN").inDark()} {
 		w := open(t, s.url("/admin#/vouchers"), s.asAdmin(d))
 		for _, place := range []string{
-			"start", "vouchers", "sales", "orders", "deadletters", "webhooks", "audit", "partitions",
+			"start", "vouchers", "sales", "orders", "deadletters", "webhooks", "events", "shops", "audit",
+			"partitions",
 			fmt.Sprint("voucher/", voucher), fmt.Sprint("report/", voucher),
 		} {
 			w.visit(s.url("/admin#/" + place))

@@ -23,7 +23,7 @@ func TestConsoleOfMerchant(t *testing.T) {
 	w.enter("#token", box.Sign(box.Secret, claims))
 	w.click("form .button.primary")
 	w.sees("h1", "Page not found") // for merchants
-	w.sees(".who", "Merchant 7, shop 3")
+	w.sees(".who", "Merchant 7, Shop 3")
 	w.visit(s.url("/admin#/vouchers"))
 	w.sees("tbody", "Theirs")
 	w.accessible()
@@ -37,7 +37,11 @@ func TestConsoleOfMerchant(t *testing.T) {
 		}
 	}
 	for _, one := range [][2]string{
-		{"sales", "Sales"}, {"orders", "Orders"}, {"webhooks", "Webhooks"}, {"audit", "Audit trail"},
+		{"sales", "Sales"},
+		{"orders", "Orders"},
+		{"webhooks", "Webhooks"},
+		{"shops", "Shop 3"},
+		{"audit", "Audit trail"},
 	} {
 		place, title := one[0], one[1]
 		w.visit(s.url("/admin#/" + place))

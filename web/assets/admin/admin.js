@@ -1,5 +1,5 @@
 // @ts-check
-// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/payments, #/deadletters, #/webhooks, #/webhook/3, #/partitions, #/audit.
+// The operator's console. The address has the section: #/start, #/sales, #/report/7, #/vouchers, #/voucher/7, #/before/7, #/orders, #/payments, #/deadletters, #/webhooks, #/webhook/3, #/events, #/shops, #/shop/7, #/partitions, #/audit.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
@@ -12,6 +12,7 @@ import { Guarded } from './broken.js';
 import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
 import { dropDrafts } from './drafts.js';
+import { Events } from './events.js';
 import { Find } from './find.js';
 import { GUARD_TEXTS } from './guard-texts.js';
 import { Live } from './live.js';
@@ -22,6 +23,7 @@ import { Payments } from './payments.js';
 import { Report } from './report.js';
 import { Sales } from './sales.js';
 import { Session } from './session.js';
+import { Shop, Shops, shopName } from './shops.js';
 import { SignIn, linkCode } from './signin.js';
 import { Start } from './start.js';
 import { TEXTS } from './texts.js';
@@ -37,7 +39,7 @@ const client = new AdminClient(session, preferred);
 const bar = { changed() {}, signOut() {} };
 
 /** @type {Record<string, any>} */
-const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, payments: Payments, deadletters: DeadLetters, webhooks: Webhooks, partitions: Partitions, audit: Audit };
+const SECTIONS = { start: Start, vouchers: Vouchers, sales: Sales, orders: Orders, payments: Payments, deadletters: DeadLetters, webhooks: Webhooks, events: Events, shops: Shops, partitions: Partitions, audit: Audit };
 
 /** The sections that an installation has once. Merchants have none of them. */
 const OF_ADMINS = ['deadletters', 'partitions'];
@@ -45,10 +47,10 @@ const OF_ADMINS = ['deadletters', 'partitions'];
 /** The names of the signed-in user's sections. */
 const places = () => Object.keys(SECTIONS).filter((name) => !session.shop || !OF_ADMINS.includes(name));
 
-/** Pages of one voucher or endpoint, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
-const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'vouchers' }, webhook: { page: Webhook, of: 'webhooks' } };
+/** Pages of one voucher, endpoint or shop, with the section that each belongs to. @type {Record<string, {page: any, of: string}>} */
+const OF_ONE = { voucher: { page: Live, of: 'vouchers' }, before: { page: Before, of: 'vouchers' }, report: { page: Report, of: 'vouchers' }, webhook: { page: Webhook, of: 'webhooks' }, shop: { page: Shop, of: 'shops' } };
 
-/** The section in the address, "" for none that there is, and for a page of one voucher or endpoint its number. */
+/** The section in the address, "" for none that there is, and for a page of one thing its number. */
 function section() {
   const [name, rest] = location.hash.replace(/^#\/?/, '').split(/[/?]/);
   if (Object.hasOwn(OF_ONE, name) && Number(rest) > 0) return { name, id: Number(rest) };
@@ -111,9 +113,14 @@ function Who({ words }) {
   const { t } = words;
   const [, changed] = useState(0);
   bar.changed = () => changed((/** @type {number} */ n) => n + 1);
+  const [shop, setShop] = useState(''); // the name of the merchant's
+  useEffect(() => {
+    setShop('');
+    if (session.token && session.shop) client.ask('GET', `/shop/${session.shop}`).then((answer) => answer.success && setShop(answer.data.name));
+  }, [session.token, words.language]);
   return session.token && html`
     <${Find} client=${client} words=${words} />
-    <span class="who soft">${session.shop ? t('sign.merchant', { user: session.user, shop: session.shop }) : t('sign.admin', { user: session.user })}</span>
+    <span class="who soft">${session.shop ? t('sign.merchant', { user: session.user, shop: shopName(session.shop, shop, t) }) : t('sign.admin', { user: session.user })}</span>
     <button type="button" class="button quiet small" data-act="sign-out" onClick=${() => bar.signOut()}>${t('sign.out')}</button>
   `;
 }

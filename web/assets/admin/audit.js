@@ -4,9 +4,10 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { guardChanges } from './guard-fields.js';
 import { actor } from './order.js';
-import { Foot, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, VoucherLink, When, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
 import { Search } from './search.js';
+import { ShopLink } from './shops.js';
 
 /** @param {any} props */
 export function Audit({ client, words }) {
@@ -38,13 +39,13 @@ export function Trail({ client, words, filter, version }) {
 
 /** @param {any} props some: a filter is set */
 function Entries({ pages, some = false, words }) {
-  const { t, time } = words;
+  const { t } = words;
   return html`
     <${Table} label=${t('place.audit')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('who') }, { label: t('what'), kind: 'nowrap' }, { label: t('voucher') }, { label: t('changes') }, { label: t('request') }]}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('who') }, { label: t('what'), kind: 'nowrap' }, { label: t('audit.subject') }, { label: t('changes') }, { label: t('request') }]}
       row=${(/** @type {any} */ e) => ({ key: e.id, 'data-action': e.action, cells: [
-        time(e.at), html`<${Author} entry=${e} t=${t} />`, t(`action.${e.action}`),
-        e.voucherId ? html`<a href=${`#/voucher/${e.voucherId}`}>#${e.voucherId}</a>` : '–',
+        html`<${When} at=${e.at} words=${words} />`, html`<${Author} entry=${e} t=${t} />`, t(`action.${e.action}`),
+        e.voucherId ? html`<${VoucherLink} of=${e} />` : e.shopId ? html`<${ShopLink} id=${e.shopId} name=${e.shopName} t=${t} />` : '–',
         html`<${Changes} entry=${e} words=${words} />`,
         html`<code title=${e.requestId}>${e.requestId.slice(0, 8) || '–'}</code>`,
       ] })} />
@@ -63,7 +64,7 @@ function Author({ entry: e, t }) {
 const OUTCOMES = { done: 'good', refused: 'bad' };
 
 /** Fields that are counts, and not ids. */
-const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'processingWithinSeconds', 'validDays', 'waitlistWindowSeconds']);
+const COUNTS = new Set(['stock', 'perUser', 'payWithinSeconds', 'processingWithinSeconds', 'validDays', 'waitlistWindowSeconds', 'maxSales', 'maxUnits']);
 
 /** Fields of a new voucher that are told. */
 const FIRST = new Set(['title', 'payValue', 'stock', 'beginTime', 'endTime']);

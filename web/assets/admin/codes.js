@@ -17,6 +17,7 @@ export const CODES = {
   'reason.CUT_OFF': { en: "could not be read to its end", zh: "未能完整读取" },
   'reason.DELAY_TOO_LONG': { en: "is {value}: some buyers could buy only after the sale's end", zh: "当前为 {value}：部分买家的开抢时刻会晚于活动结束" },
   'reason.ENTRY': { en: "has \"{value}\"", zh: "含有“{value}”" },
+  'reason.FOR_ADMINS': { en: "is set by admins only", zh: "仅管理员可设置" },
   'reason.FRACTION': { en: "is {value}, a fraction or a number with an exponent", zh: "当前为 {value}，不是整数" },
   'reason.HOST_NAME': { en: "names the host \"{value}\", which no host can have as its name", zh: "主机名“{value}”无效" },
   'reason.IMMUTABLE': { en: "never changes", zh: "不可修改" },

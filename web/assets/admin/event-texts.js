@@ -1,5 +1,5 @@
 // @ts-check
-// Dead letters and webhooks.
+// Dead letters, webhooks and events.
 
 /** @type {Record<string, Record<import('../words.js').Language, string>>} */
 export const EVENT_TEXTS = {
@@ -58,6 +58,7 @@ export const EVENT_TEXTS = {
   'hook.delivery.none.yet': { en: 'None so far of the endpoint’s types: a page looks at 400 events, newest first. Show older ones to look on.', zh: '尚未找到所订类型的事件：每页从最新的开始比对 400 条，可继续查看更早的。' },
   'hook.delivery.none': { en: 'No order or waiting list of the shop has changed since the endpoint was created.', zh: '创建后该店铺暂无订单或候补变更。' },
   'hook.deadletter.none': { en: 'No dead letters. All is well.', zh: '暂无死信，一切正常。' },
+  'delivery.before': { en: 'Older than the endpoint', zh: '早于推送地址' },
   'delivery.waiting': { en: 'Waiting', zh: '等待推送' },
   'delivery.retrying': { en: 'Retrying', zh: '重试中' },
   'delivery.delivered': { en: 'Delivered', zh: '已送达' },
@@ -92,6 +93,20 @@ export const EVENT_TEXTS = {
   'hook.trying': { en: 'A test event is on its way…', zh: '正在发送测试事件…' },
   'hook.taken': { en: 'The endpoint accepted it after {ms} ms.', zh: '接收成功，用时 {ms} 毫秒。' },
   'hook.not.taken': { en: 'The endpoint did not accept it:', zh: '接收失败：' },
+  'events.intro': { en: 'What happened to orders, payments, waiting lists and sales, newest first. Endpoints get the same, and programs read it with GET /admin/event.', zh: '订单、支付、候补与活动的变更，最新的在前，与推送内容一致；程序可通过 GET /admin/event 读取。' },
+  'events.any': { en: 'Any type', zh: '全部类型' },
+  'events.order': { en: 'Orders', zh: '订单' },
+  'events.waitlist': { en: 'Waiting lists', zh: '候补' },
+  'events.sale': { en: 'Sales', zh: '活动' },
+  'events.payment': { en: 'Payments', zh: '支付' },
+  'events.none': { en: 'Nothing has happened since events are kept.', zh: '开始保存事件以来暂无变更。' },
+  'events.none.type': { en: 'No event of this type.', zh: '没有该类型的事件。' },
+  'events.none.yet': { en: 'None of this type so far: a page looks at 400 events, newest first. Show older ones to look on.', zh: '尚未找到该类型的事件：每页从最新的开始比对 400 条，可继续查看更早的。' },
+  'events.off': { en: 'Events are not kept here. Create a webhook endpoint of all shops (shop 0), or set SECKILL_EVENT_KEEP, such as 168h, for all instances.', zh: '此处未保存事件。请新建全部店铺（店铺填 0）的推送地址，或为所有实例设置 SECKILL_EVENT_KEEP（如 168h）。' },
+  'events.off.shop': { en: 'Events of your shop are not kept yet. Create a webhook endpoint; if that does not help, ask whoever runs the service to keep events.', zh: '尚未保存贵店的事件。请新建推送地址；若仍无效，请联系管理员开启事件保存。' },
+  'event.type': { en: 'Type', zh: '类型' },
+  'event.says': { en: 'Content', zh: '内容' },
+  'event.nobody': { en: 'No endpoint takes this event.', zh: '没有推送地址接收该事件。' },
   'hook.subject': { en: 'About', zh: '对象' },
   'subject.order': { en: 'Order', zh: '订单' },
   'subject.place': { en: 'Place', zh: '候补' },

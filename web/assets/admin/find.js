@@ -6,6 +6,7 @@ import { pause } from '../client.js';
 import { announce } from '../shell.js';
 import { TONES } from './order.js';
 import { trouble } from './parts.js';
+import { shopName } from './shops.js';
 
 /** Seconds after the last key in which nothing is asked yet. */
 const TYPING = 0.25;
@@ -98,5 +99,5 @@ function Hit({ hit, words: { t } }) {
   return html`<span class="find-what">${t(`find.${kind}`)}</span>
     <span class="find-title">${title ?? `#${voucherId}`}</span>
     ${status && html`<span class="tag ${kind === 'order' ? TONES[status] ?? '' : ''}">${t(state)}</span>`}
-    <span class="soft small-text figures">${kind === 'voucher' ? `#${id}` : id}${userId && ` · ${t('user')} ${userId}`}${shopId && ` · ${t('shop')} ${shopId}`} · ${t(`find.by.${by}`)}</span>`;
+    <span class="soft small-text figures">${kind === 'voucher' ? `#${id}` : id}${userId && ` · ${t('user')} ${userId}`}${shopId && ` · ${shopName(shopId, hit.shopName, t)}`} · ${t(`find.by.${by}`)}</span>`;
 }

@@ -12,6 +12,7 @@ import { Said, notify } from './notice.js';
 import { Ask, Field, announceChange, numberOf, tied, trouble } from './parts.js';
 import { Preview } from './preview.js';
 import { OPTIONAL, instant, least, local, wrongIn } from './rules.js';
+import { shopName } from './shops.js';
 import { TimeFields, between, momentOf, putTime, typedTime } from './times.js';
 import { Wrong, problems, useProblems } from './wrong.js';
 
@@ -220,7 +221,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
       ${templates.length > 0 && html`<${Field} name="from" label=${t('template.from')} class="wide">
         <div class="row"><select id="f-from" onChange=${choose}>
           <option value="">${t('template.none')}</option>
-          ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${t('shop')} ${one.voucher.shopId}</option>`)}
+          ${templates.map((/** @type {any} */ one) => html`<option value=${one.id} selected=${one.id === from.template}>${one.name} · ${shopName(one.voucher.shopId, one.shopName, t)}</option>`)}
         </select>
         ${chosen && html`<button type="button" class="button danger small" data-act="delete-template" onClick=${() => onDelete(chosen)}>${t('template.delete')}</button>`}</div>
       <//>`}

@@ -14,6 +14,7 @@ import { State, Waiting, lag, took, trouble, useAgain } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
 import { useLine } from './sale.js';
+import { ShopNamed } from './shops.js';
 import { Waitlist } from './waitlist.js';
 
 /** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
@@ -49,7 +50,7 @@ export function Live({ id, client, words }) {
       <div>
         <p class="crumb"><a href="#/vouchers">${t('place.vouchers')}</a></p>
         <h1>${voucher.title} <span class="soft">#${id}</span> <${State} voucher=${shown} t=${t} /></h1>
-        <p class="soft figures">${t('shop')} ${voucher.shopId}${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
+        <p class="soft figures"><${ShopNamed} id=${voucher.shopId} client=${client} words=${words} />${voucher.subTitle && ` · ${voucher.subTitle}`}${voucher.type === 1 && ` · ${clockOf(voucher, client.clock.now(), words)}`}${Date.parse(voucher.visibleFrom) > client.clock.now() && ` · ${t('hidden.until', { time: words.time(voucher.visibleFrom) })}`}</p>
         <p class="figures" data-money>${line && html`<b>${t('revenue')} ${money(line.revenue)}</b> · `}${t('money.each', { price: money(voucher.payValue), worth: money(voucher.actualValue) })}${(voucher.perUser || voucher.type === 1) && ` · ${t('per.user', { n: voucher.perUser ?? 1 })}`}</p>
         ${f && !voucher.callOffTime && html`<p class="soft" data-guard-line>${changeable ? html`<button type="button" class="link" data-act="guard-line" onClick=${() => setGuarding(true)}>${guardLine(f.guards?.settings, words)}</button>` : guardLine(f.guards?.settings, words)}</p>`}
       </div>

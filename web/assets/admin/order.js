@@ -4,7 +4,7 @@
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Said } from './notice.js';
-import { Waiting, trouble } from './parts.js';
+import { VoucherLink, Waiting, trouble } from './parts.js';
 import { Dispute, Progress } from './payments.js';
 import { StaffAct, actsOn } from './staff.js';
 import { RefundPart, Refunds } from './refunds.js';
@@ -77,7 +77,7 @@ function Facts({ order: o, words, onStuck }) {
   const { t, time, money } = words;
   return html`<div class="stack">
     <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${late(o) && html`<span class="soft">${t('order.expired')}</span> `}${o.reason && html`<code>${o.reason}</code>`}</p>
-    <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>${t('voucher')} #${o.voucherId}</a>${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
+    <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<${VoucherLink} of=${o} />${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
     ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
       ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}

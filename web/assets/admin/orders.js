@@ -4,14 +4,21 @@
 import { html, useState } from '../vendor/htm-preact.js';
 import { NoOrder, OtherSale } from './no-order.js';
 import { Order, TONES, late } from './order.js';
-import { Foot, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, VoucherLink, When, usePages, useFilter } from './parts.js';
 import { Search } from './search.js';
+import { Several, chooses, useChosen } from './several.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
 
+/** What is done to several orders. @type {import('./several.js').SeveralAct[]} */
+const ACTS = [
+  { act: 'cancel', danger: true, asks: true, can: (o) => o.status === 'unpaid', path: (o) => `/admin/order/${o.id}/cancel` },
+  { act: 'refund', danger: true, asks: true, can: (o) => o.status === 'paid', path: (o) => `/admin/order/${o.id}/refund` },
+];
+
 /** @param {any} props */
 export function Orders({ client, words }) {
-  const { t, time, money } = words;
+  const { t, money } = words;
   const [inAddress, setAddress] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'from', 'to', 'status']);
   const [code, setCode] = useState(''); // it is as good as the coupon: neither the address has it nor a log
   const filter = { ...inAddress, code };
@@ -23,6 +30,7 @@ export function Orders({ client, words }) {
   // The browser's clock shows what was typed, not the server's.
   const times = Object.fromEntries(/** @type {const} */ (['from', 'to']).map((name) => [name, Number.isNaN(Date.parse(filter[name])) ? filter[name] : new Date(filter[name]).toISOString()]));
   const pages = usePages(client, '/admin/order', { ...listed, ...times, limit: '50' });
+  const rows = pages.rows ?? [], chosen = useChosen(rows), choose = chooses(chosen, rows, t);
   const names = Object.fromEntries(['orderId', 'userId', 'voucherId', 'payment', 'code', 'from', 'to'].map((name) => [name, t(`filter.${name}`)]));
   return html`
     <header class="head"><h1>${t('place.orders')}</h1>
@@ -32,13 +40,15 @@ export function Orders({ client, words }) {
       <//>
       <p class="soft small-text">${t('orders.user.hint')}</p>
     </header>
-    <${Table} label=${t('place.orders')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('order'), head: true }, { label: t('state') }, { label: t('user'), n: true }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
+    <${Several} chosen=${chosen} acts=${ACTS} name=${(/** @type {any} */ o) => o.id} client=${client} words=${words} onDone=${pages.again} />
+    <${Table} label=${t('place.orders')} rows=${rows}
+      columns=${[choose.column, { label: t('order'), head: true }, { label: t('state') }, { label: t('user'), n: true }, { label: t('voucher') }, { label: t('amount'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ o) => ({ key: o.id, cells: [
+        choose.cell(o, o.id),
         html`<button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button>`,
         html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>${late(o) && html` <span class="soft small-text">${t('order.expired')}</span>`}`,
-        o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<a href=${`#/voucher/${o.voucherId}`}>#${o.voucherId}</a>`,
-        o.amount === undefined ? '–' : money(o.amount), o.createTime ? time(o.createTime) : '–',
+        o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<${VoucherLink} of=${o} />`,
+        o.amount === undefined ? '–' : money(o.amount), o.createTime ? html`<${When} at=${o.createTime} words=${words} />` : '–',
       ] })} />
     ${ofBuyer && pages.answer?.success && pages.rows?.length > 0 && html`<${OtherSale} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} client=${client} words=${words} />`}
     ${ofBuyer && pages.answer?.success && pages.rows?.length === 0 ? html`<${NoOrder} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} voucherId=${filter.voucherId} client=${client} words=${words} />`

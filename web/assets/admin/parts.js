@@ -25,6 +25,16 @@ export function State({ voucher, t }) {
   return html`<span class="tag ${TONES[state] ?? ''}">${t(`state.${state}`)}</span>${voucher.archiveTime && html` <span class="tag" data-archived>${t('archived')}</span>`}`;
 }
 
+/** A link to a voucher, by its title where that is known. @param {any} props of: an order, a payment or an entry */
+export function VoucherLink({ of: { voucherId, title } }) {
+  return html`<a href=${`#/voucher/${voucherId}`} title=${`#${voucherId}`}>${title ?? `#${voucherId}`}</a>`;
+}
+
+/** A time as people say it, and exactly to whoever points at it. @param {any} props */
+export function When({ at, words }) {
+  return html`<time datetime=${at} title=${words.time(at)}>${words.said(at)}</time>`;
+}
+
 /** What went wrong, for people. @param {import('../client.js').Answer} answer @param {(key: string) => string} t */
 export const trouble = (answer, t) => answer.errorMsg || t('no.answer');
 
@@ -137,7 +147,7 @@ function filterOf(names) {
 }
 
 /**
- * A table, which is a list of entries where the window is narrow. columns are {label, n: figures, head: of the row, kind: a class};
+ * A table, which is a list of entries where the window is narrow. columns are {label, says: in place of a label that is no text, n: figures, head: of the row, kind: a class};
  * row returns the cells of an entry and the attributes of its line.
  * @param {any} props
  */
@@ -150,7 +160,7 @@ export function Table({ label, columns, rows, row }) {
         const { cells, ...line } = row(one);
         return html`<tr role="row" ...${line}>${columns.map((/** @type {any} */ c, /** @type {number} */ i) => (c.head
           ? html`<th scope="row" role="rowheader" class=${c.kind} data-label=${c.kind === 'figures' ? c.label : undefined}>${cells[i]}</th>`
-          : html`<td role="cell" class=${`${c.n ? 'n' : ''} ${c.kind ?? ''}`} data-label=${c.label}><div>${cells[i]}</div></td>`))}</tr>`;
+          : html`<td role="cell" class=${`${c.n ? 'n' : ''} ${c.kind ?? ''}`} data-label=${c.says ?? c.label}><div>${cells[i]}</div></td>`))}</tr>`;
       })}</tbody>
     </table>
   </div>`;

@@ -5,10 +5,11 @@ import { html, useState } from '../vendor/htm-preact.js';
 import { notify } from './notice.js';
 import { Notices } from './notices.js';
 import { Providers } from './providers.js';
-import { Foot, Table, usePages, useFilter } from './parts.js';
+import { Foot, Table, VoucherLink, When, usePages, useFilter } from './parts.js';
 import { save } from './report.js';
 import { RefundPart, Refunds } from './refunds.js';
 import { Search } from './search.js';
+import { Several, chooses, useChosen } from './several.js';
 import { Stuck, StuckAct } from './stuck.js';
 
 const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'], REFUNDS = ['asked', 'pending', 'done', 'failed'];
@@ -44,14 +45,20 @@ export function Progress({ payment: p, words: { t, time } }) {
   return html`<span class="tag ${p.progress === 'processing' ? 'warn' : ''}" data-progress=${p.progress} title=${p.progressReason ?? ''}>${t(`progress.${p.progress}`)}${p.progressUntil && ` · ${time(p.progressUntil)}`}</span> `;
 }
 
+/** What is done to several payments. @type {import('./several.js').SeveralAct[]} */
+const ACTS = [
+  { act: 'retry', asks: true, can: (p) => p.state === 'stuck' && p.dispute !== 'open', path: (p) => `/admin/payment/${p.id}/retry` },
+];
+
 /** @param {any} props */
 export function Payments({ client, words }) {
-  const { t, time, money } = words;
+  const { t, money } = words;
   const [filter, setFilter] = useFilter(/** @type {string[]} */ (['payment', 'orderId', 'voucherId', 'state', 'dispute', 'refund', 'overdrawn', 'from', 'to']));
   const [problem, setProblem] = useState('');
   const [act, setAct] = useState(/** @type {any} */ (null));
   const asked = askedBy(filter), some = Object.values(filter).some((value) => value !== '');
   const pages = usePages(client, '/admin/payment', { ...asked, limit: '50' });
+  const rows = pages.rows ?? [], chosen = useChosen(rows), choose = chooses(chosen, rows, t);
   const names = { payment: t('filter.reference'), orderId: t('filter.orderId'), voucherId: t('filter.voucherId') };
   const days = { from: t('filter.from'), to: t('filter.to') };
   const download = async () => {
@@ -74,13 +81,15 @@ export function Payments({ client, words }) {
     <p class="note warn" role="alert" hidden=${problem === ''}>${problem}</p>
     <${Providers} client=${client} words=${words} />
     <${Notices} client=${client} words=${words} />
-    <${Table} label=${t('place.payments')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher'), n: true }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
+    <${Several} chosen=${chosen} acts=${ACTS} name=${(/** @type {any} */ p) => p.reference || p.id} client=${client} words=${words} onDone=${pages.again} />
+    <${Table} label=${t('place.payments')} rows=${rows}
+      columns=${[choose.column, { label: t('payment'), head: true }, { label: t('state') }, { label: t('order'), kind: 'figures' }, { label: t('voucher') }, { label: t('amount'), n: true }, { label: t('payment.returned'), n: true }, { label: t('payment.kept'), n: true }, { label: t('made'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ p) => ({ key: p.id, 'data-payment': p.id, cells: [
+        choose.cell(p, p.reference || p.id),
         html`<span class="figures wrap">${p.reference || p.id}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
         html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
-        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<a href=${`#/voucher/${p.voucherId}`}>#${p.voucherId}</a>`,
-        money(p.amount), goneOf(p, words), p.receiveTime ? html`<span class=${p.overdrawnAmount ? 'bad' : ''} data-overdrawn=${p.overdrawnAmount ? 'yes' : 'no'}>${money(p.keptAmount)}</span>${p.overdrawnAmount && html` <span class="tag bad">${t('payment.overdrawn')}</span>`}` : '–', time(p.createTime),
+        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<${VoucherLink} of=${p} />`,
+        money(p.amount), goneOf(p, words), p.receiveTime ? html`<span class=${p.overdrawnAmount ? 'bad' : ''} data-overdrawn=${p.overdrawnAmount ? 'yes' : 'no'}>${money(p.keptAmount)}</span>${p.overdrawnAmount && html` <span class="tag bad">${t('payment.overdrawn')}</span>`}` : '–', html`<${When} at=${p.createTime} words=${words} />`,
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t(some ? 'payments.none' : 'payments.none.yet')}
       action=${some && html`<a class="button small" href="#/payments">${t('all.show')}</a>`} />

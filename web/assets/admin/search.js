@@ -3,6 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { clock, clockName } from './times.js';
+import { Views } from './views.js';
 
 /**
  * fields are those that are typed: {name, label, numeric, time}; of a time, the filter has 2026-01-02T20:00.
@@ -39,5 +40,6 @@ export function Search({ fields, filter, pages, t, onSearch, children }) {
     })}
     ${children}
     <button class="button quiet small">${t('search')}</button>
+    <${Views} t=${t} />
   </form>`;
 }

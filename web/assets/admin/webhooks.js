@@ -7,25 +7,26 @@ import { notify } from './notice.js';
 import { CODES } from './codes.js';
 import { Ask, Command, Field, Foot, Table, Waiting, tied, trouble, usePages, useFilter } from './parts.js';
 import { instant, wrongTime } from './rules.js';
+import { ShopLink, ShopNamed } from './shops.js';
 import { TimeFields, typedTime } from './times.js';
 import { refusal } from './wrong.js';
 
-/** The types of events that an endpoint may choose, in the service's order. */
-const TYPES = Object.entries({
+/** The types of events, in the service's order, by what they are about. @type {Record<string, string[]>} */
+export const TYPES = Object.fromEntries(Object.entries({
   order: ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed', 'extended', 'restored'],
   waitlist: ['invited', 'accepted', 'declined', 'missed', 'ended', 'released'],
   sale: ['created', 'changed', 'started', 'sold_out', 'ended', 'called_off'],
   payment: ['returned', 'disputed', 'dispute_won', 'dispute_lost', 'stuck', 'retried', 'closed', 'processing', 'failed', 'cancelled', 'refund', 'received'],
-}).flatMap(([what, all]) => all.map((of) => `${what}.${of}`));
+}).map(([what, all]) => [what, all.map((of) => `${what}.${of}`)]));
 
 /** The types to choose from for an endpoint: also those among its own that are newer than this page. @param {string[]} chosen */
-export const typesFor = (chosen) => [...TYPES, ...chosen.filter((type) => !TYPES.includes(type))];
+export const typesFor = (chosen) => [...new Set([...Object.values(TYPES).flat(), ...chosen])];
 
 /** A type of events. Those of payments have names of their own, which are not those of states. @param {string} type @param {import('../words.js').Words} words */
-const typeName = (type, { t, has }) => t(has(`event.${type}`) ? `event.${type}` : type);
+export const typeName = (type, { t, has }) => t(has(`event.${type}`) ? `event.${type}` : type);
 
 /** Why an event was not taken, or an endpoint is disabled; as the service says it for a code that is newer than this page. @param {any} failure @param {string} said @param {(key: string, values?: any) => string} t */
-const failed = (failure, said, t) => (CODES[`failure.${failure.code}`] ? t(`failure.${failure.code}`, failure) : said);
+export const failed = (failure, said, t) => (CODES[`failure.${failure.code}`] ? t(`failure.${failure.code}`, failure) : said);
 
 /** How an endpoint takes events, as a tag. @param {any} props */
 function Health({ endpoint: e, t, time, number }) {
@@ -55,7 +56,7 @@ export function Webhooks({ client, words }) {
       columns=${[{ label: t('field.url'), kind: 'address' }, { label: t('shop'), kind: 'figures' }, { label: t('state') }, { label: t('hook.success'), kind: 'figures nowrap' }, { label: t('field.types'), kind: 'small-text' }]}
       row=${(/** @type {any} */ e) => ({ key: e.id, 'data-webhook': e.id, cells: [
         html`<a href=${`#/webhook/${e.id}`}><code class="wrap">${e.url}</code></a>${e.description && html`<br /><span class="soft small-text">${e.description}</span>`}`,
-        e.shopId === 0 ? t('shop.any') : e.shopId,
+        e.shopId === 0 ? t('shop.any') : html`<${ShopLink} id=${e.shopId} name=${e.shopName} t=${t} />`,
         html`<${Health} endpoint=${e} t=${t} time=${time} number=${number} />`,
         e.successTime ? time(e.successTime) : '–', e.types ? named(e.types, words) : t('hook.all'),
       ] })} />
@@ -137,13 +138,13 @@ export function Webhook({ id, client, words }) {
     <p class="crumb"><a href="#/webhooks">${t('place.webhooks')}</a></p>
     <header class="head"><h1><code class="wrap">${e.url}</code> <${Health} endpoint=${e} t=${t} time=${time} number=${number} /></h1>
       <button type="button" class="button quiet small" data-act="reload" onClick=${again}>${t('reload')}</button></header>
-    <${Facts} endpoint=${e} words=${words} />
+    <${Facts} endpoint=${e} client=${client} words=${words} />
     <div class="row actions spaced">${button('test', 'primary')}${button('edit')}${e.disabled ? button('enable') : button('disable', 'danger')}${button('rotate')}${button('replay')}${button('delete', 'danger')}</div>
     <section>
       <div class="head"><div class="row" role="group" aria-label=${t('hook.lists')}>
         ${['delivery', 'deadletter'].map((name) => html`<button type="button" class="button small ${name === list ? 'primary' : 'quiet'}" data-list=${name} aria-pressed=${String(name === list)} onClick=${() => setList(name)}>${t(`hook.${name}`)}</button>`)}
       </div></div>
-      <${Events} key=${list} id=${id} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.eventId })} />
+      <${Events} key=${list} id=${id} since=${e.createTime} list=${list} version=${version} client=${client} words=${words} onReplay=${(/** @type {any} */ d) => setOpen({ act: 'again', event: d.eventId })} />
     </section>
     ${open && html`<${Act} ...${open} endpoint=${e} client=${client} words=${words} onClose=${() => setOpen(null)} onDone=${again} onSecret=${setSecret} />`}
     ${secret && html`<${Secret} endpoint=${secret} t=${t} onClose=${() => setSecret(null)} />`}
@@ -151,10 +152,10 @@ export function Webhook({ id, client, words }) {
 }
 
 /** @param {any} props */
-function Facts({ endpoint: e, words }) {
+function Facts({ endpoint: e, client, words }) {
   const { t, time } = words;
   const facts = [
-    ['shop', e.shopId === 0 ? t('shop.any') : e.shopId], ['field.description', e.description], ['field.types', e.types ? named(e.types, words) : t('hook.all')],
+    ['shop', e.shopId === 0 ? t('shop.any') : html`<${ShopNamed} id=${e.shopId} client=${client} words=${words} />`], ['field.description', e.description], ['field.types', e.types ? named(e.types, words) : t('hook.all')],
     ['hook.success', e.successTime && time(e.successTime)], ['hook.since', e.failingSince && time(e.failingSince)], ['hook.next', e.retryTime && time(e.retryTime)],
     ['hook.error', e.lastError && failed(e.lastFailure, e.lastError, t)], ['hook.why', e.disabledWhy && failed({ code: e.disabledCode }, e.disabledWhy, t)], ['hook.old', e.oldSecretUntil && time(e.oldSecretUntil)],
   ].filter(([, value]) => value);
@@ -164,9 +165,15 @@ function Facts({ endpoint: e, words }) {
 /** The colour of the state of a delivery. @type {Record<string, string>} */
 const STATES = { delivered: 'good', retrying: 'warn', dead: 'bad' };
 
+/** How far an event has got to an endpoint that there is since a time. @param {any} props */
+export function Standing({ delivery: d, since, words: { t, time, number } }) {
+  const never = d.state === 'delivered' && Date.parse(d.at) < Date.parse(since); // unless it was sent again
+  return html`<span class="tag ${never ? '' : (STATES[d.state] ?? '')}">${t(never ? 'delivery.before' : `delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`;
+}
+
 /** Events for an endpoint, newest first. @param {any} props */
-function Events({ id, list, version, client, words, onReplay }) {
-  const { t, time, number } = words;
+function Events({ id, since, list, version, client, words, onReplay }) {
+  const { t, time } = words;
   const pages = usePages(client, `/admin/webhook/${id}/${list}`, { limit: '30' });
   useEffect(() => void (version && pages.again()), [version]);
   return html`
@@ -174,7 +181,7 @@ function Events({ id, list, version, client, words, onReplay }) {
       columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('what'), kind: 'nowrap' }, { label: t('hook.subject'), kind: 'figures' }, { label: t('state') }, { label: t('hook.error'), kind: 'small-text' }, { label: t('hook.act.again') }]}
       row=${(/** @type {any} */ d) => ({ key: d.eventId, 'data-event': d.eventId, cells: [
         time(d.at), typeName(d.type, words), `${t(`subject.${d.subject.kind}`)} ${d.subject.id}`,
-        html`<span class="tag ${STATES[d.state] ?? ''}">${t(`delivery.${d.state}`)}</span>${d.attempts ? html` <span class="soft small-text">${t('hook.attempts', { n: number(d.attempts) })}</span>` : ''}${d.dueTime && html`<br /><span class="soft small-text">${t('hook.again', { at: time(d.dueTime) })}</span>`}`,
+        html`<${Standing} delivery=${d} since=${since} words=${words} />`,
         d.error ? failed(d.failure, d.error, t) : '–',
         d.state !== 'waiting' && html`<button type="button" class="button small" data-act="again" onClick=${() => onReplay(d)}>${t('hook.act.again')}</button>`,
       ] })} />
@@ -183,7 +190,7 @@ function Events({ id, list, version, client, words, onReplay }) {
 }
 
 /** The dialog of one action. @param {any} props */
-function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret }) {
+export function Act({ act, event, endpoint: e, client, words, onClose, onDone, onSecret }) {
   const { t } = words;
   /** Sends a change and returns what went wrong. @param {string} path @param {any} body @param {string} [method] */
   const send = async (path, body, method = 'POST') => {

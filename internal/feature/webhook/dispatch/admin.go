@@ -45,6 +45,8 @@ type Log interface {
 	// Deliveries returns events for the endpoint with numbers below before, newest first, at most n, and the number
 	// below which more may follow, 0 if there are none. A page may be short, or empty, though others follow.
 	Deliveries(ctx context.Context, endpointID, before int64, n int) (found []Delivery, next int64, err error)
+	// Delivery returns the event, if it is one for the endpoint with a number below before.
+	Delivery(ctx context.Context, endpointID int64, id EventID, before int64) ([]Delivery, error)
 	// DeadLetters likewise returns the endpoint's dead letters; only the last page is short.
 	DeadLetters(ctx context.Context, endpointID, before int64, n int) (letters []Delivery, next int64, err error)
 	// ReplayEvent has an event and all later events of its subject sent again. Error: ErrNoEvent.
@@ -248,6 +250,15 @@ func (a *Admin) Test(ctx context.Context, id int64) (TestResult, error) {
 // order.ErrUnavailable.
 func (a *Admin) Deliveries(ctx context.Context, id, before int64, n int) (found []Delivery, next int64, err error) {
 	return a.log.Deliveries(ctx, id, before, n)
+}
+
+// Delivery returns one event as Log.Delivery does. Errors: *invalid.Error, ErrNoEndpoint, order.ErrUnavailable.
+func (a *Admin) Delivery(ctx context.Context, id int64, eventID string, before int64) ([]Delivery, error) {
+	event, err := ParseEventID(eventID)
+	if err != nil {
+		return nil, err
+	}
+	return a.log.Delivery(ctx, id, event, before)
 }
 
 // DeadLetters returns the endpoint's dead letters, newest first. Errors: ErrNoEndpoint, order.ErrUnavailable.

@@ -32,17 +32,17 @@ type Reader struct {
 // NewReader returns a reader.
 func NewReader(events Stream, alone Alone) *Reader { return &Reader{events, alone} }
 
-// Read returns a page. Errors: as Stream.EventsAfter, but for ErrNoStream; order.ErrUpgrading while the stream is being
+// Read returns a page. Errors: as Stream.Events, but for ErrNoStream; order.ErrUpgrading while the stream is being
 // opened, and while a version 1.0 lives.
 func (r *Reader) Read(ctx context.Context, q StreamQuery) (StreamPage, error) {
-	page, err := r.events.EventsAfter(ctx, q)
+	page, err := r.events.Events(ctx, q)
 	if !errors.Is(err, ErrNoStream) {
 		return page, err
 	}
 	if err := r.open(ctx); err != nil {
 		return StreamPage{}, err
 	}
-	return r.events.EventsAfter(ctx, q)
+	return r.events.Events(ctx, q)
 }
 
 func (r *Reader) open(ctx context.Context) error {

@@ -111,14 +111,14 @@ func unsigned(bytes []byte) (n int64) {
 	return n
 }
 
-// After says where a page of the stream begins: behind a cursor, behind the last event, or else with the oldest one.
+// After says where a page of the stream begins: at a cursor, behind the last event, or else with the oldest one.
 type After struct {
 	Cursor *Cursor
 	End    bool
 }
 
-// ParseAfter reads an After: a cursor, End, or "".
-func ParseAfter(text string) (After, *invalid.Problem) {
+// ParseAfter reads the parameter called name: a cursor, End, or "".
+func ParseAfter(name, text string) (After, *invalid.Problem) {
 	switch text {
 	case "":
 		return After{}, nil
@@ -128,7 +128,7 @@ func ParseAfter(text string) (After, *invalid.Problem) {
 	var c Cursor
 	bytes, err := base64.RawURLEncoding.Strict().DecodeString(text)
 	if err != nil || len(bytes) != len(c) {
-		return After{}, invalid.New("after", invalid.Malformed, cursorText, invalid.Data{"value": invalid.Clip(text)})
+		return After{}, invalid.New(name, invalid.Malformed, cursorText, invalid.Data{"value": invalid.Clip(text)})
 	}
 	copy(c[:], bytes)
 	return After{Cursor: &c}, nil
@@ -138,6 +138,7 @@ func ParseAfter(text string) (After, *invalid.Problem) {
 type StreamQuery struct {
 	ShopID int64 // whose events; 0: those of all shops
 	After  After
+	Back   bool   // newest first: what is before After
 	Types  []Type // nil: all
 	Limit  int
 }
@@ -145,7 +146,7 @@ type StreamQuery struct {
 // Check returns a problem if the query names a type that there is not, or one twice.
 func (q StreamQuery) Check() *invalid.Problem { return checkTypesOf("type", q.Types) }
 
-// StreamPage is a page of the stream, oldest event first.
+// StreamPage is a page of the stream.
 type StreamPage struct {
 	Events []Event
 	Next   Cursor // where the following page begins
@@ -154,10 +155,10 @@ type StreamPage struct {
 
 // Stream has the stored events in the order of their numbers: the ledger. Every method may return order.ErrUnavailable.
 type Stream interface {
-	// EventsAfter returns a page. Nothing is missing between the pages of one reader. A page of some types only may be
-	// short, or empty, though there is more. Errors: ErrNoStream if the reader may open it; ErrNotWritten, ErrSettling,
-	// *GoneError.
-	EventsAfter(ctx context.Context, q StreamQuery) (StreamPage, error)
+	// Events returns a page. Nothing is missing between the pages of one reader; those backwards have what is still
+	// there. A page of some types only may be short, or empty, though there is more. Errors: ErrNoStream if the reader
+	// may open it; ErrNotWritten, ErrSettling, *GoneError.
+	Events(ctx context.Context, q StreamQuery) (StreamPage, error)
 	// OpenStream opens the stream, once no version lives that writes or deletes events without knowing it.
 	OpenStream(ctx context.Context) error
 	// WriteAll has events of all shops written from now on, and for at least as long from now. Error: ErrNoStream.

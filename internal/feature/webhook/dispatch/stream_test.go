@@ -23,7 +23,7 @@ func TestCursor(t *testing.T) {
 		if again, err := want.Seal(key); again == c || err != nil {
 			t.Errorf("%+v is sealed as %s again, %v", want, again, err)
 		}
-		after, problem := dispatch.ParseAfter(c.String())
+		after, problem := dispatch.ParseAfter("after", c.String())
 		if problem != nil || after.Cursor == nil {
 			t.Fatalf("ParseAfter(%s) = %+v, %v", c, after, problem)
 		}
@@ -42,14 +42,14 @@ func TestParseAfter(t *testing.T) {
 		"0", "End", "17", " ", strings.Repeat("A", 21), strings.Repeat("A", 23), "AAAAAAAAAAAAAAAAAAAAA+",
 		"AAAAAAAAAAAAAAAAAAAAAB",
 	} {
-		if got, problem := dispatch.ParseAfter(text); problem == nil {
+		if got, problem := dispatch.ParseAfter("after", text); problem == nil {
 			t.Errorf("ParseAfter(%q) = %+v", text, got)
 		}
 	}
-	if got, problem := dispatch.ParseAfter(""); problem != nil || got != (dispatch.After{}) {
+	if got, problem := dispatch.ParseAfter("after", ""); problem != nil || got != (dispatch.After{}) {
 		t.Errorf("without a text: %+v, %v", got, problem)
 	}
-	if got, problem := dispatch.ParseAfter(dispatch.End); problem != nil || !got.End {
+	if got, problem := dispatch.ParseAfter("after", dispatch.End); problem != nil || !got.End {
 		t.Errorf("the end: %+v, %v", got, problem)
 	}
 }

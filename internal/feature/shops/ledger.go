@@ -1,0 +1,117 @@
+package shops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/clause"
+
+	"seckill/internal/sqlstore/sqlkit"
+	"seckill/internal/voucher"
+)
+
+type row struct {
+	ID         int64     `gorm:"column:id;primaryKey;autoIncrement:false"`
+	Name       string    `gorm:"column:name"`
+	MaxSales   int64     `gorm:"column:max_sales"`
+	MaxUnits   int64     `gorm:"column:max_units"`
+	CreateTime time.Time `gorm:"column:create_time"`
+	UpdateTime time.Time `gorm:"column:update_time"`
+}
+
+// TableName implements gorm's schema.Tabler.
+func (row) TableName() string { return "tb_shop" }
+
+func (r row) shop() Shop {
+	return Shop{
+		ID: r.ID, Name: r.Name, Bounds: voucher.Bounds{Sales: r.MaxSales, Units: r.MaxUnits}, UpdatedAt: r.UpdateTime,
+	}
+}
+
+// Ledger reads and changes shops in the ledger's database. Every method may return order.ErrUnavailable.
+type Ledger struct{ db *sqlkit.DB }
+
+// NewLedger returns the shops in a database.
+func NewLedger(db *sqlkit.DB) *Ledger { return &Ledger{db} }
+
+// Find returns a shop: also one without a row.
+func (l *Ledger) Find(ctx context.Context, id int64) (Shop, error) {
+	var rows []row
+	if err := l.db.Read(ctx).Where("id = ?", id).Find(&rows).Error; err != nil {
+		return Shop{}, sqlkit.ReadError("reading a shop", err)
+	}
+	if len(rows) == 0 {
+		return Shop{ID: id}, nil
+	}
+	return rows[0].shop(), nil
+}
+
+// Bounds returns the bounds that are set for a shop.
+func (l *Ledger) Bounds(ctx context.Context, id int64) (voucher.Bounds, error) {
+	s, err := l.Find(ctx, id)
+	return s.Bounds, err
+}
+
+// Page returns shops that have a row, with an id below before, the highest first, at most n.
+func (l *Ledger) Page(ctx context.Context, before int64, n int) ([]Shop, error) {
+	var rows []row
+	if err := l.db.Read(ctx).Where("id < ?", before).Order("id DESC").Limit(n).Find(&rows).Error; err != nil {
+		return nil, sqlkit.ReadError("listing shops", err)
+	}
+	shops := make([]Shop, len(rows))
+	for i, r := range rows {
+		shops[i] = r.shop()
+	}
+	return shops, nil
+}
+
+// Names returns the names of shops, in one query. Shops without a name are left out.
+func (l *Ledger) Names(ctx context.Context, ids []int64) (map[int64]string, error) {
+	var rows []row
+	err := l.db.Read(ctx).Select("id", "name").Where("id IN ? AND name <> ''", ids).Find(&rows).Error
+	if err != nil {
+		return nil, sqlkit.ReadError("reading the names of shops", err)
+	}
+	names := make(map[int64]string, len(rows))
+	for _, r := range rows {
+		names[r.ID] = r.Name
+	}
+	return names, nil
+}
+
+// Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing.
+func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Change) (Shop, error) {
+	var shop Shop
+	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
+		now, err := l.db.LedgerTime(tx)
+		if err != nil {
+			return err
+		}
+		// An insert alone locks a row that is not there yet, so that two first changes follow each other.
+		r := row{ID: id, CreateTime: now, UpdateTime: now}
+		if err := tx.Clauses(clause.OnConflict{DoNothing: true}).Create(&r).Error; err != nil {
+			return fmt.Errorf("adding a shop: %w", err)
+		}
+		if err := sqlkit.Locking(tx).Where("id = ?", id).Take(&r).Error; err != nil {
+			return fmt.Errorf("locking a shop: %w", err)
+		}
+		after, changes := r.shop().changed(c)
+		if shop = after; len(changes) == 0 {
+			return nil
+		}
+		shop.UpdatedAt = now
+		err = tx.Model(&r).Updates(map[string]any{
+			"name": shop.Name, "max_sales": shop.Bounds.Sales, "max_units": shop.Bounds.Units, "update_time": now,
+		}).Error
+		if err != nil {
+			return fmt.Errorf("changing a shop: %w", err)
+		}
+		return sqlkit.WriteAudit(tx, now, by, sqlkit.AuditRow{ShopID: id, Action: voucher.Changed, Changes: changes})
+	})
+	if err != nil {
+		return Shop{}, sqlkit.ReadError("changing a shop", err)
+	}
+	return shop, nil
+}

@@ -1,0 +1,108 @@
+package shops_test
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"seckill/internal/feature/shops"
+	"seckill/internal/testkit/ledgertest"
+	"seckill/internal/voucher"
+)
+
+// A shop has a row once something of it is set. Each change has an entry in the audit trail, and the same change again
+// has none.
+func TestShops(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		ledger := shops.NewLedger(l.DB())
+		find := func(id int64, want shops.Shop) {
+			t.Helper()
+			got, err := ledger.Find(t.Context(), id)
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		}
+		find(7, shops.Shop{ID: 7})
+		owner := voucher.Author{AdminID: 9, Shop: 7, Request: "r"}
+		want := shops.Shop{ID: 7, Name: "茶馆", UpdatedAt: ledgertest.RecordedAt}
+		for range 2 { // repeated after a lost answer
+			got, err := ledger.Change(t.Context(), owner, 7, shops.Change{Name: new("茶馆")})
+			if diff := cmp.Diff(want, got); err != nil || diff != "" {
+				t.Fatalf("%v (-want +got):\n%s", err, diff)
+			}
+		}
+		want.Bounds = voucher.Bounds{Sales: 5, Units: 2000}
+		c := shops.Change{MaxSales: new(int64(5)), MaxUnits: new(int64(2000))}
+		if _, err := ledger.Change(t.Context(), ledgertest.Admin, 7, c); err != nil {
+			t.Fatal(err)
+		}
+		find(7, want)
+		if got, err := ledger.Bounds(t.Context(), 7); err != nil || got != want.Bounds {
+			t.Errorf("bounds %+v, %v", got, err)
+		}
+		if got, err := ledger.Bounds(t.Context(), 8); err != nil || got != (voucher.Bounds{}) {
+			t.Errorf("bounds of a shop without a row %+v, %v", got, err)
+		}
+		entries, err := l.Entries(t.Context(), voucher.AuditFilter{ShopID: 7}, math.MaxInt64, 10)
+		if err != nil || len(entries) != 2 {
+			t.Fatalf("%d entries, %v", len(entries), err)
+		}
+		changes := [][]voucher.FieldChange{
+			{{Field: "maxSales", To: "5"}, {Field: "maxUnits", To: "2000"}}, {{Field: "shopName", To: "茶馆"}},
+		}
+		if diff := cmp.Diff(changes, [][]voucher.FieldChange{entries[0].Changes, entries[1].Changes}); diff != "" {
+			t.Errorf("changes (-want +got):\n%s", diff)
+		}
+		if _, err := ledger.Change(t.Context(), owner, 9, shops.Change{Name: new("Bar")}); err != nil {
+			t.Fatal(err)
+		}
+		names, err := ledger.Names(t.Context(), []int64{7, 8, 9})
+		if diff := cmp.Diff(map[int64]string{7: "茶馆", 9: "Bar"}, names); err != nil || diff != "" {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+		for _, tc := range []struct {
+			before int64
+			n      int
+			want   []int64
+		}{{math.MaxInt64, 10, []int64{9, 7}}, {9, 10, []int64{7}}, {math.MaxInt64, 1, []int64{9}}, {7, 10, nil}} {
+			page, err := ledger.Page(t.Context(), tc.before, tc.n)
+			var ids []int64
+			for _, s := range page {
+				ids = append(ids, s.ID)
+			}
+			if diff := cmp.Diff(tc.want, ids); err != nil || diff != "" {
+				t.Errorf("before %d: %v (-want +got):\n%s", tc.before, err, diff)
+			}
+		}
+	})
+}
+
+// Admins and merchants who change a shop at once each change their own fields.
+func TestAtOnce(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		ledger := shops.NewLedger(l.DB())
+		var wg sync.WaitGroup
+		for i := range int64(8) {
+			wg.Go(func() {
+				c := shops.Change{Name: new(fmt.Sprint("Bar ", i))}
+				if i%2 == 0 {
+					c = shops.Change{MaxSales: new(i + 1)}
+				}
+				if _, err := ledger.Change(t.Context(), ledgertest.Admin, 7, c); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		s, err := ledger.Find(t.Context(), 7)
+		if err != nil || s.Name == "" || s.Bounds.Sales == 0 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if n := l.Number(t, "SELECT COUNT(*) FROM tb_audit WHERE shop_id = 7"); n != 8 {
+			t.Errorf("%d entries of the audit trail, want 8", n)
+		}
+	})
+}
