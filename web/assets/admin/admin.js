@@ -23,7 +23,7 @@ import { Payments } from './payments.js';
 import { Report } from './report.js';
 import { Sales } from './sales.js';
 import { Session } from './session.js';
-import { Shop, Shops, shopName } from './shops.js';
+import { NAMED, Shop, Shops, shopName } from './shops.js';
 import { SignIn, linkCode } from './signin.js';
 import { Start } from './start.js';
 import { TEXTS } from './texts.js';
@@ -118,6 +118,11 @@ function Who({ words }) {
     setShop('');
     if (session.token && session.shop) client.ask('GET', `/shop/${session.shop}`).then((answer) => answer.success && setShop(answer.data.name));
   }, [session.token, words.language]);
+  useEffect(() => {
+    const named = (/** @type {any} */ { detail }) => detail.id === session.shop && setShop(detail.name ?? '');
+    window.addEventListener(NAMED, named);
+    return () => window.removeEventListener(NAMED, named);
+  }, []);
   return session.token && html`
     <${Find} client=${client} words=${words} />
     <span class="who soft">${session.shop ? t('sign.merchant', { user: session.user, shop: shopName(session.shop, shop, t) }) : t('sign.admin', { user: session.user })}</span>

@@ -9,6 +9,9 @@ import { refusal } from './wrong.js';
 /** What a shop is called. @param {number} id @param {string | undefined} name @param {(key: string, values?: any) => string} t */
 export const shopName = (id, name, t) => name || t('shop.unnamed', { id: String(id) });
 
+/** The event of a shop that was changed here. */
+export const NAMED = 'seckill-shop';
+
 /** A shop as a link to its page, with its number. @param {any} props */
 export function ShopLink({ id, name, t }) {
   return html`<a href=${`#/shop/${id}`} data-shop=${id}>${shopName(id, name, t)}</a>${name && html`<span class="soft"> #${id}</span>`}`;
@@ -112,6 +115,7 @@ function Edit({ shop, client, words, onClose, onDone }) {
     const answer = await client.insist('PATCH', `/admin/shop/${shop.id}`, { body: changed });
     if (!answer.success) return refusal(answer, t, trouble(answer, t));
     notify(t('done'));
+    window.dispatchEvent(new CustomEvent(NAMED, { detail: answer.data })); // the bar has the merchant's
     onDone(answer.data);
     return '';
   };
