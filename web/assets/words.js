@@ -54,6 +54,7 @@ export function speak(language, table) {
   const moment = new Intl.DateTimeFormat(locale, /** @type {any} */ (minutes));
   const dated = new Intl.DateTimeFormat(locale, /** @type {any} */ ({ ...minutes, year: 'numeric' }));
   const clock = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
+  const exact = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3 });
   const weekday = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'long', year: 'numeric' });
   /** From when to when. The browser writes ranges in Chinese with slashes, unlike every other date. @param {Date} from @param {Date} to */
   const ranged = (from, to) => {
@@ -98,6 +99,8 @@ export function speak(language, table) {
     said: (time) => said(language, locale, new Date(time)),
     /** A time to the minute, with its zone. @param {string | number} time */
     moment: (time) => formOf(new Date(time)).format(new Date(time)),
+    /** A time of day to the millisecond. @param {string | number} time */
+    exact: (time) => exact.format(new Date(time)),
     /** The day of a time, with its month in words. @param {string | number} time */
     day: (time) => weekday.format(new Date(time)),
     /** From when to when, to the minute, with the zone. @param {string | number} from @param {string | number} to */

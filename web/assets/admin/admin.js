@@ -4,6 +4,7 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { announce, show } from '../shell.js';
 import { WHYS } from '../whys.js';
+import { WHY_TEXTS } from '../why.js';
 import { preferred } from '../words.js';
 import { Audit } from './audit.js';
 import { AdminClient } from './admin-client.js';
@@ -130,6 +131,6 @@ function Who({ words }) {
   `;
 }
 
-show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...GUARD_TEXTS, ...CODES, ...WHYS, ...PROVIDER_TEXTS }, {
+show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...GUARD_TEXTS, ...CODES, ...WHYS, ...WHY_TEXTS, ...PROVIDER_TEXTS }, {
   title: 'title', home: '/admin', extra: (words) => html`<${Who} words=${words} />`,
 });

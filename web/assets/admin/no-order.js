@@ -1,7 +1,8 @@
 // @ts-check
-// What can be said of a buyer without an order: what the sale refused, and why, in numbers. Who was refused is not kept.
+// What can be said of a buyer without an order: why and when they were refused, as far as it was noted, and what the sale refused, in numbers.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { Why } from '../why.js';
 import { Waiting, trouble } from './parts.js';
 import { REFUSALS } from './refusals.js';
 
@@ -15,10 +16,12 @@ const MANY = '100';
 export function NoOrder({ userId, voucherId, client, words }) {
   const { t } = words;
   const [report, setReport] = useState(/** @type {any} */ (null));
+  const [why, setWhy] = useState(/** @type {any} */ (null));
   const [problem, setProblem] = useState('');
   useEffect(() => {
     let open = true;
     if (voucherId) void client.ask('GET', `/admin/voucher/${voucherId}/report`).then((/** @type {any} */ a) => open && (a.success ? setReport(a.data) : setProblem(trouble(a, t))));
+    if (voucherId) void client.ask('GET', `/admin/voucher/${voucherId}/refusals?userId=${userId}`).then((/** @type {any} */ a) => open && setWhy(a));
     return () => void (open = false);
   }, []);
   if (problem) return html`<p class="note warn" role="alert">${problem}</p>`;
@@ -26,6 +29,7 @@ export function NoOrder({ userId, voucherId, client, words }) {
   return html`<section class="panel flat stack" data-no-order>
     <div><h2>${report ? t('noorder.of', { user: userId, title: report.title, id: voucherId }) : t('noorder', { user: userId })}</h2>
       <p>${t('noorder.says')}</p></div>
+    ${why && report && (why.success ? html`<${Why} why=${why.data} words=${words} />` : why.code !== 'NOT_SECKILL' && html`<p class="note warn">${trouble(why, t)}</p>`)}
     ${report ? html`<${Refused} report=${report} words=${words} />` : html`<${Recent} userId=${userId} client=${client} words=${words} />`}
   </section>`;
 }

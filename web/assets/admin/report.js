@@ -86,10 +86,31 @@ export function Report({ id, client, words }) {
           <table class="plain figures"><tbody>
             ${REFUSALS.map((w) => html`<tr key=${w.code} class=${r.refused[w.code] ? '' : 'soft'}><th scope="row">${w[language]}</th><td class="n">${number(r.refused[w.code] ?? 0)}</td></tr>`)}
           </tbody></table>
-        </section>`}
+        </section>
+        <${Tenths} journal=${r.journal} words=${words} />`}
       </div>
     </div>
   `;
+}
+
+/** How many tenths of a second are shown on each side of the moment at which the sale was first sold out. */
+const NEAR = 50;
+
+/** When they came who got nothing, around the moment at which nothing was left. @param {any} props */
+function Tenths({ journal, words }) {
+  const { t, number, exact } = words;
+  if (!journal?.firstSoldOutTime || journal.tenths.length === 0) return null;
+  const first = Date.parse(journal.firstSoldOutTime), zero = first - (first % 100), bars = Array(2 * NEAR).fill(0);
+  for (const { at, users } of journal.tenths) {
+    const i = Math.floor((Date.parse(at) - zero) / 100) + NEAR;
+    if (i >= 0 && i < bars.length) bars[i] += users;
+  }
+  const sum = (/** @type {number[]} */ of) => of.reduce((a, b) => a + b, 0), most = Math.max(...bars);
+  const says = t('tenths.says', { before: sum(bars.slice(0, NEAR)), after: sum(bars.slice(NEAR)), time: exact(first), most });
+  return html`<section class="panel flat" data-tenths><h2>${t('tenths')}</h2>
+    <div class="tenths" role="img" aria-label=${says}>${bars.map((n, i) => html`<span class=${i < NEAR ? '' : 'after'} title=${`${exact(zero + (i - NEAR) * 100)}: ${number(n)}`} style=${{ height: `${most ? Math.max(n > 0 ? 2 : 0, 100 * n / most) : 0}%` }}></span>`)}</div>
+    <p class="soft small-text">${says}${journal.missed > 0 && ` ${t('tenths.missed', { n: journal.missed })}`}</p>
+  </section>`;
 }
 
 /** @param {any} a @param {any} b */

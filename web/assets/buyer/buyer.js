@@ -6,6 +6,7 @@ import { Client } from '../client.js';
 import { announce, show, titled, useTick } from '../shell.js';
 import { PROVIDER_TEXTS, end, left, returned } from '../sign-in.js';
 import { WHYS } from '../whys.js';
+import { WHY_TEXTS } from '../why.js';
 import { preferred } from '../words.js';
 import { alertBuyer } from './alerts.js';
 import { Card } from './card.js';
@@ -144,7 +145,7 @@ function Account({ words: { t } }) {
   `;
 }
 
-show((words) => html`<${Page} words=${words} />`, { ...TEXTS, ...WHYS, ...PROVIDER_TEXTS }, {
+show((words) => html`<${Page} words=${words} />`, { ...TEXTS, ...WHYS, ...WHY_TEXTS, ...PROVIDER_TEXTS }, {
   title: 'title',
   extra: (words) => html`<${Account} words=${words} />`,
 });

@@ -10,6 +10,7 @@ import { Art } from './art.js';
 import { offNote } from './orders.js';
 import { LEARNED, UNDER_WAY, stateOf } from './state.js';
 import { Stepper } from './stepper.js';
+import { WhyNot } from './why-not.js';
 
 /** States in which the button does something. */
 const PRESSABLE = new Set(['early', 'grab', 'try', 'unknown', 'unpaid', 'waitable', 'invited']);
@@ -23,6 +24,9 @@ const CHOOSES = new Set(['not_started', 'early', 'grab', 'try']);
 
 /** States in which the stock is not shown. */
 const OVER = new Set(['ended', 'off_shelf', 'called_off']);
+
+/** States in which a buyer without an order may want to know why. */
+const MISSED = new Set(['sold_out', 'waitable', 'ended', 'called_off']);
 
 /**
  * @param {{voucher: import('../client.js').Voucher, shop: import('./shop.js').Shop, words: import('../words.js').Words,
@@ -73,6 +77,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
         <${Clock} voucher=${voucher} words=${words} now=${now} over=${OVER.has(state)} />`}
       ${voucher.type === 0 && voucher.perUser && html`<p class="soft">${t('quantity.most', { n: voucher.perUser })}</p>`}
       ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
+      ${voucher.type === 1 && !order && shop.session.token && MISSED.has(state) && html`<${WhyNot} key=${shop.session.token} voucher=${voucher} shop=${shop} words=${words} />`}
       <div class="card-act">
         ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}

@@ -131,6 +131,9 @@ export const TEXTS = {
   'off.at': { en: 'Called off {time}', zh: '已于 {time} 取消' },
   'ended.at': { en: 'Ended {time}', zh: '已于 {time} 结束' },
   days: { en: '{days} d', zh: '{days} 天' },
+  'whynot.ask': { en: 'Why did I get nothing?', zh: '我为什么没抢到？' },
+  'whynot.wait': { en: 'Looking it up…', zh: '查询中…' },
+  'whynot.failed': { en: 'There is no answer just now. Please try again.', zh: '暂时没有回应，请稍后再试。' },
   rules: { en: 'Rules', zh: '使用规则' },
   'see.order': { en: 'See your order', zh: '查看订单' },
 
