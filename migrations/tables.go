@@ -44,7 +44,7 @@ type Table struct {
 func Tables() []Table {
 	orders := func(column string) Rows { return Rows{By: ByOrder, Column: column} }
 	users := func(column string) Rows { return Rows{By: ByUser, Column: column} }
-	return []Table{
+	return append([]Table{
 		// What belongs to an order.
 		{Name: "tb_webhook_dead_letter", Purge: Rows{By: ByEvent, Column: "number"}},
 		{Name: "tb_webhook_retry", Purge: Rows{By: ByEndpoint, Column: "subject"}},
@@ -117,7 +117,12 @@ func Tables() []Table {
 			Name: "tb_audit", Staff: []string{"admin_id"},
 			Stays: "who changed what, for SECKILL_AUDIT_KEEP; entries about a buyer's tokens or data are rewritten",
 		},
-		// What belongs to the installation.
+	}, ofTheInstallation()...)
+}
+
+// ofTheInstallation returns the tables that belong to no order, person, sale or shop.
+func ofTheInstallation() []Table {
+	return []Table{
 		{Name: "tb_fence", Stays: "tokens of jobs"},
 		{Name: "tb_setting", Stays: "what all instances agree on"},
 		{Name: "tb_issuer", Stays: "identity providers"},

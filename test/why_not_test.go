@@ -28,8 +28,8 @@ type why struct {
 	Unwritten        int64
 }
 
-// TestWhyNotI sells out at two instances, and asks at either why somebody got nothing: as the buyer, as staff and in the
-// report. One instance is stopped and writes its refusals; the other is killed before, and what it lost is counted.
+// TestWhyNotI sells out at two instances, and asks at either why somebody got nothing: as the buyer, as staff and in
+// the report. One instance is stopped and writes its refusals; the other is killed before, and what it lost is counted.
 func TestWhyNotI(t *testing.T) {
 	t.Parallel()
 	_, prefix := testkit.Redis(t)

@@ -25,7 +25,8 @@ func TestBelow(t *testing.T) {
 	} {
 		got := ""
 		service := below(tt.base, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.URL.Path }))
-		service.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, tt.path, nil))
+		service.ServeHTTP(httptest.NewRecorder(),
+			httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.path, nil))
 		if got != tt.want {
 			t.Errorf("below %q, %s is served as %q, want %q", tt.base, tt.path, got, tt.want)
 		}
