@@ -38,7 +38,7 @@ func TestWhyNotI(t *testing.T) {
 		return nil
 	})
 	for language, says := range map[string]struct{ asked, text, soldOut, none string }{
-		"en-GB": {"Refused at", "No unit was left when you asked.", "Sold out from", "No refusal is known"},
+		"en-GB": {"Refused at", "No unit was left when you asked.", "Sold out ", "No refusal is known"},
 		"zh-CN": {"被拒绝", "您下单时已无库存", "售罄：", "没有该账号"},
 	} {
 		w := open(t, s.url("/"), s.signedIn(phone().in(language), 42))
