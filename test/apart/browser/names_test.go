@@ -9,8 +9,8 @@ import (
 	"seckill/test/box"
 )
 
-// An admin names and bounds a shop in the console, its merchant renames it, and the name stands wherever its number did:
-// in lists, on a sale's page, in what is found, in the audit trail, and on the buyer's page.
+// TestShopsHaveNames has an admin name and bound a shop in the console, and its merchant rename it: the name stands
+// wherever its number did, in lists, on a sale's page, in what is found, in the audit trail, and on the buyer's page.
 func TestShopsHaveNames(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
