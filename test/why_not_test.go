@@ -15,9 +15,9 @@ type why struct {
 	Order *struct {
 		OrderID, Status string
 	}
-	Refusal *struct {
+	FirstRefusal *struct {
 		Code, Text string
-		Time       time.Time
+		RefuseTime time.Time
 		WithinMS   int64
 	}
 	FirstSoldOutTime time.Time
@@ -75,16 +75,16 @@ func TestWhyNotI(t *testing.T) {
 	}
 	// The instance that refused knows at once.
 	w := ask(second, "/voucher/%d/mine", box.BuyerToken(2000))
-	r := w.Refusal
+	r := w.FirstRefusal
 	if r == nil || r.Code != "SOLD_OUT" || r.Text == "" || w.Order != nil || r.WithinMS < 1 || r.WithinMS > 5000 ||
-		len(w.SoldOut) == 0 || time.Since(r.Time) > 10*time.Minute {
+		len(w.SoldOut) == 0 || time.Since(r.RefuseTime) > 10*time.Minute {
 		t.Fatalf("%+v", w)
 	}
 	// Its own requests have seen the sale sold out, and none before the last unit was sold.
-	if r.Time.Add(time.Duration(r.WithinMS) * time.Millisecond).Before(w.FirstSoldOutTime) {
-		t.Errorf("refused at %v, within %d ms, and first sold out at %v", r.Time, r.WithinMS, w.FirstSoldOutTime)
+	if r.RefuseTime.Add(time.Duration(r.WithinMS) * time.Millisecond).Before(w.FirstSoldOutTime) {
+		t.Errorf("refused at %v, within %d ms, and first sold out at %v", r.RefuseTime, r.WithinMS, w.FirstSoldOutTime)
 	}
-	if w := ask(second, "/voucher/%d/mine", box.BuyerToken(1)); w.Order == nil || w.Refusal != nil {
+	if w := ask(second, "/voucher/%d/mine", box.BuyerToken(1)); w.Order == nil || w.FirstRefusal != nil {
 		t.Errorf("a buyer who has one: %+v", w)
 	}
 	notes := func(s *box.Server, done func(w why) bool) {
@@ -110,11 +110,11 @@ func TestWhyNotI(t *testing.T) {
 	notes(first, func(w why) bool { return w.Instances >= 2 && w.InstancesDone >= 1 })
 	known, lost := int64(0), int64(0)
 	for user := range int64(crowd) {
-		if w := ask(first, "/voucher/%d/mine", box.BuyerToken(1000+user)); w.Refusal == nil {
+		if w := ask(first, "/voucher/%d/mine", box.BuyerToken(1000+user)); w.FirstRefusal == nil {
 			t.Errorf("user %d, whom the instance refused that was stopped, is not known", 1000+user)
 		}
 		w := ask(first, fmt.Sprintf("/admin/voucher/%%d/refusals?userId=%d", 2000+user), box.AdminToken())
-		if w.Refusal == nil {
+		if w.FirstRefusal == nil {
 			lost++
 		} else {
 			known++

@@ -968,20 +968,20 @@ func (e RefundState) Valid() bool {
 	}
 }
 
-// Defines values for RefusalAnswerDataRefusalCode.
+// Defines values for RefusalAnswerDataFirstRefusalCode.
 const (
-	CALLEDOFF   RefusalAnswerDataRefusalCode = "CALLED_OFF"
-	COOLDOWN    RefusalAnswerDataRefusalCode = "COOL_DOWN"
-	ENDED       RefusalAnswerDataRefusalCode = "ENDED"
-	NOTELIGIBLE RefusalAnswerDataRefusalCode = "NOT_ELIGIBLE"
-	NOTENOUGH   RefusalAnswerDataRefusalCode = "NOT_ENOUGH"
-	RATELIMITED RefusalAnswerDataRefusalCode = "RATE_LIMITED"
-	SHARETAKEN  RefusalAnswerDataRefusalCode = "SHARE_TAKEN"
-	SOLDOUT     RefusalAnswerDataRefusalCode = "SOLD_OUT"
+	CALLEDOFF   RefusalAnswerDataFirstRefusalCode = "CALLED_OFF"
+	COOLDOWN    RefusalAnswerDataFirstRefusalCode = "COOL_DOWN"
+	ENDED       RefusalAnswerDataFirstRefusalCode = "ENDED"
+	NOTELIGIBLE RefusalAnswerDataFirstRefusalCode = "NOT_ELIGIBLE"
+	NOTENOUGH   RefusalAnswerDataFirstRefusalCode = "NOT_ENOUGH"
+	RATELIMITED RefusalAnswerDataFirstRefusalCode = "RATE_LIMITED"
+	SHARETAKEN  RefusalAnswerDataFirstRefusalCode = "SHARE_TAKEN"
+	SOLDOUT     RefusalAnswerDataFirstRefusalCode = "SOLD_OUT"
 )
 
-// Valid indicates whether the value is a known member of the RefusalAnswerDataRefusalCode enum.
-func (e RefusalAnswerDataRefusalCode) Valid() bool {
+// Valid indicates whether the value is a known member of the RefusalAnswerDataFirstRefusalCode enum.
+func (e RefusalAnswerDataFirstRefusalCode) Valid() bool {
 	switch e {
 	case CALLEDOFF:
 		return true
@@ -2782,6 +2782,20 @@ type RefusalAnswer struct {
 		// Example: 2026-11-11T20:00:00.000Z
 		EndTime Time `json:"endTime"`
 
+		// FirstRefusal The user's first final refusal. Absent: none is known.
+		FirstRefusal *struct {
+			Code RefusalAnswerDataFirstRefusalCode `json:"code"`
+
+			// RefuseTime When the user asked: Redis's clock, as the instance estimated it.
+			RefuseTime Time `json:"refuseTime"`
+
+			// Text What that means, in the caller's language.
+			Text string `json:"text"`
+
+			// WithinMs By how many milliseconds that may be too early.
+			WithinMs int64 `json:"withinMs"`
+		} `json:"firstRefusal,omitempty"`
+
 		// FirstSoldOutTime By Redis's clock. Absent: it was not, as far as is known.
 		FirstSoldOutTime *Time `json:"firstSoldOutTime,omitempty"`
 
@@ -2805,20 +2819,6 @@ type RefusalAnswer struct {
 			// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 			Status OrderStatus `json:"status"`
 		} `json:"order,omitempty"`
-
-		// Refusal The user's first final refusal. Absent: none is known.
-		Refusal *struct {
-			Code RefusalAnswerDataRefusalCode `json:"code"`
-
-			// Text What that means, in the caller's language.
-			Text string `json:"text"`
-
-			// Time When the user asked: Redis's clock, as the instance estimated it.
-			Time Time `json:"time"`
-
-			// WithinMs By how many milliseconds that may be too early.
-			WithinMs int64 `json:"withinMs"`
-		} `json:"refusal,omitempty"`
 
 		// SoldOut When it was sold out, by Redis's clock, in order: at both times, as the script that sells saw it, no unit was left, and nobody was admitted in between. It may have been sold out longer, if nobody asked. At most 20, those nearest to the refusal, within five minutes.
 		SoldOut []struct {
@@ -2844,8 +2844,8 @@ type RefusalAnswer struct {
 	Success RefusalAnswerSuccess `json:"success"`
 }
 
-// RefusalAnswerDataRefusalCode defines model for RefusalAnswer.Data.Refusal.Code.
-type RefusalAnswerDataRefusalCode string
+// RefusalAnswerDataFirstRefusalCode defines model for RefusalAnswer.Data.FirstRefusal.Code.
+type RefusalAnswerDataFirstRefusalCode string
 
 // RefusalAnswerSuccess defines model for RefusalAnswer.Success.
 type RefusalAnswerSuccess bool

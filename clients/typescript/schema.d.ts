@@ -2759,13 +2759,13 @@ export interface components {
                     status: components["schemas"]["OrderStatus"];
                 };
                 /** @description The user's first final refusal. Absent: none is known. */
-                refusal?: {
+                firstRefusal?: {
                     /** @enum {string} */
                     code: "SOLD_OUT" | "NOT_ENOUGH" | "ENDED" | "CALLED_OFF" | "SHARE_TAKEN" | "NOT_ELIGIBLE" | "COOL_DOWN" | "RATE_LIMITED";
                     /** @description What that means, in the caller's language. */
                     text: string;
                     /** @description When the user asked: Redis's clock, as the instance estimated it. */
-                    time: components["schemas"]["Time"];
+                    refuseTime: components["schemas"]["Time"];
                     /**
                      * Format: int64
                      * @description By how many milliseconds that may be too early.

@@ -18,11 +18,11 @@ export const WHY_TEXTS = {
 
 /** @param {any} props why: what GET /voucher/:id/mine has answered */
 export function Why({ why, words: { t, exact, zone } }) {
-  const { refusal, order, soldOut = [], firstSoldOutTime } = why;
+  const { firstRefusal: refusal, order, soldOut = [], firstSoldOutTime } = why;
   const missing = (why.missed ?? 0) + (why.unwritten ?? 0);
   return html`<div class="stack" data-why-says>
     ${order && html`<p>${t('whynot.order', { id: order.orderId })}</p>`}
-    ${refusal ? html`<p><b class="figures">${t('whynot.asked', { time: exact(refusal.time) })}</b> <span class="soft">(${t('whynot.within', { n: refusal.withinMs })})</span><br />${refusal.text}</p>`
+    ${refusal ? html`<p><b class="figures">${t('whynot.asked', { time: exact(refusal.refuseTime) })}</b> <span class="soft">(${t('whynot.within', { n: refusal.withinMs })})</span><br />${refusal.text}</p>`
       : html`<p>${t('whynot.none')}</p>`}
     ${firstSoldOutTime && soldOut[0]?.from !== firstSoldOutTime && html`<p class="figures">${t('whynot.first', { time: exact(firstSoldOutTime) })}</p>`}
     ${soldOut.length > 0 && html`<ul class="figures">${soldOut.map((/** @type {any} */ s) => html`<li key=${s.from}>${t(s.from === s.to ? 'whynot.soldout.at' : 'whynot.soldout', { from: exact(s.from), to: exact(s.to) })}</li>`)}</ul>

@@ -82,8 +82,8 @@ func (h handlers) ofUser(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.
 type whyJSON struct {
 	VoucherID int64         `json:"voucherId"`
 	UserID    int64         `json:"userId"`
-	Order     *orderJSON    `json:"order,omitempty"`   // absent: they have had none
-	Refusal   *refusalJSON  `json:"refusal,omitempty"` // absent: none is known
+	Order     *orderJSON    `json:"order,omitempty"`        // absent: they have had none
+	Refusal   *refusalJSON  `json:"firstRefusal,omitempty"` // absent: none is known
 	BeginTime httpkit.Time  `json:"beginTime"`
 	EndTime   httpkit.Time  `json:"endTime"`
 	CalledOff *httpkit.Time `json:"callOffTime,omitempty"`
@@ -98,7 +98,7 @@ type orderJSON struct {
 type refusalJSON struct {
 	Code     string       `json:"code"`
 	Text     string       `json:"text"`
-	Time     httpkit.Time `json:"time"`
+	Time     httpkit.Time `json:"refuseTime"`
 	WithinMS int64        `json:"withinMs"`
 }
 

@@ -19,6 +19,7 @@ import (
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/contract"
 	"seckill/internal/testkit/featuretest"
+	"seckill/internal/voucher"
 )
 
 // purchases has one order, for everybody.
@@ -57,6 +58,9 @@ func TestWhoReadsCodes(t *testing.T) {
 		api := featuretest.WithShop(t, cfg, shop.Config{
 			Purchases: purchases{order: o}, Orders: orders{order: o},
 			PaymentsOf: func(context.Context, int64) ([]payment.Payment, error) { return nil, nil },
+			FindVoucher: func(context.Context, int64) (voucher.Voucher, error) {
+				return voucher.Voucher{}, voucher.ErrNotFound
+			},
 			Front: httpkit.Front{Members: httpkit.Members{
 				"coupon": {Order: redemption.ShownCoupon(fakeTills{coupon: coupon(s)}.CouponOf)},
 			}},
