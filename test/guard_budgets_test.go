@@ -44,10 +44,11 @@ func TestInstancesShareBudgets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Code != "NOT_STARTED" && r.Code != "RATE_LIMITED" {
+		// On a busy machine Redis may answer too late whether the sale has begun; the limits were asked before that.
+		if r.Code != "NOT_STARTED" && r.Code != "UNKNOWN_OUTCOME" && r.Code != "RATE_LIMITED" {
 			t.Fatalf("%d %s", r.StatusCode, r.Body)
 		}
-		return r.Code == "NOT_STARTED"
+		return r.Code != "RATE_LIMITED"
 	}
 	for i, s := range site.Servers { // until all instances know the limits
 		box.Eventually(t, fmt.Sprintf("the limits on instance %d", i), func() error {

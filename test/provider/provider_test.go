@@ -129,8 +129,8 @@ func openOn(
 		},
 		Vouchers: struct{ shop.Vouchers }{}, Purchases: struct{ shop.Purchases }{},
 		Payments: payments, PaymentsOf: payments.Of, Ledger: ledger, Callbacks: callbacks, Notices: s.refusals,
-		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy,
-		MaxWait:     time.Second, InFlight: inFlight,
+		BuyOrdinary: service.NewDirectSales(ledger, ids{}).Buy, FindVoucher: known.Find,
+		MaxWait: time.Second, InFlight: inFlight,
 	})
 	if err != nil {
 		t.Fatal(err)
