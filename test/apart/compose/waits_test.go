@@ -132,6 +132,7 @@ func computed() map[string]string {
 		"timeout":         "defaultFetchTimeout",
 		"Lifetime":        "streamTime, or the token's end when that is sooner",
 		"ShutdownTimeout": "SECKILL_SHUTDOWN_TIMEOUT",
+		"last":            "half of SECKILL_SHUTDOWN_TIMEOUT",
 		"Timeout":         "callTimeout of package remotepay",
 		"Wait":            "-wait of server payment try",
 		"within":          "-wait of server payment try, or two seconds if no notice is expected",
