@@ -25,7 +25,7 @@ const CHOOSES = new Set(['not_started', 'early', 'grab', 'try']);
 /** States in which the stock is not shown. */
 const OVER = new Set(['ended', 'off_shelf', 'called_off']);
 
-/** States in which a buyer without an order may want to know why. */
+/** States in which a buyer without an order may want to know why. A preview has no buyer, and no session. */
 const MISSED = new Set(['sold_out', 'waitable', 'ended', 'called_off']);
 
 /**
@@ -77,7 +77,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
         <${Clock} voucher=${voucher} words=${words} now=${now} over=${OVER.has(state)} />`}
       ${voucher.type === 0 && voucher.perUser && html`<p class="soft">${t('quantity.most', { n: voucher.perUser })}</p>`}
       ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
-      ${voucher.type === 1 && !order && shop.session.token && MISSED.has(state) && html`<${WhyNot} key=${shop.session.token} voucher=${voucher} shop=${shop} words=${words} />`}
+      ${voucher.type === 1 && !order && MISSED.has(state) && shop.session?.token && html`<${WhyNot} key=${shop.session.token} voucher=${voucher} shop=${shop} words=${words} />`}
       <div class="card-act">
         ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
