@@ -114,7 +114,7 @@ func TestSessionEndsWhileTyping(t *testing.T) {
 	w.accessible()
 	w.picture("console-sign-in-provider-desktop", false)
 	w.signIn("olga")
-	w.sees(".who", "shop 1")
+	w.sees(".who", "Shop 1")
 	w.click("[data-act=create]")
 	w.enter("#f-title", "Typed before the end")
 	w.enter("#f-payValue", "0")
