@@ -13,7 +13,7 @@ import (
 	"seckill/internal/testkit"
 )
 
-// Features are told how long the oldest order waits for its row.
+// Features can ask how long the oldest order has been waiting for its row.
 func TestOldest(t *testing.T) {
 	t.Parallel()
 	commands, prefix := testkit.Redis(t)

@@ -33,7 +33,7 @@ type Journal struct {
 	sales sync.Map     // voucher id → *sale
 }
 
-// NewJournal returns an empty journal with room for so many users of each sale.
+// NewJournal returns an empty journal that remembers at most most users of each sale.
 func NewJournal(most int64, clock Clock) *Journal { return &Journal{most: most, clock: clock} }
 
 // Refused notes that a user's request for a unit was refused with a code, unless the code is not final or the user was
@@ -48,7 +48,7 @@ func (j *Journal) Refused(voucherID, userID int64, code string, address func() n
 		if s != nil && s.knows(userID) {
 			return
 		}
-		// A sale of which Redis has told nothing has no clock. Such ids may be made up, so none gets memory.
+		// Without an answer from Redis about the sale there is no clock. The id may be made up: it gets no memory.
 		at, within, ok := j.clock(voucherID)
 		if !ok {
 			return
@@ -101,7 +101,7 @@ func (j *Journal) make(voucherID int64) *sale {
 	return found.(*sale)
 }
 
-// all returns the sales of which something is remembered.
+// all returns the sales that the journal has entries for.
 func (j *Journal) all() (sales []*sale) {
 	j.sales.Range(func(_, found any) bool {
 		sales = append(sales, found.(*sale))

@@ -161,7 +161,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// memory is a Store in memory, which fails as it is told to.
+// memory is a Store in memory that can be made to fail.
 type memory struct {
 	mu    sync.Mutex
 	fails error
