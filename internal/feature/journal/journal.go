@@ -33,7 +33,7 @@ type Journal struct {
 	sales sync.Map     // voucher id → *sale
 }
 
-// NewJournal returns an empty journal that remembers at most most users of each sale.
+// NewJournal returns an empty journal that remembers at most that many users of each sale.
 func NewJournal(most int64, clock Clock) *Journal { return &Journal{most: most, clock: clock} }
 
 // Refused notes that a user's request for a unit was refused with a code, unless the code is not final or the user was
