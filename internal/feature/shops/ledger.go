@@ -15,6 +15,7 @@ import (
 type row struct {
 	ID         int64     `gorm:"column:id;primaryKey;autoIncrement:false"`
 	Name       string    `gorm:"column:name"`
+	Picture    string    `gorm:"column:picture"`
 	MaxSales   int64     `gorm:"column:max_sales"`
 	MaxUnits   int64     `gorm:"column:max_units"`
 	CreateTime time.Time `gorm:"column:create_time"`
@@ -26,7 +27,8 @@ func (row) TableName() string { return "tb_shop" }
 
 func (r row) shop() Shop {
 	return Shop{
-		ID: r.ID, Name: r.Name, Bounds: voucher.Bounds{Sales: r.MaxSales, Units: r.MaxUnits}, UpdatedAt: r.UpdateTime,
+		ID: r.ID, Face: Face{r.Name, r.Picture}, Bounds: voucher.Bounds{Sales: r.MaxSales, Units: r.MaxUnits},
+		UpdatedAt: r.UpdateTime,
 	}
 }
 
@@ -67,18 +69,19 @@ func (l *Ledger) Page(ctx context.Context, before int64, n int) ([]Shop, error) 
 	return shops, nil
 }
 
-// Names returns the names of shops, in one query. Shops without a name are left out.
-func (l *Ledger) Names(ctx context.Context, ids []int64) (map[int64]string, error) {
+// Faces returns the names and pictures of shops, in one query. Shops without either are left out.
+func (l *Ledger) Faces(ctx context.Context, ids []int64) (map[int64]Face, error) {
 	var rows []row
-	err := l.db.Read(ctx).Select("id", "name").Where("id IN ? AND name <> ''", ids).Find(&rows).Error
+	err := l.db.Read(ctx).Select("id", "name", "picture").Where("id IN ? AND (name <> '' OR picture <> '')", ids).
+		Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the names of shops", err)
 	}
-	names := make(map[int64]string, len(rows))
+	faces := make(map[int64]Face, len(rows))
 	for _, r := range rows {
-		names[r.ID] = r.Name
+		faces[r.ID] = Face{r.Name, r.Picture}
 	}
-	return names, nil
+	return faces, nil
 }
 
 // Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing.
@@ -103,7 +106,8 @@ func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Chan
 		}
 		shop.UpdatedAt = now
 		err = tx.Model(&r).Updates(map[string]any{
-			"name": shop.Name, "max_sales": shop.Bounds.Sales, "max_units": shop.Bounds.Units, "update_time": now,
+			"name": shop.Name, "picture": shop.Picture, "max_sales": shop.Bounds.Sales,
+			"max_units": shop.Bounds.Units, "update_time": now,
 		}).Error
 		if err != nil {
 			return fmt.Errorf("changing a shop: %w", err)

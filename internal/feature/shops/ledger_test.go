@@ -27,7 +27,7 @@ func TestShops(t *testing.T) {
 		}
 		find(7, shops.Shop{ID: 7})
 		owner := voucher.Author{AdminID: 9, Shop: 7, Request: "r"}
-		want := shops.Shop{ID: 7, Name: "茶馆", UpdatedAt: ledgertest.RecordedAt}
+		want := shops.Shop{ID: 7, Face: shops.Face{Name: "茶馆"}, UpdatedAt: ledgertest.RecordedAt}
 		for range 2 { // repeated after a lost answer
 			got, err := ledger.Change(t.Context(), owner, 7, shops.Change{Name: new("茶馆")})
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -59,8 +59,9 @@ func TestShops(t *testing.T) {
 		if _, err := ledger.Change(t.Context(), owner, 9, shops.Change{Name: new("Bar")}); err != nil {
 			t.Fatal(err)
 		}
-		names, err := ledger.Names(t.Context(), []int64{7, 8, 9})
-		if diff := cmp.Diff(map[int64]string{7: "茶馆", 9: "Bar"}, names); err != nil || diff != "" {
+		faces, err := ledger.Faces(t.Context(), []int64{7, 8, 9})
+		want9 := shops.Face{Name: "Bar"}
+		if diff := cmp.Diff(map[int64]shops.Face{7: want.Face, 9: want9}, faces); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 		for _, tc := range []struct {

@@ -121,6 +121,8 @@ export const TEXTS = {
   'shop.changed': { en: 'Changed', zh: '修改时间' },
   'shop.no.name': { en: 'none yet', zh: '尚未命名' },
   'shop.any.number': { en: 'any number', zh: '不限' },
+  'shop.no.picture': { en: 'none', zh: '无' },
+  'shop.picture.hint': { en: 'A square one, by https, on {hosts}. Buyers see it.', zh: '正方形图片，须为 {hosts} 上的 https 地址，买家可见。' },
   'shop.name.hint': { en: 'Up to 64 characters. Buyers see it.', zh: '最多 64 个字符，买家可见。' },
   'shop.setting': { en: 'At most {n}, the setting for all shops, which holds if this is empty.', zh: '最多 {n}（全部店铺的设置），留空则沿用该设置。' },
   'shop.no.setting': { en: 'Empty: any number.', zh: '留空则不限。' },
