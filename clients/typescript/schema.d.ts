@@ -2031,9 +2031,9 @@ export interface paths {
         };
         /**
          * What a number or a text may be
-         * @description Vouchers, orders and payments that have the text as their number, as a part of their title, as their buyer, as a
-         *     payment's id or its provider's reference, or whose coupon has the code; a merchant's own shop's. At most five for each
-         *     `by`, the newest first.
+         * @description Vouchers, orders, payments and shops that have the text as their number, as a part of their title or name, as their
+         *     buyer, as a payment's id or its provider's reference, or whose coupon has the code; a merchant's own shop's. At most
+         *     five for each `by`, the newest first.
          */
         get: operations["search"];
         put?: never;
@@ -3528,17 +3528,18 @@ export interface components {
             success: true;
             data: {
                 hits: components["schemas"]["SearchHit"][];
-                /** @description By these there may be more hits: of titles the newest 400 are compared. */
+                /** @description By these there may be more hits: of titles the newest 400 are compared, and the names of 400 shops, those with the highest numbers. */
                 more: components["schemas"]["SearchedBy"][];
             };
         };
         SearchHit: {
             /** @enum {string} */
-            kind: "voucher" | "order" | "payment";
-            /** @description Of the voucher, order or payment. */
+            kind: "voucher" | "order" | "payment" | "shop";
+            /** @description Of the voucher, order, payment or shop. */
             id: string;
             by: components["schemas"]["SearchedBy"];
-            voucherId: components["schemas"]["Id"];
+            /** @description Absent: it is a shop. */
+            voucherId?: components["schemas"]["Id"];
             /** @description Of the voucher. Absent if it cannot be read now. */
             title?: string;
             shopId?: components["schemas"]["Id"];
@@ -3549,10 +3550,10 @@ export interface components {
         };
         /**
          * @description What of a hit is the text: its number, a part of its title, the number of its buyer, the payment's id or its
-         *     provider's reference, or the code of its coupon.
+         *     provider's reference, the code of its coupon, or a part of a shop's name.
          * @enum {string}
          */
-        SearchedBy: "id" | "title" | "user" | "payment" | "code";
+        SearchedBy: "id" | "title" | "user" | "payment" | "code" | "name";
         AuditPage: {
             /** @enum {boolean} */
             success: true;

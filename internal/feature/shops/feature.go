@@ -15,7 +15,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	most := Most(core.Settings.Merchants.Sales, core.Settings.Merchants.Units)
 	return feature.Parts{
 		Routes:  Routes(ledger, names, most, core.Front),
-		Members: feature.Members{"shop": {Shops: names.Known}},
+		Members: feature.Members{"shop": {Shops: names.Known, SearchShops: ledger.Search}},
 		Bounds:  ledger.Bounds,
 	}, nil
 }

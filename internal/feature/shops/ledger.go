@@ -3,11 +3,13 @@ package shops
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
+	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -82,6 +84,61 @@ func (l *Ledger) Faces(ctx context.Context, ids []int64) (map[int64]Face, error)
 		faces[r.ID] = Face{r.Name, r.Picture}
 	}
 	return faces, nil
+}
+
+// mostCompared is how many names a search compares: no index finds a part of a name.
+const mostCompared = 400
+
+// Search returns the shop with a number, if it has a row or a voucher, and those with a part of a name, of the
+// mostCompared with the highest numbers.
+func (l *Ledger) Search(ctx context.Context, q httpkit.ShopSearch) (found []httpkit.FoundShop, more bool, err error) {
+	const what = "searching shops"
+	if n := q.Number; n != 0 && n != voucher.RehearsalShop && (q.Only == 0 || q.Only == n) {
+		is, err := l.isShop(ctx, n)
+		if err != nil {
+			return nil, false, sqlkit.ReadError(what, err)
+		}
+		if is {
+			found = append(found, httpkit.FoundShop{ID: n})
+		}
+	}
+	if q.Part == "" {
+		return found, false, nil
+	}
+	query := l.db.Read(ctx).Select("id", "name").Order("id DESC").Limit(mostCompared)
+	if q.Only != 0 {
+		query = query.Where("id = ?", q.Only)
+	}
+	var rows []row
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, false, sqlkit.ReadError(what, err)
+	}
+	named, part := 0, strings.ToLower(q.Part)
+	for _, r := range rows {
+		if r.ID == q.Number || !strings.Contains(strings.ToLower(r.Name), part) {
+			continue
+		}
+		if named++; named > q.Limit {
+			break
+		}
+		found = append(found, httpkit.FoundShop{ID: r.ID, ByName: true})
+	}
+	return found, named > q.Limit || len(rows) == mostCompared, nil
+}
+
+// isShop reports whether a number is a shop's: any could be, but there is something to see only of those that have a
+// row or a voucher.
+func (l *Ledger) isShop(ctx context.Context, id int64) (bool, error) {
+	for _, has := range [][2]string{{row{}.TableName(), "id"}, {"tb_voucher", "shop_id"}} {
+		var ids []int64
+		if err := l.db.Read(ctx).Table(has[0]).Where(has[1]+" = ?", id).Limit(1).Pluck("id", &ids).Error; err != nil {
+			return false, err
+		}
+		if len(ids) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing.

@@ -123,23 +123,22 @@ func Text(name string, into *string) Field {
 
 // Picture is a field that holds the address of a picture, by https on one of the hosts, or "" for none.
 func Picture(name string, into *string, hosts []string) Field {
-	f := Text(name, into)
+	var address string
+	f := Text(name, &address)
 	read := f.read
-	if len(hosts) == 0 {
-		f.allowed = invalid.Omit
-	} else {
+	if f.allowed = invalid.Omit; len(hosts) > 0 {
 		f.allowed, f.data = pictureOn, invalid.Data{"hosts": hosts, "max": maxPicture}
 	}
 	f.read = func(t json.Token) wrong {
-		w := read(t)
-		switch {
-		case w.found() || *into == "":
+		switch w := read(t); {
+		case w.found():
 			return w
-		case len(hosts) == 0:
+		case address != "" && len(hosts) == 0:
 			return wrong{invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_PICTURE_HOSTS"}}
-		case !isPicture(*into, hosts):
-			return wrongValue(invalid.Malformed, invalid.Clip(*into))
+		case address != "" && !isPicture(address, hosts):
+			return wrongValue(invalid.Malformed, invalid.Clip(address))
 		}
+		*into = address
 		return wrong{}
 	}
 	return f
