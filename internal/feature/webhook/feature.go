@@ -39,7 +39,7 @@ func open(core feature.Core) (feature.Parts, error) {
 	admin := dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
 	return feature.Parts{
 		Hooks:  []sqlkit.Hook{ledger.Hook()},
-		Routes: append(Routes(admin, core.Front), StreamRoutes(dispatch.NewReader(ledger, core.Alone))...),
+		Routes: append(Routes(admin, core.Front), StreamRoutes(dispatch.NewReader(ledger, core.Alone), core.Front.Members)...),
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
 			dispatch.NewCleaner(ledger, max(core.Settings.Webhook.Keep, keep), m, core.Log).Run,
