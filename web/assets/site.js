@@ -10,7 +10,7 @@ export const DEMO = says('demo') === 'yes';
 /** Whether what has a price can be paid: without a payment provider it cannot. */
 export const PAYABLE = says('payable') !== 'no';
 
-/** The hosts on which pictures may be. */
+/** The hosts from which the page may load pictures. */
 export const PICTURES = says('pictures')?.split(' ') ?? [];
 
 /**
