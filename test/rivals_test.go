@@ -31,6 +31,7 @@ const (
 	zq         = "Zq"
 	unpaidUser = 424_242_001
 	paidUser   = 424_242_002
+	laterUser  = 424_242_003
 )
 
 func newRivalry(t *testing.T) *rivalry {
@@ -39,7 +40,8 @@ func newRivalry(t *testing.T) *rivalry {
 	dsn := testkit.MySQL(t)
 	s := &rivalry{shopSite: &shopSite{Site: box.EmptySite(t, testkit.RedisAddr(t), prefix, dsn)}}
 	s.Add(t, testkit.RedisAddr(t), dsn, map[string]string{
-		"SECKILL_JWT_ADMIN_SECRET": adminSecret, "SECKILL_PICTURE_HOSTS": "img.shop.example", "SECKILL_EVENT_KEEP": "1h",
+		"SECKILL_JWT_ADMIN_SECRET": adminSecret, "SECKILL_PICTURE_HOSTS": "img.shop.example",
+		"SECKILL_EVENT_KEEP": "1h",
 	})
 	s.Start(t)
 	merchant := func(user, shop int64) string {
@@ -47,7 +49,8 @@ func newRivalry(t *testing.T) *rivalry {
 		claims["shop"] = shop
 		return box.Sign(adminSecret, claims)
 	}
-	s.admin, s.owner, s.rival = box.Sign(adminSecret, box.Claims(box.AdminID, "admin")), merchant(71, 7), merchant(81, 8)
+	s.admin = box.Sign(adminSecret, box.Claims(box.AdminID, "admin"))
+	s.owner, s.rival = merchant(71, 7), merchant(81, 8)
 	must := func(method, path, token string, body any) box.Reply {
 		t.Helper()
 		r, outcome := s.ask(t, 0, method, path, token, body, nil)
@@ -98,18 +101,24 @@ func newRivalry(t *testing.T) *rivalry {
 		box.BuyerToken(unpaidUser), nil)).PaymentID
 	s.code = box.Decode[struct{ Coupon struct{ Code string } }](t, must(http.MethodGet, "/order/"+s.taken,
 		box.BuyerToken(paidUser), nil)).Coupon.Code
-	box.Eventually(t, "events", func() error {
-		r, outcome := s.ask(t, 0, http.MethodGet, "/admin/event?before=end&limit=1", s.owner, nil, nil)
-		if s.cursor = r.Next; s.cursor == "" {
-			return fmt.Errorf("%s: %s", outcome, r.Body)
-		}
-		_, outcome = s.ask(t, 0, http.MethodGet, "/admin/event?before=end", s.rival, nil, nil)
-		if outcome != "200" {
-			return errors.New(outcome)
+	for _, token := range []string{s.rival, s.owner} {
+		box.Eventually(t, "events", func() error {
+			if _, outcome := s.ask(t, 0, http.MethodGet, "/admin/event?before=end", token, nil, nil); outcome != "200" {
+				return errors.New(outcome)
+			}
+			return nil
+		})
+	}
+	s.cursor = must(http.MethodGet, "/admin/event?after=end", s.owner, nil).Next
+	later := buy(laterUser, s.free, "paid") // behind the cursor
+	box.Eventually(t, "the event of it", func() error {
+		if r := must(http.MethodGet, "/admin/event?after="+s.cursor, s.owner, nil); !strings.Contains(
+			string(r.Body), later) {
+			return errors.New(string(r.Body))
 		}
 		return nil
 	})
-	s.secrets = []string{zq, s.order, s.taken, s.payment, s.code, fmt.Sprint(unpaidUser), fmt.Sprint(paidUser)}
+	s.secrets = []string{zq, s.order, s.taken, later, s.payment, s.code, fmt.Sprint(unpaidUser), fmt.Sprint(paidUser)}
 	return s
 }
 
@@ -243,15 +252,17 @@ func TestRivals(t *testing.T) {
 			}
 		}
 		if after := s.state(t); after != before {
-			t.Errorf("%s %s %v changed the ledger from\n%sto\n%s", attack.method, attack.path, attack.body, before, after)
+			t.Errorf("%s %s %v changed the ledger from\n%sto\n%s", attack.method, attack.path, attack.body,
+				before, after)
 			before = after
 		}
 	}
 	t.Logf("%d attacks", len(attacks))
 	// The owner gets what the rival was refused: the attacks were not just malformed.
 	for _, path := range []string{
-		"/admin/shop/7", "/admin/search?q=" + zq, "/admin/search?q=bakery", "/admin/search?q=7", "/admin/search?q=" + s.order,
-		"/admin/search?q=" + s.payment, fmt.Sprintf("/admin/voucher/%s/refusals?userId=%d", sale, unpaidUser),
+		"/admin/shop/7", "/admin/search?q=" + zq, "/admin/search?q=bakery", "/admin/search?q=7",
+		"/admin/search?q=" + s.order, "/admin/search?q=" + s.payment,
+		fmt.Sprintf("/admin/voucher/%s/refusals?userId=%d", sale, unpaidUser),
 		"/admin/event?before=end&limit=100", "/admin/order?shopId=7", "/admin/payment?shopId=7",
 	} {
 		r, got := s.ask(t, 0, http.MethodGet, path, s.owner, nil, nil)

@@ -150,7 +150,8 @@ func TestProblems(t *testing.T) {
 		},
 		"hosts of pictures": {[]string{"SECKILL_PICTURE_HOSTS=img.shop.example, cdn-1.example:8443"}, nil},
 		"an address as a host of pictures": {
-			[]string{"SECKILL_PICTURE_HOSTS=https://img.example"}, found{"SECKILL_PICTURE_HOSTS": `has "https://img.example"`},
+			[]string{"SECKILL_PICTURE_HOSTS=https://img.example"},
+			found{"SECKILL_PICTURE_HOSTS": `has "https://img.example"`},
 		},
 		"any host of pictures": {
 			[]string{"SECKILL_PICTURE_HOSTS=*.example"}, found{"SECKILL_PICTURE_HOSTS": `has "*.example"`},

@@ -9,7 +9,6 @@ import (
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
 
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/sqlstore/sqlkit"
 	"seckill/internal/voucher"
 )
@@ -91,7 +90,7 @@ const mostCompared = 400
 
 // Search returns the shop with a number, if it has a row or a voucher, and those with a part of a name, of the
 // mostCompared with the highest numbers.
-func (l *Ledger) Search(ctx context.Context, q httpkit.ShopSearch) (found []httpkit.FoundShop, more bool, err error) {
+func (l *Ledger) Search(ctx context.Context, q voucher.ShopSearch) (found []voucher.FoundShop, more bool, err error) {
 	const what = "searching shops"
 	if n := q.Number; n != 0 && n != voucher.RehearsalShop && (q.Only == 0 || q.Only == n) {
 		is, err := l.isShop(ctx, n)
@@ -99,7 +98,7 @@ func (l *Ledger) Search(ctx context.Context, q httpkit.ShopSearch) (found []http
 			return nil, false, sqlkit.ReadError(what, err)
 		}
 		if is {
-			found = append(found, httpkit.FoundShop{ID: n})
+			found = append(found, voucher.FoundShop{ID: n})
 		}
 	}
 	if q.Part == "" {
@@ -121,7 +120,7 @@ func (l *Ledger) Search(ctx context.Context, q httpkit.ShopSearch) (found []http
 		if named++; named > q.Limit {
 			break
 		}
-		found = append(found, httpkit.FoundShop{ID: r.ID, ByName: true})
+		found = append(found, voucher.FoundShop{ID: r.ID, ByName: true})
 	}
 	return found, named > q.Limit || len(rows) == mostCompared, nil
 }

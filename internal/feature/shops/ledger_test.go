@@ -9,7 +9,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/shops"
-	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -100,30 +99,30 @@ func TestSearch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		find := func(want string, q httpkit.ShopSearch) {
+		find := func(want string, q voucher.ShopSearch) {
 			t.Helper()
 			found, more, err := ledger.Search(t.Context(), q)
 			if got := fmt.Sprint(found, more); err != nil || got != want {
 				t.Errorf("%+v: %s, %v; want %s", q, got, err, want)
 			}
 		}
-		find("[{1 false}] false", httpkit.ShopSearch{Number: 1, Part: "1 ", Limit: 5})
-		find("[] false", httpkit.ShopSearch{Number: 2, Part: "2", Limit: 5})
-		find("[{8 true} {7 true}] false", httpkit.ShopSearch{Part: "tea", Limit: 5})
-		find("[{8 true}] true", httpkit.ShopSearch{Part: "tea", Limit: 1})
-		find("[{9 true}] false", httpkit.ShopSearch{Part: "%", Limit: 5})
-		find("[{10 true}] false", httpkit.ShopSearch{Part: "茶", Limit: 5})
-		find("[{7 true}] false", httpkit.ShopSearch{Part: "tea", Only: 7, Limit: 5})
-		find("[] false", httpkit.ShopSearch{Number: 8, Part: "8", Only: 7, Limit: 5})
-		find("[{7 false}] false", httpkit.ShopSearch{Number: 7, Part: "7", Only: 7, Limit: 5})
-		find("[] false", httpkit.ShopSearch{Number: voucher.RehearsalShop, Part: "x", Limit: 5})
+		find("[{1 false}] false", voucher.ShopSearch{Number: 1, Part: "1 ", Limit: 5})
+		find("[] false", voucher.ShopSearch{Number: 2, Part: "2", Limit: 5})
+		find("[{8 true} {7 true}] false", voucher.ShopSearch{Part: "tea", Limit: 5})
+		find("[{8 true}] true", voucher.ShopSearch{Part: "tea", Limit: 1})
+		find("[{9 true}] false", voucher.ShopSearch{Part: "%", Limit: 5})
+		find("[{10 true}] false", voucher.ShopSearch{Part: "茶", Limit: 5})
+		find("[{7 true}] false", voucher.ShopSearch{Part: "tea", Only: 7, Limit: 5})
+		find("[] false", voucher.ShopSearch{Number: 8, Part: "8", Only: 7, Limit: 5})
+		find("[{7 false}] false", voucher.ShopSearch{Number: 7, Part: "7", Only: 7, Limit: 5})
+		find("[] false", voucher.ShopSearch{Number: voucher.RehearsalShop, Part: "x", Limit: 5})
 		l.Exec(t, "UPDATE tb_shop SET name = '9 lives' WHERE id = 9")
-		find("[{9 false}] false", httpkit.ShopSearch{Number: 9, Part: "9", Limit: 5}) // once
+		find("[{9 false}] false", voucher.ShopSearch{Number: 9, Part: "9", Limit: 5}) // once
 		for id := range 400 {
 			l.Exec(t, "INSERT INTO tb_shop (id, name, create_time, update_time) VALUES (?, 'x', ?, ?)", 100+id,
 				ledgertest.RecordedAt, ledgertest.RecordedAt)
 		}
-		find("[] true", httpkit.ShopSearch{Part: "tea", Limit: 5}) // behind those that are compared
+		find("[] true", voucher.ShopSearch{Part: "tea", Limit: 5}) // behind those that are compared
 	})
 }
 

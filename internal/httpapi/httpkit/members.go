@@ -31,26 +31,12 @@ type Member struct {
 	// Shops returns the names of shops. Shops without a name are left out, and those whose name cannot be read now.
 	Shops func(ctx context.Context, ids []int64) map[int64]string
 	// SearchShops returns the shops that a search finds; more: there may be others that have the part in their names.
-	SearchShops func(ctx context.Context, q ShopSearch) (found []FoundShop, more bool, err error)
+	SearchShops func(ctx context.Context, q voucher.ShopSearch) (found []voucher.FoundShop, more bool, err error)
 	// Find returns the order that a typed text names in the terms of this member, such as a code; 0 if there is none.
 	// Error: *invalid.Error.
 	Find func(ctx context.Context, text string) (orderID int64, err error)
 	// Check returns a line for the checklist of a sale. The last change by staff was at changed; zero: never.
 	Check func(ctx context.Context, voucherID int64, changed time.Time) check.Line
-}
-
-// ShopSearch says which shops are searched for.
-type ShopSearch struct {
-	Number int64  // one with this number; 0: none
-	Part   string // those with this part of a name, in upper or lower case; "": none
-	Only   int64  // the only shop that may be found; 0: any
-	Limit  int    // how many are found by their names at most
-}
-
-// FoundShop is a shop that a search has found.
-type FoundShop struct {
-	ID     int64
-	ByName bool // else by its number
 }
 
 // Of returns the member with the name. All of its functions can be called: a function that no feature provides returns
@@ -77,7 +63,7 @@ func (m Members) Of(name string) Member {
 		of.Shops = func(context.Context, []int64) map[int64]string { return nil }
 	}
 	if of.SearchShops == nil {
-		of.SearchShops = func(context.Context, ShopSearch) ([]FoundShop, bool, error) { return nil, false, nil }
+		of.SearchShops = func(context.Context, voucher.ShopSearch) ([]voucher.FoundShop, bool, error) { return nil, false, nil }
 	}
 	if of.Find == nil {
 		of.Find = func(context.Context, string) (int64, error) { return 0, nil }

@@ -219,8 +219,9 @@ func TestPicture(t *testing.T) {
 		if ok {
 			continue
 		}
+		const allowed = "an address by https on img.shop.example, cdn.example:8443, of up to 512 characters, or nothing"
 		if p := problems(t, err)[0].In(words.English); p.Code != "MALFORMED" || p.Field != "picture" ||
-			p.Allowed != "an address by https on img.shop.example, cdn.example:8443, of up to 512 characters, or nothing" {
+			p.Allowed != allowed {
 			t.Errorf("%q: %+v", address, p)
 		}
 	}

@@ -146,7 +146,7 @@ func (s *searching) all(ctx context.Context, text, code string) error {
 
 // shops adds the shop with the number that the text is, and those that have it in their names.
 func (s *searching) shops(ctx context.Context, text string) error {
-	q := httpkit.ShopSearch{Part: text, Only: s.shop, Limit: mostHits}
+	q := voucher.ShopSearch{Part: text, Only: s.shop, Limit: mostHits}
 	if n := numberIn(text); n <= voucher.MaxID {
 		q.Number = n
 	}

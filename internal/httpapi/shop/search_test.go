@@ -57,13 +57,15 @@ func (s *searched) findTitles(q voucher.Search) (voucher.Found, error) {
 }
 
 // findShops has shop 6, and shop 8 with a name.
-func (s *searched) findShops(_ context.Context, q httpkit.ShopSearch) (found []httpkit.FoundShop, more bool, err error) {
+func (s *searched) findShops(
+	_ context.Context, q voucher.ShopSearch,
+) (found []voucher.FoundShop, more bool, err error) {
 	s.asked = append(s.asked, fmt.Sprintf("shop %d, %q of shop %d, %d", q.Number, q.Part, q.Only, q.Limit))
 	if q.Number == 6 && q.Only == 0 {
-		found = append(found, httpkit.FoundShop{ID: 6})
+		found = append(found, voucher.FoundShop{ID: 6})
 	}
 	if q.Part == "Tea" {
-		found = append(found, httpkit.FoundShop{ID: 8, ByName: true})
+		found = append(found, voucher.FoundShop{ID: 8, ByName: true})
 	}
 	return found, q.Part == "Tea", nil
 }
@@ -100,6 +102,7 @@ func TestSearch(t *testing.T) {
 	voucherHit := func(id int64, by string) string {
 		return fmt.Sprintf("voucher %d by %s: 100 for 10 of shop 2", id, by)
 	}
+	const ofNumber = "order 6 by id: 100 for 10 of shop 2, unpaid, user 43"
 	ofUser := make([]string, 5)
 	for i := range ofUser {
 		ofUser[i] = fmt.Sprintf("order %d by user: 100 for 10 of shop 2, paid, user 42", 107-i)
@@ -112,14 +115,14 @@ func TestSearch(t *testing.T) {
 		asked   []string
 	}{
 		"a number": {
-			q: "6", want: []string{voucherHit(6, "id"), "order 6 by id: 100 for 10 of shop 2, unpaid, user 43", "shop 6 by id:  of shop 6"},
+			q: "6", want: []string{voucherHit(6, "id"), ofNumber, "shop 6 by id:  of shop 6"},
 			asked: []string{
 				"orders 0 of user 6 and shop 0, 6", "orders 6 of user 0 and shop 0, 6", `payments "6" of shop 0, 6`,
 				`shop 6, "6" of shop 0, 5`, `titles with "6" of shop 0, "true"`,
 			},
 		},
 		"with a number sign": {
-			q: " #6 ", want: []string{voucherHit(6, "id"), "order 6 by id: 100 for 10 of shop 2, unpaid, user 43", "shop 6 by id:  of shop 6"},
+			q: " #6 ", want: []string{voucherHit(6, "id"), ofNumber, "shop 6 by id:  of shop 6"},
 		},
 		"a user with many orders": {q: "42", want: append([]string{voucherHit(42, "id")}, ofUser...), more: "user"},
 		"no number of a user": {
@@ -129,7 +132,7 @@ func TestSearch(t *testing.T) {
 			},
 		},
 		"of another shop": {
-			q: "6", shop: other, want: []string{"order 6 by id: 100 for 10 of shop 2, unpaid, user 43"}, // the fake's
+			q: "6", shop: other, want: []string{ofNumber}, // the fake's
 			asked: []string{
 				"orders 0 of user 6 and shop 3, 6", "orders 6 of user 0 and shop 3, 6", `payments "6" of shop 3, 6`,
 				`shop 6, "6" of shop 3, 5`, `titles with "6" of shop 3, "true"`,
@@ -137,7 +140,10 @@ func TestSearch(t *testing.T) {
 		},
 		"a reference": {
 			q: "chg_9", want: []string{"payment pay_1 by payment: 100 for 10 of shop 2, received, user 42"},
-			asked: []string{`payments "chg_9" of shop 0, 6`, `shop 0, "chg_9" of shop 0, 5`, `titles with "chg_9" of shop 0, "true"`},
+			asked: []string{
+				`payments "chg_9" of shop 0, 6`, `shop 0, "chg_9" of shop 0, 5`,
+				`titles with "chg_9" of shop 0, "true"`,
+			},
 		},
 		"a title": {q: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
 		"a shop's name": {
@@ -146,8 +152,12 @@ func TestSearch(t *testing.T) {
 				`payments "Tea" of shop 0, 6`, `shop 0, "Tea" of shop 0, 5`, `titles with "Tea" of shop 0, "true"`,
 			},
 		},
-		"below zero":   {q: "-6", asked: []string{`payments "-6" of shop 0, 6`, `shop 0, "-6" of shop 0, 5`, `titles with "-6" of shop 0, "true"`}},
-		"with a plus":  {q: "+6", asked: []string{`payments "+6" of shop 0, 6`, `shop 0, "+6" of shop 0, 5`, `titles with "+6" of shop 0, "true"`}},
+		"below zero": {q: "-6", asked: []string{
+			`payments "-6" of shop 0, 6`, `shop 0, "-6" of shop 0, 5`, `titles with "-6" of shop 0, "true"`,
+		}},
+		"with a plus": {q: "+6", asked: []string{
+			`payments "+6" of shop 0, 6`, `shop 0, "+6" of shop 0, 5`, `titles with "+6" of shop 0, "true"`,
+		}},
 		"no reference": {q: "晚餐", asked: []string{`shop 0, "晚餐" of shop 0, 5`, `titles with "晚餐" of shop 0, "true"`}},
 		"a code": {
 			code: wholeCode, want: []string{"order 6 by code: 100 for 10 of shop 2, unpaid, user 43"},

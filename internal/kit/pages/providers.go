@@ -42,9 +42,10 @@ func (s Site) policyFor(policy string) (string, error) {
 		}
 	}
 	const pictures = "img-src 'self' data:"
-	from := pictures
+	from := []string{pictures}
 	for _, host := range s.PictureHosts {
-		from += " https://" + host
+		from = append(from, "https://"+host)
 	}
-	return strings.NewReplacer(origins[0], strings.Join(origins, " "), pictures, from).Replace(policy), nil
+	replace := strings.NewReplacer(origins[0], strings.Join(origins, " "), pictures, strings.Join(from, " "))
+	return replace.Replace(policy), nil
 }

@@ -59,7 +59,8 @@ func hosts(w *window, wide, square []byte) *hosted {
 	if err != nil {
 		w.tb.Fatal(err)
 	}
-	w.do(command(fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "https://*.example*"}}}))
+	others := []*fetch.RequestPattern{{URLPattern: "https://*.example*"}}
+	w.do(command(fetch.Enable, fetch.EnableParams{Patterns: others}))
 	return h
 }
 
