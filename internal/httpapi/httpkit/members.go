@@ -63,7 +63,9 @@ func (m Members) Of(name string) Member {
 		of.Shops = func(context.Context, []int64) map[int64]string { return nil }
 	}
 	if of.SearchShops == nil {
-		of.SearchShops = func(context.Context, voucher.ShopSearch) ([]voucher.FoundShop, bool, error) { return nil, false, nil }
+		of.SearchShops = func(context.Context, voucher.ShopSearch) (found []voucher.FoundShop, more bool, err error) {
+			return nil, false, nil
+		}
 	}
 	if of.Find == nil {
 		of.Find = func(context.Context, string) (int64, error) { return 0, nil }
