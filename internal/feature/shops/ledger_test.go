@@ -55,7 +55,8 @@ func TestShops(t *testing.T) {
 			t.Fatalf("%d entries, %v", len(entries), err)
 		}
 		changes := [][]voucher.FieldChange{
-			{{Field: "maxSales", To: "5"}, {Field: "maxUnits", To: "2000"}}, {{Field: "picture", To: want.Picture}},
+			{{Field: "maxSales", To: "5"}, {Field: "maxUnits", To: "2000"}},
+			{{Field: "picture", To: want.Picture}},
 			{{Field: "shopName", To: "茶馆"}},
 		}
 		if diff := cmp.Diff(changes, [][]voucher.FieldChange{

@@ -99,8 +99,10 @@ func (h handlers) one(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Ans
 // change answers PATCH /admin/shop/:id.
 func (h handlers) change(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	var change Change
-	fields := []jsonbody.Field{jsonbody.Optional(jsonbody.Text, "name", &change.Name),
-		jsonbody.Optional(h.pictureField, "picture", &change.Picture)}
+	fields := []jsonbody.Field{
+		jsonbody.Optional(jsonbody.Text, "name", &change.Name),
+		jsonbody.Optional(h.pictureField, "picture", &change.Picture),
+	}
 	if who.Admin() {
 		fields = append(fields, jsonbody.Optional(jsonbody.Integer, "maxSales", &change.MaxSales),
 			jsonbody.Optional(jsonbody.Integer, "maxUnits", &change.MaxUnits))
