@@ -2916,6 +2916,9 @@ type StreamedEvent struct {
 
 	// ShopId 0: not known, for an order of a voucher that does not exist.
 	ShopId int64 `json:"shopId"`
+
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
 }
 
 // StreamedEvent_Body As endpoints get it; docs/coupons.md#events describes it. Members may be added.

@@ -4056,6 +4056,7 @@ export interface components {
              * @description 0: not known, for an order of a voucher that does not exist.
              */
             shopId: number;
+            shopName?: components["schemas"]["ShopName"];
             /** @description As endpoints get it; docs/coupons.md#events describes it. Members may be added. */
             body: {
                 /** Format: int64 */

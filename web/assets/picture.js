@@ -22,7 +22,7 @@ function loads(address) {
 export function Picture({ from }) {
   const [there, setThere] = useState('');
   return loads(from) && html`<img key=${from} class="picture ${there === from ? 'there' : ''}" alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer"
-    onLoad=${() => setThere(from)} src=${from} />`;
+    onLoad=${() => setThere(from ?? '')} src=${from} />`;
 }
 
 /** The picture of a shop; without one, the first letter of its name. @param {{name: string, picture: string | undefined}} props */
