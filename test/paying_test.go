@@ -134,8 +134,8 @@ type orderHistory struct {
 
 func (s *shopper) order(order string) orderHistory {
 	s.tb.Helper()
-	return box.Decode[orderHistory](s.tb, s.Client.Must(s.tb, http.StatusOK, box.Request{
-		Method: http.MethodGet, URL: s.next("/order/%s", order), Token: box.BuyerToken(s.user),
+	return box.Decode[orderHistory](s.tb, s.Client.Whole(s.tb, box.Request{
+		URL: s.next("/order/%s", order), Token: box.BuyerToken(s.user),
 	}))
 }
 

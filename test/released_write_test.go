@@ -239,8 +239,8 @@ func (w *writer) buys(voucher, user int64, state string) string {
 // code returns the code of the user's order.
 func (w *writer) code(order string) string {
 	w.t.Helper()
-	return box.Decode[struct{ Coupon struct{ Code string } }](w.t, w.Client.Must(w.t, http.StatusOK, box.Request{
-		Method: http.MethodGet, URL: w.next("/order/%s", order), Token: box.BuyerToken(w.user),
+	return box.Decode[struct{ Coupon struct{ Code string } }](w.t, w.Client.Whole(w.t, box.Request{
+		URL: w.next("/order/%s", order), Token: box.BuyerToken(w.user),
 	})).Coupon.Code
 }
 

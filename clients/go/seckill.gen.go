@@ -49,6 +49,7 @@ const (
 	ONEOF             AllowedCode = "ONE_OF"
 	ONEOFOROMIT       AllowedCode = "ONE_OF_OR_OMIT"
 	ONEOFTWO          AllowedCode = "ONE_OF_TWO"
+	PICTURE           AllowedCode = "PICTURE"
 	QUERYPAIRS        AllowedCode = "QUERY_PAIRS"
 	RANGE             AllowedCode = "RANGE"
 	RANGENOTSHOP      AllowedCode = "RANGE_NOT_SHOP"
@@ -129,6 +130,8 @@ func (e AllowedCode) Valid() bool {
 	case ONEOFOROMIT:
 		return true
 	case ONEOFTWO:
+		return true
+	case PICTURE:
 		return true
 	case QUERYPAIRS:
 		return true
@@ -1668,6 +1671,7 @@ func (e WhyCode) Valid() bool {
 // | `ONE_OF` | {values} |
 // | `ONE_OF_OR_OMIT` | {values}; or leave it out |
 // | `ONE_OF_TWO` | one of the two |
+// | `PICTURE` | an address by https on {hosts}, of up to {max} characters, or nothing |
 // | `QUERY_PAIRS` | name=value pairs joined by &, percent-encoded |
 // | `RANGE` | a whole number from {min} to {max} |
 // | `RANGE_NOT_SHOP` | any other whole number from {min} to {max} |
@@ -2126,6 +2130,7 @@ type FieldProblem struct {
 	// | `ONE_OF` | {values} |
 	// | `ONE_OF_OR_OMIT` | {values}; or leave it out |
 	// | `ONE_OF_TWO` | one of the two |
+	// | `PICTURE` | an address by https on {hosts}, of up to {max} characters, or nothing |
 	// | `QUERY_PAIRS` | name=value pairs joined by &, percent-encoded |
 	// | `RANGE` | a whole number from {min} to {max} |
 	// | `RANGE_NOT_SHOP` | any other whole number from {min} to {max} |
@@ -2549,6 +2554,9 @@ type PaymentAnswerSuccess bool
 
 // PaymentState `stuck`: its provider refuses for good to send the money back. `closed`: staff have ended that; the provider has the money still.
 type PaymentState string
+
+// Picture The address of its picture, by https. Absent: it has none. The host may not be among SECKILL_PICTURE_HOSTS any more: pages that load pictures of others ask for no more than these.
+type Picture = string
 
 // Place defines model for Place.
 type Place struct {
@@ -3219,6 +3227,9 @@ type Shop struct {
 
 	// Name Without a name: one made of its number, in the caller's language.
 	Name string `json:"name"`
+
+	// Picture The address of its picture, by https. Absent: it has none. The host may not be among SECKILL_PICTURE_HOSTS any more: pages that load pictures of others ask for no more than these.
+	Picture *Picture `json:"picture,omitempty"`
 }
 
 // ShopAnswer defines model for ShopAnswer.
@@ -3246,6 +3257,9 @@ type StreamedEvent struct {
 
 	// ShopId 0: not known, for an order of a voucher that does not exist.
 	ShopId int64 `json:"shopId"`
+
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
 }
 
 // StreamedEvent_Body As endpoints get it; docs/coupons.md#events describes it. Members may be added.
@@ -3430,6 +3444,9 @@ type Voucher struct {
 
 	// PerUser Units that a user may have: with a sale in one order, absent is one; of an ordinary voucher in as many orders, absent is any number.
 	PerUser *int64 `json:"perUser,omitempty"`
+
+	// Picture The address of its picture, by https. Absent: it has none. The host may not be among SECKILL_PICTURE_HOSTS any more: pages that load pictures of others ask for no more than these.
+	Picture *Picture `json:"picture,omitempty"`
 
 	// ProcessingWithinSeconds By how much the payment deadline moves at most while money is under way. Absent: by `payWithinSeconds`.
 	ProcessingWithinSeconds *int64 `json:"processingWithinSeconds,omitempty"`

@@ -1857,8 +1857,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change a shop's name or bounds
-         * @description Whatever is left out stays. Merchants change the name of their own shop; its bounds are for admins. They hold for the next change of a merchant on every instance, and never above the settings.
+         * Change a shop's name, picture or bounds
+         * @description Whatever is left out stays. Merchants change the name and the picture of their own shop; its bounds are for admins. They hold for the next change of a merchant on every instance, and never above the settings.
          */
         patch: operations["changeShop"];
         trace?: never;
@@ -2109,9 +2109,9 @@ export interface paths {
         };
         /**
          * What a number or a text may be
-         * @description Vouchers, orders and payments that have the text as their number, as a part of their title, as their buyer, as a
-         *     payment's id or its provider's reference, or whose coupon has the code; a merchant's own shop's. At most five for each
-         *     `by`, the newest first.
+         * @description Vouchers, orders, payments and shops that have the text as their number, as a part of their title or name, as their
+         *     buyer, as a payment's id or its provider's reference, or whose coupon has the code; a merchant's own shop's. At most
+         *     five for each `by`, the newest first.
          */
         get: operations["search"];
         put?: never;
@@ -2398,6 +2398,7 @@ export interface components {
             id: components["schemas"]["Id"];
             /** @description Without a name: one made of its number, in the caller's language. */
             name: string;
+            picture?: components["schemas"]["Picture"];
         };
         StaffShopAnswer: {
             /** @enum {boolean} */
@@ -2411,10 +2412,18 @@ export interface components {
             /** @description `before` of the next page; absent on the last. */
             next?: string;
         };
+        /**
+         * Format: uri
+         * @description The address of its picture, by https. Absent: it has none. The host may not be among SECKILL_PICTURE_HOSTS any more: pages that load pictures of others ask for no more than these.
+         */
+        Picture: string;
+        /** @description The address of a picture, by https on a host of SECKILL_PICTURE_HOSTS; empty: none. Without the setting no picture is taken. */
+        GivenPicture: string;
         StaffShop: {
             id: components["schemas"]["Id"];
             /** @description Absent if it has none. */
             name?: string;
+            picture?: components["schemas"]["Picture"];
             /**
              * Format: int64
              * @description Sales that have not ended, at most. Absent: as many as `limits` says.
@@ -2445,6 +2454,7 @@ export interface components {
         ShopChange: {
             /** @description One line. Blanks around it are removed. */
             name?: string;
+            picture?: components["schemas"]["GivenPicture"];
             /**
              * Format: int64
              * @description At most the setting; 0: as many as the setting.
@@ -2490,6 +2500,7 @@ export interface components {
             title: string;
             subTitle: string;
             rules: string;
+            picture?: components["schemas"]["Picture"];
             payValue: components["schemas"]["Cents"];
             actualValue: components["schemas"]["Cents"];
             /** Format: int64 */
@@ -2669,6 +2680,7 @@ export interface components {
             title: string;
             subTitle?: string;
             rules?: string;
+            picture?: components["schemas"]["GivenPicture"];
             /**
              * Format: int64
              * @description What the buyer pays.
@@ -2721,6 +2733,7 @@ export interface components {
             title: string;
             subTitle?: string;
             rules?: string;
+            picture?: components["schemas"]["GivenPicture"];
             /**
              * Format: int64
              * @description What the buyer pays.
@@ -2938,6 +2951,7 @@ export interface components {
             title?: string;
             subTitle?: string;
             rules?: string;
+            picture?: components["schemas"]["GivenPicture"];
             beginTime?: components["schemas"]["GivenTime"];
             endTime?: components["schemas"]["GivenTime"];
             /** @description Of a voucher that is hidden still; one that has passed shows it at once. */
@@ -3251,6 +3265,7 @@ export interface components {
             title: string;
             subTitle: string;
             rules: string;
+            picture?: components["schemas"]["Picture"];
             payValue: components["schemas"]["Cents"];
             actualValue: components["schemas"]["Cents"];
             currency: components["schemas"]["Currency"];
@@ -3691,17 +3706,18 @@ export interface components {
             success: true;
             data: {
                 hits: components["schemas"]["SearchHit"][];
-                /** @description By these there may be more hits: of titles the newest 400 are compared. */
+                /** @description By these there may be more hits: of titles the newest 400 are compared, and the names of 400 shops, those with the highest numbers. */
                 more: components["schemas"]["SearchedBy"][];
             };
         };
         SearchHit: {
             /** @enum {string} */
-            kind: "voucher" | "order" | "payment";
-            /** @description Of the voucher, order or payment. */
+            kind: "voucher" | "order" | "payment" | "shop";
+            /** @description Of the voucher, order, payment or shop. */
             id: string;
             by: components["schemas"]["SearchedBy"];
-            voucherId: components["schemas"]["Id"];
+            /** @description Absent: it is a shop. */
+            voucherId?: components["schemas"]["Id"];
             /** @description Of the voucher. Absent if it cannot be read now. */
             title?: string;
             shopId?: components["schemas"]["Id"];
@@ -3712,10 +3728,10 @@ export interface components {
         };
         /**
          * @description What of a hit is the text: its number, a part of its title, the number of its buyer, the payment's id or its
-         *     provider's reference, or the code of its coupon.
+         *     provider's reference, the code of its coupon, or a part of a shop's name.
          * @enum {string}
          */
-        SearchedBy: "id" | "title" | "user" | "payment" | "code";
+        SearchedBy: "id" | "title" | "user" | "payment" | "code" | "name";
         AuditPage: {
             /** @enum {boolean} */
             success: true;
@@ -4082,6 +4098,7 @@ export interface components {
          *     | `ONE_OF` | {values} |
          *     | `ONE_OF_OR_OMIT` | {values}; or leave it out |
          *     | `ONE_OF_TWO` | one of the two |
+         *     | `PICTURE` | an address by https on {hosts}, of up to {max} characters, or nothing |
          *     | `QUERY_PAIRS` | name=value pairs joined by &, percent-encoded |
          *     | `RANGE` | a whole number from {min} to {max} |
          *     | `RANGE_NOT_SHOP` | any other whole number from {min} to {max} |
@@ -4100,7 +4117,7 @@ export interface components {
          *     | `ZONED_TIME` | a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone} |
          * @enum {string}
          */
-        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEACON_TEXT" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "CURSOR" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "HASH" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "TOGETHER_WITH_OTHER" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
+        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEACON_TEXT" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "CURSOR" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "HASH" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "PICTURE" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "TOGETHER_WITH_OTHER" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
         /**
          * @description Why an endpoint did not take an event. A name in braces is a member of data.
          *
@@ -4232,6 +4249,7 @@ export interface components {
              * @description 0: not known, for an order of a voucher that does not exist.
              */
             shopId: number;
+            shopName?: components["schemas"]["ShopName"];
             /** @description As endpoints get it; docs/coupons.md#events describes it. Members may be added. */
             body: {
                 /** Format: int64 */

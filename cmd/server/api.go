@@ -33,6 +33,7 @@ func (p *process) openPages(context.Context) (err error) {
 		Currency: p.cfg.Payment.Currency, Digits: digits,
 		NoCodes: !p.redeems(), NoTickets: noTickets.Code != "", Providers: p.features.Providers,
 		Name: p.cfg.HTTP.SiteName, Colour: p.cfg.HTTP.SiteColour, Base: p.cfg.HTTP.Base(),
+		PictureHosts: p.cfg.HTTP.PictureHosts,
 	})
 	return err
 }

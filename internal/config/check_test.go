@@ -148,6 +148,18 @@ func TestProblems(t *testing.T) {
 		"origin without a scheme": {
 			[]string{"SECKILL_CORS_ORIGINS=shop.example.com"}, found{"SECKILL_CORS_ORIGINS": `has "shop.example.com"`},
 		},
+		"hosts of pictures": {[]string{"SECKILL_PICTURE_HOSTS=img.shop.example, cdn-1.example:8443"}, nil},
+		"an address as a host of pictures": {
+			[]string{"SECKILL_PICTURE_HOSTS=https://img.example"},
+			found{"SECKILL_PICTURE_HOSTS": `has "https://img.example"`},
+		},
+		"any host of pictures": {
+			[]string{"SECKILL_PICTURE_HOSTS=*.example"}, found{"SECKILL_PICTURE_HOSTS": `has "*.example"`},
+		},
+		"a host of pictures that ends the policy": {
+			[]string{"SECKILL_PICTURE_HOSTS=a.example; script-src *"},
+			found{"SECKILL_PICTURE_HOSTS": `has "a.example; script-src *"`},
+		},
 		"every origin": {[]string{"SECKILL_CORS_ORIGINS=*"}, nil},
 		"every origin and one": {
 			[]string{"SECKILL_CORS_ORIGINS=*,https://a.example"}, found{"SECKILL_CORS_ORIGINS": "has * and others"},

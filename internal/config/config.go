@@ -79,6 +79,9 @@ type HTTP struct {
 	SiteName   string `env:"SECKILL_SITE_NAME" shown:"Seckill; in Chinese 秒杀" unit:"text of up to 40 characters" effect:"the shop's name on the pages"`
 	SiteColour string `env:"SECKILL_SITE_COLOUR" shown:"a dark orange" unit:"#rrggbb" effect:"the colour of buttons and links on the pages, made darker or lighter until it can be read"`
 
+	// PictureHosts learn the addresses of those who look at a page.
+	PictureHosts []string `env:"SECKILL_PICTURE_HOSTS" unit:"host names, comma-separated" effect:"where pictures of shops and vouchers may be, by https: pages load them from there; without it no picture is taken"`
+
 	CORSOrigins []string `env:"SECKILL_CORS_ORIGINS" unit:"origins, comma-separated, or *" effect:"pages of other origins that may call the service"`
 }
 

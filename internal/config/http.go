@@ -59,7 +59,10 @@ func isPublicURL(text string) bool {
 		!strings.ContainsAny(text, "?#") && basePath.MatchString(at.Path) && at.RawPath == ""
 }
 
-// checkSite checks where people find the pages, and the name and the colour that they show.
+// pictureHost is a host as addresses and the pages' Content-Security-Policy have it, of which it becomes a part.
+var pictureHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?$`)
+
+// checkSite checks where people find the pages, the name and the colour that they show, and where pictures may be.
 func checkSite(h *HTTP, ps *problems) {
 	if h.PublicURL != "" && !isPublicURL(h.PublicURL) {
 		ps.add("SECKILL_PUBLIC_URL", fmt.Sprintf("is %q", h.PublicURL),
@@ -69,6 +72,12 @@ func checkSite(h *HTTP, ps *problems) {
 		ps.add("SECKILL_SITE_NAME", fmt.Sprintf("has %d characters", n), "up to 40 characters")
 	} else if strings.ContainsFunc(h.SiteName, unicode.IsControl) {
 		ps.add("SECKILL_SITE_NAME", "has a character that cannot be shown", "up to 40 characters")
+	}
+	for _, host := range h.PictureHosts {
+		if !pictureHost.MatchString(host) {
+			ps.add("SECKILL_PICTURE_HOSTS", fmt.Sprintf("has %q", host),
+				"host names such as img.shop.example, in lower case, without https://, with or without a port")
+		}
 	}
 	if h.SiteColour != "" && !isColour(h.SiteColour) {
 		ps.add("SECKILL_SITE_COLOUR", fmt.Sprintf("is %q", h.SiteColour), "a colour such as #0b6b45")

@@ -68,7 +68,8 @@ func TestAuditOfChanges(t *testing.T) {
 			ledgertest.RecordedAt.Add(time.Hour).Format(time.RFC3339Nano)
 		want := []voucher.Entry{
 			{By: ledgertest.Admin, Action: voucher.Created, Changes: change("shopId", "", "1", "title", "",
-				"100 for 10", "subTitle", "", "tonight at eight", "rules", "", "one each", "payValue", "", "1000",
+				"100 for 10", "subTitle", "", "tonight at eight", "rules", "", "one each", "picture", "",
+				"https://img.shop.example/1.png", "payValue", "", "1000",
 				"actualValue", "", "10000", "payWithinSeconds", "", "900", "perUser", "", "3", "status", "", "1",
 				"stock", "", "10", "beginTime", "", begin, "endTime", "", end, "paused", "", "false")},
 			{By: other, Action: voucher.Changed, Changes: change("title", "100 for 10", `券 "'\`, "rules", "one each",

@@ -57,6 +57,9 @@ type change struct {
 func (c *change) write(v voucher.Voucher) (voucher.Voucher, error) {
 	row, before := c.row, c.voucher()
 	row.Title, row.SubTitle, row.Rules, row.Status = v.Title, v.SubTitle, v.Rules, v.Status
+	if v.Picture != before.Picture {
+		row.Picture = pictureOf(&v)
+	}
 	if !v.VisibleFrom.Equal(before.VisibleFrom) {
 		row.VisibleFrom = sqlkit.Stamp(v.VisibleFrom)
 	}
@@ -180,7 +183,7 @@ func (c *change) saleChanges(to voucher.Sale, status voucher.Status) (ops []oper
 }
 
 func (c *change) writeVoucher(row voucherRow) error {
-	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "status", "visible_from", "guards",
+	err := c.tx.Model(&row).Select("title", "sub_title", "rules", "picture", "status", "visible_from", "guards",
 		"archived", "version", "update_time").Updates(row).Error
 	if err != nil {
 		return fmt.Errorf("writing the voucher: %w", err)

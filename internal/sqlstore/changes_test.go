@@ -31,7 +31,9 @@ func TestChangeVoucher(t *testing.T) {
 			alter func(v *voucher.Voucher)
 			ops   []operation.Operation
 		}{
-			"texts": {func(v *voucher.Voucher) { v.Title, v.SubTitle, v.Rules = "another", "", "none" }, nil},
+			"texts":      {func(v *voucher.Voucher) { v.Title, v.SubTitle, v.Rules = "another", "", "none" }, nil},
+			"a picture":  {func(v *voucher.Voucher) { v.Picture = "https://img.shop.example/2.png" }, nil},
+			"no picture": {func(v *voucher.Voucher) { v.Picture = "" }, nil},
 			"pause": {
 				func(v *voucher.Voucher) { v.Sale.Paused = true },
 				[]operation.Operation{mode(operation.Pausing, order.SalePaused)},

@@ -24,6 +24,7 @@ type voucherRow struct {
 	Title       string         `gorm:"column:title"`
 	SubTitle    string         `gorm:"column:sub_title"`
 	Rules       string         `gorm:"column:rules"`
+	Picture     *string        `gorm:"column:picture"`
 	PayValue    int64          `gorm:"column:pay_value"`
 	ActualValue int64          `gorm:"column:actual_value"`
 	Kind        voucher.Kind   `gorm:"column:type"`
@@ -82,7 +83,7 @@ func (r saleRow) sale(v voucherRow) *voucher.Sale {
 func (r voucherRow) voucher() voucher.Voucher {
 	return voucher.Voucher{
 		ID: r.ID, ShopID: r.ShopID, Title: r.Title, SubTitle: r.SubTitle, Rules: r.Rules,
-		PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
+		Picture: r.picture(), PayValue: r.PayValue, ActualValue: r.ActualValue, Kind: r.Kind, Status: r.Status,
 		Version: r.Version, CreatedAt: r.CreateTime, UpdatedAt: r.UpdateTime,
 		PayWithin: time.Duration(r.PayWithin) * time.Second, Redemption: r.redemption(),
 		VisibleFrom: sqlkit.At(r.VisibleFrom), PerUser: r.PerUser, Archived: sqlkit.At(r.Archived),
@@ -106,6 +107,22 @@ func (r voucherRows) voucher() voucher.Voucher {
 
 func (r voucherRow) redemption() voucher.Redemption {
 	return voucher.Redemption{ByCode: r.Redeemable, ValidUntil: sqlkit.At(r.ValidUntil), ValidDays: r.ValidDays}
+}
+
+// pictureOf returns a voucher's picture as its row has it.
+func pictureOf(v *voucher.Voucher) *string {
+	if v.Picture == "" {
+		return nil
+	}
+	return &v.Picture
+}
+
+// picture returns the address of the voucher's picture; "" for none.
+func (r voucherRow) picture() string {
+	if r.Picture == nil {
+		return ""
+	}
+	return *r.Picture
 }
 
 // processingWithin returns by how much money that is under way moves a payment deadline; 0: by the time to pay.

@@ -150,8 +150,8 @@ func findVoucher(db *gorm.DB, id int64) (voucher.Voucher, error) {
 // have a column of the same name.
 func joined(db *gorm.DB) *gorm.DB {
 	return db.Table("tb_voucher v").
-		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.pay_value, v.actual_value, v.type, v.status, " +
-			"v.version, v.create_time, v.update_time, v.pay_within, v.processing_within, " +
+		Select("v.id, v.shop_id, v.title, v.sub_title, v.rules, v.picture, v.pay_value, v.actual_value, v.type, " +
+			"v.status, v.version, v.create_time, v.update_time, v.pay_within, v.processing_within, " +
 			"v.redeemable, v.valid_until, v.valid_days, v.visible_from, v.per_user, v.guards, v.archived, " +
 			"s.voucher_id, s.stock, s.issued, s.begin_time, s.end_time, s.paused, s.epoch, s.sequence, " +
 			"s.first_epoch, s.partition_no, s.retired, s.last_operation, s.invite_window, s.kept, s.accepted, " +

@@ -120,7 +120,7 @@ func newVoucherRow(v *voucher.Voucher, now time.Time) voucherRow {
 		Version: 1, PayWithin: int64(cmp.Or(v.PayWithin, voucher.DefaultPayWithin) / time.Second),
 		Redeemable: v.Redemption.ByCode, ValidUntil: sqlkit.Stamp(v.Redemption.ValidUntil),
 		ValidDays: v.Redemption.ValidDays, VisibleFrom: sqlkit.Stamp(v.VisibleFrom),
-		PerUser: v.PerUser, CreateTime: now, UpdateTime: now,
+		Picture: pictureOf(v), PerUser: v.PerUser, CreateTime: now, UpdateTime: now,
 	}
 	if v.Sale != nil {
 		row.Guards = v.Sale.Guards.Text()

@@ -140,6 +140,7 @@ func fieldTexts(v Voucher) []fieldText {
 		{"title", v.Title},
 		{"subTitle", v.SubTitle},
 		{"rules", v.Rules},
+		{"picture", v.Picture},
 		{"payValue", number(v.PayValue)},
 		{"actualValue", number(v.ActualValue)},
 		{"payWithinSeconds", number(int64(v.PayWithin / time.Second))},

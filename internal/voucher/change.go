@@ -25,6 +25,7 @@ type Change struct {
 	Title    *string
 	SubTitle *string
 	Rules    *string
+	Picture  *string    // as in a Draft
 	Begin    *time.Time // seckill vouchers only
 	End      *time.Time // seckill vouchers only; exclusive
 	OnShelf  *bool
@@ -52,6 +53,9 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	}
 	if c.Rules != nil {
 		v.Rules = r.rules(*c.Rules)
+	}
+	if c.Picture != nil {
+		v.Picture = *c.Picture
 	}
 	if c.OnShelf != nil {
 		v.Status = OffShelf

@@ -34,7 +34,11 @@ func TestChangeApplies(t *testing.T) {
 			Change{Title: new(" new "), SubTitle: new("\tnewer "), Rules: new(" kept ")},
 			func(v *Voucher) { v.Title, v.SubTitle, v.Rules = "new", "newer", " kept " },
 		},
-		"no subtitle":   {Change{SubTitle: new(""), Rules: new("")}, func(v *Voucher) { v.SubTitle, v.Rules = "", "" }},
+		"no subtitle": {Change{SubTitle: new(""), Rules: new("")}, func(v *Voucher) { v.SubTitle, v.Rules = "", "" }},
+		"a picture": {
+			Change{Picture: new("https://img.example/1.png")},
+			func(v *Voucher) { v.Picture = "https://img.example/1.png" },
+		},
 		"off the shelf": {Change{OnShelf: new(false)}, func(v *Voucher) { v.Status = OffShelf }},
 		"on the shelf":  {Change{OnShelf: new(true)}, func(*Voucher) {}},
 		"a later end": {

@@ -28,6 +28,7 @@ type Draft struct {
 	Title       string
 	SubTitle    string
 	Rules       string
+	Picture     string        // its address, on a host that pages may load it from; "" for none
 	PayValue    int64         // in the currency's least unit
 	ActualValue int64         // in the currency's least unit
 	PayWithin   time.Duration // how long an order may stay unpaid; 0 is DefaultPayWithin
@@ -55,7 +56,7 @@ func (d Draft) check(r *fieldRules, now time.Time) Voucher {
 	r.shop(d.ShopID)
 	v := Voucher{
 		ShopID: d.ShopID, Title: r.title(d.Title), SubTitle: r.subTitle(d.SubTitle), Rules: r.rules(d.Rules),
-		PayValue: d.PayValue, ActualValue: d.ActualValue, Kind: Ordinary, Status: OnShelf,
+		Picture: d.Picture, PayValue: d.PayValue, ActualValue: d.ActualValue, Kind: Ordinary, Status: OnShelf,
 	}
 	r.Number("payValue", d.PayValue, 0, MaxMoney)
 	r.Number("actualValue", d.ActualValue, 1, MaxMoney)

@@ -63,6 +63,7 @@ type Voucher struct {
 	Title       string
 	SubTitle    string
 	Rules       string
+	Picture     string        // its address; "" for none
 	PayValue    int64         // price for the buyer, in the currency's least unit
 	ActualValue int64         // value of the coupon, in the currency's least unit
 	PayWithin   time.Duration // how long an order may stay unpaid; whole seconds, fixed when the voucher is created

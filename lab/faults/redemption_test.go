@@ -117,8 +117,8 @@ func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
 			post(user, http.StatusCreated, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher))).OrderID
 		begun := box.Decode[struct{ PayURL string }](r, post(user, http.StatusOK, "/order/"+id+"/pay"))
 		post(user, http.StatusOK, begun.PayURL)
-		found := box.Decode[struct{ Coupon struct{ Code string } }](r, r.site.Client.Must(r, http.StatusOK, box.Request{
-			Method: http.MethodGet, URL: r.site.URL("/order/" + id), Token: box.BuyerToken(user),
+		found := box.Decode[struct{ Coupon struct{ Code string } }](r, r.site.Client.Whole(r, box.Request{
+			URL: r.site.URL("/order/" + id), Token: box.BuyerToken(user),
 		}))
 		paid = append(paid, coupon{user, id, found.Coupon.Code})
 	}

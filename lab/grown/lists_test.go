@@ -67,6 +67,7 @@ func lists(perSale int64) []list {
 		}, staff, 0},
 		{"/admin/search", values{"q": {
 			"1", "7", "1010000007", cursor, "January", "nowhere", "pay_1", strings.Repeat("9", 18),
+			"shop 3", "2",
 		}}, staff, 0},
 		{"/admin/sale", phases, []string{"merchant"}, 0},
 		{"/admin/sale", phases, admin, sales * perSale / 50},
@@ -228,6 +229,8 @@ func vary(ctx context.Context, db *sql.DB, size Size) error {
 			WHERE voucher_id = 1`,
 		`INSERT INTO tb_place (voucher_id, position, user_id, state, create_time)
 			SELECT 1, 1 + user_id % 10000000, user_id, 1, create_time FROM tb_voucher_order WHERE voucher_id = 1`,
+		`INSERT INTO tb_shop (id, name, create_time, update_time) SELECT n.seq, CONCAT('Shop ', n.seq), NOW(3), NOW(3)
+			FROM seq_1_to_5000 n`,
 		"ANALYZE TABLE tb_voucher_order, tb_payment, tb_audit, tb_webhook_event, tb_webhook_dead_letter, tb_place",
 	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {

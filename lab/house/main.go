@@ -10,7 +10,7 @@
 // is one more. A function literal belongs to the function around it. Columns are runes, with a tab as wide as four.
 //
 // Three lists beside the program say what to measure: areas.txt, features.txt and path.txt. An older or newer tree may
-// need different ones, for which there are flags.
+// need different ones, for which there are flags. limits.txt says how much there may be at most; a test holds it.
 package main
 
 import (
@@ -51,11 +51,10 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	if *dir == "" {
-		top, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
-		if err != nil {
-			return fmt.Errorf("there is no work tree around this folder: %w", err)
+		var err error
+		if *dir, err = workTree(ctx); err != nil {
+			return err
 		}
-		*dir = strings.TrimSpace(string(top))
 	}
 	switch command := strings.Join(flags.Args(), " "); command {
 	case "":
@@ -69,6 +68,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	default:
 		return fmt.Errorf("%q is not a command; there is only path", command)
 	}
+}
+
+// workTree returns the top of the work tree around the current folder.
+func workTree(ctx context.Context) (string, error) {
+	top, err := exec.CommandContext(ctx, "git", "rev-parse", "--show-toplevel").Output()
+	if err != nil {
+		return "", fmt.Errorf("there is no work tree around this folder: %w", err)
+	}
+	return strings.TrimSpace(string(top)), nil
 }
 
 func size(ctx context.Context, out io.Writer, dir, areasFile, featuresFile string) error {

@@ -372,7 +372,7 @@ func (w *world) quiesce() {
 		w.record()
 		w.work()
 		if w.waiting() == 0 && w.unfinishedPayments() == 0 && w.isOpen() && w.pending() == 0 && w.undecided() == 0 &&
-			w.toUnwind() == 0 && !w.hasOpenPlaces() {
+			w.toUnwind() == 0 && !w.hasOpenPlaces() && w.haveSameOperations() {
 			return
 		}
 		if time.Now().After(end) {
@@ -417,6 +417,14 @@ func (w *world) hasOpenPlaces() bool {
 func (w *world) isOpen() bool {
 	fields, err := w.rdb.HMGet(w.ctx, w.saleKey(), "mode").Result()
 	return err == nil && fields[0] != nil && fields[0] != "rebuild"
+}
+
+// haveSameOperations reports whether both stores have the sale's operations up to the same one. If the ledger has lost
+// some, the rebuild may have failed that work tried, and the next sweep of an instance would try it again.
+func (w *world) haveSameOperations() bool {
+	last, err := w.rdb.HGet(w.ctx, w.saleKey(), "op").Int64()
+	return err == nil &&
+		last == w.count("SELECT last_operation FROM tb_seckill_voucher WHERE voucher_id = ?", w.voucher)
 }
 
 func (w *world) saleKey() string { return fmt.Sprint(w.prefix, "{p0}:sale:", w.voucher) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,6 +69,7 @@ type Envelope struct {
 	Data          json.RawMessage `json:"data"`
 	Total         *int64          `json:"total"`
 	Next          string          `json:"next"`
+	Stale         bool            `json:"stale"`
 	Code          string          `json:"code"`
 	ErrorMsg      string          `json:"errorMsg"`
 	Type          string          `json:"type"`
@@ -158,6 +160,20 @@ func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 	if got.StatusCode != want {
 		tb.Fatalf("%s %s answers %d, want %d: %s", r.Method, r.URL, got.StatusCode, want, got.Body)
 	}
+	return got
+}
+
+// Whole returns the answer to a GET from which nothing is left out: an order's coupon, refunds and history are, and the
+// answer is stale, if the ledger does not answer within 150 ms.
+func (c *Client) Whole(tb testing.TB, r Request) (got Reply) {
+	tb.Helper()
+	r.Method = http.MethodGet
+	Eventually(tb, "a whole answer to "+r.URL, func() error {
+		if got = c.Must(tb, http.StatusOK, r); got.Stale {
+			return errors.New("it is stale")
+		}
+		return nil
+	})
 	return got
 }
 

@@ -29,6 +29,7 @@ export const BASE = globalThis.document?.querySelector('meta[name=base]')?.getAt
  * @property {string} title
  * @property {string} [subTitle]
  * @property {string} [rules]
+ * @property {string} [picture] its address
  * @property {number} payValue in the currency's least unit, as all amounts
  * @property {number} actualValue
  * @property {number} type 0 ordinary, 1 sold in a sale

@@ -10,6 +10,9 @@ export const DEMO = says('demo') === 'yes';
 /** Whether what has a price can be paid: without a payment provider it cannot. */
 export const PAYABLE = says('payable') !== 'no';
 
+/** The hosts from which the page may load pictures. */
+export const PICTURES = says('pictures')?.split(' ') ?? [];
+
 /**
  * The identity providers by which users sign in; none: by a token.
  * @type {{issuer: string, label: string, authorize: string, token: string, client: string, scope: string, access: boolean}[]}

@@ -117,7 +117,8 @@ func FrontFor(
 	return httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: cfg.HTTP.BodyLimit}, Streams: streams, Now: time.Now, Zone: cfg.Server.Location,
 		Currency: cfg.Payment.Currency, Address: addresses.Of, ShopOf: shopOf(parts.Catalog),
-		Order: parts.Orders.Order, Orders: shop.OrderPages(parts.Orders, cfg.Payment.Currency),
+		PictureHosts: cfg.HTTP.PictureHosts,
+		Order:        parts.Orders.Order, Orders: shop.OrderPages(parts.Orders, cfg.Payment.Currency),
 	}
 }
 

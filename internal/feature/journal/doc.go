@@ -7,9 +7,9 @@
 // A refusal costs a purchase one look-up in a map, and a user's first one an entry of some 100 bytes. An accepted
 // purchase costs nothing. No request waits for a store.
 //
-// Times of refusals are this instance's estimate of Redis's clock, with a bound. Spans are exact: a span is from one
-// answer of the script to another, at both of which no unit was left, and between which nobody was admitted. The reader
-// merges the spans of all instances, and takes a user's earliest refusal.
+// Times of refusals are this instance's estimate of Redis's clock, with a bound. Spans are exact: a span begins and
+// ends with an answer of the script that no unit was left, and nobody was admitted between the two. The reader merges
+// the spans of all instances, and takes a user's earliest refusal.
 //
 // What can go wrong, and what then happens:
 //

@@ -64,35 +64,47 @@ func (r *Reader) Of(ctx context.Context, v voucher.Voucher, userID int64) (w Why
 	if v.Sale == nil {
 		return w, voucher.ErrNotSeckill
 	}
-	if w.OrderID, w.Status, err = r.rows.order(ctx, v.ID, userID); err != nil {
+	if w.OrderID, w.Status, err = r.order(ctx, v, userID); err != nil {
 		return w, order.OrUnavailable(err)
 	}
-	if (w.OrderID == 0 || !w.Status.Live()) && !v.Sale.Retired { // it may be queued
-		held, err := r.held(ctx, order.SaleOf(v), []int64{userID})
-		if err != nil {
-			return w, order.OrUnavailable(err)
-		}
-		if held[0] != 0 && held[0] != w.OrderID {
-			w.OrderID, w.Status = held[0], order.Queued
-		}
-	}
-	first, found, err := r.rows.refusal(ctx, v.ID, userID)
-	if err != nil {
+	if w.Refusal, err = r.refusal(ctx, v.ID, userID); err != nil {
 		return w, order.OrUnavailable(err)
-	}
-	if r.journal != nil {
-		if here, known := r.journal.Find(v.ID, userID); known && (!found || here.At.Before(first.At)) {
-			first, found = here, true
-		}
-	}
-	if found {
-		w.Refusal = &first
 	}
 	if w.Moments, err = r.moments(ctx, v.ID); err != nil {
 		return w, err
 	}
 	w.SoldOut = shown(w.SoldOut, w.Refusal)
 	return w, nil
+}
+
+// order returns the user's order in the sale, queued ones included; 0 if they have had none.
+func (r *Reader) order(ctx context.Context, v voucher.Voucher, userID int64) (id int64, s order.Status, err error) {
+	id, s, err = r.rows.order(ctx, v.ID, userID)
+	if err != nil || id != 0 && s.Live() || v.Sale.Retired {
+		return id, s, err
+	}
+	held, err := r.held(ctx, order.SaleOf(v), []int64{userID})
+	if err == nil && held[0] != 0 && held[0] != id {
+		id, s = held[0], order.Queued
+	}
+	return id, s, err
+}
+
+// refusal returns the user's earliest refusal, of those that are written and those in memory; nil if none is known.
+func (r *Reader) refusal(ctx context.Context, voucherID, userID int64) (*Refusal, error) {
+	first, found, err := r.rows.refusal(ctx, voucherID, userID)
+	if err != nil {
+		return nil, err
+	}
+	if r.journal != nil {
+		if here, known := r.journal.Find(voucherID, userID); known && (!found || here.At.Before(first.At)) {
+			first, found = here, true
+		}
+	}
+	if !found {
+		return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong
+	}
+	return &first, nil
 }
 
 // shown returns the spans around a refusal, or without one the first.

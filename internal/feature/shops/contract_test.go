@@ -48,8 +48,8 @@ func TestContract(t *testing.T) {
 
 // routesOn are the routes on one shop, or with err on none.
 func routesOn(err error) []httpkit.Route {
-	names := NewNames(func(context.Context, []int64) (map[int64]string, error) {
-		return map[int64]string{2: oneShop().Name}, err
+	names := NewNames(func(context.Context, []int64) (map[int64]Face, error) {
+		return map[int64]Face{2: oneShop().Face}, err
 	}, time.Now)
 	return Routes(fakeShops{err}, names, voucher.Bounds{Sales: 100, Units: 100_000},
 		httpkit.Front{Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, ShopOf: featuretest.ShopOf})
@@ -57,7 +57,8 @@ func routesOn(err error) []httpkit.Route {
 
 func oneShop() Shop {
 	return Shop{
-		ID: 2, Name: "Corner bakery", Bounds: voucher.Bounds{Sales: 5, Units: 2000}, UpdatedAt: apitest.Noon(),
+		ID: 2, Face: Face{"Corner bakery", "https://img.shop.example/2.png"},
+		Bounds: voucher.Bounds{Sales: 5, Units: 2000}, UpdatedAt: apitest.Noon(),
 	}
 }
 

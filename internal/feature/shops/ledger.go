@@ -3,6 +3,7 @@ package shops
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"gorm.io/gorm"
@@ -15,6 +16,7 @@ import (
 type row struct {
 	ID         int64     `gorm:"column:id;primaryKey;autoIncrement:false"`
 	Name       string    `gorm:"column:name"`
+	Picture    string    `gorm:"column:picture"`
 	MaxSales   int64     `gorm:"column:max_sales"`
 	MaxUnits   int64     `gorm:"column:max_units"`
 	CreateTime time.Time `gorm:"column:create_time"`
@@ -26,7 +28,8 @@ func (row) TableName() string { return "tb_shop" }
 
 func (r row) shop() Shop {
 	return Shop{
-		ID: r.ID, Name: r.Name, Bounds: voucher.Bounds{Sales: r.MaxSales, Units: r.MaxUnits}, UpdatedAt: r.UpdateTime,
+		ID: r.ID, Face: Face{r.Name, r.Picture}, Bounds: voucher.Bounds{Sales: r.MaxSales, Units: r.MaxUnits},
+		UpdatedAt: r.UpdateTime,
 	}
 }
 
@@ -67,18 +70,74 @@ func (l *Ledger) Page(ctx context.Context, before int64, n int) ([]Shop, error) 
 	return shops, nil
 }
 
-// Names returns the names of shops, in one query. Shops without a name are left out.
-func (l *Ledger) Names(ctx context.Context, ids []int64) (map[int64]string, error) {
+// Faces returns the names and pictures of shops, in one query. Shops without either are left out.
+func (l *Ledger) Faces(ctx context.Context, ids []int64) (map[int64]Face, error) {
 	var rows []row
-	err := l.db.Read(ctx).Select("id", "name").Where("id IN ? AND name <> ''", ids).Find(&rows).Error
+	err := l.db.Read(ctx).Select("id", "name", "picture").Where("id IN ? AND (name <> '' OR picture <> '')", ids).
+		Find(&rows).Error
 	if err != nil {
 		return nil, sqlkit.ReadError("reading the names of shops", err)
 	}
-	names := make(map[int64]string, len(rows))
+	faces := make(map[int64]Face, len(rows))
 	for _, r := range rows {
-		names[r.ID] = r.Name
+		faces[r.ID] = Face{r.Name, r.Picture}
 	}
-	return names, nil
+	return faces, nil
+}
+
+// mostCompared is how many names a search compares: no index finds a part of a name.
+const mostCompared = 400
+
+// Search returns the shop with a number, if it has a row or a voucher, and those with a part of a name, of the
+// mostCompared with the highest numbers.
+func (l *Ledger) Search(ctx context.Context, q voucher.ShopSearch) (found []voucher.FoundShop, more bool, err error) {
+	const what = "searching shops"
+	if n := q.Number; n != 0 && n != voucher.RehearsalShop && (q.Only == 0 || q.Only == n) {
+		is, err := l.isShop(ctx, n)
+		if err != nil {
+			return nil, false, sqlkit.ReadError(what, err)
+		}
+		if is {
+			found = append(found, voucher.FoundShop{ID: n})
+		}
+	}
+	if q.Part == "" {
+		return found, false, nil
+	}
+	query := l.db.Read(ctx).Select("id", "name").Order("id DESC").Limit(mostCompared)
+	if q.Only != 0 {
+		query = query.Where("id = ?", q.Only)
+	}
+	var rows []row
+	if err := query.Find(&rows).Error; err != nil {
+		return nil, false, sqlkit.ReadError(what, err)
+	}
+	named, part := 0, strings.ToLower(q.Part)
+	for _, r := range rows {
+		if r.ID == q.Number || !strings.Contains(strings.ToLower(r.Name), part) {
+			continue
+		}
+		if named++; named > q.Limit {
+			break
+		}
+		found = append(found, voucher.FoundShop{ID: r.ID, ByName: true})
+	}
+	return found, named > q.Limit || len(rows) == mostCompared, nil
+}
+
+// isShop reports whether a number is a shop's: any could be, but there is something to see only of those that have a
+// row or a voucher.
+func (l *Ledger) isShop(ctx context.Context, id int64) (bool, error) {
+	for _, has := range [][2]string{{row{}.TableName(), "id"}, {"tb_voucher", "shop_id"}} {
+		var ids []int64
+		if err := l.db.Read(ctx).Table(has[0]).Where(has[1]+" = ?", id).Limit(1).Pluck("id", &ids).Error; err != nil {
+			return false, err
+		}
+		if len(ids) > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing.
@@ -103,7 +162,8 @@ func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Chan
 		}
 		shop.UpdatedAt = now
 		err = tx.Model(&r).Updates(map[string]any{
-			"name": shop.Name, "max_sales": shop.Bounds.Sales, "max_units": shop.Bounds.Units, "update_time": now,
+			"name": shop.Name, "picture": shop.Picture, "max_sales": shop.Bounds.Sales,
+			"max_units": shop.Bounds.Units, "update_time": now,
 		}).Error
 		if err != nil {
 			return fmt.Errorf("changing a shop: %w", err)

@@ -27,7 +27,7 @@ func TestShops(t *testing.T) {
 		}
 		find(7, shops.Shop{ID: 7})
 		owner := voucher.Author{AdminID: 9, Shop: 7, Request: "r"}
-		want := shops.Shop{ID: 7, Name: "茶馆", UpdatedAt: ledgertest.RecordedAt}
+		want := shops.Shop{ID: 7, Face: shops.Face{Name: "茶馆"}, UpdatedAt: ledgertest.RecordedAt}
 		for range 2 { // repeated after a lost answer
 			got, err := ledger.Change(t.Context(), owner, 7, shops.Change{Name: new("茶馆")})
 			if diff := cmp.Diff(want, got); err != nil || diff != "" {
@@ -35,6 +35,10 @@ func TestShops(t *testing.T) {
 			}
 		}
 		want.Bounds = voucher.Bounds{Sales: 5, Units: 2000}
+		want.Picture = "https://img.shop.example/7.png"
+		if _, err := ledger.Change(t.Context(), owner, 7, shops.Change{Picture: &want.Picture}); err != nil {
+			t.Fatal(err)
+		}
 		c := shops.Change{MaxSales: new(int64(5)), MaxUnits: new(int64(2000))}
 		if _, err := ledger.Change(t.Context(), ledgertest.Admin, 7, c); err != nil {
 			t.Fatal(err)
@@ -47,20 +51,25 @@ func TestShops(t *testing.T) {
 			t.Errorf("bounds of a shop without a row %+v, %v", got, err)
 		}
 		entries, err := l.Entries(t.Context(), voucher.AuditFilter{ShopID: 7}, math.MaxInt64, 10)
-		if err != nil || len(entries) != 2 {
+		if err != nil || len(entries) != 3 {
 			t.Fatalf("%d entries, %v", len(entries), err)
 		}
 		changes := [][]voucher.FieldChange{
-			{{Field: "maxSales", To: "5"}, {Field: "maxUnits", To: "2000"}}, {{Field: "shopName", To: "茶馆"}},
+			{{Field: "maxSales", To: "5"}, {Field: "maxUnits", To: "2000"}},
+			{{Field: "picture", To: want.Picture}},
+			{{Field: "shopName", To: "茶馆"}},
 		}
-		if diff := cmp.Diff(changes, [][]voucher.FieldChange{entries[0].Changes, entries[1].Changes}); diff != "" {
+		if diff := cmp.Diff(changes, [][]voucher.FieldChange{
+			entries[0].Changes, entries[1].Changes, entries[2].Changes,
+		}); diff != "" {
 			t.Errorf("changes (-want +got):\n%s", diff)
 		}
 		if _, err := ledger.Change(t.Context(), owner, 9, shops.Change{Name: new("Bar")}); err != nil {
 			t.Fatal(err)
 		}
-		names, err := ledger.Names(t.Context(), []int64{7, 8, 9})
-		if diff := cmp.Diff(map[int64]string{7: "茶馆", 9: "Bar"}, names); err != nil || diff != "" {
+		faces, err := ledger.Faces(t.Context(), []int64{7, 8, 9})
+		want9 := shops.Face{Name: "Bar"}
+		if diff := cmp.Diff(map[int64]shops.Face{7: want.Face, 9: want9}, faces); err != nil || diff != "" {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}
 		for _, tc := range []struct {
@@ -77,6 +86,44 @@ func TestShops(t *testing.T) {
 				t.Errorf("before %d: %v (-want +got):\n%s", tc.before, err, diff)
 			}
 		}
+	})
+}
+
+// A shop is found by its number, if it has a row or a voucher, and by a part of its name; a merchant's is the only one
+// that they find.
+func TestSearch(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		ledger := shops.NewLedger(l.DB())
+		l.Seckill(t, 1) // of shop 1
+		for id, name := range map[int64]string{7: "Tea house", 8: "The Art of TEA", 9: "100% Bar", 10: "茶馆"} {
+			if _, err := ledger.Change(t.Context(), ledgertest.Admin, id, shops.Change{Name: &name}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		find := func(want string, q voucher.ShopSearch) {
+			t.Helper()
+			found, more, err := ledger.Search(t.Context(), q)
+			if got := fmt.Sprint(found, more); err != nil || got != want {
+				t.Errorf("%+v: %s, %v; want %s", q, got, err, want)
+			}
+		}
+		find("[{1 false}] false", voucher.ShopSearch{Number: 1, Part: "1 ", Limit: 5})
+		find("[] false", voucher.ShopSearch{Number: 2, Part: "2", Limit: 5})
+		find("[{8 true} {7 true}] false", voucher.ShopSearch{Part: "tea", Limit: 5})
+		find("[{8 true}] true", voucher.ShopSearch{Part: "tea", Limit: 1})
+		find("[{9 true}] false", voucher.ShopSearch{Part: "%", Limit: 5})
+		find("[{10 true}] false", voucher.ShopSearch{Part: "茶", Limit: 5})
+		find("[{7 true}] false", voucher.ShopSearch{Part: "tea", Only: 7, Limit: 5})
+		find("[] false", voucher.ShopSearch{Number: 8, Part: "8", Only: 7, Limit: 5})
+		find("[{7 false}] false", voucher.ShopSearch{Number: 7, Part: "7", Only: 7, Limit: 5})
+		find("[] false", voucher.ShopSearch{Number: voucher.RehearsalShop, Part: "x", Limit: 5})
+		l.Exec(t, "UPDATE tb_shop SET name = '9 lives' WHERE id = 9")
+		find("[{9 false}] false", voucher.ShopSearch{Number: 9, Part: "9", Limit: 5}) // once
+		for id := range 400 {
+			l.Exec(t, "INSERT INTO tb_shop (id, name, create_time, update_time) VALUES (?, 'x', ?, ?)", 100+id,
+				ledgertest.RecordedAt, ledgertest.RecordedAt)
+		}
+		find("[] true", voucher.ShopSearch{Part: "tea", Limit: 5}) // behind those that are compared
 	})
 }
 

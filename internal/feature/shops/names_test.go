@@ -23,12 +23,12 @@ type namesRig struct {
 
 func newNames() *namesRig {
 	r := &namesRig{shops: map[int64]string{1: "Bakery", 2: "Bar"}, now: time.Unix(0, 0)}
-	r.Names = NewNames(func(_ context.Context, ids []int64) (map[int64]string, error) {
+	r.Names = NewNames(func(_ context.Context, ids []int64) (map[int64]Face, error) {
 		r.asked = append(r.asked, slices.Clone(ids))
-		found := make(map[int64]string)
+		found := make(map[int64]Face)
 		for _, id := range ids {
 			if name := r.shops[id]; name != "" {
-				found[id] = name
+				found[id] = Face{Name: name}
 			}
 		}
 		return found, r.err
@@ -51,7 +51,7 @@ func TestNamesAreRememberedForAWhile(t *testing.T) {
 	if got := r.Known(t.Context(), []int64{1, 4}); got[1] != "Cafe" || len(got) != 1 {
 		t.Errorf("after a while: %v", got)
 	}
-	r.Put(1, "Diner") // changed here
+	r.Put(1, Face{Name: "Diner"}) // changed here
 	if got := r.Known(t.Context(), []int64{1}); got[1] != "Diner" {
 		t.Errorf("after a change on this instance: %v", got)
 	}
@@ -66,7 +66,7 @@ func TestNamesWithoutTheDatabase(t *testing.T) {
 	r := newNames()
 	r.Known(t.Context(), []int64{1})
 	r.now, r.err = r.now.Add(time.Hour), errors.New("away")
-	if got, err := r.Of(t.Context(), []int64{1}); err != nil || got[1] != "Bakery" {
+	if got, err := r.Of(t.Context(), []int64{1}); err != nil || got[1].Name != "Bakery" {
 		t.Errorf("a known name: %v, %v", got, err)
 	}
 	if got, err := r.Of(t.Context(), []int64{2}); !errors.Is(err, r.err) || len(got) != 0 {

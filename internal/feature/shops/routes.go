@@ -28,7 +28,7 @@ type Service interface {
 // forAdmins is why a merchant may not set a field.
 var forAdmins = invalid.NewReason("FOR_ADMINS", "is set by admins only", "仅管理员可设置")
 
-// cached has browsers and proxies keep a name for as long as an instance does.
+// cached has browsers and proxies keep a shop for as long as an instance does.
 const cached = "public, max-age=10"
 
 // Routes returns the routes of shops. most are the bounds of the settings.
@@ -60,17 +60,17 @@ func own(c *gin.Context, shop int64) error {
 
 // show answers GET /shop/:id.
 func (h handlers) show(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
-	names, err := h.names.Of(c.Request.Context(), []int64{id})
+	faces, err := h.names.Of(c.Request.Context(), []int64{id})
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
 	c.Header("Cache-Control", cached)
 	return httpkit.Answer{Status: http.StatusOK, Speak: func(in words.Language) any {
-		return publicJSON{ID: id, Name: nameOr(names[id], id, in)}
+		return publicJSON{ID: id, Name: nameOr(faces[id].Name, id, in), Picture: faces[id].Picture}
 	}}, nil
 }
 
-// list answers GET /admin/shop: the shops that have a name or bounds of their own.
+// list answers GET /admin/shop: the shops that have a name, a picture or bounds of their own.
 func (h handlers) list(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	n, badLimit := values.Limit()
@@ -99,7 +99,10 @@ func (h handlers) one(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Ans
 // change answers PATCH /admin/shop/:id.
 func (h handlers) change(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	var change Change
-	fields := []jsonbody.Field{jsonbody.Optional(jsonbody.Text, "name", &change.Name)}
+	fields := []jsonbody.Field{
+		jsonbody.Optional(jsonbody.Text, "name", &change.Name),
+		jsonbody.Optional(h.pictureField, "picture", &change.Picture),
+	}
 	if who.Admin() {
 		fields = append(fields, jsonbody.Optional(jsonbody.Integer, "maxSales", &change.MaxSales),
 			jsonbody.Optional(jsonbody.Integer, "maxUnits", &change.MaxUnits))
@@ -118,20 +121,27 @@ func (h handlers) change(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	h.names.Put(id, s.Name)
+	h.names.Put(id, s.Face)
 	return httpkit.Data(http.StatusOK, h.view(s), nil)
+}
+
+// pictureField is a field with the address of a picture.
+func (h handlers) pictureField(name string, into *string) jsonbody.Field {
+	return jsonbody.Picture(name, into, h.front.PictureHosts)
 }
 
 // publicJSON is a shop as everybody sees it.
 type publicJSON struct {
-	ID   int64  `json:"id"`
-	Name string `json:"name"` // in the caller's language, if it has none
+	ID      int64  `json:"id"`
+	Name    string `json:"name"`              // in the caller's language, if it has none
+	Picture string `json:"picture,omitempty"` // its address
 }
 
 // shopJSON is a shop as staff see it.
 type shopJSON struct {
 	ID         int64         `json:"id"`
 	Name       string        `json:"name,omitempty"`     // absent: it has none
+	Picture    string        `json:"picture,omitempty"`  // its address
 	MaxSales   int64         `json:"maxSales,omitempty"` // absent: as many as limits say
 	MaxUnits   int64         `json:"maxUnits,omitempty"` // absent: as many as limits say
 	Limits     limitsJSON    `json:"limits"`
@@ -146,7 +156,7 @@ type limitsJSON struct {
 
 func (h handlers) view(s Shop) shopJSON {
 	return shopJSON{
-		ID: s.ID, Name: s.Name, MaxSales: s.Bounds.Sales, MaxUnits: s.Bounds.Units,
+		ID: s.ID, Name: s.Name, Picture: s.Picture, MaxSales: s.Bounds.Sales, MaxUnits: s.Bounds.Units,
 		Limits: limitsJSON{h.most.Sales, h.most.Units}, UpdateTime: httpkit.TimeView(s.UpdatedAt),
 	}
 }

@@ -19,10 +19,16 @@ const (
 
 // Shop is what is known of a shop beside its number. The zero values are those of a shop without a row.
 type Shop struct {
-	ID        int64
-	Name      string         // "" for none
+	ID int64
+	Face
 	Bounds    voucher.Bounds // of its own; 0: the setting's
 	UpdatedAt time.Time
+}
+
+// Face is what everybody sees of a shop.
+type Face struct {
+	Name    string // "" for none
+	Picture string // its address; "" for none
 }
 
 // Most returns the bounds of the settings.
@@ -39,8 +45,9 @@ func nameOr(name string, id int64, in words.Language) string {
 // Change changes those fields of a shop that are not nil.
 type Change struct {
 	Name     *string
-	MaxSales *int64 // 0: the setting's
-	MaxUnits *int64 // 0: the setting's
+	Picture  *string // checked already; "" for none
+	MaxSales *int64  // 0: the setting's
+	MaxUnits *int64  // 0: the setting's
 }
 
 // check trims the name. It returns *invalid.Error for values that are not allowed; most are the bounds of the settings.
@@ -70,6 +77,9 @@ func (s Shop) changed(c Change) (Shop, []voucher.FieldChange) {
 	if c.Name != nil {
 		s.Name = *c.Name
 	}
+	if c.Picture != nil {
+		s.Picture = *c.Picture
+	}
 	if c.MaxSales != nil {
 		s.Bounds.Sales = *c.MaxSales
 	}
@@ -83,6 +93,7 @@ func (s Shop) changed(c Change) (Shop, []voucher.FieldChange) {
 		}
 	}
 	add("shopName", was.Name, s.Name)
+	add("picture", was.Picture, s.Picture)
 	add("maxSales", written(was.Bounds.Sales), written(s.Bounds.Sales))
 	add("maxUnits", written(was.Bounds.Units), written(s.Bounds.Units))
 	return s, changes

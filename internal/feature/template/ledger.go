@@ -35,6 +35,7 @@ type fields struct {
 	Title        string       `json:"title"`
 	SubTitle     string       `json:"subTitle,omitempty"`
 	Rules        string       `json:"rules,omitempty"`
+	Picture      string       `json:"picture,omitempty"`
 	PayValue     int64        `json:"payValue"`
 	ActualValue  int64        `json:"actualValue"`
 	PayWithin    int64        `json:"payWithin"`
@@ -52,7 +53,7 @@ type fields struct {
 func newRow(t Template, now time.Time) (row, error) {
 	v := t.Voucher
 	f := fields{
-		Kind: v.Kind, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
+		Kind: v.Kind, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, Picture: v.Picture, PayValue: v.PayValue,
 		ActualValue: v.ActualValue, PayWithin: v.PayWithin.Milliseconds(), ByCode: v.Redemption.ByCode,
 		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser, Processing: v.ProcessingWithin.Milliseconds(),
 		Lasts: t.Lasts.Milliseconds(), Seen: t.Seen.Milliseconds(),
@@ -77,7 +78,7 @@ func (r row) template() Template {
 	t := Template{
 		ID: r.ID, Name: r.Name, CreatedAt: r.CreateTime, Lasts: millis(f.Lasts), Seen: millis(f.Seen),
 		Voucher: voucher.Voucher{
-			ShopID: r.ShopID, Title: f.Title, SubTitle: f.SubTitle, Rules: f.Rules,
+			ShopID: r.ShopID, Title: f.Title, SubTitle: f.SubTitle, Rules: f.Rules, Picture: f.Picture,
 			PayValue: f.PayValue, ActualValue: f.ActualValue,
 			PayWithin: millis(f.PayWithin), Redemption: voucher.Redemption{ByCode: f.ByCode, ValidDays: f.ValidDays},
 			PerUser: f.PerUser, Kind: f.Kind, ProcessingWithin: millis(f.Processing),

@@ -169,6 +169,7 @@ type draftJSON struct {
 	Title        string           `json:"title"`
 	SubTitle     string           `json:"subTitle"`
 	Rules        string           `json:"rules"`
+	Picture      string           `json:"picture,omitempty"`
 	PayValue     int64            `json:"payValue"`
 	ActualValue  int64            `json:"actualValue"`
 	PayWithin    int64            `json:"payWithinSeconds"`
@@ -187,7 +188,7 @@ func (h handlers) view(t Template) templateJSON {
 		Type: v.Kind, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
 		ActualValue: v.ActualValue, PayWithin: int64(v.PayWithin / time.Second), Redeemable: v.Redemption.ByCode,
 		ValidDays: v.Redemption.ValidDays, PerUser: v.PerUser,
-		Processing: int64(v.ProcessingWithin / time.Second),
+		Processing: int64(v.ProcessingWithin / time.Second), Picture: v.Picture,
 	}
 	if s := v.Sale; s != nil {
 		draft.Stock, draft.InviteWindow, draft.Guards = s.Issued, int64(s.InviteWindow/time.Second), s.Guards

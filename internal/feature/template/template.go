@@ -42,6 +42,7 @@ func Of(v voucher.Voucher, name string) Template {
 	t := Template{Name: name, Voucher: voucher.Voucher{
 		ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules, PayValue: v.PayValue,
 		ActualValue: v.ActualValue, PayWithin: v.PayWithin, PerUser: v.PerUser, Kind: v.Kind,
+		Picture:          v.Picture,
 		ProcessingWithin: v.ProcessingWithin,
 		Redemption:       voucher.Redemption{ByCode: v.Redemption.ByCode, ValidDays: v.Redemption.ValidDays},
 	}}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -106,10 +107,19 @@ func TestContract(t *testing.T) {
 	}.Hold(t)
 }
 
+// shopNames names every shop.
+func shopNames(_ context.Context, ids []int64) map[int64]string {
+	names := make(map[int64]string)
+	for _, id := range ids {
+		names[id] = "Tea house"
+	}
+	return names
+}
+
 // routesOn are the routes on the webhooks.
 func routesOn(w fakeWebhooks) []httpkit.Route {
 	routes := Routes(dispatch.NewAdmin(w, w, w.Send, w.Never, apitest.Noon), httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, Zone: time.UTC,
 	})
-	return append(routes, StreamRoutes(dispatch.NewReader(w, nil))...)
+	return append(routes, StreamRoutes(dispatch.NewReader(w, nil), httpkit.Members{"shop": {Shops: shopNames}})...)
 }

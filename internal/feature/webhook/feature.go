@@ -38,8 +38,9 @@ func open(core feature.Core) (feature.Parts, error) {
 		dispatch.DelivererOptions{Owner: uuid.NewString(), Lanes: lanes, Now: time.Now}, m, core.Log)
 	admin := dispatch.NewAdmin(ledger, ledger, out.Send, out.Never, time.Now)
 	return feature.Parts{
-		Hooks:  []sqlkit.Hook{ledger.Hook()},
-		Routes: append(Routes(admin, core.Front), StreamRoutes(dispatch.NewReader(ledger, core.Alone))...),
+		Hooks: []sqlkit.Hook{ledger.Hook()},
+		Routes: append(Routes(admin, core.Front),
+			StreamRoutes(dispatch.NewReader(ledger, core.Alone), core.Front.Members)...),
 		Jobs: []func(context.Context) error{
 			dispatch.NewSequencer(ledger, deliverer.Wake, core.Log).Run, deliverer.Run,
 			dispatch.NewCleaner(ledger, max(core.Settings.Webhook.Keep, keep), m, core.Log).Run,

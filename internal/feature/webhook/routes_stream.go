@@ -13,23 +13,24 @@ import (
 )
 
 // StreamRoutes returns the route of the stream of events.
-func StreamRoutes(events *dispatch.Reader) []httpkit.Route {
+func StreamRoutes(events *dispatch.Reader, members httpkit.Members) []httpkit.Route {
 	return []httpkit.Route{
-		httpkit.Staff("GET /admin/event", streamOf(events), httpkit.ByHandler,
+		httpkit.Staff("GET /admin/event", streamOf(events, members), httpkit.ByHandler,
 			httpkit.Query("after", "before", "type", "limit")),
 	}
 }
 
 // eventJSON is the JSON form of an event in the stream.
 type eventJSON struct {
-	EventID string          `json:"eventId"` // its webhook-id
-	ShopID  int64           `json:"shopId"`  // 0: not known
-	Body    json.RawMessage `json:"body"`    // as endpoints get it
+	EventID  string          `json:"eventId"`            // its webhook-id
+	ShopID   int64           `json:"shopId"`             // 0: not known
+	ShopName string          `json:"shopName,omitempty"` // absent: it has none
+	Body     json.RawMessage `json:"body"`               // as endpoints get it
 }
 
 // streamOf answers GET /admin/event: events of all shops, or of a merchant's, in the order of their commits, or in that
 // order backwards.
-func streamOf(events *dispatch.Reader) httpkit.Handler {
+func streamOf(events *dispatch.Reader, members httpkit.Members) httpkit.Handler {
 	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 		q, err := streamQuery(c.Request)
 		if err != nil {
@@ -41,8 +42,10 @@ func streamOf(events *dispatch.Reader) httpkit.Handler {
 			return httpkit.Answer{}, err
 		}
 		views := make([]eventJSON, len(page.Events))
+		names := httpkit.ShopNames(c.Request.Context(), members, page.Events,
+			func(e dispatch.Event) int64 { return e.ShopID })
 		for i, e := range page.Events {
-			views[i] = eventJSON{EventID: e.ID(), ShopID: e.ShopID, Body: e.Body}
+			views[i] = eventJSON{EventID: e.ID(), ShopID: e.ShopID, ShopName: names[e.ShopID], Body: e.Body}
 		}
 		answer := httpkit.Envelope{Data: views}
 		if !q.Back || page.More { // a list ends, the stream does not

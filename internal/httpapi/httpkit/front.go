@@ -18,6 +18,8 @@ type Front struct {
 	Address  func(r *http.Request) netip.Addr
 	Zone     *time.Location // the zone of times that do not name one
 	Currency string         // of all amounts, a code of ISO 4217
+	// PictureHosts are the hosts on which pictures of shops and vouchers may be.
+	PictureHosts []string
 	// ShopOf returns the shop of a voucher, from memory as a rule. Errors: voucher.ErrNotFound, order.ErrUnavailable.
 	ShopOf func(ctx context.Context, voucherID int64) (int64, error)
 	// Order returns anybody's order, also a queued one. Errors: order.ErrNotFound, order.ErrUnavailable.

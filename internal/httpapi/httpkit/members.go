@@ -30,6 +30,8 @@ type Member struct {
 	Users func(ctx context.Context, ids []int64) (map[int64]voucher.Account, error)
 	// Shops returns the names of shops. Shops without a name are left out, and those whose name cannot be read now.
 	Shops func(ctx context.Context, ids []int64) map[int64]string
+	// SearchShops returns the shops that a search finds; more: there may be others that have the part in their names.
+	SearchShops func(ctx context.Context, q voucher.ShopSearch) (found []voucher.FoundShop, more bool, err error)
 	// Find returns the order that a typed text names in the terms of this member, such as a code; 0 if there is none.
 	// Error: *invalid.Error.
 	Find func(ctx context.Context, text string) (orderID int64, err error)
@@ -59,6 +61,11 @@ func (m Members) Of(name string) Member {
 	}
 	if of.Shops == nil {
 		of.Shops = func(context.Context, []int64) map[int64]string { return nil }
+	}
+	if of.SearchShops == nil {
+		of.SearchShops = func(context.Context, voucher.ShopSearch) (found []voucher.FoundShop, more bool, err error) {
+			return nil, false, nil
+		}
 	}
 	if of.Find == nil {
 		of.Find = func(context.Context, string) (int64, error) { return 0, nil }

@@ -11,6 +11,9 @@ var (
 	notJSON      = invalid.NewReason("NOT_JSON", "is not JSON in UTF-8: {detail}", "不是 UTF-8 编码的 JSON：{detail}")
 	jsonObject   = invalid.NewAllowed("JSON_OBJECT", "one JSON object", "一个 JSON 对象")
 	objectOrNull = invalid.NewAllowed("OBJECT", "an object, or null", "对象或 null")
+	pictureOn    = invalid.NewAllowed("PICTURE",
+		"an address by https on {hosts}, of up to {max} characters, or nothing",
+		"{hosts} 上的 https 地址，最多 {max} 个字符；或留空")
 	wholeSeconds = invalid.NewAllowed("SECONDS", "a whole number of seconds", "整秒数")
 	aString      = invalid.NewAllowed("STRING", "a string", "字符串")
 )

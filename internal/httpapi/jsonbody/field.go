@@ -3,6 +3,7 @@ package jsonbody
 import (
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,40 @@ func Text(name string, into *string) Field {
 		*into = s
 		return wrong{}
 	}}
+}
+
+// Picture is a field that holds the address of a picture, by https on one of the hosts, or "" for none.
+func Picture(name string, into *string, hosts []string) Field {
+	var address string
+	f := Text(name, &address)
+	read := f.read
+	if f.allowed = invalid.Omit; len(hosts) > 0 {
+		f.allowed, f.data = pictureOn, invalid.Data{"hosts": hosts, "max": maxPicture}
+	}
+	f.read = func(t json.Token) wrong {
+		switch w := read(t); {
+		case w.found():
+			return w
+		case address != "" && len(hosts) == 0:
+			return wrong{invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_PICTURE_HOSTS"}}
+		case address != "" && !isPicture(address, hosts):
+			return wrongValue(invalid.Malformed, invalid.Clip(address))
+		}
+		*into = address
+		return wrong{}
+	}
+	return f
+}
+
+// maxPicture is how long the address of a picture may be, in bytes: the columns are as wide.
+const maxPicture = 512
+
+// isPicture reports whether an address is one by https on one of the hosts, in ASCII without blanks.
+func isPicture(address string, hosts []string) bool {
+	at, err := url.Parse(address)
+	return err == nil && len(address) <= maxPicture && at.Scheme == "https" && at.User == nil && at.Opaque == "" &&
+		slices.Contains(hosts, strings.ToLower(at.Host)) &&
+		!strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' })
 }
 
 // Object is a field that holds an object with fields of its own, or null. begun is called before the object's fields

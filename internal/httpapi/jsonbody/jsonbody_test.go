@@ -191,6 +191,51 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// A picture is on one of the hosts, by https, in characters that a page's policy and its attributes take as they are.
+func TestPicture(t *testing.T) {
+	t.Parallel()
+	hosts := []string{"img.shop.example", "cdn.example:8443"}
+	long := "https://img.shop.example/" + strings.Repeat("x", maxPicture-len("https://img.shop.example/"))
+	for address, ok := range map[string]bool{
+		"": true, "https://img.shop.example/a.png": true, "https://cdn.example:8443/a/b?w=2#c": true,
+		"https://IMG.shop.example": true, long: true, long + "x": false,
+		"http://img.shop.example/a.png": false, "//img.shop.example/a.png": false, "img.shop.example/a.png": false,
+		"https:img.shop.example/a.png": false, "https://img.shop.example:8443/a": false,
+		"https://other.example/a.png": false, "https://a.img.shop.example/a.png": false,
+		"https://img.shop.example.evil.example/a": false, "https://img.shop.example@evil.example/a": false,
+		"https://evil@img.shop.example/a": false, `https://evil.example\@img.shop.example/a`: false,
+		"https://img.shop.example/a b": false, "https://img.shop.example/\n": false,
+		"https://img.shop.example/图": false, "javascript:alert(1)": false, "data:image/png;base64,AA": false,
+	} {
+		body, err := json.Marshal(map[string]string{"picture": address})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := "before"
+		err = decode(body, []Field{Picture("picture", &got, hosts)})
+		if want := map[bool]string{true: address, false: "before"}[ok]; (err == nil) != ok || got != want {
+			t.Errorf("%q: %v, stored %q", address, err, got)
+		}
+		if ok {
+			continue
+		}
+		const allowed = "an address by https on img.shop.example, cdn.example:8443, of up to 512 characters, or nothing"
+		if p := problems(t, err)[0].In(words.English); p.Code != "MALFORMED" || p.Field != "picture" ||
+			p.Allowed != allowed {
+			t.Errorf("%q: %+v", address, p)
+		}
+	}
+	var got string
+	err := decode([]byte(`{"picture":"https://img.shop.example/a.png"}`), []Field{Picture("picture", &got, nil)})
+	if p := problems(t, err)[0].In(words.English); got != "" || p.Code != "NEEDS_SETTING" || p.AllowedCode != "OMIT" ||
+		p.Reason != "needs the setting SECKILL_PICTURE_HOSTS, which is not set" {
+		t.Errorf("without hosts: %q, %+v", got, p)
+	}
+	if err := decode([]byte(`{"picture":""}`), []Field{Picture("picture", &got, nil)}); err != nil {
+		t.Errorf("none, without hosts: %v", err)
+	}
+}
+
 func TestBodiesThatAreNoObject(t *testing.T) {
 	t.Parallel()
 	const good = `{"number":1,"text":"a"}`

@@ -242,8 +242,9 @@ type voucherJSON struct {
 	Title       string `json:"title"`
 	SubTitle    string `json:"subTitle"`
 	Rules       string `json:"rules"`
-	PayValue    int64  `json:"payValue"`    // in the currency's least unit
-	ActualValue int64  `json:"actualValue"` // in the currency's least unit
+	Picture     string `json:"picture,omitempty"` // its address
+	PayValue    int64  `json:"payValue"`          // in the currency's least unit
+	ActualValue int64  `json:"actualValue"`       // in the currency's least unit
 	Currency    string `json:"currency"`
 	PayWithin   int64  `json:"payWithinSeconds"`
 	// ProcessingWithin is by how much money that is under way moves the payment deadline; absent: by PayWithin.
@@ -294,7 +295,7 @@ func (a *API) adminView(v voucher.Shown) voucherJSON {
 func voucherView(v voucher.Shown, currency string) voucherJSON {
 	view := voucherJSON{
 		ID: v.ID, ShopID: v.ShopID, Title: v.Title, SubTitle: v.SubTitle, Rules: v.Rules,
-		PayValue: v.PayValue, ActualValue: v.ActualValue, Currency: currency,
+		Picture: v.Picture, PayValue: v.PayValue, ActualValue: v.ActualValue, Currency: currency,
 		PayWithin: int64(v.PayWithin / time.Second), Type: v.Kind, Status: v.Status,
 		CreateTime: httpkit.TimeView(v.CreatedAt), UpdateTime: httpkit.TimeView(v.UpdatedAt),
 		Redeemable: v.Redemption.ByCode, ValidUntil: httpkit.TimeView(v.Redemption.ValidUntil),

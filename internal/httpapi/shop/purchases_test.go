@@ -294,7 +294,7 @@ func TestReadRunsOutOfTime(t *testing.T) {
 
 // Half a million people take the path of a purchase in one second. The ceilings are what it costs now, all of it
 // in this package and Gin: the request id and its header, the Location and its header, the body, and two in Gin's tree
-// (docs/adr/0016). The limits cost none.
+// (docs/adr/history.md). The limits cost none.
 func TestBuyAllocatesLittle(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -34,16 +34,17 @@ const (
 	ByUser    By = "user"    // the number of its buyer
 	ByPayment By = "payment" // a payment's id, or the provider's reference of it
 	ByCode    By = "code"    // the code of its coupon
+	ByName    By = "name"    // a part of its name
 )
 
-// hitJSON is a voucher, an order or a payment that a search has found.
+// hitJSON is a voucher, an order, a payment or a shop that a search has found.
 type hitJSON struct {
-	Kind      string `json:"kind"` // voucher, order or payment
+	Kind      string `json:"kind"` // voucher, order, payment or shop
 	ID        string `json:"id"`
 	By        By     `json:"by"`
-	VoucherID int64  `json:"voucherId"`
-	Title     string `json:"title,omitempty"`  // of the voucher; absent if it cannot be read now
-	ShopID    int64  `json:"shopId,omitempty"` // the voucher's
+	VoucherID int64  `json:"voucherId,omitempty"` // absent: a shop
+	Title     string `json:"title,omitempty"`     // of the voucher; absent if it cannot be read now
+	ShopID    int64  `json:"shopId,omitempty"`    // the voucher's
 	ShopName  string `json:"shopName,omitempty"`
 	UserID    int64  `json:"userId,omitempty"` // the buyer
 	Status    string `json:"status,omitempty"` // of an order, or the state of a payment
@@ -56,7 +57,7 @@ type foundJSON struct {
 }
 
 // search answers GET /admin/search: what a number, a text or the code of a coupon may be. A merchant finds only what is
-// their own shop's. Indexes find each hit but those by title, for which the newest titles are compared.
+// their own shop's. Indexes find each hit but those by title and name, for which a bounded number of texts is compared.
 func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	code, badCode := couponCode(c)
@@ -131,10 +132,39 @@ func (s *searching) all(ctx context.Context, text, code string) error {
 			return err
 		}
 	}
-	if n := utf8.RuneCountInString(text); n == 0 || n > voucher.MaxTitle {
+	if text == "" { // a code alone
+		return nil
+	}
+	if err := s.shops(ctx, text); err != nil {
+		return err
+	}
+	if utf8.RuneCountInString(text) > voucher.MaxTitle {
 		return nil
 	}
 	return s.byTitle(ctx, text)
+}
+
+// shops adds the shop with the number that the text is, and those that have it in their names.
+func (s *searching) shops(ctx context.Context, text string) error {
+	q := voucher.ShopSearch{Part: text, Only: s.shop, Limit: mostHits}
+	if n := numberIn(text); n <= voucher.MaxID {
+		q.Number = n
+	}
+	found, more, err := s.api.cfg.Members.Of("shop").SearchShops(ctx, q)
+	if err != nil {
+		return err
+	}
+	for _, shop := range found {
+		hit := hitJSON{Kind: "shop", ID: strconv.FormatInt(shop.ID, 10), By: ByID, ShopID: shop.ID}
+		if shop.ByName {
+			hit.By = ByName
+		}
+		s.add(hit)
+	}
+	if more {
+		s.found.More = append(s.found.More, ByName)
+	}
+	return nil
 }
 
 // byCode adds the order of a coupon's code; a text that is no code has none.

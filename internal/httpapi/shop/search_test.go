@@ -56,6 +56,20 @@ func (s *searched) findTitles(q voucher.Search) (voucher.Found, error) {
 	return voucher.Found{Vouchers: []voucher.Shown{{Voucher: theVoucher(7)}}, Next: 7}, nil
 }
 
+// findShops has shop 6, and shop 8 with a name.
+func (s *searched) findShops(
+	_ context.Context, q voucher.ShopSearch,
+) (found []voucher.FoundShop, more bool, err error) {
+	s.asked = append(s.asked, fmt.Sprintf("shop %d, %q of shop %d, %d", q.Number, q.Part, q.Only, q.Limit))
+	if q.Number == 6 && q.Only == 0 {
+		found = append(found, voucher.FoundShop{ID: 6})
+	}
+	if q.Part == "Tea" {
+		found = append(found, voucher.FoundShop{ID: 8, ByName: true})
+	}
+	return found, q.Part == "Tea", nil
+}
+
 const titled = "100 for 10"
 
 // theVoucher is a voucher of shop 2.
@@ -72,6 +86,10 @@ func (s *searched) find(_ context.Context, id int64) (voucher.Voucher, error) {
 func (s *searched) into(cfg *setup) {
 	cfg.Ledger, cfg.Orders, cfg.FindVoucher = s, fakeOrders{OnFind: s.findOrders}, s.find
 	cfg.Vouchers = &fakeVouchers{OnAll: s.findTitles}
+	cfg.Members["shop"] = httpkit.Member{
+		SearchShops: s.findShops,
+		Shops:       func(context.Context, []int64) map[int64]string { return map[int64]string{8: "Tea house"} },
+	}
 	cfg.Members["coupon"] = httpkit.Member{Find: func(_ context.Context, text string) (int64, error) {
 		return map[string]int64{wholeCode: 6}[text], nil
 	}}
@@ -84,6 +102,7 @@ func TestSearch(t *testing.T) {
 	voucherHit := func(id int64, by string) string {
 		return fmt.Sprintf("voucher %d by %s: 100 for 10 of shop 2", id, by)
 	}
+	const ofNumber = "order 6 by id: 100 for 10 of shop 2, unpaid, user 43"
 	ofUser := make([]string, 5)
 	for i := range ofUser {
 		ofUser[i] = fmt.Sprintf("order %d by user: 100 for 10 of shop 2, paid, user 42", 107-i)
@@ -96,49 +115,62 @@ func TestSearch(t *testing.T) {
 		asked   []string
 	}{
 		"a number": {
-			q: "6", want: []string{voucherHit(6, "id"), "order 6 by id: 100 for 10 of shop 2, unpaid, user 43"},
+			q: "6", want: []string{voucherHit(6, "id"), ofNumber, "shop 6 by id:  of shop 6"},
 			asked: []string{
 				"orders 0 of user 6 and shop 0, 6", "orders 6 of user 0 and shop 0, 6", `payments "6" of shop 0, 6`,
-				`titles with "6" of shop 0, "true"`,
+				`shop 6, "6" of shop 0, 5`, `titles with "6" of shop 0, "true"`,
 			},
 		},
 		"with a number sign": {
-			q: " #6 ", want: []string{voucherHit(6, "id"), "order 6 by id: 100 for 10 of shop 2, unpaid, user 43"},
+			q: " #6 ", want: []string{voucherHit(6, "id"), ofNumber, "shop 6 by id:  of shop 6"},
 		},
 		"a user with many orders": {q: "42", want: append([]string{voucherHit(42, "id")}, ofUser...), more: "user"},
 		"no number of a user": {
 			q: "660000000123456789", asked: []string{
 				"orders 660000000123456789 of user 0 and shop 0, 6", `payments "660000000123456789" of shop 0, 6`,
-				`titles with "660000000123456789" of shop 0, "true"`,
+				`shop 0, "660000000123456789" of shop 0, 5`, `titles with "660000000123456789" of shop 0, "true"`,
 			},
 		},
 		"of another shop": {
-			q: "6", shop: other, want: []string{"order 6 by id: 100 for 10 of shop 2, unpaid, user 43"}, // the fake's
+			q: "6", shop: other, want: []string{ofNumber}, // the fake's
 			asked: []string{
 				"orders 0 of user 6 and shop 3, 6", "orders 6 of user 0 and shop 3, 6", `payments "6" of shop 3, 6`,
-				`titles with "6" of shop 3, "true"`,
+				`shop 6, "6" of shop 3, 5`, `titles with "6" of shop 3, "true"`,
 			},
 		},
 		"a reference": {
 			q: "chg_9", want: []string{"payment pay_1 by payment: 100 for 10 of shop 2, received, user 42"},
-			asked: []string{`payments "chg_9" of shop 0, 6`, `titles with "chg_9" of shop 0, "true"`},
+			asked: []string{
+				`payments "chg_9" of shop 0, 6`, `shop 0, "chg_9" of shop 0, 5`,
+				`titles with "chg_9" of shop 0, "true"`,
+			},
 		},
-		"a title":      {q: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
-		"below zero":   {q: "-6", asked: []string{`payments "-6" of shop 0, 6`, `titles with "-6" of shop 0, "true"`}},
-		"with a plus":  {q: "+6", asked: []string{`payments "+6" of shop 0, 6`, `titles with "+6" of shop 0, "true"`}},
-		"no reference": {q: "晚餐", asked: []string{`titles with "晚餐" of shop 0, "true"`}},
+		"a title": {q: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
+		"a shop's name": {
+			q: "Tea", want: []string{"shop 8 by name:  of shop 8"}, more: "name",
+			asked: []string{
+				`payments "Tea" of shop 0, 6`, `shop 0, "Tea" of shop 0, 5`, `titles with "Tea" of shop 0, "true"`,
+			},
+		},
+		"below zero": {q: "-6", asked: []string{
+			`payments "-6" of shop 0, 6`, `shop 0, "-6" of shop 0, 5`, `titles with "-6" of shop 0, "true"`,
+		}},
+		"with a plus": {q: "+6", asked: []string{
+			`payments "+6" of shop 0, 6`, `shop 0, "+6" of shop 0, 5`, `titles with "+6" of shop 0, "true"`,
+		}},
+		"no reference": {q: "晚餐", asked: []string{`shop 0, "晚餐" of shop 0, 5`, `titles with "晚餐" of shop 0, "true"`}},
 		"a code": {
 			code: wholeCode, want: []string{"order 6 by code: 100 for 10 of shop 2, unpaid, user 43"},
 			asked: []string{
 				"orders 6 of user 0 and shop 0, 6", `payments "` + wholeCode + `" of shop 0, 6`,
-				`titles with "` + wholeCode + `" of shop 0, "true"`,
+				`shop 0, "` + wholeCode + `" of shop 0, 5`, `titles with "` + wholeCode + `" of shop 0, "true"`,
 			},
 		},
 		"a merchant's code": {code: wholeCode, shop: other, want: []string{
 			"order 6 by code: 100 for 10 of shop 2, unpaid, user 43", // the fake's
 		}, asked: []string{
 			"orders 6 of user 0 and shop 3, 6", `payments "` + wholeCode + `" of shop 3, 6`,
-			`titles with "` + wholeCode + `" of shop 3, "true"`,
+			`shop 0, "` + wholeCode + `" of shop 3, 5`, `titles with "` + wholeCode + `" of shop 3, "true"`,
 		}},
 		"a title that may be a code": {code: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
 		"no code":                    {code: "0000-0000-0000-0000"},
@@ -184,7 +216,7 @@ func hits(t *testing.T, body []byte) (lines []string, more string) {
 	}
 	for _, h := range got.Data.Hits {
 		line := fmt.Sprintf("%s %s by %s: %s of shop %d", h.Kind, h.ID, h.By, h.Title, h.ShopID)
-		if h.Kind != "voucher" {
+		if h.Kind == "order" || h.Kind == "payment" {
 			line += fmt.Sprintf(", %s, user %d", h.Status, h.UserID)
 		}
 		lines = append(lines, line)

@@ -121,11 +121,14 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 		`{"endTime":"2026-01-02T22:00:00"}`:       {End: &end}, // in the configured zone
 		`{"status":1}`:                            {OnShelf: new(true)},
 		`{"status":2}`:                            {OnShelf: new(false)},
+		`{"picture":"https://img.example/1.png"}`: {Picture: new("https://img.example/1.png")},
+		`{"picture":""}`:                          {Picture: new("")},
 	} {
 		var got voucher.Change
 		a := newAPI(t, withChanges(fakeChanges{
 			OnChange: func(_ voucher.Author, _ int64, c voucher.Change) error { got = c; return nil },
 		}),
+			func(cfg *setup) { cfg.PictureHosts = []string{"img.example"} },
 			func(cfg *setup) { cfg.Zone = time.FixedZone("Asia/Shanghai", 8*60*60) })
 		if w := asAdmin(t, a,
 			request{Method: http.MethodPatch, Target: "/voucher/5", Body: body}); w.Code != http.StatusOK {
@@ -161,6 +164,11 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		{"PATCH", "/voucher/5", "", `{"colour":"red"}`, []string{"colour"}, "is not known here"},
 		{"PATCH", "/voucher/5", "", `{"title":null}`, []string{"title"}, "is of the JSON type null"},
 		{"PATCH", "/voucher/5", "", `{"title":"a","title":"b"}`, []string{"title"}, "is given several times"},
+		{
+			"PATCH", "/voucher/5", "", `{"picture":"https://img.example/1.png"}`,
+			[]string{"picture"},
+			"needs the setting SECKILL_PICTURE_HOSTS, which is not set",
+		},
 		{"PATCH", "/voucher/5", "", `{"status":3}`, []string{"status"}, "is 3"},
 		{"PATCH", "/voucher/5", "", `{"status":0}`, []string{"status"}, "is 0"},
 		{"PATCH", "/voucher/5", "", `{"status":257}`, []string{"status"}, "is 257"}, // 1 in eight bits
@@ -192,8 +200,8 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 	}
 	// The refusal lists what may be changed, and not what may not.
 	got := read(t, asAdmin(t, a, request{Method: http.MethodPatch, Target: "/voucher/5", Body: `{"x":1}`}))
-	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, beginTime, endTime, "+
-		"visibleFrom, status, guards" {
+	if allowed := got.Errors[0].Allowed; allowed != "title, subTitle, rules, picture, beginTime, "+
+		"endTime, visibleFrom, status, guards" {
 		t.Errorf("allowed: %s", allowed)
 	}
 }

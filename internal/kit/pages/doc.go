@@ -25,9 +25,10 @@
 //
 // # What a page may do
 //
-// The Content-Security-Policy lets a page load scripts, styles and pictures only from this service, talk only to this
-// service and to the identity providers from which it fetches tokens ([Provider]), and be shown in no frame. Inline
-// scripts and styles are forbidden. A page that needs more gets an entry in policies, with the reason.
+// The Content-Security-Policy lets a page load scripts, styles and pictures only from this service (pictures also from
+// the hosts of [Site]), talk only to this service and to the identity providers from which it fetches tokens
+// ([Provider]), and be shown in no frame. Inline scripts and styles are forbidden. A page that needs more gets an entry
+// in policies, with the reason.
 //
 // # What can go wrong
 //

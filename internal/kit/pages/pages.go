@@ -37,6 +37,8 @@ type Site struct {
 	Digits int
 	// Providers are the identity providers for signing in; without any, users enter a token.
 	Providers []Provider
+	// PictureHosts are the hosts from which pages may load pictures, by https.
+	PictureHosts []string
 	// Name is the shop's name; empty: the product's.
 	Name string
 	// Colour is the shop's colour, as #rrggbb; empty: the accent colour of base.css.

@@ -28,7 +28,8 @@ func (s Site) ProvidersText() (string, error) {
 	return string(b), err
 }
 
-// policyFor adds to a policy that pages may talk to the providers from which they fetch tokens.
+// policyFor adds to a policy that pages may talk to the providers from which they fetch tokens, and load pictures from
+// their hosts.
 func (s Site) policyFor(policy string) (string, error) {
 	origins := []string{"connect-src 'self'"}
 	for _, p := range s.Providers {
@@ -40,5 +41,11 @@ func (s Site) policyFor(policy string) (string, error) {
 			origins = append(origins, origin)
 		}
 	}
-	return strings.Replace(policy, origins[0], strings.Join(origins, " "), 1), nil
+	const pictures = "img-src 'self' data:"
+	from := []string{pictures}
+	for _, host := range s.PictureHosts {
+		from = append(from, "https://"+host)
+	}
+	replace := strings.NewReplacer(origins[0], strings.Join(origins, " "), pictures, strings.Join(from, " "))
+	return replace.Replace(policy), nil
 }

@@ -8,8 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// A page names its providers, and may talk to those from which it fetches tokens. A page with a policy of its own may
-// not.
+// A page names its providers, and may talk to those from which it fetches tokens, and load pictures from their hosts. A
+// page with a policy of its own may not.
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	page := &fstest.MapFile{Data: []byte(`<div data-providers="{{.ProvidersText}}"></div>`)}
@@ -30,6 +30,12 @@ func TestProviders(t *testing.T) {
 	}
 	if got := ask(t, h, http.MethodGet, "/docs").Header.Get("Content-Security-Policy"); got != policies["docs.html"] {
 		t.Errorf("that of the documents is %s", got)
+	}
+	h, _ = open(t, files, Site{PictureHosts: []string{"img.example", "cdn.example:8443"}})
+	pictured := strings.Replace(policy, "img-src 'self' data:;",
+		"img-src 'self' data: https://img.example https://cdn.example:8443;", 1)
+	if got := ask(t, h, http.MethodGet, "/").Header.Get("Content-Security-Policy"); got != pictured {
+		t.Errorf("the policy with pictures of others is %s", got)
 	}
 	h, _ = open(t, files, Site{})
 	r = ask(t, h, http.MethodGet, "/")

@@ -221,7 +221,8 @@ func (l Ledger) migrated(tb testing.TB) Ledger {
 func Draft() voucher.Voucher {
 	return voucher.Voucher{
 		ShopID: 1, Title: "100 for 10", SubTitle: "tonight at eight", Rules: "one each",
-		PayValue: 1000, ActualValue: 10000, Kind: voucher.Ordinary, Status: voucher.OnShelf,
+		Picture: "https://img.shop.example/1.png", PayValue: 1000, ActualValue: 10000,
+		Kind: voucher.Ordinary, Status: voucher.OnShelf,
 		PayWithin: voucher.DefaultPayWithin, PerUser: 3,
 	}
 }

@@ -125,7 +125,7 @@ func (s Setup) Open() (*API, error) {
 	}
 	parts.Front = httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: s.BodyLimit}, Streams: s.Streams, Now: s.Now, Zone: s.Zone, Currency: "CNY",
-		Members: s.Members, Gatekeeper: s.Gatekeeper,
+		Members: s.Members, Gatekeeper: s.Gatekeeper, PictureHosts: parts.PictureHosts,
 		ShopOf: func(ctx context.Context, id int64) (int64, error) {
 			v, err := parts.FindVoucher(ctx, id)
 			return v.ShopID, err

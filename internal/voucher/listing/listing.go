@@ -127,7 +127,7 @@ func weight(_ key, e *entry) uint32 {
 	total := uint64(around)
 	if s := e.state.Load(); s != nil {
 		for _, v := range s.texts.vouchers {
-			total += around + 3*uint64(len(v.Title)+len(v.SubTitle)+len(v.Rules))
+			total += around + 3*uint64(len(v.Title)+len(v.SubTitle)+len(v.Rules)+len(v.Picture))
 		}
 	}
 	return uint32(min(total, math.MaxUint32))

@@ -55,10 +55,8 @@ func (s *shop) awaitOrder(order, status string) {
 // redeem has a till redeem the coupon of an order.
 func (s *shop) redeem(order string, user int64, d device) {
 	s.tb.Helper()
-	var o struct{ Coupon struct{ Code string } }
-	s.must(http.MethodGet, "/order/"+order, user, nil, &o)
 	till := open(s.tb, s.url("/till"), s.asTill(d))
-	till.enter("#code", o.Coupon.Code)
+	till.enter("#code", s.code(order, user))
 	till.click("[data-act=check]")
 	till.click("[data-act=redeem]")
 	till.sees(".result.good .says", "")

@@ -85,6 +85,14 @@ func TestShopsHaveNames(t *testing.T) {
 	w.seesNo("dialog")
 	w.enter("#find", "Tea")
 	w.sees(".finds", "街角面包房")
+	w.replaces("#find", "街角")
+	w.sees("#find-0", "by its name")
+	w.accessible()
+	w.picture("find-shop", false)
+	w.replaces("#find", "#3")
+	w.sees(".finds", "Shop")
+	w.click(".finds li:last-child")
+	w.until("location.hash === '#/shop/3'")
 
 	for language, unnamed := range map[string]string{"en": "Shop 4", "zh-CN": "店铺 4"} {
 		b := open(t, s.url("/?shop=3"), phone().in(language))

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -122,6 +123,19 @@ func (s *shop) must(method, path string, user int64, body, data any) {
 	if err := json.Unmarshal(got, data); err != nil {
 		s.tb.Fatalf("%s %s: %s: %v", method, path, got, err)
 	}
+}
+
+// code returns the code of an order's coupon. The answer is without it, and stale, if the ledger does not answer soon.
+func (s *shop) code(order string, user int64) string {
+	s.tb.Helper()
+	var o struct{ Coupon struct{ Code string } }
+	box.Eventually(s.tb, "the coupon of order "+order, func() error {
+		if s.must(http.MethodGet, "/order/"+order, user, nil, &o); o.Coupon.Code == "" {
+			return errors.New("it has no code")
+		}
+		return nil
+	})
+	return o.Coupon.Code
 }
 
 // offer creates a sale, and returns its voucher once the shop shows the sale in the state.

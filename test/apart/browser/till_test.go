@@ -23,9 +23,7 @@ func (s *shop) coupon(title string) (id, code string) {
 	s.awaitState(made.ID, "on_sale")
 	var bought struct{ OrderID string }
 	s.must(http.MethodPost, fmt.Sprintf("/voucher/seckill/%d?quantity=2&wait=10s", made.ID), 42, nil, &bought)
-	var order struct{ Coupon struct{ Code string } }
-	s.must(http.MethodGet, "/order/"+bought.OrderID, 42, nil, &order)
-	return bought.OrderID, order.Coupon.Code
+	return bought.OrderID, s.code(bought.OrderID, 42)
 }
 
 // asTill returns the device with till 7001 of shop 1 signed in.

@@ -88,6 +88,7 @@ export const CODES = {
   'allowed.ONE_OF': { en: "{values}", zh: "{values}" },
   'allowed.ONE_OF_OR_OMIT': { en: "{values}; or leave it out", zh: "{values}；或留空" },
   'allowed.ONE_OF_TWO': { en: "one of the two", zh: "二者择一" },
+  'allowed.PICTURE': { en: "an address by https on {hosts}, of up to {max} characters, or nothing", zh: "{hosts} 上的 https 地址，最多 {max} 个字符；或留空" },
   'allowed.QUERY_PAIRS': { en: "name=value pairs joined by &, percent-encoded", zh: "以 & 连接的 name=value，百分号编码" },
   'allowed.RANGE': { en: "a whole number from {min} to {max}", zh: "{min} 到 {max} 的整数" },
   'allowed.RANGE_NOT_SHOP': { en: "any other whole number from {min} to {max}", zh: "{min} 到 {max} 的其他整数" },

@@ -4,6 +4,7 @@
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
 import { Foot, Table, Waiting, When, trouble, usePages, useFilter } from './parts.js';
+import { ShopLink } from './shops.js';
 import { Act, Standing, TYPES, failed, typeName } from './webhooks.js';
 
 /** Where to read about a subject. @type {Record<string, (id: string) => string>} */
@@ -36,9 +37,9 @@ export function Events({ client, words }) {
     </header>
     <p class="soft">${t('events.intro')}</p>
     <${Table} label=${t('place.events')} rows=${pages.rows ?? []}
-      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('event.type') }, { label: t('hook.subject'), kind: 'figures' }, ...(client.shop ? [] : [{ label: t('shop'), kind: 'figures' }]), { label: t('event.says') }]}
+      columns=${[{ label: t('when'), kind: 'figures nowrap' }, { label: t('event.type') }, { label: t('hook.subject'), kind: 'figures' }, ...(client.shop ? [] : [{ label: t('shop') }]), { label: t('event.says') }]}
       row=${(/** @type {any} */ e) => ({ key: e.eventId, 'data-event': e.eventId, cells: [
-        html`<${When} at=${e.body.timestamp} words=${words} />`, typeName(e.body.type, words), html`<${About} event=${e} t=${t} />`, ...(client.shop ? [] : [e.shopId || '–']),
+        html`<${When} at=${e.body.timestamp} words=${words} />`, typeName(e.body.type, words), html`<${About} event=${e} t=${t} />`, ...(client.shop ? [] : [e.shopId ? html`<${ShopLink} id=${e.shopId} name=${e.shopName} t=${t} />` : '–']),
         html`<button type="button" class="button small" data-act="open" onClick=${() => setOpen(e)}>${t('look')}</button>`,
       ] })} />
     ${off ? html`<p class="note" role="alert" data-off>${t(client.shop ? 'events.off.shop' : 'events.off')}</p><p><a class="button small" href="#/webhooks">${t('place.webhooks')}</a></p>`

@@ -1,5 +1,5 @@
 // @ts-check
-// One field that finds vouchers, orders and payments, by number, text or code. / or Ctrl-K leads there.
+// One field that finds vouchers, orders, payments and shops, by number, text or code. / or Ctrl-K leads there.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { pause } from '../client.js';
@@ -18,10 +18,10 @@ const CODE = /^(?=.*[A-Z])[0-9A-TV-Z]{8,16}$/;
 const coded = (text) => text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, '');
 
 /** Where a hit is shown. @param {any} hit */
-const address = ({ kind, id }) => ({ voucher: `#/voucher/${id}`, order: `#/orders?orderId=${id}`, payment: `#/payments?payment=${encodeURIComponent(id)}` })[/** @type {'order'} */ (kind)];
+const address = ({ kind, id }) => ({ voucher: `#/voucher/${id}`, shop: `#/shop/${id}`, order: `#/orders?orderId=${id}`, payment: `#/payments?payment=${encodeURIComponent(id)}` })[/** @type {'order'} */ (kind)];
 
 /** Where all that a text finds is listed. @param {string} by @param {string} text */
-const list = (by, text) => ({ user: '#/orders?userId=', title: '#/vouchers?archived=true&title=', payment: '#/payments?payment=' })[/** @type {'user'} */ (by)] + encodeURIComponent(text.replace(/^#/, ''));
+const list = (by, text) => by === 'name' ? '#/shops' : ({ user: '#/orders?userId=', title: '#/vouchers?archived=true&title=', payment: '#/payments?payment=' })[/** @type {'user'} */ (by)] + encodeURIComponent(text.replace(/^#/, ''));
 
 /** Asks for what a text may be. What may be a code is in a header, as no address may have it. @param {any} client @param {string} text */
 const found = (client, text) => (CODE.test(coded(text)) ? client.ask('GET', '/admin/search', { headers: { 'Coupon-Code': text.normalize('NFKC') } }) : client.list('/admin/search', { q: text }));
@@ -97,7 +97,7 @@ function Hit({ hit, words: { t } }) {
   const { kind, id, by, title, voucherId, shopId, userId, status } = hit;
   const state = kind === 'order' ? `order.${status}` : `payment.${status}`;
   return html`<span class="find-what">${t(`find.${kind}`)}</span>
-    <span class="find-title">${title ?? `#${voucherId}`}</span>
+    <span class="find-title">${kind === 'shop' ? shopName(shopId, hit.shopName, t) : title ?? `#${voucherId}`}</span>
     ${status && html`<span class="tag ${kind === 'order' ? TONES[status] ?? '' : ''}">${t(state)}</span>`}
-    <span class="soft small-text figures">${kind === 'voucher' ? `#${id}` : id}${userId && ` · ${t('user')} ${userId}`}${shopId && ` · ${shopName(shopId, hit.shopName, t)}`} · ${t(`find.by.${by}`)}</span>`;
+    <span class="soft small-text figures">${kind === 'voucher' || kind === 'shop' ? `#${id}` : id}${userId && ` · ${t('user')} ${userId}`}${kind !== 'shop' && shopId && ` · ${shopName(shopId, hit.shopName, t)}`} · ${t(`find.by.${by}`)}</span>`;
 }

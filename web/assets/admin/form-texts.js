@@ -60,6 +60,8 @@ export const FORM_TEXTS = {
   'form.shopId': { en: 'Shop (its number)', zh: '店铺编号' },
   'field.title': { en: 'Title', zh: '标题' },
   'field.subTitle': { en: 'Subtitle', zh: '副标题' },
+  'field.picture': { en: 'Picture', zh: '图片' },
+  'form.picture.hint': { en: 'By https, on {hosts}. Buyers see its middle, twice as wide as high.', zh: '须为 {hosts} 上的 https 地址。买家看到图片中部，宽高比 2:1。' },
   'field.rules': { en: 'Rules', zh: '使用规则' },
   'field.payValue': { en: 'Price', zh: '售价' },
   'field.actualValue': { en: 'Value', zh: '面值' },

@@ -4,7 +4,7 @@
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { Dialog } from '../shell.js';
-import { PAYABLE } from '../site.js';
+import { PAYABLE, PICTURES } from '../site.js';
 import { PARTS } from '../words.js';
 import { useDraft } from './drafts.js';
 import { GuardFields, readGuards } from './guard-fields.js';
@@ -155,7 +155,10 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     const window = seckill ? { beginTime: at('beginTime'), endTime: at('endTime') } : {};
     const visible = text('visibleFrom') ? { visibleFrom: at('visibleFrom') }
       : hidden && voucher ? { visibleFrom: new Date(client.clock.now()).toISOString() } : {}; // emptied: visible at once
-    const texts = { title: text('title'), subTitle: text('subTitle'), rules: text('rules') };
+    const texts = {
+      title: text('title'), subTitle: text('subTitle'), rules: text('rules'),
+      ...(pictured && text('picture') !== (voucher?.picture ?? '') && { picture: text('picture') }), // one of before may be on a host that is not taken any more
+    };
     const answer = voucher
       ? await client.insist('PATCH', `/voucher/${voucher.id}`, { body: { ...texts, ...unmoved({ ...window, ...visible }, voucher) } })
       : await client.create(seckill ? '/voucher/seckill' : '/voucher', {
@@ -192,11 +195,12 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
     return OPTIONAL.includes(name) || name === 'perUser' && !seckill ? t('form.optional', { label }) : label;
   };
   /** A text field. kept is what the draft calls it. @param {string} name @param {any} [props] */
-  const input = (name, { value = '', kind = '', kept = name, ...props } = {}) => html`
-    <${Field} name=${name} label=${nameOf(name)} wrong=${wrong[name]} class=${kind}>
-      <input ...${tied(name, wrong[name])} data-draft=${kept} defaultValue=${draft.of(kept, value)} autocomplete="off" ...${props} />
+  const input = (name, { value = '', kind = '', kept = name, hint = '', ...props } = {}) => html`
+    <${Field} name=${name} label=${nameOf(name)} wrong=${wrong[name]} hint=${hint} class=${kind}>
+      <input ...${tied(name, wrong[name], Boolean(hint))} data-draft=${kept} defaultValue=${draft.of(kept, value)} autocomplete="off" ...${props} />
     <//>`;
   const at = voucher ?? from;
+  const pictured = PICTURES.length > 0 || Boolean(at.picture);
   const begin = at.beginTime ?? Math.ceil(now / 3.6e6) * 3.6e6;
   const end = at.endTime ?? Math.ceil(now / 3.6e6) * 3.6e6 + 7.2e6;
   const inUnit = (/** @type {number | undefined} */ n) => (n === undefined ? '' : String(n / PARTS));
@@ -233,6 +237,7 @@ export function VoucherForm({ client, words, voucher, from: given = {}, template
         </div>`}
         ${input('title', { value: at.title, kind: 'wide', autofocus: true })}
         ${input('subTitle', { value: at.subTitle, kind: 'wide' })}
+        ${pictured && input('picture', { value: at.picture, kind: 'wide', inputmode: 'url', hint: PICTURES.length > 0 && t('form.picture.hint', { hosts: PICTURES }) })}
         ${!voucher && html`
           ${input('payValue', { inputmode: 'decimal', value: inUnit(from.payValue) })}
           ${input('actualValue', { inputmode: 'decimal', value: inUnit(from.actualValue) })}

@@ -42,7 +42,7 @@ export function Preview({ form, voucher, words, now }) {
     money: (/** @type {number} */ n) => (n === 0 && !valued ? '' : spoken.money(n)), // of the value: a price of 0 is said to be free
   };
   const shown = /** @type {any} */ ({
-    id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('preview.title'), subTitle: text('subTitle'), rules: text('rules'), type: sale ? 1 : 0, status: 1,
+    id: voucher?.id ?? 1, shopId: 1, title: text('title') || words.t('preview.title'), subTitle: text('subTitle'), rules: text('rules'), picture: text('picture'), type: sale ? 1 : 0, status: 1,
     payValue: money(price), actualValue: money(worth), perUser: known('perUser') ?? voucher?.perUser ?? (sale ? 1 : 0),
     ...(times && { ...(timed && times), saleState: timed ? 'on_sale' : 'preparing', stock: units, issued: voucher?.issued ?? units }),
   });

@@ -47,7 +47,7 @@ export function wrongTime(form, name, t, needed = true, before) {
 }
 
 /** Fields that may be left out. */
-export const OPTIONAL = ['payWithin', 'processingWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'template'];
+export const OPTIONAL = ['payWithin', 'processingWithin', 'validDays', 'partition', 'visibleFrom', 'validUntil', 'subTitle', 'rules', 'picture', 'template'];
 
 /** The most characters of texts. @type {Record<string, number>} */
 const LONGEST = { title: 255, subTitle: 255, rules: 1024 };

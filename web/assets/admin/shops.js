@@ -2,6 +2,8 @@
 // Shops: what they are called, and what bounds their merchants.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { Face } from '../picture.js';
+import { PICTURES } from '../site.js';
 import { notify } from './notice.js';
 import { Ask, Field, Foot, Table, Waiting, numberOf, tied, trouble, useAgain, usePages } from './parts.js';
 import { refusal } from './wrong.js';
@@ -82,11 +84,13 @@ export function Shop({ id, client, words }) {
     ${answer ? html`<p class="note warn" role="alert">${trouble(answer, t)}</p>` : html`<${Waiting} t=${t} />`}`;
   const most = bound(words);
   const facts = [
-    ['field.name', shop.name ?? html`<span class="soft">${t('shop.no.name')}</span>`], ['field.maxSales', most(shop.maxSales, shop.limits.maxSales)],
-    ['field.maxUnits', most(shop.maxUnits, shop.limits.maxUnits)], ...(shop.updateTime ? [['shop.changed', time(shop.updateTime)]] : []),
+    ['field.name', shop.name ?? html`<span class="soft">${t('shop.no.name')}</span>`],
+    ...(pictured(shop) ? [['field.picture', shop.picture ?? html`<span class="soft">${t('shop.no.picture')}</span>`]] : []),
+    ['field.maxSales', most(shop.maxSales, shop.limits.maxSales)], ['field.maxUnits', most(shop.maxUnits, shop.limits.maxUnits)],
+    ...(shop.updateTime ? [['shop.changed', time(shop.updateTime)]] : []),
   ];
   return html`
-    <header class="head"><div>${crumb}<h1>${shopName(id, shop.name, t)}${shop.name && html` <span class="soft">#${id}</span>`}</h1></div>
+    <header class="head"><div class="row"><${Face} name=${shopName(id, shop.name, t)} picture=${shop.picture} /><div>${crumb}<h1>${shopName(id, shop.name, t)}${shop.name && html` <span class="soft">#${id}</span>`}</h1></div></div>
       <div class="row"><a class="button quiet small" href=${`#/vouchers?shopId=${id}`}>${t('place.vouchers')}</a>
         <button type="button" class="button primary small" data-act="edit-shop" onClick=${() => setEditing(true)}>${t('shop.edit')}</button></div>
     </header>
@@ -96,7 +100,10 @@ export function Shop({ id, client, words }) {
   `;
 }
 
-/** Changes a shop: a merchant its name alone. @param {any} props */
+/** Whether a shop can have a picture here, or has one. @param {any} shop */
+const pictured = (shop) => PICTURES.length > 0 || Boolean(shop.picture);
+
+/** Changes a shop: a merchant its name and picture alone. @param {any} props */
 function Edit({ shop, client, words, onClose, onDone }) {
   const { t, number } = words;
   /** @param {FormData} form */
@@ -107,9 +114,10 @@ function Edit({ shop, client, words, onClose, onDone }) {
       const typed = String(form.get(field) ?? '').trim(), n = numberOf(typed);
       return typed === '' ? 0 : Number.isFinite(n) ? n : typed;
     };
-    const given = { name, ...(!client.shop && { maxSales: bounded('maxSales'), maxUnits: bounded('maxUnits') }) };
+    const picture = String(form.get('picture') ?? '').trim();
+    const given = { name, ...(pictured(shop) && { picture }), ...(!client.shop && { maxSales: bounded('maxSales'), maxUnits: bounded('maxUnits') }) };
     // Only what was changed: somebody else may have changed the rest since it was shown.
-    const was = { name: shop.name ?? '', maxSales: shop.maxSales ?? 0, maxUnits: shop.maxUnits ?? 0 };
+    const was = { name: shop.name ?? '', picture: shop.picture ?? '', maxSales: shop.maxSales ?? 0, maxUnits: shop.maxUnits ?? 0 };
     const changed = Object.fromEntries(Object.entries(given).filter(([field, value]) => value !== was[/** @type {'name'} */ (field)]));
     if (Object.keys(changed).length === 0) return '';
     const answer = await client.insist('PATCH', `/admin/shop/${shop.id}`, { body: changed });
@@ -128,6 +136,8 @@ function Edit({ shop, client, words, onClose, onDone }) {
   return html`<${Ask} title=${t('shop.edit')} yes=${t('save')} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     <${Field} name="name" label=${t('field.name')} hint=${t('shop.name.hint')} wrong=${wrong.name}>
       <input ...${tied('name', wrong.name, true)} autocomplete="off" defaultValue=${shop.name ?? ''} /><//>
+    ${pictured(shop) && html`<${Field} name="picture" label=${t('field.picture')} hint=${PICTURES.length > 0 && t('shop.picture.hint', { hosts: PICTURES })} wrong=${wrong.picture}>
+      <input ...${tied('picture', wrong.picture, PICTURES.length > 0)} inputmode="url" autocomplete="off" defaultValue=${shop.picture ?? ''} /><//>`}
     ${!client.shop && [field(wrong, 'maxSales'), field(wrong, 'maxUnits')]}`}
   <//>`;
 }

@@ -1,7 +1,8 @@
 // @ts-check
-// The picture of a voucher, drawn from its number: the same voucher has the same picture everywhere.
+// The picture of a voucher: its own, or one drawn from its number, the same everywhere.
 
 import { html } from '../vendor/htm-preact.js';
+import { Picture } from '../picture.js';
 
 /** Two colours of a picture and that of its writing, with 4.5:1 between writing and both. */
 const PALETTES = [
@@ -13,8 +14,8 @@ const PALETTES = [
   ['#59400a', '#8d6814', '#ffffff'],
 ];
 
-/** @param {{id: number, value: string}} props value is the text on it; the card has it too */
-export function Art({ id, value }) {
+/** @param {{id: number, value: string, picture?: string}} props value is the text on the drawn one; the card has it too */
+export function Art({ id, value, picture }) {
   const [deep, bright, ink] = PALETTES[id % PALETTES.length];
   const gradient = `art-${id}`;
   const turn = (id * 47) % 360;
@@ -32,5 +33,6 @@ export function Art({ id, value }) {
       <path d="M262 0v180" stroke=${ink} stroke-opacity="0.4" stroke-width="2" stroke-dasharray="3 8" stroke-linecap="round" />
     </svg>
     <span style=${{ color: ink, '--fit': Math.min(1, 7 / value.length) }}>${value}</span>
+    <${Picture} from=${picture} />
   </div>`;
 }

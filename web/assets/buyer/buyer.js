@@ -3,6 +3,7 @@
 
 import { html, useEffect, useMemo, useState } from '../vendor/htm-preact.js';
 import { Client } from '../client.js';
+import { Face } from '../picture.js';
 import { announce, show, titled, useTick } from '../shell.js';
 import { PROVIDER_TEXTS, end, left, returned } from '../sign-in.js';
 import { WHYS } from '../whys.js';
@@ -37,8 +38,8 @@ function Page({ words }) {
     signedOut: (then) => (account.changed(), setSigning({ why: 'signed.out', again: true, then })),
     another: () => (account.changed(), setSigning(null)),
   }), []);
-  const [shopName, setShopName] = useState('');
-  useEffect(() => void client.ask('GET', `/shop/${shopId}`).then((answer) => answer.success && setShopName(answer.data.name)), [words.language]);
+  const [face, setFace] = useState({ name: '', picture: undefined });
+  useEffect(() => void client.ask('GET', `/shop/${shopId}`).then((answer) => answer.success && setFace(answer.data)), [words.language]);
   useTick(500, () => untilChange(shop.vouchers ?? [], client.clock.now()));
   useEffect(() => {
     shop.watch();
@@ -76,7 +77,7 @@ function Page({ words }) {
     await shop.readOrders();
   };
   return html`
-    <div class="intro"><p class="shop-name" data-shop=${shopId}>${shopName}</p><h1>${t('title')}</h1><p class="soft">${t(shop.vouchers?.every((v) => v.type === 1 && (v.perUser ?? 1) === 1) ? 'intro' : 'intro.several')}</p></div>
+    <div class="intro"><p class="shop-name" data-shop=${shopId}>${face.name && html`<${Face} ...${face} />`}${face.name}</p><h1>${t('title')}</h1><p class="soft">${t(shop.vouchers?.every((v) => v.type === 1 && (v.perUser ?? 1) === 1) ? 'intro' : 'intro.several')}</p></div>
     ${shop.vouchers && shop.trouble && html`<p class="note warn" role="status">${t('stale')}</p>`}
     ${shop.vouchers === null && html`<p class="note ${shop.trouble ? 'warn' : ''}" role="status">${t(shop.trouble ? 'trouble' : 'loading')}</p>`}
     ${shop.vouchers?.length === 0 && html`<p class="note">${t('empty')}</p>`}

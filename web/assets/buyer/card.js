@@ -65,7 +65,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
   if (note.text === '' && !order) Object.assign(note, placeNote(state, voucher, place, shop.places.refusals.get(voucher.id), words, now));
   if (unpayable && (state === 'grab' || state === 'try' || state === 'invited') && note.text === '') Object.assign(note, { text: t('note.unpayable'), tone: 'warn' });
   return html`<article class="card is-${state}" aria-labelledby=${id}>
-    <${Art} id=${voucher.id} value=${money(voucher.actualValue)} />
+    <${Art} id=${voucher.id} value=${money(voucher.actualValue)} picture=${voucher.picture} />
     <div class="card-body">
       <div>
         <h2 id=${id}>${voucher.title}</h2>
