@@ -86,6 +86,10 @@ func Tables() []Table {
 			Stays: "first refusals in sales, for 30 days",
 		},
 		{
+			Name: "tb_draw_entry", Purge: Rows{By: BySale, Column: "voucher_id"}, Forget: users("user_id"),
+			Number: "user_id", Stays: "who entered a draw: the list stays whole, so that it can be checked",
+		},
+		{
 			Name: "tb_account", Forget: users("id"),
 			Stays: "who signs in; the subject goes with the row",
 		},
@@ -107,6 +111,7 @@ func Tables() []Table {
 			Name:  "tb_sale_journal",
 			Stays: "when a sale was sold out, for 30 days; users is how many were refused",
 		},
+		{Name: "tb_draw", Stays: "the commitments of a sale's draws; number is that of a draw"},
 		{Name: "tb_waiting_list", Stays: "one row for a list"},
 		{Name: "tb_lost_decision", Stays: "what a ledger had lost, for the audit trail"},
 		{Name: "tb_rehearsal", Staff: []string{"admin_id"}, Stays: "what made-up users measured"},

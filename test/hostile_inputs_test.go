@@ -284,6 +284,9 @@ func (at *target) paths() (all []hostile) {
 		{"GET", "/voucher/", "", "", ""},
 		{"GET", "/voucher/list/", "", "", ""},
 		{"GET", "/shop/", "", "", ""},
+		{"GET", "/voucher/", "/draw", "", ""},
+		{"PUT", "/admin/voucher/", "/draw", box.AdminToken(), `{"closeTime":"2036-01-01T00:00:00Z"}`},
+		{"PUT", "/admin/voucher/", "/draw/beacon", box.AdminToken(), `{"beacon":"x"}`},
 		{"GET", "/admin/shop/", "", box.AdminToken(), ""},
 		{"PATCH", "/admin/shop/", "", box.AdminToken(), `{"name":"x"}`},
 		{"POST", "/voucher/seckill/", "", box.BuyerToken(1), ""},
@@ -351,7 +354,8 @@ func (at *target) queries() (all []hostile) {
 		"/admin/voucher": {"limit", "before", "shopId", "x"}, "/admin/audit": {
 			"limit", "before", "voucherId", "adminId", "x",
 		}, "/admin/shop": {"limit", "before", "x"}, "/admin/deadletter": {"limit", "after", "x"},
-		"/admin/search":      {"q", "x"},
+		"/admin/search": {"q", "x"},
+		"/voucher/" + strconv.FormatInt(at.sale, 10) + "/draw": {"limit", "after", "x"},
 		"/order/" + at.order: {"wait", "access_token"}, "/voucher/" +
 			strconv.FormatInt(at.sale, 10): {"x", "access_token"}, "/voucher/list/1": {"limit", "before", "x"},
 	} {

@@ -1,8 +1,10 @@
 package test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"seckill/test/box"
@@ -149,4 +151,55 @@ func (w *lostCommits) others() {
 	period := map[string]any{"from": time.Now().Add(-time.Hour).Format(time.RFC3339)}
 	w.lose("POST /admin/webhook/{id}/replay", unknown, "202", w.asAdmin(period, "/admin/webhook/%d/replay", id))
 	w.lose("DELETE /admin/webhook/{id}", unknown, "404 NOT_FOUND", w.asAdmin(nil, "/admin/webhook/%d", id))
+}
+
+// draws announces a draw, enters it, and enters its beacon.
+func (w *lostCommits) draws() {
+	w.t.Helper()
+	begin := time.Now().Add(2 * time.Hour)
+	draft := box.SeckillDraft(1, 5, begin, begin.Add(time.Hour))
+	draft["title"] = "drawn"
+	draft["guards"] = map[string]any{"tickets": map[string]any{
+		"delayMs": 1000, "leadMinutes": 180, "expiryMinutes": 60,
+	}}
+	w.Client.Must(w.t, http.StatusCreated, func() box.Request {
+		r := w.asAdmin(draft, "/voucher/seckill")
+		r.Method = http.MethodPost
+		return r
+	}())
+	sale := w.number("SELECT id FROM tb_voucher WHERE title = 'drawn'")
+	announced := map[string]any{
+		"closeTime": begin.Add(-time.Hour).UTC().Format(time.RFC3339), "source": "drand", "round": "4711",
+	}
+	w.lose("PUT /admin/voucher/{id}/draw", unknown, "200", w.asAdmin(announced, "/admin/voucher/%d/draw", sale))
+	w.one("announcing a draw", "tb_draw")
+	box.Eventually(w.t, "the instance knows the draw", func() error {
+		r := w.as(box.BuyerToken(680), nil, "/voucher/seckill/%d/ticket", sale)
+		r.Method = http.MethodPost
+		got, err := w.Client.Do(w.t.Context(), r)
+		if err == nil && !strings.Contains(string(got.Body), `"entry"`) {
+			err = fmt.Errorf("%d %s", got.StatusCode, got.Body)
+		}
+		return err
+	})
+	ticket := w.as(box.BuyerToken(681), nil, "/voucher/seckill/%d/ticket", sale)
+	w.lose("POST /voucher/seckill/{id}/ticket", "503 UNAVAILABLE", "200", ticket)
+	w.one("entering", "tb_draw_entry WHERE user_id = 681")
+	closes := func(at any) {
+		w.t.Helper()
+		if _, err := w.Ledger.DB.ExecContext(w.t.Context(), "UPDATE tb_draw SET close_time = ?", at); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	closes(time.Now().UTC().Add(-time.Second))
+	box.Eventually(w.t, "the draw is closed", func() error {
+		if w.number("SELECT COUNT(*) FROM tb_draw WHERE root IS NOT NULL") != 1 {
+			return errors.New("there is no root")
+		}
+		return nil
+	})
+	closes(begin.Add(-time.Hour).UTC().Truncate(time.Second))
+	w.lose("PUT /admin/voucher/{id}/draw/beacon", unknown, "200",
+		w.asAdmin(map[string]any{"beacon": "c0ffee"}, "/admin/voucher/%d/draw/beacon", sale))
+	w.one("entering a beacon", "tb_audit WHERE changes LIKE '%c0ffee%'")
 }

@@ -28,7 +28,6 @@ const unknown = "504 UNKNOWN_OUTCOME"
 // writesNothing are the changing routes that have no COMMIT of their own to lose, and why.
 func writesNothing() map[string]string {
 	return map[string]string{
-		"POST /voucher/seckill/{id}/ticket":  "Redis alone keeps what a ticket needs",
 		"POST /admin/webhook/{id}/test":      "a test event is sent, and not kept",
 		"POST /demo/buyer":                   "the embedded mode's, which makes a token",
 		"POST /demo/admin":                   "the embedded mode's, which makes a token",
@@ -67,6 +66,7 @@ func TestLostCommitOnEveryRoute(t *testing.T) {
 	w.parts()
 	w.waitlist()
 	w.others()
+	w.draws()
 	w.awayByClass()
 	described, err := contract.Load(t.Context())
 	if err != nil {
@@ -97,6 +97,7 @@ func newLostCommits(t *testing.T) *lostCommits {
 	provider := idp.Start(t)
 	s.Add(t, testkit.RedisAddr(t), through.FormatDSN(), map[string]string{
 		"SECKILL_ISSUERS": provider.File(t, nil), "SECKILL_WEBHOOK_ALLOW": "127.0.0.0/8",
+		"SECKILL_GUARD_SECRET": strings.Repeat("of the guards 7!", 2),
 	})
 	s.Start(t)
 	w := &lostCommits{shopper: &shopper{Site: s, tb: t, user: 700}, t: t, proxy: proxy, seen: map[string]bool{}}

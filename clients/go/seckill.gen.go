@@ -19,50 +19,53 @@ import (
 
 // Defines values for AllowedCode.
 const (
-	AFTEROTHER       AllowedCode = "AFTER_OTHER"
-	AFTERTIME        AllowedCode = "AFTER_TIME"
-	ATLEAST          AllowedCode = "AT_LEAST"
-	ATLEASTOTHER     AllowedCode = "AT_LEAST_OTHER"
-	BEFOREOTHER      AllowedCode = "BEFORE_OTHER"
-	BEFORETIME       AllowedCode = "BEFORE_TIME"
-	BOOLEAN          AllowedCode = "BOOLEAN"
-	COUPONCODE       AllowedCode = "COUPON_CODE"
-	CURSOR           AllowedCode = "CURSOR"
-	DELAYBELOW       AllowedCode = "DELAY_BELOW"
-	DURATION         AllowedCode = "DURATION"
-	EACHONCE         AllowedCode = "EACH_ONCE"
-	EVENTID          AllowedCode = "EVENT_ID"
-	EVENTORTIMES     AllowedCode = "EVENT_OR_TIMES"
-	IDEMPOTENCYKEY   AllowedCode = "IDEMPOTENCY_KEY"
-	JSONOBJECT       AllowedCode = "JSON_OBJECT"
-	LENGTH           AllowedCode = "LENGTH"
-	MORE             AllowedCode = "MORE"
-	NETWORKS         AllowedCode = "NETWORKS"
-	NOTAFTERTIME     AllowedCode = "NOT_AFTER_TIME"
-	OBJECT           AllowedCode = "OBJECT"
-	OMIT             AllowedCode = "OMIT"
-	OMITORREDEEMABLE AllowedCode = "OMIT_OR_REDEEMABLE"
-	OMITORSHELF      AllowedCode = "OMIT_OR_SHELF"
-	ONCE             AllowedCode = "ONCE"
-	ONEOF            AllowedCode = "ONE_OF"
-	ONEOFOROMIT      AllowedCode = "ONE_OF_OR_OMIT"
-	ONEOFTWO         AllowedCode = "ONE_OF_TWO"
-	PICTURE          AllowedCode = "PICTURE"
-	QUERYPAIRS       AllowedCode = "QUERY_PAIRS"
-	RANGE            AllowedCode = "RANGE"
-	RANGENOTSHOP     AllowedCode = "RANGE_NOT_SHOP"
-	RANGENOTZERO     AllowedCode = "RANGE_NOT_ZERO"
-	RANGEOROMIT      AllowedCode = "RANGE_OR_OMIT"
-	SECONDS          AllowedCode = "SECONDS"
-	SHOPORALL        AllowedCode = "SHOP_OR_ALL"
-	SOMEOF           AllowedCode = "SOME_OF"
-	STRING           AllowedCode = "STRING"
-	TOGETHERWITH     AllowedCode = "TOGETHER_WITH"
-	URL              AllowedCode = "URL"
-	WHOLENUMBER      AllowedCode = "WHOLE_NUMBER"
-	YEAR             AllowedCode = "YEAR"
-	ZEROORPROVIDER   AllowedCode = "ZERO_OR_PROVIDER"
-	ZONEDTIME        AllowedCode = "ZONED_TIME"
+	AFTEROTHER        AllowedCode = "AFTER_OTHER"
+	AFTERTIME         AllowedCode = "AFTER_TIME"
+	ATLEAST           AllowedCode = "AT_LEAST"
+	ATLEASTOTHER      AllowedCode = "AT_LEAST_OTHER"
+	BEACONTEXT        AllowedCode = "BEACON_TEXT"
+	BEFOREOTHER       AllowedCode = "BEFORE_OTHER"
+	BEFORETIME        AllowedCode = "BEFORE_TIME"
+	BOOLEAN           AllowedCode = "BOOLEAN"
+	COUPONCODE        AllowedCode = "COUPON_CODE"
+	CURSOR            AllowedCode = "CURSOR"
+	DELAYBELOW        AllowedCode = "DELAY_BELOW"
+	DURATION          AllowedCode = "DURATION"
+	EACHONCE          AllowedCode = "EACH_ONCE"
+	EVENTID           AllowedCode = "EVENT_ID"
+	EVENTORTIMES      AllowedCode = "EVENT_OR_TIMES"
+	HASH              AllowedCode = "HASH"
+	IDEMPOTENCYKEY    AllowedCode = "IDEMPOTENCY_KEY"
+	JSONOBJECT        AllowedCode = "JSON_OBJECT"
+	LENGTH            AllowedCode = "LENGTH"
+	MORE              AllowedCode = "MORE"
+	NETWORKS          AllowedCode = "NETWORKS"
+	NOTAFTERTIME      AllowedCode = "NOT_AFTER_TIME"
+	OBJECT            AllowedCode = "OBJECT"
+	OMIT              AllowedCode = "OMIT"
+	OMITORREDEEMABLE  AllowedCode = "OMIT_OR_REDEEMABLE"
+	OMITORSHELF       AllowedCode = "OMIT_OR_SHELF"
+	ONCE              AllowedCode = "ONCE"
+	ONEOF             AllowedCode = "ONE_OF"
+	ONEOFOROMIT       AllowedCode = "ONE_OF_OR_OMIT"
+	ONEOFTWO          AllowedCode = "ONE_OF_TWO"
+	PICTURE           AllowedCode = "PICTURE"
+	QUERYPAIRS        AllowedCode = "QUERY_PAIRS"
+	RANGE             AllowedCode = "RANGE"
+	RANGENOTSHOP      AllowedCode = "RANGE_NOT_SHOP"
+	RANGENOTZERO      AllowedCode = "RANGE_NOT_ZERO"
+	RANGEOROMIT       AllowedCode = "RANGE_OR_OMIT"
+	SECONDS           AllowedCode = "SECONDS"
+	SHOPORALL         AllowedCode = "SHOP_OR_ALL"
+	SOMEOF            AllowedCode = "SOME_OF"
+	STRING            AllowedCode = "STRING"
+	TOGETHERWITH      AllowedCode = "TOGETHER_WITH"
+	TOGETHERWITHOTHER AllowedCode = "TOGETHER_WITH_OTHER"
+	URL               AllowedCode = "URL"
+	WHOLENUMBER       AllowedCode = "WHOLE_NUMBER"
+	YEAR              AllowedCode = "YEAR"
+	ZEROORPROVIDER    AllowedCode = "ZERO_OR_PROVIDER"
+	ZONEDTIME         AllowedCode = "ZONED_TIME"
 )
 
 // Valid indicates whether the value is a known member of the AllowedCode enum.
@@ -75,6 +78,8 @@ func (e AllowedCode) Valid() bool {
 	case ATLEAST:
 		return true
 	case ATLEASTOTHER:
+		return true
+	case BEACONTEXT:
 		return true
 	case BEFOREOTHER:
 		return true
@@ -95,6 +100,8 @@ func (e AllowedCode) Valid() bool {
 	case EVENTID:
 		return true
 	case EVENTORTIMES:
+		return true
+	case HASH:
 		return true
 	case IDEMPOTENCYKEY:
 		return true
@@ -146,6 +153,8 @@ func (e AllowedCode) Valid() bool {
 		return true
 	case TOGETHERWITH:
 		return true
+	case TOGETHERWITHOTHER:
+		return true
 	case URL:
 		return true
 	case WHOLENUMBER:
@@ -185,6 +194,108 @@ func (e Dispute) Valid() bool {
 	}
 }
 
+// Defines values for DrawAnswerDataProof.
+const (
+	Checkable DrawAnswerDataProof = "checkable"
+	Committed DrawAnswerDataProof = "committed"
+)
+
+// Valid indicates whether the value is a known member of the DrawAnswerDataProof enum.
+func (e DrawAnswerDataProof) Valid() bool {
+	switch e {
+	case Checkable:
+		return true
+	case Committed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DrawAnswerDataState.
+const (
+	DrawAnswerDataStateClosed DrawAnswerDataState = "closed"
+	DrawAnswerDataStateDrawn  DrawAnswerDataState = "drawn"
+	DrawAnswerDataStateOpen   DrawAnswerDataState = "open"
+	DrawAnswerDataStateOver   DrawAnswerDataState = "over"
+	DrawAnswerDataStateVoid   DrawAnswerDataState = "void"
+)
+
+// Valid indicates whether the value is a known member of the DrawAnswerDataState enum.
+func (e DrawAnswerDataState) Valid() bool {
+	switch e {
+	case DrawAnswerDataStateClosed:
+		return true
+	case DrawAnswerDataStateDrawn:
+		return true
+	case DrawAnswerDataStateOpen:
+		return true
+	case DrawAnswerDataStateOver:
+		return true
+	case DrawAnswerDataStateVoid:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DrawAnswerDataVoidReason.
+const (
+	DrawAnswerDataVoidReasonChanged  DrawAnswerDataVoidReason = "changed"
+	DrawAnswerDataVoidReasonOff      DrawAnswerDataVoidReason = "off"
+	DrawAnswerDataVoidReasonRestored DrawAnswerDataVoidReason = "restored"
+)
+
+// Valid indicates whether the value is a known member of the DrawAnswerDataVoidReason enum.
+func (e DrawAnswerDataVoidReason) Valid() bool {
+	switch e {
+	case DrawAnswerDataVoidReasonChanged:
+		return true
+	case DrawAnswerDataVoidReasonOff:
+		return true
+	case DrawAnswerDataVoidReasonRestored:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DrawAnswerSuccess.
+const (
+	DrawAnswerSuccessTrue DrawAnswerSuccess = true
+)
+
+// Valid indicates whether the value is a known member of the DrawAnswerSuccess enum.
+func (e DrawAnswerSuccess) Valid() bool {
+	switch e {
+	case DrawAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DrawCommitmentVoidReason.
+const (
+	DrawCommitmentVoidReasonChanged  DrawCommitmentVoidReason = "changed"
+	DrawCommitmentVoidReasonOff      DrawCommitmentVoidReason = "off"
+	DrawCommitmentVoidReasonRestored DrawCommitmentVoidReason = "restored"
+)
+
+// Valid indicates whether the value is a known member of the DrawCommitmentVoidReason enum.
+func (e DrawCommitmentVoidReason) Valid() bool {
+	switch e {
+	case DrawCommitmentVoidReasonChanged:
+		return true
+	case DrawCommitmentVoidReasonOff:
+		return true
+	case DrawCommitmentVoidReasonRestored:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EmptyAnswerSuccess.
 const (
 	EmptyAnswerSuccessTrue EmptyAnswerSuccess = true
@@ -194,6 +305,27 @@ const (
 func (e EmptyAnswerSuccess) Valid() bool {
 	switch e {
 	case EmptyAnswerSuccessTrue:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EntrantOutcome.
+const (
+	EntrantOutcomeFailed EntrantOutcome = "failed"
+	EntrantOutcomeNone   EntrantOutcome = "none"
+	EntrantOutcomeOrder  EntrantOutcome = "order"
+)
+
+// Valid indicates whether the value is a known member of the EntrantOutcome enum.
+func (e EntrantOutcome) Valid() bool {
+	switch e {
+	case EntrantOutcomeFailed:
+		return true
+	case EntrantOutcomeNone:
+		return true
+	case EntrantOutcomeOrder:
 		return true
 	default:
 		return false
@@ -735,6 +867,7 @@ func (e PurchaseAnswerSuccess) Valid() bool {
 const (
 	AFTERBEGIN      ReasonCode = "AFTER_BEGIN"
 	ALREADYVISIBLE  ReasonCode = "ALREADY_VISIBLE"
+	BEFORETICKETS   ReasonCode = "BEFORE_TICKETS"
 	BELOWOTHER      ReasonCode = "BELOW_OTHER"
 	BESIDEOTHER     ReasonCode = "BESIDE_OTHER"
 	BLANK           ReasonCode = "BLANK"
@@ -745,6 +878,7 @@ const (
 	CLOSED          ReasonCode = "CLOSED"
 	CUTOFF          ReasonCode = "CUT_OFF"
 	DELAYTOOLONG    ReasonCode = "DELAY_TOO_LONG"
+	DRYDRAW         ReasonCode = "DRY_DRAW"
 	ENTRY           ReasonCode = "ENTRY"
 	FORADMINS       ReasonCode = "FOR_ADMINS"
 	FRACTION        ReasonCode = "FRACTION"
@@ -753,14 +887,18 @@ const (
 	JSONTYPE        ReasonCode = "JSON_TYPE"
 	MALFORMED       ReasonCode = "MALFORMED"
 	MISSING         ReasonCode = "MISSING"
+	NEARBEGIN       ReasonCode = "NEAR_BEGIN"
 	NEEDSGUARDS     ReasonCode = "NEEDS_GUARDS"
 	NEEDSREDEMPTION ReasonCode = "NEEDS_REDEMPTION"
 	NEEDSSETTING    ReasonCode = "NEEDS_SETTING"
+	NOBEACONTEXT    ReasonCode = "NO_BEACON_TEXT"
+	NOHASH          ReasonCode = "NO_HASH"
 	NOSALE          ReasonCode = "NO_SALE"
 	NOTAFTEROTHER   ReasonCode = "NOT_AFTER_OTHER"
 	NOTBEFOREEXPIRY ReasonCode = "NOT_BEFORE_EXPIRY"
 	NOTBEFOREOTHER  ReasonCode = "NOT_BEFORE_OTHER"
 	NOTHINGSET      ReasonCode = "NOTHING_SET"
+	NOTICKETSON     ReasonCode = "NO_TICKETS_ON"
 	NOTJSON         ReasonCode = "NOT_JSON"
 	NOTREDEEMABLE   ReasonCode = "NOT_REDEEMABLE"
 	NOTTEXT         ReasonCode = "NOT_TEXT"
@@ -778,6 +916,7 @@ const (
 	UNENCRYPTED     ReasonCode = "UNENCRYPTED"
 	UNKNOWN         ReasonCode = "UNKNOWN"
 	UNPAYABLE       ReasonCode = "UNPAYABLE"
+	WAITLIST        ReasonCode = "WAITLIST"
 	WITHOUTOTHER    ReasonCode = "WITHOUT_OTHER"
 	YEAROUTOFRANGE  ReasonCode = "YEAR_OUT_OF_RANGE"
 )
@@ -788,6 +927,8 @@ func (e ReasonCode) Valid() bool {
 	case AFTERBEGIN:
 		return true
 	case ALREADYVISIBLE:
+		return true
+	case BEFORETICKETS:
 		return true
 	case BELOWOTHER:
 		return true
@@ -809,6 +950,8 @@ func (e ReasonCode) Valid() bool {
 		return true
 	case DELAYTOOLONG:
 		return true
+	case DRYDRAW:
+		return true
 	case ENTRY:
 		return true
 	case FORADMINS:
@@ -825,11 +968,17 @@ func (e ReasonCode) Valid() bool {
 		return true
 	case MISSING:
 		return true
+	case NEARBEGIN:
+		return true
 	case NEEDSGUARDS:
 		return true
 	case NEEDSREDEMPTION:
 		return true
 	case NEEDSSETTING:
+		return true
+	case NOBEACONTEXT:
+		return true
+	case NOHASH:
 		return true
 	case NOSALE:
 		return true
@@ -840,6 +989,8 @@ func (e ReasonCode) Valid() bool {
 	case NOTBEFOREOTHER:
 		return true
 	case NOTHINGSET:
+		return true
+	case NOTICKETSON:
 		return true
 	case NOTJSON:
 		return true
@@ -874,6 +1025,8 @@ func (e ReasonCode) Valid() bool {
 	case UNKNOWN:
 		return true
 	case UNPAYABLE:
+		return true
+	case WAITLIST:
 		return true
 	case WITHOUTOTHER:
 		return true
@@ -1492,6 +1645,7 @@ func (e WhyCode) Valid() bool {
 // | `AFTER_TIME` | a time after {after}, before the year 10000 |
 // | `AT_LEAST` | {min} or more while {other} is on |
 // | `AT_LEAST_OTHER` | {other} or more |
+// | `BEACON_TEXT` | 1 to {max} visible ASCII characters |
 // | `BEFORE_OTHER` | a time before {other} |
 // | `BEFORE_TIME` | a time before {before} |
 // | `BOOLEAN` | true or false |
@@ -1502,6 +1656,7 @@ func (e WhyCode) Valid() bool {
 // | `EACH_ONCE` | each once, of {values} |
 // | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
 // | `EVENT_OR_TIMES` | eventId, or from with or without to |
+// | `HASH` | 64 hexadecimal digits, as in an answer's next |
 // | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
 // | `JSON_OBJECT` | one JSON object |
 // | `LENGTH` | {min} to {max} characters |
@@ -1527,6 +1682,7 @@ func (e WhyCode) Valid() bool {
 // | `SOME_OF` | at least one of {values} above 0; or null, which turns it off |
 // | `STRING` | a string |
 // | `TOGETHER_WITH` | together with {other}: a challenge is solved for a ticket |
+// | `TOGETHER_WITH_OTHER` | together with {other}, or neither |
 // | `URL` | https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment |
 // | `WHOLE_NUMBER` | a whole number |
 // | `YEAR` | a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999 |
@@ -1559,6 +1715,16 @@ type AltchaChallenge struct {
 		Salt         string `json:"salt"`
 	} `json:"parameters"`
 	Signature string `json:"signature"`
+}
+
+// AnnouncedDraw defines model for AnnouncedDraw.
+type AnnouncedDraw struct {
+	// CloseTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CloseTime Time    `json:"closeTime"`
+	Round     *string `json:"round,omitempty"`
+	Source    *string `json:"source,omitempty"`
 }
 
 // Cents Money in the least unit of the service's currency: cents, yen, fils.
@@ -1612,6 +1778,133 @@ type Currency = string
 // Dispute How a buyer's dispute of a payment stands: won or lost by the shop.
 type Dispute string
 
+// DrawAnswer defines model for DrawAnswer.
+type DrawAnswer struct {
+	Data struct {
+		Beacon *string `json:"beacon,omitempty"`
+
+		// BeaconTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		BeaconTime *Time `json:"beaconTime,omitempty"`
+
+		// BeginTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		BeginTime Time `json:"beginTime"`
+
+		// CloseTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		CloseTime Time `json:"closeTime"`
+
+		// ClosedTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		ClosedTime *Time `json:"closedTime,omitempty"`
+
+		// CreateTime RFC 3339 in UTC, with milliseconds.
+		//
+		// Example: 2026-11-11T20:00:00.000Z
+		CreateTime Time `json:"createTime"`
+
+		// DelayMs The moments are spread over so many milliseconds from beginTime. Who has no entry may buy after them.
+		DelayMs int64 `json:"delayMs"`
+
+		// DrawKey Once the sale is over.
+		DrawKey    *Sha256 `json:"drawKey,omitempty"`
+		DrawNumber int64   `json:"drawNumber"`
+
+		// Earlier Draws of the sale that this one has replaced.
+		Earlier *[]DrawCommitment `json:"earlier,omitempty"`
+
+		// Entrants Once the sale is over.
+		Entrants *[]Entrant `json:"entrants,omitempty"`
+
+		// Entries How many entered. There with the root.
+		Entries *int64 `json:"entries,omitempty"`
+
+		// FirstOtherTime When the first of those was recorded.
+		FirstOtherTime *Time `json:"firstOtherTime,omitempty"`
+
+		// KeyHash SHA-256 of the key.
+		KeyHash Sha256 `json:"keyHash"`
+
+		// OtherOrders Orders of users without an entry; once the sale is over.
+		OtherOrders *int64 `json:"otherOrders,omitempty"`
+
+		// Proof `committed`: without a beacon, who chose the key knew the order. `checkable`: with one, nobody could choose an order.
+		Proof DrawAnswerDataProof `json:"proof"`
+
+		// Root SHA-256 of the hashes of all entries, sorted, each in hexadecimal and followed by a line feed.
+		Root   *Sha256 `json:"root,omitempty"`
+		Round  *string `json:"round,omitempty"`
+		Source *string `json:"source,omitempty"`
+
+		// State `closed`: nobody enters any more, and the root or the beacon is missing. `drawn`: all moments are decided. `void`: the sale begins for nobody, until another draw is announced.
+		State DrawAnswerDataState `json:"state"`
+
+		// VoidReason `restored`: the database was restored from a backup, which may lack entries.
+		VoidReason *DrawAnswerDataVoidReason `json:"voidReason,omitempty"`
+
+		// VoidTime Since then the draw counts no more.
+		VoidTime  *Time `json:"voidTime,omitempty"`
+		VoucherId Id    `json:"voucherId"`
+	} `json:"data"`
+
+	// Next `after` of the next page of lines; absent on the last.
+	Next    *Sha256           `json:"next,omitempty"`
+	Success DrawAnswerSuccess `json:"success"`
+}
+
+// DrawAnswerDataProof `committed`: without a beacon, who chose the key knew the order. `checkable`: with one, nobody could choose an order.
+type DrawAnswerDataProof string
+
+// DrawAnswerDataState `closed`: nobody enters any more, and the root or the beacon is missing. `drawn`: all moments are decided. `void`: the sale begins for nobody, until another draw is announced.
+type DrawAnswerDataState string
+
+// DrawAnswerDataVoidReason `restored`: the database was restored from a backup, which may lack entries.
+type DrawAnswerDataVoidReason string
+
+// DrawAnswerSuccess defines model for DrawAnswer.Success.
+type DrawAnswerSuccess bool
+
+// DrawCommitment defines model for DrawCommitment.
+type DrawCommitment struct {
+	// BeginTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	BeginTime Time `json:"beginTime"`
+
+	// CloseTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CloseTime Time `json:"closeTime"`
+
+	// CreateTime RFC 3339 in UTC, with milliseconds.
+	//
+	// Example: 2026-11-11T20:00:00.000Z
+	CreateTime Time `json:"createTime"`
+
+	// DelayMs The moments are spread over so many milliseconds from beginTime. Who has no entry may buy after them.
+	DelayMs    int64 `json:"delayMs"`
+	DrawNumber int64 `json:"drawNumber"`
+
+	// KeyHash SHA-256 of the key.
+	KeyHash Sha256  `json:"keyHash"`
+	Round   *string `json:"round,omitempty"`
+	Source  *string `json:"source,omitempty"`
+
+	// VoidReason `restored`: the database was restored from a backup, which may lack entries.
+	VoidReason *DrawCommitmentVoidReason `json:"voidReason,omitempty"`
+
+	// VoidTime Since then the draw counts no more.
+	VoidTime *Time `json:"voidTime,omitempty"`
+}
+
+// DrawCommitmentVoidReason `restored`: the database was restored from a backup, which may lack entries.
+type DrawCommitmentVoidReason string
+
 // EmptyAnswer defines model for EmptyAnswer.
 type EmptyAnswer struct {
 	Data    map[string]interface{} `json:"data"`
@@ -1620,6 +1913,24 @@ type EmptyAnswer struct {
 
 // EmptyAnswerSuccess defines model for EmptyAnswer.Success.
 type EmptyAnswerSuccess bool
+
+// Entrant defines model for Entrant.
+type Entrant struct {
+	// DecideTime When the order was recorded.
+	DecideTime *Time `json:"decideTime,omitempty"`
+
+	// Hash SHA-256 of the entry.
+	Hash Sha256 `json:"hash"`
+
+	// MomentTime From when the entrant could buy.
+	MomentTime Time `json:"momentTime"`
+
+	// Outcome `order`: they bought, whatever became of it. `failed`: the order could not be recorded. `none`: they did not buy.
+	Outcome EntrantOutcome `json:"outcome"`
+}
+
+// EntrantOutcome `order`: they bought, whatever became of it. `failed`: the order could not be recorded. `none`: they did not buy.
+type EntrantOutcome string
 
 // Event defines model for Event.
 type Event struct {
@@ -1793,6 +2104,7 @@ type FieldProblem struct {
 	// | `AFTER_TIME` | a time after {after}, before the year 10000 |
 	// | `AT_LEAST` | {min} or more while {other} is on |
 	// | `AT_LEAST_OTHER` | {other} or more |
+	// | `BEACON_TEXT` | 1 to {max} visible ASCII characters |
 	// | `BEFORE_OTHER` | a time before {other} |
 	// | `BEFORE_TIME` | a time before {before} |
 	// | `BOOLEAN` | true or false |
@@ -1803,6 +2115,7 @@ type FieldProblem struct {
 	// | `EACH_ONCE` | each once, of {values} |
 	// | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
 	// | `EVENT_OR_TIMES` | eventId, or from with or without to |
+	// | `HASH` | 64 hexadecimal digits, as in an answer's next |
 	// | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
 	// | `JSON_OBJECT` | one JSON object |
 	// | `LENGTH` | {min} to {max} characters |
@@ -1828,6 +2141,7 @@ type FieldProblem struct {
 	// | `SOME_OF` | at least one of {values} above 0; or null, which turns it off |
 	// | `STRING` | a string |
 	// | `TOGETHER_WITH` | together with {other}: a challenge is solved for a ticket |
+	// | `TOGETHER_WITH_OTHER` | together with {other}, or neither |
 	// | `URL` | https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment |
 	// | `WHOLE_NUMBER` | a whole number |
 	// | `YEAR` | a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999 |
@@ -1841,6 +2155,7 @@ type FieldProblem struct {
 	// | --- | --- |
 	// | `AFTER_BEGIN` | is after {other}: nobody could buy when the sale begins |
 	// | `ALREADY_VISIBLE` | is in the future, and buyers see the voucher already |
+	// | `BEFORE_TICKETS` | is before tickets are given out: nobody could enter |
 	// | `BELOW_OTHER` | is below {other} |
 	// | `BESIDE_OTHER` | is given together with {other} |
 	// | `BLANK` | is missing or blank |
@@ -1851,6 +2166,7 @@ type FieldProblem struct {
 	// | `CLOSED` | is {value}, which is closed |
 	// | `CUT_OFF` | could not be read to its end |
 	// | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
+	// | `DRY_DRAW` | is true, and the tickets' moments are drawn so that anybody can check it |
 	// | `ENTRY` | has "{value}" |
 	// | `FOR_ADMINS` | is set by admins only |
 	// | `FRACTION` | is {value}, a fraction or a number with an exponent |
@@ -1859,6 +2175,7 @@ type FieldProblem struct {
 	// | `JSON_TYPE` | is of the JSON type {type} |
 	// | `MALFORMED` | is "{value}" |
 	// | `MISSING` | is missing |
+	// | `NEAR_BEGIN` | is less than a minute before the sale begins |
 	// | `NEEDS_GUARDS` | needs guards, which this service was built without |
 	// | `NEEDS_REDEMPTION` | needs redemption, which this service was built without |
 	// | `NEEDS_SETTING` | needs the setting {setting}, which is not set |
@@ -1869,7 +2186,10 @@ type FieldProblem struct {
 	// | `NOT_JSON` | is not JSON in UTF-8: {detail} |
 	// | `NOT_REDEEMABLE` | needs a coupon, and this voucher is not redeemable |
 	// | `NOT_TEXT` | holds bytes that are not text |
+	// | `NO_BEACON_TEXT` | is not a beacon |
+	// | `NO_HASH` | is not a hash |
 	// | `NO_SALE` | needs a sale, and this voucher has none |
+	// | `NO_TICKETS_ON` | needs a sale with tickets |
 	// | `OUT_OF_RANGE` | is {value} |
 	// | `PAST` | is in the past |
 	// | `PORT` | has the port {value}, which is none |
@@ -1884,6 +2204,7 @@ type FieldProblem struct {
 	// | `UNENCRYPTED` | is not encrypted, and SECKILL_WEBHOOK_ALLOW does not list {value} |
 	// | `UNKNOWN` | is not known here |
 	// | `UNPAYABLE` | cannot be paid: no payment provider is configured, and {setting} is true |
+	// | `WAITLIST` | needs a sale without a waiting list |
 	// | `WITHOUT_OTHER` | is set without {other} |
 	// | `YEAR_OUT_OF_RANGE` | is missing or out of range |
 	Code ReasonCode `json:"code"`
@@ -2349,6 +2670,7 @@ type Problem struct {
 	// | `NOT_FOUND` | 404 | There is no dead letter with this id: it was replayed or discarded before. |
 	// | `NOT_FOUND` | 404 | There is no template with this id: it was deleted. |
 	// | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
+	// | `NOT_FOUND` | 404 | The sale has no draw, or its draw counts no more. |
 	// | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
 	// | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
 	// | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop, or all. |
@@ -2395,6 +2717,10 @@ type Problem struct {
 	// | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
 	// | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
 	// | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
+	// | `NO_BEACON` | 409 | No source and round were named for the draw, so that it takes no beacon. |
+	// | `BEACON_EARLY` | 409 | A beacon is entered once the number of entries and their root are published. |
+	// | `BEACON_LATE` | 409 | The beacon was not entered before the sale's start. Move the start and announce another draw. |
+	// | `BEACON_ENTERED` | 409 | The draw has its beacon, which cannot be changed. |
 	// | `NO_WAITLIST` | 409 | The sale has no waiting list: it was created without waitlistWindowSeconds. |
 	// | `STILL_ON_SALE` | 409 | There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out. |
 	// | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
@@ -2483,6 +2809,7 @@ type ProblemSuccess bool
 // | `NOT_FOUND` | 404 | There is no dead letter with this id: it was replayed or discarded before. |
 // | `NOT_FOUND` | 404 | There is no template with this id: it was deleted. |
 // | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
+// | `NOT_FOUND` | 404 | The sale has no draw, or its draw counts no more. |
 // | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
 // | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
 // | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop, or all. |
@@ -2529,6 +2856,10 @@ type ProblemSuccess bool
 // | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
 // | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
 // | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
+// | `NO_BEACON` | 409 | No source and round were named for the draw, so that it takes no beacon. |
+// | `BEACON_EARLY` | 409 | A beacon is entered once the number of entries and their root are published. |
+// | `BEACON_LATE` | 409 | The beacon was not entered before the sale's start. Move the start and announce another draw. |
+// | `BEACON_ENTERED` | 409 | The draw has its beacon, which cannot be changed. |
 // | `NO_WAITLIST` | 409 | The sale has no waiting list: it was created without waitlistWindowSeconds. |
 // | `STILL_ON_SALE` | 409 | There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out. |
 // | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
@@ -2679,6 +3010,7 @@ type Rate struct {
 // | --- | --- |
 // | `AFTER_BEGIN` | is after {other}: nobody could buy when the sale begins |
 // | `ALREADY_VISIBLE` | is in the future, and buyers see the voucher already |
+// | `BEFORE_TICKETS` | is before tickets are given out: nobody could enter |
 // | `BELOW_OTHER` | is below {other} |
 // | `BESIDE_OTHER` | is given together with {other} |
 // | `BLANK` | is missing or blank |
@@ -2689,6 +3021,7 @@ type Rate struct {
 // | `CLOSED` | is {value}, which is closed |
 // | `CUT_OFF` | could not be read to its end |
 // | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
+// | `DRY_DRAW` | is true, and the tickets' moments are drawn so that anybody can check it |
 // | `ENTRY` | has "{value}" |
 // | `FOR_ADMINS` | is set by admins only |
 // | `FRACTION` | is {value}, a fraction or a number with an exponent |
@@ -2697,6 +3030,7 @@ type Rate struct {
 // | `JSON_TYPE` | is of the JSON type {type} |
 // | `MALFORMED` | is "{value}" |
 // | `MISSING` | is missing |
+// | `NEAR_BEGIN` | is less than a minute before the sale begins |
 // | `NEEDS_GUARDS` | needs guards, which this service was built without |
 // | `NEEDS_REDEMPTION` | needs redemption, which this service was built without |
 // | `NEEDS_SETTING` | needs the setting {setting}, which is not set |
@@ -2707,7 +3041,10 @@ type Rate struct {
 // | `NOT_JSON` | is not JSON in UTF-8: {detail} |
 // | `NOT_REDEEMABLE` | needs a coupon, and this voucher is not redeemable |
 // | `NOT_TEXT` | holds bytes that are not text |
+// | `NO_BEACON_TEXT` | is not a beacon |
+// | `NO_HASH` | is not a hash |
 // | `NO_SALE` | needs a sale, and this voucher has none |
+// | `NO_TICKETS_ON` | needs a sale with tickets |
 // | `OUT_OF_RANGE` | is {value} |
 // | `PAST` | is in the past |
 // | `PORT` | has the port {value}, which is none |
@@ -2722,6 +3059,7 @@ type Rate struct {
 // | `UNENCRYPTED` | is not encrypted, and SECKILL_WEBHOOK_ALLOW does not list {value} |
 // | `UNKNOWN` | is not known here |
 // | `UNPAYABLE` | cannot be paid: no payment provider is configured, and {setting} is true |
+// | `WAITLIST` | needs a sale without a waiting list |
 // | `WITHOUT_OTHER` | is set without {other} |
 // | `YEAR_OUT_OF_RANGE` | is missing or out of range |
 type ReasonCode string
@@ -2861,6 +3199,9 @@ type RefusalAnswerSuccess bool
 // SaleState `called_off`: the shop has called the sale off, for good. Its orders are cancelled, or their money goes back.
 type SaleState string
 
+// Sha256 defines model for Sha256.
+type Sha256 = string
+
 // Shares How many units of the sale go to one address and one network; 0 is no bound, and one of the two is above 0. Units that are being asked for count, those that come back to the sale stay counted; one comes back into a share in a day. Instances tell each other within about a second what was won.
 type Shares struct {
 	DryRun *bool `json:"dryRun,omitempty"`
@@ -2955,13 +3296,16 @@ type TicketAnswer struct {
 		// BeginTime The sale's start, of which usableFrom was calculated: an instance knows of a change within about a second. Ask again where the list says another.
 		BeginTime Time `json:"beginTime"`
 
+		// Entry The buyer's entry in the sale's draw: keep it, to find your line afterwards. Absent without a draw, and for who asked after it was closed.
+		Entry *string `json:"entry,omitempty"`
+
 		// ServerTime RFC 3339 in UTC, with milliseconds.
 		//
 		// Example: 2026-11-11T20:00:00.000Z
 		ServerTime Time   `json:"serverTime"`
 		Ticket     string `json:"ticket"`
 
-		// UsableFrom The buyer's moment. It moves with the sale's start. In a dry run it is the start.
+		// UsableFrom The buyer's moment. It moves with the sale's start. In a dry run it is the start, and in a draw until all moments are decided.
 		UsableFrom Time `json:"usableFrom"`
 
 		// ValidUntil RFC 3339 in UTC, with milliseconds.
@@ -2979,7 +3323,10 @@ type TicketAnswerSuccess bool
 type Tickets struct {
 	// DelayMs The moments are spread over so many milliseconds from the start.
 	DelayMs int64 `json:"delayMs"`
-	DryRun  *bool `json:"dryRun,omitempty"`
+
+	// Draw The moments are drawn so that anybody can check it. Announced by PUT /admin/voucher/:id/draw, and left as it is by a change of tickets.
+	Draw   *AnnouncedDraw `json:"draw,omitempty"`
+	DryRun *bool          `json:"dryRun,omitempty"`
 
 	// ExpiryMinutes How long a ticket can be used from its moment on.
 	ExpiryMinutes int64 `json:"expiryMinutes"`
@@ -3725,6 +4072,15 @@ type ShowVoucherParams struct {
 	IfNoneMatch *IfNoneMatch `json:"If-None-Match,omitempty"`
 }
 
+// ShowDrawParams defines parameters for ShowDraw.
+type ShowDrawParams struct {
+	// Limit Lines on a page.
+	Limit *int `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// After `next` of the page before.
+	After *Sha256 `form:"after,omitempty" json:"after,omitempty"`
+}
+
 // JoinWaitlistParams defines parameters for JoinWaitlist.
 type JoinWaitlistParams struct {
 	// Standing `true`: yes, whenever it is my turn. The place is accepted when it is invited, and becomes an order that is to be paid for in time. `false` takes that back. Without it, a place that there is stays as it is.
@@ -4263,6 +4619,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 	ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ShowDraw The draw of a sale, for everybody to check
+	//
+	// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+	//
+	// Corresponds with GET /voucher/{id}/draw (the `ShowDraw` operationId).
+	ShowDraw(ctx context.Context, id VoucherId, params *ShowDrawParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ShowMyRefusal Why did I get nothing?
 	//
@@ -4956,6 +5319,23 @@ func (c *Client) CreateTicket(ctx context.Context, id VoucherId, params *CreateT
 // Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 func (c *Client) ShowVoucher(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewShowVoucherRequest(c.Server, id, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ShowDraw The draw of a sale, for everybody to check
+//
+// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+//
+// Corresponds with GET /voucher/{id}/draw (the `ShowDraw` operationId).
+func (c *Client) ShowDraw(ctx context.Context, id VoucherId, params *ShowDrawParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewShowDrawRequest(c.Server, id, params)
 	if err != nil {
 		return nil, err
 	}
@@ -6547,6 +6927,79 @@ func NewShowVoucherRequest(server string, id VoucherId, params *ShowVoucherParam
 	return req, nil
 }
 
+// NewShowDrawRequest constructs an http.Request for the ShowDraw method
+func NewShowDrawRequest(server string, id VoucherId, params *ShowDrawParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "id", id, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/voucher/%s/draw", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.After != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "after", *params.After, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewShowMyRefusalRequest constructs an http.Request for the ShowMyRefusal method
 func NewShowMyRefusalRequest(server string, id VoucherId) (*http.Request, error) {
 	var err error
@@ -7175,6 +7628,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /voucher/{id} (the `ShowVoucher` operationId).
 	ShowVoucherWithResponse(ctx context.Context, id VoucherId, params *ShowVoucherParams, reqEditors ...RequestEditorFn) (*ShowVoucherResponse, error)
+
+	// ShowDrawWithResponse The draw of a sale, for everybody to check
+	//
+	// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /voucher/{id}/draw (the `ShowDraw` operationId).
+	ShowDrawWithResponse(ctx context.Context, id VoucherId, params *ShowDrawParams, reqEditors ...RequestEditorFn) (*ShowDrawResponse, error)
 
 	// ShowMyRefusalWithResponse Why did I get nothing?
 	//
@@ -8420,6 +8882,47 @@ func (r ShowVoucherResponse) ContentType() string {
 	return ""
 }
 
+type ShowDrawResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *DrawAnswer
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ShowDrawResponse) GetJSON200() *DrawAnswer {
+	return r.JSON200
+}
+
+// GetBody returns the raw response body bytes
+func (r ShowDrawResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ShowDrawResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ShowDrawResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ShowDrawResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 type ShowMyRefusalResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
@@ -9224,6 +9727,21 @@ func (c *ClientWithResponses) ShowVoucherWithResponse(ctx context.Context, id Vo
 		return nil, err
 	}
 	return ParseShowVoucherResponse(rsp)
+}
+
+// ShowDrawWithResponse The draw of a sale, for everybody to check
+//
+// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /voucher/{id}/draw (the `ShowDraw` operationId).
+func (c *ClientWithResponses) ShowDrawWithResponse(ctx context.Context, id VoucherId, params *ShowDrawParams, reqEditors ...RequestEditorFn) (*ShowDrawResponse, error) {
+	rsp, err := c.ShowDraw(ctx, id, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseShowDrawResponse(rsp)
 }
 
 // ShowMyRefusalWithResponse Why did I get nothing?
@@ -10051,6 +10569,32 @@ func ParseShowVoucherResponse(rsp *http.Response) (*ShowVoucherResponse, error) 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest VoucherAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	}
+
+	return response, nil
+}
+
+// ParseShowDrawResponse parses an HTTP response from a ShowDrawWithResponse call
+func ParseShowDrawResponse(rsp *http.Response) (*ShowDrawResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ShowDrawResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest DrawAnswer
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

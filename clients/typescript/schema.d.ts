@@ -622,6 +622,84 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/voucher/{id}/draw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * The draw of a sale, for everybody to check
+         * @description What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+         */
+        get: operations["showDraw"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/voucher/{id}/draw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Announce a draw
+         * @description The moments of the sale's tickets are drawn so that anybody can check it. Who asks for a ticket before `closeTime` enters. `source` and `round` name the beacon, a public random value that is published after that: without it the sale begins for nobody. The same again changes nothing; anything else, like a change of the sale's start or of `delayMs`, begins another draw, in which all have to enter anew. It closes a minute before the start at the latest. For sales with tickets that are no dry run, and without a waiting list.
+         */
+        put: operations["announceDraw"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin/voucher/{id}/draw/beacon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Enter the beacon of a draw
+         * @description Once: after the root of the entries is published, and before the sale begins. It is used as it stands, so enter it as its source publishes it. The same again changes nothing.
+         */
+        put: operations["enterBeacon"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/voucher/{id}/waitlist": {
         parameters: {
             query?: never;
@@ -2924,6 +3002,8 @@ export interface components {
             expiryMinutes: number;
             /** @default false */
             dryRun: boolean;
+            /** @description The moments are drawn so that anybody can check it. Announced by PUT /admin/voucher/:id/draw, and left as it is by a change of tickets. */
+            readonly draw?: components["schemas"]["AnnouncedDraw"];
         };
         /** @description What a ticket costs in tries of scrypt with half a mebibyte. Only together with tickets. */
         ChallengeSettings: {
@@ -2940,12 +3020,110 @@ export interface components {
             /** @default false */
             dryRun: boolean;
         };
+        AnnouncedDraw: {
+            closeTime: components["schemas"]["Time"];
+            source?: string;
+            round?: string;
+        };
+        DrawAnnouncement: {
+            /** @description Who asks for a ticket before then enters. */
+            closeTime: components["schemas"]["GivenTime"];
+            /** @description Who publishes the beacon. Left out, together with round: there is none. */
+            source?: string;
+            /** @description Which of the values of the source is the beacon. It must be published after closeTime. */
+            round?: string;
+        };
+        Beacon: {
+            /** @description Visible ASCII characters. */
+            beacon: string;
+        };
+        Sha256: string;
+        DrawCommitment: {
+            /** Format: int64 */
+            drawNumber: number;
+            /** @description SHA-256 of the key. */
+            keyHash: components["schemas"]["Sha256"];
+            beginTime: components["schemas"]["Time"];
+            /**
+             * Format: int64
+             * @description The moments are spread over so many milliseconds from beginTime. Who has no entry may buy after them.
+             */
+            delayMs: number;
+            closeTime: components["schemas"]["Time"];
+            source?: string;
+            round?: string;
+            createTime: components["schemas"]["Time"];
+            /** @description Since then the draw counts no more. */
+            voidTime?: components["schemas"]["Time"];
+            /**
+             * @description `restored`: the database was restored from a backup, which may lack entries.
+             * @enum {string}
+             */
+            voidReason?: "changed" | "off" | "restored";
+        };
+        DrawAnswer: {
+            /** @enum {boolean} */
+            success: true;
+            /** @description `after` of the next page of lines; absent on the last. */
+            next?: components["schemas"]["Sha256"];
+            data: components["schemas"]["DrawCommitment"] & {
+                voucherId: components["schemas"]["Id"];
+                /**
+                 * @description `closed`: nobody enters any more, and the root or the beacon is missing. `drawn`: all moments are decided. `void`: the sale begins for nobody, until another draw is announced.
+                 * @enum {string}
+                 */
+                state: "open" | "closed" | "drawn" | "over" | "void";
+                /**
+                 * @description `committed`: without a beacon, who chose the key knew the order. `checkable`: with one, nobody could choose an order.
+                 * @enum {string}
+                 */
+                proof: "committed" | "checkable";
+                closedTime?: components["schemas"]["Time"];
+                /**
+                 * Format: int64
+                 * @description How many entered. There with the root.
+                 */
+                entries?: number;
+                /** @description SHA-256 of the hashes of all entries, sorted, each in hexadecimal and followed by a line feed. */
+                root?: components["schemas"]["Sha256"];
+                beacon?: string;
+                beaconTime?: components["schemas"]["Time"];
+                /** @description Once the sale is over. */
+                drawKey?: components["schemas"]["Sha256"];
+                /**
+                 * Format: int64
+                 * @description Orders of users without an entry; once the sale is over.
+                 */
+                otherOrders?: number;
+                /** @description When the first of those was recorded. */
+                firstOtherTime?: components["schemas"]["Time"];
+                /** @description Once the sale is over. */
+                entrants?: components["schemas"]["Entrant"][];
+                /** @description Draws of the sale that this one has replaced. */
+                earlier?: components["schemas"]["DrawCommitment"][];
+            };
+        };
+        Entrant: {
+            /** @description SHA-256 of the entry. */
+            hash: components["schemas"]["Sha256"];
+            /** @description From when the entrant could buy. */
+            momentTime: components["schemas"]["Time"];
+            /**
+             * @description `order`: they bought, whatever became of it. `failed`: the order could not be recorded. `none`: they did not buy.
+             * @enum {string}
+             */
+            outcome: "order" | "failed" | "none";
+            /** @description When the order was recorded. */
+            decideTime?: components["schemas"]["Time"];
+        };
         TicketAnswer: {
             /** @enum {boolean} */
             success: true;
             data: {
                 ticket: string;
-                /** @description The buyer's moment. It moves with the sale's start. In a dry run it is the start. */
+                /** @description The buyer's entry in the sale's draw: keep it, to find your line afterwards. Absent without a draw, and for who asked after it was closed. */
+                entry?: string;
+                /** @description The buyer's moment. It moves with the sale's start. In a dry run it is the start, and in a draw until all moments are decided. */
                 usableFrom: components["schemas"]["Time"];
                 validUntil: components["schemas"]["Time"];
                 /** @description The sale's start, of which usableFrom was calculated: an instance knows of a change within about a second. Ask again where the list says another. */
@@ -3743,6 +3921,7 @@ export interface components {
          *     | `NOT_FOUND` | 404 | There is no dead letter with this id: it was replayed or discarded before. |
          *     | `NOT_FOUND` | 404 | There is no template with this id: it was deleted. |
          *     | `NOT_FOUND` | 404 | There is no rehearsal with this id, or nothing of its sale is left. |
+         *     | `NOT_FOUND` | 404 | The sale has no draw, or its draw counts no more. |
          *     | `NOT_FOUND` | 404 | This user has no place on the waiting list. |
          *     | `NOT_FOUND` | 404 | There is no webhook endpoint with this id, or no event that it has come to and wants. |
          *     | `NOT_FOUND` | 404 | The token is a merchant's, and the request names another shop, or all. |
@@ -3789,6 +3968,10 @@ export interface components {
          *     | `REDEMPTION_UNDONE` | 409 | This request redeemed the coupon, and the shop has undone that since. Nothing was redeemed now; redeem anew, with another key. |
          *     | `NOT_LATER` | 409 | The date is not after the one that the coupon has, or it has passed, or the coupon is valid for ever. Nothing was changed. |
          *     | `TOO_MANY_WRONG_CODES` | 429 | This till has sent too many wrong codes. Right ones are refused meanwhile too. |
+         *     | `NO_BEACON` | 409 | No source and round were named for the draw, so that it takes no beacon. |
+         *     | `BEACON_EARLY` | 409 | A beacon is entered once the number of entries and their root are published. |
+         *     | `BEACON_LATE` | 409 | The beacon was not entered before the sale's start. Move the start and announce another draw. |
+         *     | `BEACON_ENTERED` | 409 | The draw has its beacon, which cannot be changed. |
          *     | `NO_WAITLIST` | 409 | The sale has no waiting list: it was created without waitlistWindowSeconds. |
          *     | `STILL_ON_SALE` | 409 | There are units that anybody can buy: POST /voucher/seckill/:id does. A waiting list can be joined once a sale has sold out. |
          *     | `NOT_INVITED` | 409 | The place is not invited: it waits, its window has passed, it has ended, or its user has another order. |
@@ -3825,6 +4008,7 @@ export interface components {
          *     | --- | --- |
          *     | `AFTER_BEGIN` | is after {other}: nobody could buy when the sale begins |
          *     | `ALREADY_VISIBLE` | is in the future, and buyers see the voucher already |
+         *     | `BEFORE_TICKETS` | is before tickets are given out: nobody could enter |
          *     | `BELOW_OTHER` | is below {other} |
          *     | `BESIDE_OTHER` | is given together with {other} |
          *     | `BLANK` | is missing or blank |
@@ -3835,6 +4019,7 @@ export interface components {
          *     | `CLOSED` | is {value}, which is closed |
          *     | `CUT_OFF` | could not be read to its end |
          *     | `DELAY_TOO_LONG` | is {value}: some buyers could buy only after the sale's end |
+         *     | `DRY_DRAW` | is true, and the tickets' moments are drawn so that anybody can check it |
          *     | `ENTRY` | has "{value}" |
          *     | `FOR_ADMINS` | is set by admins only |
          *     | `FRACTION` | is {value}, a fraction or a number with an exponent |
@@ -3843,6 +4028,7 @@ export interface components {
          *     | `JSON_TYPE` | is of the JSON type {type} |
          *     | `MALFORMED` | is "{value}" |
          *     | `MISSING` | is missing |
+         *     | `NEAR_BEGIN` | is less than a minute before the sale begins |
          *     | `NEEDS_GUARDS` | needs guards, which this service was built without |
          *     | `NEEDS_REDEMPTION` | needs redemption, which this service was built without |
          *     | `NEEDS_SETTING` | needs the setting {setting}, which is not set |
@@ -3853,7 +4039,10 @@ export interface components {
          *     | `NOT_JSON` | is not JSON in UTF-8: {detail} |
          *     | `NOT_REDEEMABLE` | needs a coupon, and this voucher is not redeemable |
          *     | `NOT_TEXT` | holds bytes that are not text |
+         *     | `NO_BEACON_TEXT` | is not a beacon |
+         *     | `NO_HASH` | is not a hash |
          *     | `NO_SALE` | needs a sale, and this voucher has none |
+         *     | `NO_TICKETS_ON` | needs a sale with tickets |
          *     | `OUT_OF_RANGE` | is {value} |
          *     | `PAST` | is in the past |
          *     | `PORT` | has the port {value}, which is none |
@@ -3868,11 +4057,12 @@ export interface components {
          *     | `UNENCRYPTED` | is not encrypted, and SECKILL_WEBHOOK_ALLOW does not list {value} |
          *     | `UNKNOWN` | is not known here |
          *     | `UNPAYABLE` | cannot be paid: no payment provider is configured, and {setting} is true |
+         *     | `WAITLIST` | needs a sale without a waiting list |
          *     | `WITHOUT_OTHER` | is set without {other} |
          *     | `YEAR_OUT_OF_RANGE` | is missing or out of range |
          * @enum {string}
          */
-        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "ENTRY" | "FOR_ADMINS" | "FRACTION" | "HOST_NAME" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEEDS_GUARDS" | "NEEDS_REDEMPTION" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_SALE" | "OUT_OF_RANGE" | "PAST" | "PORT" | "PRIVATE_ADDRESS" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "SCHEME" | "SKIPPED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNENCRYPTED" | "UNKNOWN" | "UNPAYABLE" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
+        ReasonCode: "AFTER_BEGIN" | "ALREADY_VISIBLE" | "BEFORE_TICKETS" | "BELOW_OTHER" | "BESIDE_OTHER" | "BLANK" | "BOTH_OR_NEITHER" | "BYTES" | "CHANGED_BY_ROUTE" | "CHARACTERS" | "CLOSED" | "CUT_OFF" | "DELAY_TOO_LONG" | "DRY_DRAW" | "ENTRY" | "FOR_ADMINS" | "FRACTION" | "HOST_NAME" | "IMMUTABLE" | "JSON_TYPE" | "MALFORMED" | "MISSING" | "NEAR_BEGIN" | "NEEDS_GUARDS" | "NEEDS_REDEMPTION" | "NEEDS_SETTING" | "NOTHING_SET" | "NOT_AFTER_OTHER" | "NOT_BEFORE_EXPIRY" | "NOT_BEFORE_OTHER" | "NOT_JSON" | "NOT_REDEEMABLE" | "NOT_TEXT" | "NO_BEACON_TEXT" | "NO_HASH" | "NO_SALE" | "NO_TICKETS_ON" | "OUT_OF_RANGE" | "PAST" | "PORT" | "PRIVATE_ADDRESS" | "REHEARSAL_SHOP" | "REMOVED" | "REPEATED" | "SCHEME" | "SKIPPED" | "TOO_FEW_REQUESTS" | "TOO_MUCH_STOCK" | "UNENCRYPTED" | "UNKNOWN" | "UNPAYABLE" | "WAITLIST" | "WITHOUT_OTHER" | "YEAR_OUT_OF_RANGE";
         /**
          * @description What would be right. A name in braces is a member of data.
          *
@@ -3882,6 +4072,7 @@ export interface components {
          *     | `AFTER_TIME` | a time after {after}, before the year 10000 |
          *     | `AT_LEAST` | {min} or more while {other} is on |
          *     | `AT_LEAST_OTHER` | {other} or more |
+         *     | `BEACON_TEXT` | 1 to {max} visible ASCII characters |
          *     | `BEFORE_OTHER` | a time before {other} |
          *     | `BEFORE_TIME` | a time before {before} |
          *     | `BOOLEAN` | true or false |
@@ -3892,6 +4083,7 @@ export interface components {
          *     | `EACH_ONCE` | each once, of {values} |
          *     | `EVENT_ID` | an event's webhook-id, such as order-123456789-2 or place-7-12-1 |
          *     | `EVENT_OR_TIMES` | eventId, or from with or without to |
+         *     | `HASH` | 64 hexadecimal digits, as in an answer's next |
          *     | `IDEMPOTENCY_KEY` | 1 to {max} visible ASCII characters, once, new for each change |
          *     | `JSON_OBJECT` | one JSON object |
          *     | `LENGTH` | {min} to {max} characters |
@@ -3917,6 +4109,7 @@ export interface components {
          *     | `SOME_OF` | at least one of {values} above 0; or null, which turns it off |
          *     | `STRING` | a string |
          *     | `TOGETHER_WITH` | together with {other}: a challenge is solved for a ticket |
+         *     | `TOGETHER_WITH_OTHER` | together with {other}, or neither |
          *     | `URL` | https://host/path, or http:// where SECKILL_WEBHOOK_ALLOW lists the address; without user, password or fragment |
          *     | `WHOLE_NUMBER` | a whole number |
          *     | `YEAR` | a time such as 2026-01-02T20:00:00Z, in the years 2000 to 9999 |
@@ -3924,7 +4117,7 @@ export interface components {
          *     | `ZONED_TIME` | a time such as 2026-01-02T20:00:00Z, or 2026-01-02T20:00:00 in the time zone {zone} |
          * @enum {string}
          */
-        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "CURSOR" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "PICTURE" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
+        AllowedCode: "AFTER_OTHER" | "AFTER_TIME" | "AT_LEAST" | "AT_LEAST_OTHER" | "BEACON_TEXT" | "BEFORE_OTHER" | "BEFORE_TIME" | "BOOLEAN" | "COUPON_CODE" | "CURSOR" | "DELAY_BELOW" | "DURATION" | "EACH_ONCE" | "EVENT_ID" | "EVENT_OR_TIMES" | "HASH" | "IDEMPOTENCY_KEY" | "JSON_OBJECT" | "LENGTH" | "MORE" | "NETWORKS" | "NOT_AFTER_TIME" | "OBJECT" | "OMIT" | "OMIT_OR_REDEEMABLE" | "OMIT_OR_SHELF" | "ONCE" | "ONE_OF" | "ONE_OF_OR_OMIT" | "ONE_OF_TWO" | "PICTURE" | "QUERY_PAIRS" | "RANGE" | "RANGE_NOT_SHOP" | "RANGE_NOT_ZERO" | "RANGE_OR_OMIT" | "SECONDS" | "SHOP_OR_ALL" | "SOME_OF" | "STRING" | "TOGETHER_WITH" | "TOGETHER_WITH_OTHER" | "URL" | "WHOLE_NUMBER" | "YEAR" | "ZERO_OR_PROVIDER" | "ZONED_TIME";
         /**
          * @description Why an endpoint did not take an event. A name in braces is a member of data.
          *
@@ -6857,6 +7050,145 @@ export interface operations {
             429: components["responses"]["RateLimited"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    showDraw: {
+        parameters: {
+            query?: {
+                /** @description Lines on a page. */
+                limit?: number;
+                /** @description `next` of the page before. */
+                after?: components["schemas"]["Sha256"];
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draw. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrawAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            404: components["responses"]["NotFound"];
+            413: components["responses"]["TooLarge"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    announceDraw: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DrawAnnouncement"];
+            };
+        };
+        responses: {
+            /** @description The draw. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrawAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            /** @description `ARCHIVED`. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["UpgradingOrUnavailable"];
+            504: components["responses"]["UnknownOutcome"];
+        };
+    };
+    enterBeacon: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The voucher's id.
+                 * @example 1
+                 */
+                id: components["parameters"]["VoucherId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Beacon"];
+            };
+        };
+        responses: {
+            /** @description The draw. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DrawAnswer"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["NotStaff"];
+            404: components["responses"]["NotFound"];
+            /** @description `NO_BEACON`: none was named. `BEACON_EARLY`: the root is not published yet. `BEACON_LATE`: the start has passed. `BEACON_ENTERED`: another one was entered. */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "Content-Language": components["headers"]["ContentLanguage"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            413: components["responses"]["TooLarge"];
+            429: components["responses"]["RateLimited"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["UnknownOutcome"];
         };
     };
     showWaitlistPlace: {

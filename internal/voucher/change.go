@@ -63,11 +63,15 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 			v.Status = OnShelf
 		}
 	}
+	announced := drawn(*v)
 	c.guard(v, &r)
 	moved := c.reschedule(v, &r, now)
 	c.reveal(v, &r, now, moved)
 	if v.Sale != nil && (moved || c.Guards != nil) {
 		r.moments(*v.Sale)
+	}
+	if c.Guards != nil && c.Guards.Draw.To != nil && !c.Guards.Draw.To.Equal(announced) {
+		r.draw(v.Sale, now)
 	}
 	if err := r.Err(); err != nil {
 		return err
@@ -76,6 +80,14 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 		return v.Sale.final()
 	}
 	return nil
+}
+
+// drawn returns the draw of a voucher's sale; nil if there is none.
+func drawn(v Voucher) *guards.Draw {
+	if v.Sale == nil {
+		return nil
+	}
+	return v.Sale.Guards.Drawn()
 }
 
 // reveal changes when the public first sees the voucher. If that time or the sale's begin has moved, it checks that the

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/kit/invalid"
+	"seckill/internal/kit/moment"
 	"seckill/internal/voucher/guards"
 )
 
@@ -203,5 +204,74 @@ func TestRetiredSaleKeepsItsWindow(t *testing.T) {
 	if err := (Change{Title: new("sold"), OnShelf: new(false)}).apply(&v, now); err != nil ||
 		v.Title != "sold" || v.Status != OffShelf {
 		t.Errorf("%+v, %v", v, err)
+	}
+}
+
+// A draw is announced for a sale with tickets and without a waiting list, at a time at which people can still enter and
+// which leaves a minute. What was announced already is no mistake later, and other changes leave it as it is.
+func TestDrawIsAnnounced(t *testing.T) {
+	t.Parallel()
+	drawing := func() Voucher {
+		v := selling()
+		v.Sale.Begin, v.Sale.End = now.Add(2*time.Hour), now.Add(3*time.Hour)
+		v.Sale.Guards = &guards.Settings{Tickets: &guards.Tickets{DelayMs: 1000, LeadMinutes: 60, ExpiryMinutes: 60}}
+		return v
+	}
+	announce := func(d guards.Draw) Change {
+		return Change{Guards: &guards.Change{Draw: guards.Edit[guards.Draw]{Given: true, To: &d}}}
+	}
+	at := func(d time.Duration) moment.Time { return moment.Of(now.Add(d)) }
+	same := func(*Voucher) {}
+	good := guards.Draw{CloseTime: at(119 * time.Minute), Source: "drand", Round: "1"}
+	for name, tc := range map[string]struct {
+		draw  guards.Draw
+		alter func(v *Voucher)
+		want  string
+	}{
+		"good":                     {good, same, ""},
+		"committed":                {guards.Draw{CloseTime: at(61 * time.Minute)}, same, ""},
+		"in the past":              {guards.Draw{CloseTime: at(0)}, same, "closeTime PAST"},
+		"before tickets are given": {guards.Draw{CloseTime: at(time.Hour)}, same, "closeTime BEFORE_TICKETS"},
+		"next to the begin":        {guards.Draw{CloseTime: at(119*time.Minute + 1e6)}, same, "closeTime NEAR_BEGIN"},
+		"a source without a round": {guards.Draw{CloseTime: good.CloseTime, Source: "x"}, same, "round WITHOUT_OTHER"},
+		"with a waiting list":      {good, func(v *Voucher) { v.Sale.InviteWindow = time.Minute }, "draw WAITLIST"},
+		"without tickets":          {good, func(v *Voucher) { v.Sale.Guards = nil }, "draw NO_TICKETS_ON"},
+		"with tickets in a dry run": {good, func(v *Voucher) {
+			v.Sale.Guards.Tickets.DryRun = true
+		}, "guards.tickets.dryRun DRY_DRAW"},
+		"without a sale": {good, func(v *Voucher) { v.Sale = nil }, "guards NO_SALE"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := drawing()
+			tc.alter(&v)
+			got, err := "", announce(tc.draw).apply(&v, now)
+			if bad, is := errors.AsType[*invalid.Error](err); is {
+				got = bad.Problems[0].Field + " " + bad.Problems[0].Reason.Code
+			}
+			if got != tc.want {
+				t.Errorf("%v, want %s", err, tc.want)
+			}
+		})
+	}
+	v := drawing()
+	if err := announce(good).apply(&v, now); err != nil {
+		t.Fatal(err)
+	}
+	if err := announce(good).apply(&v, now.Add(150*time.Minute)); err != nil {
+		t.Errorf("announced again, after its begin: %v", err)
+	}
+	tickets := &guards.Tickets{DelayMs: 2000, LeadMinutes: 60, ExpiryMinutes: 60}
+	to := guards.Change{Tickets: guards.Edit[guards.Tickets]{Given: true, To: tickets}}
+	if err := (Change{Guards: &to}).apply(&v, now); err != nil || !v.Sale.Guards.Drawn().Equal(&good) ||
+		v.Sale.Guards.Tickets.DelayMs != 2000 || tickets.Draw != nil {
+		t.Errorf("other tickets: %+v, %v", v.Sale.Guards.Tickets, err)
+	}
+	if other := v.Sale.Guards.Undrawn(); other.Drawn() != nil || v.Sale.Guards.Drawn() == nil {
+		t.Error("another sale has the draw, or this one has it no more")
+	}
+	to = guards.Change{Tickets: guards.Edit[guards.Tickets]{Given: true}}
+	if err := (Change{Guards: &to}).apply(&v, now); err != nil || v.Sale.Guards.Drawn() != nil {
+		t.Errorf("tickets are off: %+v, %v", v.Sale.Guards, err)
 	}
 }

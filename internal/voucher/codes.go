@@ -19,6 +19,12 @@ var (
 	rehearsalShop = invalid.NewReason("REHEARSAL_SHOP", "is the shop of rehearsals", "是演练专用的店铺")
 	tooMuchStock  = invalid.NewReason("TOO_MUCH_STOCK", "is {value}, with which the sale would have issued {issued}",
 		"当前为 {value}，发行总量将达到 {issued}")
+	beforeTickets = invalid.NewReason("BEFORE_TICKETS", "is before tickets are given out: nobody could enter",
+		"早于抢购凭证开始发放的时间：将无人可参与抽签")
+	hasWaitlist  = invalid.NewReason("WAITLIST", "needs a sale without a waiting list", "仅适用于未启用候补名单的活动")
+	needsTickets = invalid.NewReason("NO_TICKETS_ON", "needs a sale with tickets", "仅适用于启用抢购凭证的活动")
+	tooNearBegin = invalid.NewReason("NEAR_BEGIN", "is less than a minute before the sale begins",
+		"距活动开始不足一分钟")
 	delayBelow = invalid.NewAllowed("DELAY_BELOW", "less than the {window} milliseconds of the sale",
 		"小于活动时长 {window} 毫秒")
 	moreUnits        = invalid.NewAllowed("MORE", "at most {max} more", "最多再增加 {max}")

@@ -109,6 +109,33 @@ func (r *fieldRules) moments(s Sale) {
 	}
 }
 
+// DrawLead is how long before a sale's begin its draw closes, at least: until then every instance knows its outcome.
+const DrawLead = time.Minute
+
+// draw checks that a draw can take place at the time now: of a sale that has tickets, and that sells to nobody else.
+func (r *fieldRules) draw(s *Sale, now time.Time) {
+	if s == nil { // the guards say so already
+		return
+	}
+	draw := s.Guards.Drawn()
+	if draw == nil {
+		r.Bad("draw", needsTickets, invalid.Omit, nil)
+		return
+	}
+	if s.HasWaitlist() {
+		r.Bad("draw", hasWaitlist, invalid.Omit, nil)
+	}
+	latest := s.Begin.Add(-DrawLead)
+	switch earliest := s.Guards.Tickets.From(s.Begin); {
+	case !draw.CloseTime.After(now):
+		r.Bad("closeTime", inThePast, invalid.AfterTime, invalid.Data{"after": second(now)})
+	case !draw.CloseTime.After(earliest):
+		r.Bad("closeTime", beforeTickets, invalid.AfterTime, invalid.Data{"after": second(earliest)})
+	case draw.CloseTime.After(latest):
+		r.Bad("closeTime", tooNearBegin, notAfterTime, invalid.Data{"latest": second(latest)})
+	}
+}
+
 // absent checks that a voucher without a sale is not given a time of a sale.
 func (r *fieldRules) absent(field string, t *time.Time) {
 	if t != nil {

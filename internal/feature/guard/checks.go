@@ -51,7 +51,10 @@ func (g CoolDownCheck) Check(r *Request) error {
 
 // TicketsCheck is the guard "tickets". If Tickets is nil, on an instance without SECKILL_GUARD_SECRET, it stops
 // everybody.
-type TicketsCheck struct{ Tickets *ticket.Tickets }
+type TicketsCheck struct {
+	Tickets *ticket.Tickets
+	Draws   *Draws // of sales whose moments are drawn
+}
 
 // Name implements Guard.
 func (TicketsCheck) Name() guards.Name { return guards.TicketsGuard }
@@ -60,6 +63,9 @@ func (TicketsCheck) Name() guards.Name { return guards.TicketsGuard }
 func (g TicketsCheck) Check(r *Request) error {
 	if g.Tickets == nil {
 		return ticket.ErrTryAgain
+	}
+	if r.Sale.Settings.Tickets.Draw != nil {
+		return g.Draws.check(g.Tickets, r)
 	}
 	if err := g.Tickets.Check(r.Caller.Ticket, r.Sale.ID, r.Caller.UserID, r.Now); err != nil {
 		return err

@@ -14,17 +14,20 @@ import (
 	"seckill/internal/feature/guard/store"
 	"seckill/internal/feature/guard/tally"
 	"seckill/internal/feature/guard/ticket"
-	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/sqlstore/sqlkit"
 )
 
 // New returns the feature.
 func New() feature.Feature {
 	return feature.Feature{
-		Name: "guard", Rules: Rules(), Open: open,
-		Commands: []feature.Command{{
-			Name: "guardkey", Summary: "show or rotate the salt with which the keys of guards are derived",
-			Run: guardKey,
-		}},
+		Name: "guard", Rules: Rules(), Open: open, Lock: store.DrawJob + ", which closes the draws of sales",
+		Commands: []feature.Command{
+			{
+				Name: "guardkey", Summary: "show or rotate the salt with which the keys of guards are derived",
+				Run: guardKey,
+			},
+			{Name: "draw", Summary: "check the draw of a sale that is over", Run: checkDraw},
+		},
 	}
 }
 
@@ -35,19 +38,23 @@ func open(core feature.Core) (feature.Parts, error) {
 	if err != nil {
 		return feature.Parts{}, err
 	}
+	draws := NewDraws(ledger, core.Sales.AnyGuards, core.Log)
 	guards := NewGuards(limits, counts, metrics.GuardStopped,
-		ConditionsCheck{}, CoolDownCheck{coolDown}, TicketsCheck{signing.tickets})
+		ConditionsCheck{}, CoolDownCheck{coolDown}, TicketsCheck{signing.tickets, draws})
 	units := NewUnits(limits, counts, core.Sales.OwnOrder, time.Now)
 	entry := NewEntry(guards, core.Sales.Now, core.Sales.OwnOrder, func(saleID, userID int64) bool {
 		return units.counted.has(saleID, userID) || core.Sales.Holds(saleID, userID)
 	})
 	parts := feature.Parts{
+		Hooks:      []sqlkit.Hook{{VoucherChanged: ledger.VoucherChanged, Restored: ledger.Restored}},
 		Gatekeeper: NewGate(guards, entry, units, core.Front, signing.tickets != nil),
 		Jobs: []func(context.Context) error{
 			cooldown.NewLoader(coolDown, ledger.UnpaidAfter, core.Sales.AnyGuards, core.Log).Run,
 			tally.NewFlusher(counts, core.Sales.Find, redis.AddCounts, core.Log).Run, units.Run,
 		},
-		Routes:  []httpkit.Route{ProposalRoute(core.Redis.Instances)},
+		Routes: append(DrawRoutes(ledger, DrawDoors{
+			Find: core.Sales.Find, Now: core.Sales.Now, Alone: core.Alone, Change: core.Vouchers.Change,
+		}, core.Front), ProposalRoute(core.Redis.Instances)),
 		Metrics: metrics.Collectors(),
 		Members: feature.Members{"guards": {Sale: ShownFigures(redis.Figures)}},
 	}
@@ -57,9 +64,10 @@ func open(core feature.Core) (feature.Parts, error) {
 		parts.Jobs = append(parts.Jobs, exchange.Run)
 	}
 	if signing.tickets != nil {
-		giver := NewTickets(signing.tickets, signing.challenges, guards, core.Sales.Find, core.Sales.Now)
+		giver := NewTickets(signing.tickets, draws, signing.challenges, guards, core.Sales.Find, core.Sales.Now)
 		parts.Routes = append(parts.Routes, Routes(giver.Give, core.Front)...)
-		parts.Jobs = append(parts.Jobs, signing.ring.Run, signing.challenges.Run)
+		parts.Jobs = append(parts.Jobs, signing.ring.Run, signing.challenges.Run, draws.Run,
+			func(ctx context.Context) error { return closeDraws(ctx, ledger.CloseDraws, core.TryLock, core.Log) })
 	}
 	return parts, nil
 }

@@ -20,7 +20,7 @@ func Routes(give Give, front httpkit.Front) []httpkit.Route {
 		given, err := give(c.Request.Context(), id, callerOf(front, c, who), c.GetHeader(SolutionHeader))
 		return httpkit.Data(http.StatusOK, ticketJSON{
 			Ticket: given.Text, UsableFrom: usableFrom(given.UsableFrom), ValidUntil: httpkit.ShownTime(given.Expires),
-			BeginTime: httpkit.ShownTime(given.Begin), ServerTime: httpkit.ShownTime(front.Now()),
+			BeginTime: httpkit.ShownTime(given.Begin), Entry: given.Entry, ServerTime: httpkit.ShownTime(front.Now()),
 		}, err)
 	}
 	return []httpkit.Route{
@@ -33,7 +33,8 @@ type ticketJSON struct {
 	Ticket     string       `json:"ticket"`
 	UsableFrom httpkit.Time `json:"usableFrom"`
 	ValidUntil httpkit.Time `json:"validUntil"`
-	BeginTime  httpkit.Time `json:"beginTime"` // the sale's start, from which UsableFrom is computed
+	BeginTime  httpkit.Time `json:"beginTime"`       // the sale's start, from which UsableFrom is computed
+	Entry      string       `json:"entry,omitempty"` // absent: no draw, or not in it
 	ServerTime httpkit.Time `json:"serverTime"`
 }
 

@@ -4,19 +4,21 @@ import (
 	"errors"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
 	"seckill/internal/feature/guard/budget"
 	"seckill/internal/feature/guard/challenge"
 	"seckill/internal/feature/guard/cooldown"
+	"seckill/internal/feature/guard/store"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/words"
 )
 
 // Rules are the refusals of guards. They are matched early: a sale with guards may refuse most requests of a rush.
-func Rules() []httpkit.Rule { return append(purchaseRules(), ticketRules()...) }
+func Rules() []httpkit.Rule { return slices.Concat(purchaseRules(), ticketRules(), drawRules()) }
 
 // purchaseRules are the refusals of requests for units.
 func purchaseRules() []httpkit.Rule {
@@ -127,6 +129,34 @@ func ticketRules() []httpkit.Rule {
 	}
 }
 
+// drawRules are the refusals of requests about draws.
+func drawRules() []httpkit.Rule {
+	conflict := func(err error, code, title, detail, english, chinese string) httpkit.Rule {
+		return httpkit.Rule{Matches: httpkit.Is(err), Failure: httpkit.Failure{
+			Code: code, Status: http.StatusConflict, Title: title, Detail: detail, English: english, Chinese: chinese,
+		}}
+	}
+	return []httpkit.Rule{
+		{Matches: httpkit.Is(store.ErrNoDraw), Failure: httpkit.Failure{
+			Code: "NOT_FOUND", Status: http.StatusNotFound, Title: "Not found",
+			Detail:  "The sale has no draw, or its draw counts no more.",
+			English: "This sale has no draw.", Chinese: "本次活动没有抽签",
+		}},
+		conflict(store.ErrNoBeacon, "NO_BEACON", "The draw has no beacon",
+			"No source and round were named for the draw, so that it takes no beacon.",
+			"No beacon was named for this draw.", "本次抽签未指定信标"),
+		conflict(store.ErrBeaconEarly, "BEACON_EARLY", "The draw is not closed yet",
+			"A beacon is entered once the number of entries and their root are published.",
+			"The draw is not closed yet.", "抽签尚未截止"),
+		conflict(store.ErrBeaconLate, "BEACON_LATE", "The sale's start has passed",
+			"The beacon was not entered before the sale's start. Move the start and announce another draw.",
+			"It is too late for the beacon: the start has passed.", "活动开始时间已过，不能再录入信标"),
+		conflict(store.ErrBeaconEntered, "BEACON_ENTERED", "Another beacon was entered",
+			"The draw has its beacon, which cannot be changed.",
+			"This draw has its beacon already.", "信标已录入，不能修改"),
+	}
+}
+
 // stoppedMembers adds the guard that stopped the request, and the guard's own members; orderKnown is true if the user
 // has no order in the sale, and false if that could not be determined.
 func stoppedMembers(body []byte, _ words.Language, err error) []byte {
@@ -154,7 +184,7 @@ func stoppedMembers(body []byte, _ words.Language, err error) []byte {
 		body = append(body, `","wanted":`...)
 		body = strconv.AppendInt(body, eligible.Wanted, 10)
 	}
-	if early, is := errors.AsType[*ticket.EarlyError](e.Why); is {
+	if early, is := errors.AsType[*ticket.EarlyError](e.Why); is && !early.UsableFrom.IsZero() {
 		body = append(body, `,"usableFrom":`...)
 		body = httpkit.AppendJSON(body, usableFrom(early.UsableFrom))
 	}

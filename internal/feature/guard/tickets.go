@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"seckill/internal/feature/guard/challenge"
+	"seckill/internal/feature/guard/draw"
 	"seckill/internal/feature/guard/keys"
 	"seckill/internal/feature/guard/ticket"
 	"seckill/internal/order/gate"
@@ -19,6 +20,7 @@ type Ticket struct {
 	UsableFrom time.Time
 	Expires    time.Time
 	Begin      time.Time // of the sale, as it is known here
+	Entry      string    // in the sale's draw; "" if it has none, or the buyer is not in it
 }
 
 // ErrNoTickets is the error for a sale that needs no tickets.
@@ -37,6 +39,7 @@ func (e *ChallengeError) Error() string { return challenge.ErrUnsolved.Error() }
 // Tickets issues the tickets of sales, from memory.
 type Tickets struct {
 	tickets    *ticket.Tickets
+	draws      *Draws
 	challenges *challenge.Challenges
 	guards     *Guards
 	find       func(ctx context.Context, id int64) (voucher.Voucher, error) // feature.Sales.Find
@@ -45,16 +48,17 @@ type Tickets struct {
 
 // NewTickets returns the Tickets of all sales; find and now are those of feature.Sales.
 func NewTickets(
-	tickets *ticket.Tickets, challenges *challenge.Challenges, guards *Guards,
+	tickets *ticket.Tickets, draws *Draws, challenges *challenge.Challenges, guards *Guards,
 	find func(ctx context.Context, id int64) (voucher.Voucher, error), now func(voucherID int64) time.Time,
 ) *Tickets {
-	return &Tickets{tickets: tickets, challenges: challenges, guards: guards, find: find, now: now}
+	return &Tickets{tickets: tickets, draws: draws, challenges: challenges, guards: guards, find: find, now: now}
 }
 
 // Give returns a ticket of the caller for a voucher's sale. If tickets have dryRun, it is usable from the start. The
 // solution is ALTCHA's payload, or "". Errors: voucher.ErrNotFound, voucher.ErrNotSeckill, gate.ErrEnded,
-// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError; and, after which the caller
-// may ask again, challenge.ErrBusy, challenge.ErrTryAgain, ticket.ErrTryAgain.
+// order.ErrUnavailable, ErrNoTickets, *TicketsLaterError, *ChallengeError, *StoppedError, *ticket.EarlyError if the
+// sale's draw counts no more; and, after which the caller may ask again, challenge.ErrBusy, challenge.ErrTryAgain,
+// ticket.ErrTryAgain.
 func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution string) (Ticket, error) {
 	v, err := t.find(ctx, voucherID)
 	now := t.now(voucherID)
@@ -77,6 +81,9 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 	if err := t.challenge(ctx, saleOf(v), c, solution, now); err != nil {
 		return Ticket{}, err
 	}
+	if set.Draw != nil {
+		return t.drawn(ctx, v, c.UserID, now)
+	}
 	usable := v.Sale.Begin
 	if !set.DryRun { // a dry run delays nobody
 		usable = usable.Add(t.tickets.Delay(voucherID, c.UserID, set.Longest()))
@@ -86,6 +93,36 @@ func (t *Tickets) Give(ctx context.Context, voucherID int64, c Caller, solution 
 		Expires: later(now, usable).Add(time.Duration(set.ExpiryMinutes) * time.Minute).Truncate(time.Second),
 	}
 	if given.Text, err = t.tickets.Issue(voucherID, c.UserID, given.Expires); errors.Is(err, keys.ErrNotKnown) {
+		err = ticket.ErrTryAgain // no salt could be read yet
+	}
+	return given, err
+}
+
+// drawn is Give for a sale with a draw, which the caller enters while it is open. Until all moments are decided, the
+// ticket says the earliest one that is possible.
+func (t *Tickets) drawn(ctx context.Context, v voucher.Voucher, userID int64, now time.Time) (Ticket, error) {
+	in, err := t.draws.of(saleOf(v))
+	if err != nil {
+		return Ticket{}, err
+	}
+	entry, err := t.draws.enter(ctx, in, userID)
+	if err != nil {
+		return Ticket{}, err
+	}
+	last := in.moments.Last()
+	given := Ticket{
+		Begin: v.Sale.Begin, UsableFrom: v.Sale.Begin,
+		Expires: later(now, last).Add(time.Duration(v.Sale.Guards.Tickets.ExpiryMinutes) * time.Minute).
+			Truncate(time.Second),
+	}
+	if entry == 0 || in.Decided() {
+		given.UsableFrom = in.moment(entry)
+	}
+	if entry != 0 {
+		given.Entry = draw.EntryText(v.ID, in.Number, entry)
+	}
+	given.Text, err = t.tickets.IssueEntry(v.ID, userID, in.Number, entry, given.Expires)
+	if errors.Is(err, keys.ErrNotKnown) {
 		err = ticket.ErrTryAgain // no salt could be read yet
 	}
 	return given, err

@@ -47,6 +47,7 @@ type instance struct {
 	*fakeSales
 
 	tickets *Tickets
+	check   *TicketsCheck
 	entry   *Entry
 	at      Sale
 }
@@ -62,8 +63,9 @@ func newInstance(t *testing.T, table *saltTable, s *guards.Settings) *instance {
 		t.Fatal(err)
 	}
 	limits, tickets := budget.NewTable(time.Now), ticket.New(ring)
+	check := &TicketsCheck{Tickets: tickets}
 	challenges := challenge.New(ring, limits, 8)
-	asked := NewGuards(limits, tally.New(time.Now), nobody, TicketsCheck{tickets})
+	asked := NewGuards(limits, tally.New(time.Now), nobody, check)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { _ = ring.Run(ctx) })
@@ -71,7 +73,7 @@ func newInstance(t *testing.T, table *saltTable, s *guards.Settings) *instance {
 	t.Cleanup(func() { cancel(); running.Wait() })
 	synctest.Wait()
 	return &instance{
-		sales, NewTickets(tickets, challenges, asked, sales.Find, sales.Now),
+		sales, NewTickets(tickets, nil, challenges, asked, sales.Find, sales.Now), check,
 		NewEntry(asked, sales.Now, sales.OwnOrder, newBuyers().has),
 		Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: s},
 	}

@@ -201,7 +201,7 @@ func dryRun(s *guards.Settings) *guards.Settings {
 	if s == nil || s.Unreadable {
 		return nil
 	}
-	dry := *s
+	dry := *s.Undrawn()
 	setDry(&dry.Limits, func(l *guards.Limits) *bool { return &l.DryRun })
 	setDry(&dry.Conditions, func(c *guards.Conditions) *bool { return &c.DryRun })
 	setDry(&dry.Tickets, func(t *guards.Tickets) *bool { t.DelayMs = 0; return &t.DryRun })

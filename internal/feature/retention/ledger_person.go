@@ -241,6 +241,10 @@ func (l *Ledger) Rewrite(
 				return fmt.Errorf("rewriting a place: %w", err)
 			}
 		}
+		err = tx.Exec("UPDATE tb_draw_entry SET user_id = ? WHERE user_id = ?", pseudonym, user).Error
+		if err != nil {
+			return fmt.Errorf("rewriting entries of draws: %w", err)
+		}
 		return p.update(tx, "tb_voucher_order", "user_id", "id IN ?", p.orders)
 	})
 	return f, done, personError("forgetting a user", err)

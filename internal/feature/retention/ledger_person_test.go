@@ -38,6 +38,8 @@ func (r *rig) person(t *testing.T) (saleID, orderID int64) {
 	r.Exec(t, "INSERT INTO tb_account (id, issuer, subject, create_time) VALUES (?, 0, 'carol', ?)", forgotten, stored)
 	r.Exec(t, "INSERT INTO tb_refusal (voucher_id, user_id, run, refused_ms, within_ms, code, create_time) "+
 		"VALUES (?, ?, 1, 1, 1, 'SOLD_OUT', ?)", id, forgotten, stored)
+	r.Exec(t, "INSERT INTO tb_draw_entry (voucher_id, number, user_id, entry, hash) VALUES (?, 1, ?, 7, 'h')", id,
+		forgotten)
 	r.Exec(t, "INSERT INTO tb_unpaid (user_id, expired, last_time, number) VALUES (?, 1, ?, 1)", forgotten, stored)
 	r.Exec(t, "INSERT INTO tb_request (caller, request_key, route, body_digest, made, create_time) "+
 		"VALUES (?, 'k', 'r', 'x', '1', ?)", forgotten, stored)
@@ -53,7 +55,7 @@ func (r *rig) named(t *testing.T) (tables []string) {
 	t.Helper()
 	for _, where := range []string{
 		"tb_voucher_order WHERE user_id = ?", "tb_payment WHERE user_id = ?", "tb_voucher_operation WHERE user_id = ?",
-		"tb_place WHERE user_id = ?", "tb_refusal WHERE user_id = ?",
+		"tb_place WHERE user_id = ?", "tb_refusal WHERE user_id = ?", "tb_draw_entry WHERE user_id = ?",
 		"tb_limited_buyer WHERE user_id = ?", "tb_request WHERE caller = ?",
 		"tb_unpaid WHERE user_id = ?", "tb_account WHERE id = ?", "tb_forgotten WHERE user_id = ?",
 		"tb_webhook_event WHERE body LIKE '%\"userId\":3,%' AND 0 < ?",

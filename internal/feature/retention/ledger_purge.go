@@ -106,6 +106,7 @@ const (
 	operations = iota
 	places
 	refusals
+	entries
 	ordersPart
 )
 
@@ -125,7 +126,7 @@ func (l *Ledger) Delete(
 		}
 		part := map[int]func(*gorm.DB, Candidate, *purgeRow, Cursor, int) (Deleted, error){
 			operations: l.deleteOperations, places: l.deletePlaces, refusals: l.deleteRefusals,
-			ordersPart: l.deleteOrders,
+			entries: l.deleteEntries, ordersPart: l.deleteOrders,
 		}[from.Part]
 		done, err = part(tx, c, &row, from, n)
 		return err
@@ -201,13 +202,23 @@ func (l *Ledger) deletePlaces(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor
 
 // deleteRefusals deletes the refusals of a sale, which owe nothing.
 func (l *Ledger) deleteRefusals(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+	return deleteUsers(tx, "tb_refusal", c, from, n)
+}
+
+// deleteEntries deletes who entered the draws of a sale.
+func (l *Ledger) deleteEntries(tx *gorm.DB, c Candidate, _ *purgeRow, from Cursor, n int) (Deleted, error) {
+	return deleteUsers(tx, "tb_draw_entry", c, from, n)
+}
+
+// deleteUsers deletes the rows of a table about users in a sale.
+func deleteUsers(tx *gorm.DB, table string, c Candidate, from Cursor, n int) (Deleted, error) {
 	var users []int64
-	err := tx.Table("tb_refusal").Distinct("user_id").Where("voucher_id = ? AND user_id > ?", c.VoucherID, from.After).
+	err := tx.Table(table).Distinct("user_id").Where("voucher_id = ? AND user_id > ?", c.VoucherID, from.After).
 		Order("user_id").Limit(n).Pluck("user_id", &users).Error
 	if err != nil || len(users) == 0 {
-		return Deleted{Next: Cursor{Part: ordersPart}}, err
+		return Deleted{Next: Cursor{Part: from.Part + 1}}, err
 	}
-	err = deleteBy(tx, "tb_refusal", "voucher_id = "+digits(c.VoucherID)+" AND user_id", users)
+	err = deleteBy(tx, table, "voucher_id = "+digits(c.VoucherID)+" AND user_id", users)
 	return Deleted{Rows: len(users), Next: behind(from, len(users), n, users[len(users)-1])}, err
 }
 

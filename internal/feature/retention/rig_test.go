@@ -91,6 +91,8 @@ func (r *rig) sold(t *testing.T) int64 {
 	for user := range 3 {
 		r.Exec(t, "INSERT INTO tb_refusal (voucher_id, user_id, run, refused_ms, within_ms, code, create_time) "+
 			"VALUES (?, ?, 1, 1, 1, 'SOLD_OUT', ?)", id, 500+user, ledgertest.Stored(ledgertest.RecordedAt))
+		r.Exec(t, "INSERT INTO tb_draw_entry (voucher_id, number, user_id, entry, hash) VALUES (?, 1, ?, ?, ?)", id,
+			500+user, user, fmt.Sprint("hash ", user))
 	}
 	r.place(t, id, 1, 7) // missed
 	r.RetireSale(t, id)
@@ -162,7 +164,7 @@ func (r *rig) left(t *testing.T, voucherID int64) map[string]int64 {
 	for table, where := range map[string]string{
 		"tb_voucher_order": "voucher_id = ?", "tb_payment": "voucher_id = ?", "tb_coupon": "voucher_id = ?",
 		"tb_place": "voucher_id = ?", "tb_voucher_operation": "voucher_id = ? AND order_id IS NOT NULL",
-		"tb_refusal": "voucher_id = ?", "tb_order_event": "1 = 1",
+		"tb_refusal": "voucher_id = ?", "tb_draw_entry": "voucher_id = ?", "tb_order_event": "1 = 1",
 		"tb_refund": "1 = 1", "tb_payment_cancel": "1 = 1", "tb_webhook_event": "1 = 1",
 		"tb_webhook_dead_letter": "1 = 1", "tb_webhook_retry": "1 = 1",
 	} {

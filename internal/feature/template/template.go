@@ -49,7 +49,9 @@ func Of(v voucher.Voucher, name string) Template {
 	if v.Sale == nil {
 		return t
 	}
-	t.Voucher.Sale = &voucher.Sale{Issued: v.Sale.Issued, Guards: v.Sale.Guards, InviteWindow: v.Sale.InviteWindow}
+	t.Voucher.Sale = &voucher.Sale{
+		Issued: v.Sale.Issued, Guards: v.Sale.Guards.Undrawn(), InviteWindow: v.Sale.InviteWindow,
+	}
 	t.Lasts = v.Sale.End.Sub(v.Sale.Begin)
 	if !v.VisibleFrom.IsZero() {
 		t.Seen = v.Sale.Begin.Sub(v.VisibleFrom)

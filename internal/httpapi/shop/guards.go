@@ -62,6 +62,7 @@ func (a *API) guardsField(c *guards.Change) jsonbody.Field {
 				jsonbody.Required(jsonbody.Integer("leadMinutes", &t.LeadMinutes)),
 				jsonbody.Required(jsonbody.Integer("expiryMinutes", &t.ExpiryMinutes)),
 				jsonbody.Bool("dryRun", &t.DryRun),
+				jsonbody.Forbidden("draw", changedByRoute, invalid.Data{"route": "PUT /admin/voucher/:id/draw"}),
 			}
 		})),
 		a.ifThere(guards.ChallengeGuard,

@@ -25,7 +25,7 @@ import (
 var files = []string{
 	"01000_ledger.sql", "02000_operation_identity.sql", "02001_notices.sql", "02003_lost_decision.sql",
 	"02004_lists.sql", "02005_refunds.sql", "02006_purge.sql", "02007_event_stream.sql",
-	"02008_shops.sql", "02009_refusals.sql", "02011_pictures.sql",
+	"02008_shops.sql", "02009_refusals.sql", "02010_draws.sql", "02011_pictures.sql",
 }
 
 // eachEmpty runs the test with a function that opens the same empty schema again and again.

@@ -9,6 +9,7 @@ type Change struct {
 	Challenge  Edit[Challenge]
 	CoolDown   Edit[CoolDown]
 	Units      Edit[Units]
+	Draw       Edit[Draw] // of the tickets, which there must be
 }
 
 // Edit replaces the settings of one guard. The zero Edit leaves them as they are.
@@ -36,7 +37,7 @@ func (c Change) Apply(s *Settings) *Settings {
 	}
 	is.Limits = c.Limits.of(is.Limits)
 	is.Conditions = c.Conditions.of(is.Conditions)
-	is.Tickets = c.Tickets.of(is.Tickets)
+	is.Tickets = c.tickets(is.Tickets)
 	is.Challenge = c.Challenge.of(is.Challenge)
 	is.CoolDown = c.CoolDown.of(is.CoolDown)
 	is.Units = c.Units.of(is.Units)
@@ -44,4 +45,22 @@ func (c Change) Apply(s *Settings) *Settings {
 		return nil
 	}
 	return &is
+}
+
+// tickets returns the changed tickets: with the draw that they had, unless the change names another.
+func (c Change) tickets(was *Tickets) *Tickets {
+	is := c.Tickets.of(was)
+	if is == nil {
+		return nil
+	}
+	draw := is.Draw
+	if was != nil {
+		draw = was.Draw
+	}
+	if draw = c.Draw.of(draw); draw == is.Draw {
+		return is
+	}
+	changed := *is
+	changed.Draw = draw
+	return &changed
 }

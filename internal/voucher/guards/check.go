@@ -21,6 +21,8 @@ const (
 	MaxCoolDown      = 7 * 24 * 60 // minutes
 	MaxShare         = 100_000     // units of an address or a network
 	MaxShared        = 1000        // characters
+	MaxSource        = 128         // characters
+	MaxRound         = 64          // characters
 )
 
 // Check returns all problems of the settings, with the fields' names as in requests.
@@ -35,10 +37,8 @@ func (s *Settings) Check() invalid.Problems {
 	if s.Conditions != nil {
 		c.conditions(s.Conditions)
 	}
-	if t := s.Tickets; t != nil {
-		c.Number("guards.tickets.delayMs", t.DelayMs, 0, MaxDelayMs)
-		c.Number("guards.tickets.leadMinutes", t.LeadMinutes, 1, MaxLeadMinutes)
-		c.Number("guards.tickets.expiryMinutes", t.ExpiryMinutes, 1, MaxExpiryMinutes)
+	if s.Tickets != nil {
+		c.tickets(s.Tickets)
 	}
 	if s.Challenge != nil {
 		c.challenge(s)
@@ -54,6 +54,23 @@ func (s *Settings) Check() invalid.Problems {
 		c.units(s.Units)
 	}
 	return c.Problems
+}
+
+func (c *checks) tickets(t *Tickets) {
+	c.Number("guards.tickets.delayMs", t.DelayMs, 0, MaxDelayMs)
+	c.Number("guards.tickets.leadMinutes", t.LeadMinutes, 1, MaxLeadMinutes)
+	c.Number("guards.tickets.expiryMinutes", t.ExpiryMinutes, 1, MaxExpiryMinutes)
+	if t.Draw == nil {
+		return
+	}
+	if t.DryRun {
+		c.Bad("guards.tickets.dryRun", dryDraw, invalid.Omit, nil)
+	}
+	c.Line("source", t.Draw.Source, 0, MaxSource)
+	c.Line("round", t.Draw.Round, 0, MaxRound)
+	if (t.Draw.Source == "") != (t.Draw.Round == "") {
+		c.Bad("round", withoutOther, togetherWithOther, invalid.Data{"other": "source"})
+	}
 }
 
 // checks collects the problems of settings.

@@ -9,6 +9,10 @@ var (
 		"当前为 {value}，而使用抢购凭证时每位买家需要 {min} 次请求")
 	togetherWith = invalid.NewAllowed("TOGETHER_WITH", "together with {other}: a challenge is solved for a ticket",
 		"须同时启用{other}")
+	dryDraw = invalid.NewReason("DRY_DRAW", "is true, and the tickets' moments are drawn so that anybody can check it",
+		"已启用可核验的抽签，不能只试运行")
+	togetherWithOther = invalid.NewAllowed("TOGETHER_WITH_OTHER", "together with {other}, or neither",
+		"与{other}同时填写，或都不填")
 	belowOther   = invalid.NewReason("BELOW_OTHER", "is below {other}", "小于{other}")
 	nothingSet   = invalid.NewReason("NOTHING_SET", "sets nothing", "未设任何内容")
 	withoutOther = invalid.NewReason("WITHOUT_OTHER", "is set without {other}", "未同时启用{other}")

@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"seckill/internal/kit/moment"
 )
 
 // Settings are the guards of a sale. A guard that is nil is off. They are stored as JSON, and never changed once they
@@ -69,6 +71,43 @@ type Tickets struct {
 	LeadMinutes   int64 `json:"leadMinutes"`   // how long before the sale tickets are given out
 	ExpiryMinutes int64 `json:"expiryMinutes"` // how long a ticket can be used from its moment on
 	DryRun        bool  `json:"dryRun,omitempty"`
+	// Draw: moments are drawn so that anybody can check it afterwards; nil: by the user's number. A change of tickets
+	// leaves it as it is.
+	Draw *Draw `json:"draw,omitempty"`
+}
+
+// Draw names what is known of a draw beforehand.
+type Draw struct {
+	CloseTime moment.Time `json:"closeTime"` // who asks for a ticket before then enters
+	// Source publishes a value that nobody can foresee, and Round says which: the beacon. Without one, both are empty.
+	Source string `json:"source,omitempty"`
+	Round  string `json:"round,omitempty"`
+}
+
+// Equal reports whether two draws are announced in the same way; nil is none.
+func (d *Draw) Equal(other *Draw) bool {
+	if d == nil || other == nil {
+		return d == other
+	}
+	return d.CloseTime.Equal(other.CloseTime.Time) && d.Source == other.Source && d.Round == other.Round
+}
+
+// Drawn returns the draw of the settings; nil if there is none.
+func (s *Settings) Drawn() *Draw {
+	if s == nil || s.Tickets == nil {
+		return nil
+	}
+	return s.Tickets.Draw
+}
+
+// Undrawn returns the settings without a draw, for another sale.
+func (s *Settings) Undrawn() *Settings {
+	if s.Drawn() == nil {
+		return s
+	}
+	other, tickets := *s, *s.Tickets
+	tickets.Draw, other.Tickets = nil, &tickets
+	return &other
 }
 
 // From returns the time from which tickets of a sale with that begin are given out.

@@ -192,6 +192,7 @@ function ticketNote(/** @type {string} */ state, /** @type {any} */ voucher, /**
   if (!['early', 'grab', 'ticket'].includes(state)) return '';
   if (ticket?.phase === 'solving') return t('note.work');
   if (ticket?.phase === 'ready' && state !== 'ticket' && ticket.usableFrom > now) {
+    if (ticket.entry) return t('note.entry', { entry: ticket.entry }); // its moment may not be drawn yet
     return t('note.moment', { seconds: tenths((ticket.usableFrom - Date.parse(voucher.beginTime)) / 1000) });
   }
   return state === 'early' && press === undefined ? t('note.early') : '';

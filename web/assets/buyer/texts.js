@@ -64,6 +64,7 @@ export const TEXTS = {
   'note.mine': { en: 'Bought.', zh: '购买成功。' },
   'note.mine.several': { en: 'You have bought {n} of these.', zh: '您已购买 {n} 张。' },
   'note.early': { en: 'Every buyer has a moment of their own, a little after the start. Press now, and your order is sent at yours.', zh: '每位买家有各自的开抢时刻，略晚于开始时间。现在点击，到时自动提交。' },
+  'note.entry': { en: 'You are in the draw. Keep your entry, {entry}: it finds your line in the list after the sale. Press before the start, and your order is sent at the moment that is drawn.', zh: '您已参与抽签。请保存参与编号 {entry}，活动结束后可据此在公示名单中查到自己。提前点击，将在抽中的时刻自动提交。' },
   'note.moment': { en: 'Your moment is {seconds} s after the start. Press before then, and your order is sent at that moment; being quicker gains nothing.', zh: '您的开抢时刻为开始后 {seconds} 秒。提前点击将在该时刻自动提交，抢先点击没有优势。' },
   'note.kept': { en: 'Keep this page open: your order is sent at your moment, by itself.', zh: '请保持页面打开，到您的开抢时刻将自动提交。' },
   'note.tickets.from': { en: 'From {time} on you can press early, before the start.', zh: '{time} 起可提前预约。' },

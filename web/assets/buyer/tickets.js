@@ -10,7 +10,7 @@ import { decided } from '../client.js';
 /**
  * What there is of a ticket. waiting: it will be fetched; asking; solving: the device works, part of it is done; ready; none: the sale
  * needs no ticket; refused: the service gives none.
- * @typedef {{phase: 'waiting' | 'asking' | 'solving' | 'ready' | 'none' | 'refused', part?: number, ticket?: string, usableFrom?: number,
+ * @typedef {{phase: 'waiting' | 'asking' | 'solving' | 'ready' | 'none' | 'refused', part?: number, ticket?: string, entry?: string, usableFrom?: number,
  *   expires?: number, beginTime?: string, answer?: Answer}} Ticket
  */
 
@@ -146,8 +146,8 @@ export class Tickets {
         continue;
       }
       if (answer.success) {
-        const { ticket, usableFrom, validUntil } = answer.data;
-        return { phase: 'ready', ticket, usableFrom: Date.parse(usableFrom), expires: Date.parse(validUntil), beginTime };
+        const { ticket, entry, usableFrom, validUntil } = answer.data;
+        return { phase: 'ready', ticket, entry, usableFrom: Date.parse(usableFrom), expires: Date.parse(validUntil), beginTime };
       }
       if (answer.code === 'NO_TICKETS') return { phase: 'none', beginTime };
       const challenge = answer.code === 'CHALLENGE_REQUIRED' ? answer.data?.challenge : null;

@@ -21,7 +21,8 @@ var (
 	ErrTryAgain = errors.New("the ticket's key is not known yet")
 )
 
-// EarlyError is the refusal of a ticket that is valid, but not usable yet.
+// EarlyError is the refusal of a ticket that is valid, but not usable yet. The time is zero while a draw has not
+// decided it.
 type EarlyError struct{ UsableFrom time.Time }
 
 func (e *EarlyError) Error() string {
