@@ -39,6 +39,12 @@ func (d *drawTable) RunningDraws(context.Context) (map[int64]*store.DrawRow, err
 	return map[int64]*store.DrawRow{row.VoucherID: &row}, nil
 }
 
+func (d *drawTable) goAway(away bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.away = away
+}
+
 func (d *drawTable) Enter(_ context.Context, _, number int64, users []int64) (map[int64]int64, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -225,14 +231,14 @@ func TestDrawsThatDoNotFit(t *testing.T) {
 			}
 		}
 		in(nil)
-		d.table.away = true
+		d.table.goAway(true)
 		time.Sleep(time.Minute)
 		in(nil)
 		_, err := d.tickets.Give(t.Context(), d.instance.at.ID, Caller{UserID: 42}, "")
 		if !errors.Is(err, order.ErrUnavailable) {
 			t.Errorf("a ticket without the ledger: %v", err)
 		}
-		d.table.away = false
+		d.table.goAway(false)
 		begin := d.instance.at.Begin
 		d.instance.at.Begin = begin.Add(-time.Minute)
 		in(ticket.ErrTryAgain)
