@@ -12,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"seckill/internal/authtoken"
 	"seckill/internal/feature"
 	"seckill/internal/feature/guard/draw"
 	"seckill/internal/feature/guard/store"
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/kit/cmdline"
+	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
@@ -24,8 +26,10 @@ import (
 
 // fakeDraws has the draws of a sale that was over at noon, with three entrants, or fails.
 type fakeDraws struct {
-	err error
-	end time.Time // of the sale
+	err     error
+	end     time.Time // of the sale
+	alone   error
+	changes int
 }
 
 func (*fakeDraws) hashes() []draw.Hash {
@@ -87,14 +91,30 @@ func drawRoutesOn(f *fakeDraws) []httpkit.Route {
 			}
 			return f.voucher(), nil
 		},
-		Now: func(int64) time.Time { return apitest.Noon() }, Alone: func(context.Context) error { return nil },
+		Now: func(int64) time.Time { return apitest.Noon() }, Alone: func(context.Context) error { return f.alone },
 		Change: func(context.Context, voucher.Author, int64, voucher.Change) (voucher.Shown, bool, error) {
+			f.changes++
 			return voucher.Shown{Voucher: f.voucher()}, true, f.err
 		},
 	}
 	return DrawRoutes(f, doors, httpkit.Front{
 		Bodies: httpkit.Bodies{Limit: apitest.BodyLimit}, ShopOf: featuretest.ShopOf, Zone: time.UTC,
 	})
+}
+
+// While an instance of 1.0 lives, which would sell by other moments, no draw is announced.
+func TestNoDrawBesideAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	f := &fakeDraws{end: apitest.Noon().Add(time.Hour), alone: order.ErrUpgrading}
+	shop := featuretest.Serve(t, drawRoutesOn(f), Rules(), apitest.State{})
+	w := do(t, shop, apitest.Request{
+		Method: http.MethodPut, Target: "/admin/voucher/5/draw", Body: `{"closeTime":"2026-01-02T11:30:00Z"}`,
+		Header: map[string]string{"Authorization": apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin)},
+	})
+	refused(t, w, http.StatusServiceUnavailable, "UPGRADING")
+	if f.changes > 0 {
+		t.Errorf("%d changes", f.changes)
+	}
 }
 
 // A draw's key and list are public once its sale is over, and not before.
