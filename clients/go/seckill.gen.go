@@ -1808,7 +1808,7 @@ type DrawAnswer struct {
 		// Example: 2026-11-11T20:00:00.000Z
 		CreateTime Time `json:"createTime"`
 
-		// DelayMs The moments are spread over so many milliseconds from beginTime. Who has no entry may buy after them.
+		// DelayMs How many milliseconds after beginTime the last moment may come. A buyer without an entry may buy only then.
 		DelayMs int64 `json:"delayMs"`
 
 		// DrawKey Once the sale is over.
@@ -1886,7 +1886,7 @@ type DrawCommitment struct {
 	// Example: 2026-11-11T20:00:00.000Z
 	CreateTime Time `json:"createTime"`
 
-	// DelayMs The moments are spread over so many milliseconds from beginTime. Who has no entry may buy after them.
+	// DelayMs How many milliseconds after beginTime the last moment may come. A buyer without an entry may buy only then.
 	DelayMs    int64 `json:"delayMs"`
 	DrawNumber int64 `json:"drawNumber"`
 
@@ -3321,7 +3321,7 @@ type TicketAnswerSuccess bool
 
 // Tickets Each buyer may buy from a moment of their own. Only where the setting SECKILL_GUARD_SECRET is set.
 type Tickets struct {
-	// DelayMs The moments are spread over so many milliseconds from the start.
+	// DelayMs How many milliseconds after the start the last moment may come.
 	DelayMs int64 `json:"delayMs"`
 
 	// Draw The moments are drawn so that anybody can check it. Announced by PUT /admin/voucher/:id/draw, and left as it is by a change of tickets.

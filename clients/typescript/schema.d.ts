@@ -2987,7 +2987,7 @@ export interface components {
         Tickets: {
             /**
              * Format: int64
-             * @description The moments are spread over so many milliseconds from the start.
+             * @description How many milliseconds after the start the last moment may come.
              */
             delayMs: number;
             /**
@@ -3046,7 +3046,7 @@ export interface components {
             beginTime: components["schemas"]["Time"];
             /**
              * Format: int64
-             * @description The moments are spread over so many milliseconds from beginTime. Who has no entry may buy after them.
+             * @description How many milliseconds after beginTime the last moment may come. A buyer without an entry may buy only then.
              */
             delayMs: number;
             closeTime: components["schemas"]["Time"];

@@ -59,7 +59,7 @@ func isPublicURL(text string) bool {
 		!strings.ContainsAny(text, "?#") && basePath.MatchString(at.Path) && at.RawPath == ""
 }
 
-// pictureHost is a host as addresses and the pages' Content-Security-Policy have it, of which it becomes a part.
+// pictureHost matches a host, perhaps with a port, that can go into the pages' Content-Security-Policy as it stands.
 var pictureHost = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?$`)
 
 // checkSite checks where people find the pages, the name and the colour that they show, and where pictures may be.

@@ -57,7 +57,7 @@ type entering struct {
 	closed                  bool // nobody enters any more
 }
 
-// NewDraws returns the draws of a ledger, of which none is known until Run reads them.
+// NewDraws returns the draws of a ledger. It knows none of them until Run has read them.
 func NewDraws(
 	ledger DrawLedger, anySale func(func(*guards.Settings) bool) bool, log *slog.Logger,
 ) *Draws {

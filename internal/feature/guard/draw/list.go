@@ -13,8 +13,8 @@ const (
 
 // What a draw proves.
 const (
-	Committed = "committed" // to a key, which whoever chose it knew
-	Checkable = "checkable" // with a beacon, nobody could choose an order
+	Committed = "committed" // the key was fixed beforehand, but whoever chose it knew the order
+	Checkable = "checkable" // a beacon was added, so nobody could choose the order
 )
 
 // The outcomes of an entry.

@@ -4,8 +4,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"time"
 
 	"seckill/internal/feature/guard/keys"
@@ -20,18 +18,12 @@ const (
 
 // IssueEntry returns a ticket of the user for a draw of the sale. Error: keys.ErrNotKnown.
 func (t *Tickets) IssueEntry(saleID, userID, draw, entry int64, expires time.Time) (string, error) {
-	key, saltID, err := t.keys.Current(keys.Ticket, saleID)
+	raw := make([]byte, headBytes, entrySize)
+	key, err := t.head(raw, typeEntry, saleID, expires)
 	if err != nil {
 		return "", err
 	}
-	at := expires.Unix()
-	if at < 0 || at > maxExpiry {
-		return "", fmt.Errorf("a ticket cannot expire at %v", expires)
-	}
-	var plain [ticketSize]byte
-	head(&plain, saltID, at)
-	plain[0] = typeEntry
-	raw := binary.BigEndian.AppendUint64(append(make([]byte, 0, entrySize), plain[:headBytes]...), uint64(entry))
+	raw = binary.BigEndian.AppendUint64(raw, uint64(entry))
 	sum := entrySignature(key, raw, saleID, userID, draw)
 	return base64.RawURLEncoding.EncodeToString(append(raw, sum[:macBytes]...)), nil
 }
@@ -46,17 +38,13 @@ func (t *Tickets) CheckEntry(text string, saleID, userID, draw int64, now time.T
 	if err != nil || len(raw) != entrySize || raw[0] != typeEntry || base64.RawURLEncoding.EncodeToString(raw) != text {
 		return 0, ErrInvalid
 	}
-	key, err := t.keys.Find(keys.Ticket, saleID, binary.BigEndian.Uint16(raw[1:]))
-	switch {
-	case errors.Is(err, keys.ErrUnknownYet):
-		return 0, ErrTryAgain
-	case err != nil:
-		return 0, ErrInvalid
+	key, err := t.key(raw, saleID)
+	if err != nil {
+		return 0, err
 	}
 	signed := raw[:headBytes+8]
 	sum := entrySignature(key, signed, saleID, userID, draw)
-	if subtle.ConstantTimeCompare(sum[:macBytes], raw[len(signed):]) != 1 ||
-		now.Unix() >= expiry((*[ticketSize]byte)(raw)) {
+	if subtle.ConstantTimeCompare(sum[:macBytes], raw[len(signed):]) != 1 || now.Unix() >= expiry(raw) {
 		return 0, ErrInvalid
 	}
 	return int64(binary.BigEndian.Uint64(raw[headBytes:])), nil

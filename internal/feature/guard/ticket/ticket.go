@@ -60,16 +60,11 @@ const (
 // Issue returns a ticket of the user for the sale that expires at the given time, to the second. Error:
 // keys.ErrNotKnown.
 func (t *Tickets) Issue(saleID, userID int64, expires time.Time) (string, error) {
-	key, saltID, err := t.keys.Current(keys.Ticket, saleID)
+	var raw [ticketSize]byte
+	key, err := t.head(raw[:], typeTicket, saleID, expires)
 	if err != nil {
 		return "", err
 	}
-	at := expires.Unix()
-	if at < 0 || at > maxExpiry {
-		return "", fmt.Errorf("a ticket cannot expire at %v", expires)
-	}
-	var raw [ticketSize]byte
-	head(&raw, saltID, at)
 	sum := signature(key, raw[:headBytes], saleID, userID)
 	copy(raw[headBytes:], sum[:macBytes])
 	return base64.RawURLEncoding.EncodeToString(raw[:]), nil
@@ -84,18 +79,15 @@ func (t *Tickets) Check(text string, saleID, userID int64, now time.Time) error 
 	if !decode(&raw, text) || raw[0] != typeTicket {
 		return ErrInvalid
 	}
-	key, err := t.keys.Find(keys.Ticket, saleID, binary.BigEndian.Uint16(raw[1:]))
-	switch {
-	case errors.Is(err, keys.ErrUnknownYet):
-		return ErrTryAgain
-	case err != nil:
-		return ErrInvalid
+	key, err := t.key(raw[:], saleID)
+	if err != nil {
+		return err
 	}
 	sum := signature(key, raw[:headBytes], saleID, userID)
 	if subtle.ConstantTimeCompare(sum[:macBytes], raw[headBytes:]) != 1 {
 		return ErrInvalid
 	}
-	if now.Unix() >= expiry(&raw) {
+	if now.Unix() >= expiry(raw[:]) {
 		return ErrInvalid
 	}
 	return nil
@@ -119,14 +111,36 @@ func (t *Tickets) Usable(saleID, userID int64, begin time.Time, longest time.Dur
 	return nil
 }
 
-func head(raw *[ticketSize]byte, saltID uint16, expires int64) {
-	raw[0] = typeTicket
+// head writes the head of a ticket of that type, and returns the key that signs it. Error: keys.ErrNotKnown.
+func (t *Tickets) head(raw []byte, kind byte, saleID int64, expires time.Time) (*keys.Key, error) {
+	key, saltID, err := t.keys.Current(keys.Ticket, saleID)
+	if err != nil {
+		return nil, err
+	}
+	at := expires.Unix()
+	if at < 0 || at > maxExpiry {
+		return nil, fmt.Errorf("a ticket cannot expire at %v", expires)
+	}
+	raw[0] = kind
 	binary.BigEndian.PutUint16(raw[1:], saltID)
-	raw[3] = byte(expires >> 32)
-	binary.BigEndian.PutUint32(raw[4:], uint32(expires))
+	raw[3] = byte(at >> 32)
+	binary.BigEndian.PutUint32(raw[4:], uint32(at))
+	return key, nil
 }
 
-func expiry(raw *[ticketSize]byte) int64 {
+// key returns the key that must have signed the ticket with this head. Errors: ErrInvalid, ErrTryAgain.
+func (t *Tickets) key(raw []byte, saleID int64) (*keys.Key, error) {
+	key, err := t.keys.Find(keys.Ticket, saleID, binary.BigEndian.Uint16(raw[1:]))
+	switch {
+	case errors.Is(err, keys.ErrUnknownYet):
+		return nil, ErrTryAgain
+	case err != nil:
+		return nil, ErrInvalid
+	}
+	return key, nil
+}
+
+func expiry(raw []byte) int64 {
 	return int64(raw[3])<<32 | int64(binary.BigEndian.Uint32(raw[4:]))
 }
 
