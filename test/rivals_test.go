@@ -99,8 +99,9 @@ func newRivalry(t *testing.T) *rivalry {
 	s.order, s.taken = buy(unpaidUser, s.sale, "unpaid"), buy(paidUser, s.free, "paid")
 	s.payment = box.Decode[struct{ PaymentID string }](t, must(http.MethodPost, "/order/"+s.order+"/pay",
 		box.BuyerToken(unpaidUser), nil)).PaymentID
-	s.code = box.Decode[struct{ Coupon struct{ Code string } }](t, must(http.MethodGet, "/order/"+s.taken,
-		box.BuyerToken(paidUser), nil)).Coupon.Code
+	s.code = box.Decode[struct{ Coupon struct{ Code string } }](t, s.Client.Whole(t, box.Request{
+		URL: s.URL("/order/" + s.taken), Token: box.BuyerToken(paidUser),
+	})).Coupon.Code
 	for _, token := range []string{s.rival, s.owner} {
 		box.Eventually(t, "events", func() error {
 			if _, outcome := s.ask(t, 0, http.MethodGet, "/admin/event?before=end", token, nil, nil); outcome != "200" {

@@ -55,12 +55,9 @@ func (s *shopSite) ask(
 	t *testing.T, instance int, method, path, token string, body any, header map[string]string,
 ) (r box.Reply, outcome string) {
 	t.Helper()
-	r, err := s.Client.Do(t.Context(), box.Request{
+	r = s.Client.Patient(t, box.Request{
 		Method: method, URL: s.Servers[instance].URL(path), Token: token, Body: body, Header: header,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	outcome = strings.TrimSpace(fmt.Sprintf("%d %s", r.StatusCode, r.Code))
 	var wrong struct {
 		Errors []struct{ Field, Code string }

@@ -149,6 +149,21 @@ func (r Request) payload() (sent []byte, body io.Reader, err error) {
 // longer.
 func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 	tb.Helper()
+	got := c.patient(tb, want, r)
+	if got.StatusCode != want {
+		tb.Fatalf("%s %s answers %d, want %d: %s", r.Method, r.URL, got.StatusCode, want, got.Body)
+	}
+	return got
+}
+
+// Patient sends a request and returns its answer. Like Must it retries while the service says that it is too busy.
+func (c *Client) Patient(tb testing.TB, r Request) Reply {
+	tb.Helper()
+	return c.patient(tb, 0, r)
+}
+
+func (c *Client) patient(tb testing.TB, want int, r Request) Reply {
+	tb.Helper()
 	got, err := c.Do(tb.Context(), r)
 	for deadline := time.Now().Add(Patience); busy(got, want) && err == nil && time.Now().Before(deadline); {
 		time.Sleep(200 * time.Millisecond)
@@ -156,9 +171,6 @@ func (c *Client) Must(tb testing.TB, want int, r Request) Reply {
 	}
 	if err != nil {
 		tb.Fatalf("%s %s: %v", r.Method, r.URL, err)
-	}
-	if got.StatusCode != want {
-		tb.Fatalf("%s %s answers %d, want %d: %s", r.Method, r.URL, got.StatusCode, want, got.Body)
 	}
 	return got
 }
