@@ -60,7 +60,7 @@ func inGuards() []mutant.Mutant {
 			mutant.Change{File: ticket, From: `uint64(saleID))`, To: `0*uint64(saleID))`},
 		),
 		packageMutant("a ticket never expires", tickets, "TestCheck$/expired", "<nil>, want the ticket is not valid",
-			mutant.Change{File: ticket, From: `now.Unix() >= expiry(&raw)`, To: `now.Unix() >= expiry(&raw) && false`},
+			mutant.Change{File: ticket, From: `>= expiry(raw[:])`, To: `>= expiry(raw[:]) && false`},
 		),
 		// Either alone changes nothing: there is one type, and keys are derived for each purpose.
 		packageMutant("a ticket's type is neither looked at nor signed", tickets, "TestBadTickets$", "one bit altered",
