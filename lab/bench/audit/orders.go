@@ -106,18 +106,16 @@ func queuedUsers(ctx context.Context, at *rig.Namespace, in Queue) ([]int64, err
 	return all, nil
 }
 
-// acceptedUsers returns the users whose orders wait in the service's stream. An entry has one order or several.
+// acceptedUsers returns the users whose orders wait in the service's stream. An entry has one order or several. The
+// stream is read once: Redis may still be doing what a killed process sent it, and two reads would not match.
 func acceptedUsers(ctx context.Context, at *rig.Namespace) (users []string, err error) {
-	one, err := streamed(ctx, at, "{p0}:orders", "u")
-	if err != nil {
-		return nil, err
-	}
-	several, err := streamed(ctx, at, "{p0}:orders", "p")
-	for i := range min(len(one), len(several)) {
-		if several[i] == "" {
-			users = append(users, one[i])
+	entries, err := at.Stores.Redis.XRange(ctx, at.Prefix+"{p0}:orders", "-", "+").Result()
+	for _, e := range entries {
+		if user, single := e.Values["u"].(string); single {
+			users = append(users, user)
 		}
-		for n, word := range strings.Fields(several[i]) {
+		packed, _ := e.Values["p"].(string)
+		for n, word := range strings.Fields(packed) {
 			if n%2 == 0 { // user, order, user, order…
 				users = append(users, word)
 			}
