@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// envFrom names the commit of the previous version. Without it, the work tree runs beside itself.
+	// envFrom names the previous version: its commit, or the server of an archive that make release built. Without
+	// it, the work tree runs beside itself.
 	envFrom = "SECKILL_TEST_UPGRADE_FROM"
 	root    = "../.."
 )
@@ -23,6 +24,9 @@ func before(tb testing.TB) release {
 	commit := os.Getenv(envFrom)
 	if commit == "" {
 		return release{"before", box.Binary(tb)}
+	}
+	if file, err := os.Stat(commit); err == nil && file.Mode().IsRegular() {
+		return release{"before", commit}
 	}
 	binary := filepath.Join(tb.TempDir(), "before")
 	if err := version.Build(tb.Context(), root, commit, binary); err != nil {

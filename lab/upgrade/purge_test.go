@@ -16,7 +16,7 @@ import (
 // command, nor the job of another instance, nor a request to forget somebody changes anything; once it has gone, they
 // do, and it does not start any more.
 func purgeBesideEachOther(t *testing.T, old, now release) {
-	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	redis := testkit.StartRedis(t, keepsAll...)
 	s := openStores(t, redis, testkit.StartMariaDB(t).DSN("seckill"))
 	a := s.start(old, "a")
 	const buyers = 3

@@ -17,7 +17,7 @@ import (
 // what the provider refuses for good. Parts wait until no instance of the previous version lives.
 func refundsBesideEachOther(t *testing.T, old, now release) {
 	const price, refused = 1000, 1013 // the sandbox refuses what ends in 13
-	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	redis := testkit.StartRedis(t, keepsAll...)
 	s := openStores(t, redis, testkit.StartMariaDB(t).DSN("seckill"))
 	settings := s.settings()
 	maps.Copy(settings, map[string]string{

@@ -2,9 +2,13 @@ package upgrade
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/go-sql-driver/mysql" // the ledger
+	"github.com/redis/go-redis/v9"
 
 	"seckill/internal/checker"
 	"seckill/internal/testkit"
@@ -14,26 +18,59 @@ import (
 // stores are a Redis and a database that instances of several versions share, and the test's connections to them.
 type stores struct {
 	testing.TB
-	redisAddr, dsn string
-	rdb            *box.Redis
-	ledger         box.Ledger
+	redis  map[string]string // the settings that name it
+	dsn    string
+	rdb    *box.Redis
+	ledger box.Ledger
+
+	// What a test does to the Redis that the sale is in.
+	empty, crash func()
 }
 
 // openStores returns a Redis and a MySQL of the test's own, which it may kill and empty.
 func openStores(tb testing.TB, redis *testkit.RedisServer, dsn string) *stores {
 	tb.Helper()
-	return &stores{
-		TB: tb, redisAddr: redis.Addr, dsn: dsn,
+	s := &stores{
+		TB: tb, redis: map[string]string{"SECKILL_REDIS_ADDRS": redis.Addr}, dsn: dsn,
 		rdb: box.NewRedis(redis.Client(), ""), ledger: box.OpenLedger(tb, "mysql", dsn),
 	}
+	s.empty = func() { s.must(s.rdb.FlushAll(s.Context()).Err()) }
+	s.crash = func() { redis.Kill(); redis.Start() }
+	return s
 }
+
+// onCluster is openStores with a Redis Cluster of three masters, each with a replica.
+func onCluster(tb testing.TB, dsn string) *stores {
+	tb.Helper()
+	const timeout = time.Minute // longer than a node needs to start again: no replica takes over
+	cluster := testkit.StartRedisClusterOf(tb, 3, 1, timeout, keepsAll...)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs()})
+	tb.Cleanup(func() { _ = client.Close() }) // all is read
+	s := &stores{
+		TB: tb, dsn: dsn, rdb: box.NewRedis(client, ""), ledger: box.OpenLedger(tb, "mysql", dsn),
+		redis: map[string]string{
+			"SECKILL_REDIS_MODE": "cluster", "SECKILL_REDIS_ADDRS": strings.Join(cluster.Addrs(), ","),
+		},
+		empty: cluster.Empty,
+	}
+	s.crash = func() {
+		node := cluster.Nodes[cluster.Master(s.rdb.StreamKey())]
+		node.Kill()
+		node.Start()
+	}
+	return s
+}
+
+// keepsAll makes a Redis lose nothing when it is killed.
+var keepsAll = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
 // settings returns the settings of every instance, whatever its version.
 func (s *stores) settings() map[string]string {
-	return map[string]string{
-		"SECKILL_REDIS_ADDRS": s.redisAddr, "SECKILL_MYSQL_DSN": s.dsn,
-		"SECKILL_JWT_SECRET": box.Secret, "SECKILL_USER_RATE": "0",
+	all := map[string]string{
+		"SECKILL_MYSQL_DSN": s.dsn, "SECKILL_JWT_SECRET": box.Secret, "SECKILL_USER_RATE": "0",
 	}
+	maps.Copy(all, s.redis)
+	return all
 }
 
 // start starts an instance of a release.

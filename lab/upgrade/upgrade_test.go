@@ -16,6 +16,7 @@ func TestUpgrade(t *testing.T) {
 		run  func(*testing.T, release, release)
 	}{
 		{"a sale, there and back", thereAndBack},
+		{"a sale on a Redis Cluster, there and back", thereAndBackOnCluster},
 		{"the embedded mode", embeddedMode},
 		{"refunds", refundsBesideEachOther},
 		{"purge", purgeBesideEachOther},
@@ -29,13 +30,19 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
+func thereAndBack(t *testing.T, old, now release) {
+	s := openStores(t, testkit.StartRedis(t, keepsAll...), testkit.StartMariaDB(t).DSN("seckill"))
+	s.thereAndBack(old, now)
+}
+
+func thereAndBackOnCluster(t *testing.T, old, now release) {
+	onCluster(t, testkit.StartMariaDB(t).DSN("seckill")).thereAndBack(old, now)
+}
+
 // thereAndBack replaces the instances of a running sale one after the other, empties Redis meanwhile, and goes back to
 // the previous version. Buyers use all instances all the time, and some cancel.
-func thereAndBack(t *testing.T, old, now release) {
+func (s *stores) thereAndBack(old, now release) {
 	const units, some = 20_000, 60
-	redis := testkit.StartRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-	s := openStores(t, redis, testkit.StartMariaDB(t).DSN("seckill"))
-
 	a, b := s.start(old, "a"), s.start(old, "b")
 	sale := s.open(a, units)
 	sale.use(a, b)
@@ -47,8 +54,7 @@ func thereAndBack(t *testing.T, old, now release) {
 	sale.awaitAccepted(some, a, b, c)
 	sale.allRecord(a, b, c)
 	sale.emptyRedis(a, b, c)
-	redis.Kill()
-	redis.Start()
+	s.crash()
 	sale.awaitAccepted(some, a, b, c)
 
 	sale.use(b, c)
@@ -74,13 +80,13 @@ func thereAndBack(t *testing.T, old, now release) {
 	sale.awaitAccepted(some, e, f)
 	stop()
 	if n := sale.awaitSettled().Live(); n >= units {
-		t.Errorf("all %d units were sold before the instances were replaced", units)
+		s.Errorf("all %d units were sold before the instances were replaced", units)
 	}
 	sale.askAgain(40, e, f)
 	sale.sellOut()
 	sale.askAgain(20, e, f)
 	sale.expectSoldOut()
-	t.Logf("answers: %v", sale.counts())
+	s.Logf("answers: %v", sale.counts())
 }
 
 // allRecord waits until each of the instances has recorded an order from now on.
@@ -122,7 +128,7 @@ func (s *sale) emptyRedis(instances ...*instance) {
 			return nil
 		})
 		epoch := s.epoch(s.voucher)
-		s.must(s.rdb.FlushAll(s.Context()).Err())
+		s.empty()
 		s.awaitAccepted(20, instances...)
 		if s.epoch(s.voucher) == epoch {
 			s.Fatalf("Redis was emptied, and the sale is still at epoch %d", epoch)
