@@ -10,6 +10,7 @@ import (
 	"seckill/cmd/server/wiring"
 	"seckill/internal/features"
 	"seckill/internal/httpapi"
+	"seckill/internal/httpapi/search"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/currency"
@@ -45,7 +46,11 @@ func (p *process) openAPI(context.Context) error {
 	if err != nil {
 		return err
 	}
-	routes := slices.Concat(sells.Routes(), p.features.Routes) //nolint:contextcheck // requests have their own
+	finds := search.Routes(search.Config{
+		FindVoucher: p.shop.Catalog.Find, Vouchers: p.shop.Vouchers.All, Orders: p.shop.Orders.Find,
+		Payments: p.stores.Ledger.Payments.FindPayments, Members: p.front.Members,
+	})
+	routes := slices.Concat(sells.Routes(), finds, p.features.Routes) //nolint:contextcheck // requests have their own
 	if err := checkBase(cfg.HTTP.Base(), routes); err != nil {
 		return err
 	}

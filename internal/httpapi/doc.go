@@ -1,4 +1,4 @@
-// Package httpapi is the service's HTTP interface. It serves the routes of package shop and of the features, checks who
+// Package httpapi is the service's HTTP interface. It serves the routes of shop, search and the features, checks who
 // may call them, enforces limits, and writes every answer.
 //
 // # A request

@@ -175,3 +175,13 @@ func (q Query) Duration(name string, longest time.Duration) (time.Duration, *inv
 	}
 	return d, nil
 }
+
+// CouponCode returns the coupon's code that a request names, "" for none. The code is in a header, because proxies and
+// browsers log the query.
+func CouponCode(h http.Header) (string, *invalid.Problem) {
+	const name = "Coupon-Code"
+	if len(h.Values(name)) > 1 {
+		return "", invalid.New(name, invalid.Repeated, invalid.Once, nil)
+	}
+	return h.Get(name), nil
+}

@@ -4,9 +4,7 @@
 //
 // The routes call the domain through Config: listing.Listings for public reads of vouchers; voucher.Service for
 // creating and changing them; service.Purchases for purchases in a sale, and for owners who read or watch their orders;
-// service.DirectSales for ordinary vouchers; service.Orders for cancelling, histories and admins' searches;
+// service.DirectSales for ordinary vouchers; service.Orders for cancelling, histories and staff's lists;
 // service.Payments and a provider's callbacks for payments. The table of routes is in routes.go. The routes of a part
 // that is not configured do not exist.
-//
-// Its tests are in package httpapi, because they test routes as they are served.
 package shop

@@ -84,7 +84,6 @@ func (a *API) forStaff() []httpkit.Route {
 			httpkit.Keyed(a.paymentBefore)),
 		httpkit.Staff("POST /admin/payment/:id/close", a.actOnPayment(Payments.CloseRefund), a.ownPayment, httpkit.Body,
 			httpkit.Keyed(a.paymentBefore)),
-		httpkit.Staff("GET /admin/search", a.search, httpkit.ByHandler, httpkit.Query("q")),
 		httpkit.Staff("GET /admin/audit", a.audit, httpkit.ByHandler,
 			httpkit.Query("voucherId", "adminId", "limit", "before")),
 

@@ -18,6 +18,7 @@ import (
 	"seckill/internal/authtoken"
 	"seckill/internal/httpapi"
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/search"
 	"seckill/internal/httpapi/shop"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
@@ -141,7 +142,11 @@ func (s Setup) Open() (*API, error) {
 	}
 	engine.Gatekeeper, engine.Now, engine.Streams = s.Gatekeeper, s.Now, s.Streams
 	engine.InFlight, engine.Apart = inFlight, sells.Apart()
-	engine.Routes = slices.Concat(sells.Routes(), s.Routes)
+	finds := search.Routes(search.Config{
+		FindVoucher: parts.FindVoucher, Vouchers: parts.Vouchers.All, Orders: parts.Orders.Find,
+		Payments: parts.Ledger.FindPayments, Members: s.Members,
+	})
+	engine.Routes = slices.Concat(sells.Routes(), finds, s.Routes)
 	engine.Rules = slices.Concat(shop.Rules(), s.Rules)
 	a, err := httpapi.New(engine)
 	return &API{API: a, Config: engine}, err

@@ -1,4 +1,4 @@
-package shop_test
+package search_test
 
 import (
 	"context"
@@ -83,15 +83,15 @@ func (s *searched) find(_ context.Context, id int64) (voucher.Voucher, error) {
 	return theVoucher(id), nil
 }
 
-func (s *searched) into(cfg *setup) {
-	cfg.Ledger, cfg.Orders, cfg.FindVoucher = s, fakeOrders{OnFind: s.findOrders}, s.find
-	cfg.Vouchers = &fakeVouchers{OnAll: s.findTitles}
+func (s *searched) into(cfg *shoptest.Setup) {
+	cfg.Ledger, cfg.Orders, cfg.FindVoucher = s, shoptest.FakeOrders{OnFind: s.findOrders}, s.find
+	cfg.Vouchers = &shoptest.FakeVouchers{OnAll: s.findTitles}
 	cfg.Members["shop"] = httpkit.Member{
 		SearchShops: s.findShops,
 		Shops:       func(context.Context, []int64) map[int64]string { return map[int64]string{8: "Tea house"} },
 	}
 	cfg.Members["coupon"] = httpkit.Member{Find: func(_ context.Context, text string) (int64, error) {
-		return map[string]int64{wholeCode: 6}[text], nil
+		return map[string]int64{shoptest.WholeCode: 6}[text], nil
 	}}
 }
 
@@ -160,34 +160,34 @@ func TestSearch(t *testing.T) {
 		}},
 		"no reference": {q: "晚餐", asked: []string{`shop 0, "晚餐" of shop 0, 5`, `titles with "晚餐" of shop 0, "true"`}},
 		"a code": {
-			code: wholeCode, want: []string{"order 6 by code: 100 for 10 of shop 2, unpaid, user 43"},
+			code: shoptest.WholeCode, want: []string{"order 6 by code: 100 for 10 of shop 2, unpaid, user 43"},
 			asked: []string{
-				"orders 6 of user 0 and shop 0, 6", `payments "` + wholeCode + `" of shop 0, 6`,
-				`shop 0, "` + wholeCode + `" of shop 0, 5`, `titles with "` + wholeCode + `" of shop 0, "true"`,
+				"orders 6 of user 0 and shop 0, 6", `payments "` + shoptest.WholeCode + `" of shop 0, 6`,
+				`shop 0, "` + shoptest.WholeCode + `" of shop 0, 5`, `titles with "` + shoptest.WholeCode + `" of shop 0, "true"`,
 			},
 		},
-		"a merchant's code": {code: wholeCode, shop: other, want: []string{
+		"a merchant's code": {code: shoptest.WholeCode, shop: other, want: []string{
 			"order 6 by code: 100 for 10 of shop 2, unpaid, user 43", // the fake's
 		}, asked: []string{
-			"orders 6 of user 0 and shop 3, 6", `payments "` + wholeCode + `" of shop 3, 6`,
-			`shop 0, "` + wholeCode + `" of shop 3, 5`, `titles with "` + wholeCode + `" of shop 3, "true"`,
+			"orders 6 of user 0 and shop 3, 6", `payments "` + shoptest.WholeCode + `" of shop 3, 6`,
+			`shop 0, "` + shoptest.WholeCode + `" of shop 3, 5`, `titles with "` + shoptest.WholeCode + `" of shop 3, "true"`,
 		}},
 		"a title that may be a code": {code: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
 		"no code":                    {code: "0000-0000-0000-0000"},
 	} {
 		s := &searched{}
-		a := newAPI(t, s.into)
-		r := request{Method: http.MethodGet, Target: "/admin/search", Header: map[string]string{}}
+		a := shoptest.NewAPI(t, s.into)
+		r := shoptest.Request{Method: http.MethodGet, Target: "/admin/search", Header: map[string]string{}}
 		if tc.q != "" {
 			r.Target += "?q=" + url.QueryEscape(tc.q)
 		}
 		if tc.code != "" {
 			r.Header["Coupon-Code"] = tc.code
 		}
-		call := asAdmin
+		call := shoptest.AsAdmin
 		if tc.shop != 0 {
 			r.Header["Authorization"] = "Bearer " + apitest.MerchantToken(t, tc.shop)
-			call = do
+			call = shoptest.Do
 		}
 		got, more := hits(t, call(t, a, r).Body.Bytes())
 		if diff := cmp.Diff(tc.want, got); diff != "" || more != tc.more {
@@ -227,13 +227,13 @@ func hits(t *testing.T, body []byte) (lines []string, more string) {
 // A search needs a text or a code, once.
 func TestSearchRefuses(t *testing.T) {
 	t.Parallel()
-	a := newAPI(t, new(searched).into)
+	a := shoptest.NewAPI(t, new(searched).into)
 	for query, field := range map[string]string{
 		"": "q", "?q=": "q", "?q=%20%09": "q", "?q=" + strings.Repeat("x", 129): "q", "?q=%ff": "q", "?q=1&q=2": "q",
 		"?q=1&kind=order": "kind",
 	} {
-		w := asAdmin(t, a, request{Method: http.MethodGet, Target: "/admin/search" + query})
-		if p := wantProblem(t, w, http.StatusBadRequest, "INVALID"); len(p.Errors) != 1 || p.Errors[0].Field != field {
+		w := shoptest.AsAdmin(t, a, shoptest.Request{Method: http.MethodGet, Target: "/admin/search" + query})
+		if p := shoptest.WantProblem(t, w, http.StatusBadRequest, "INVALID"); len(p.Errors) != 1 || p.Errors[0].Field != field {
 			t.Errorf("%s: %+v", query, p.Errors)
 		}
 	}

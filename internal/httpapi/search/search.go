@@ -1,4 +1,6 @@
-package shop
+// Package search answers the console's one search field: what a number, a text or the code of a coupon may be. It keeps
+// nothing. It asks the ledger, and fails with it; titles and names of shops come from memory as a rule.
+package search
 
 import (
 	"context"
@@ -23,6 +25,29 @@ const (
 	mostHits   = 5   // how many hits a search shows of each By
 	mostTitles = 400 // how many titles it compares, the newest
 )
+
+// Config says where a search looks. Each function may return order.ErrUnavailable.
+type Config struct {
+	// FindVoucher returns a voucher, usually from memory. Error: voucher.ErrNotFound.
+	FindVoucher func(ctx context.Context, id int64) (voucher.Voucher, error)
+	// Vouchers returns vouchers with a part of a title, newest first.
+	Vouchers func(ctx context.Context, q voucher.Search) (voucher.Found, error)
+	// Orders returns recorded orders that the filter selects and whose ids are lower than before, newest first, at most
+	// limit.
+	Orders func(ctx context.Context, f order.Filter, before int64, limit int) ([]order.Order, error)
+	// Payments returns payments that the filter selects, newest first, at most limit. It begins after the payment with
+	// the number before.
+	Payments func(ctx context.Context, f payment.Filter, before int64, limit int) ([]payment.Payment, error)
+	// Members find shops by name and orders by coupon code.
+	Members httpkit.Members
+}
+
+// Routes returns the route of the search.
+func Routes(cfg Config) []httpkit.Route {
+	return []httpkit.Route{
+		httpkit.Staff("GET /admin/search", cfg.search, httpkit.ByHandler, httpkit.Query("q")),
+	}
+}
 
 // By says what of a hit is the text that was searched for.
 type By string
@@ -58,9 +83,9 @@ type foundJSON struct {
 
 // search answers GET /admin/search: what a number, a text or the code of a coupon may be. A merchant finds only what is
 // their own shop's. Indexes find each hit but those by title and name, for which a bounded number of texts is compared.
-func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+func (cfg Config) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
-	code, badCode := couponCode(c)
+	code, badCode := param.CouponCode(c.Request.Header)
 	text, badText := searchText(values, code)
 	if err := invalid.Join(badQuery, badCode, badText); err != nil {
 		return httpkit.Answer{}, err
@@ -69,11 +94,11 @@ func (a *API) search(c *gin.Context, who httpkit.Identity) (httpkit.Answer, erro
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	s := searching{api: a, shop: shop, found: foundJSON{Hits: []hitJSON{}, More: []By{}}}
+	s := searching{Config: cfg, shop: shop, found: foundJSON{Hits: []hitJSON{}, More: []By{}}}
 	if err := s.all(c.Request.Context(), text, code); err != nil {
 		return httpkit.Answer{}, err
 	}
-	names := httpkit.ShopNames(c.Request.Context(), a.cfg.Members, s.found.Hits,
+	names := httpkit.ShopNames(c.Request.Context(), cfg.Members, s.found.Hits,
 		func(hit hitJSON) int64 { return hit.ShopID })
 	for i, hit := range s.found.Hits {
 		s.found.Hits[i].ShopName = names[hit.ShopID]
@@ -111,7 +136,8 @@ func numberIn(text string) int64 {
 
 // searching is one search.
 type searching struct {
-	api   *API
+	Config
+
 	shop  int64 // 0: any
 	found foundJSON
 }
@@ -150,7 +176,7 @@ func (s *searching) shops(ctx context.Context, text string) error {
 	if n := numberIn(text); n <= voucher.MaxID {
 		q.Number = n
 	}
-	found, more, err := s.api.cfg.Members.Of("shop").SearchShops(ctx, q)
+	found, more, err := s.Members.Of("shop").SearchShops(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -169,7 +195,7 @@ func (s *searching) shops(ctx context.Context, text string) error {
 
 // byCode adds the order of a coupon's code; a text that is no code has none.
 func (s *searching) byCode(ctx context.Context, code string) error {
-	id, err := s.api.cfg.Members.Of("coupon").Find(ctx, code)
+	id, err := s.Members.Of("coupon").Find(ctx, code)
 	if _, malformed := errors.AsType[*invalid.Error](err); malformed || err == nil && id == 0 {
 		return nil
 	}
@@ -181,7 +207,7 @@ func (s *searching) byCode(ctx context.Context, code string) error {
 
 func (s *searching) byNumber(ctx context.Context, n int64) error {
 	if n <= voucher.MaxID {
-		v, err := s.api.cfg.FindVoucher(ctx, n)
+		v, err := s.FindVoucher(ctx, n)
 		switch {
 		case err == nil && (s.shop == 0 || v.ShopID == s.shop):
 			s.add(voucherHit(v, ByID))
@@ -197,7 +223,7 @@ func (s *searching) byNumber(ctx context.Context, n int64) error {
 
 func (s *searching) byPayment(ctx context.Context, name string) error {
 	f := payment.Filter{Name: name, ShopID: s.shop}
-	found, err := s.api.cfg.Ledger.FindPayments(ctx, f, math.MaxInt64, mostHits+1)
+	found, err := s.Payments(ctx, f, math.MaxInt64, mostHits+1)
 	if err != nil {
 		return err
 	}
@@ -210,7 +236,7 @@ func (s *searching) byPayment(ctx context.Context, name string) error {
 }
 
 func (s *searching) byTitle(ctx context.Context, part string) error {
-	found, err := s.api.cfg.Vouchers.All(ctx, voucher.Search{
+	found, err := s.Vouchers(ctx, voucher.Search{
 		ShopID: s.shop, Title: part, Archived: voucher.WithArchived, Before: math.MaxInt64, Limit: mostHits,
 		Compared: mostTitles,
 	})
@@ -229,14 +255,14 @@ func (s *searching) byTitle(ctx context.Context, part string) error {
 // orders adds the newest orders that the filter selects.
 func (s *searching) orders(ctx context.Context, by By, f order.Filter) error {
 	f.ShopID = s.shop
-	found, err := s.api.cfg.Orders.Find(ctx, f, math.MaxInt64, mostHits+1)
+	found, err := s.Orders(ctx, f, math.MaxInt64, mostHits+1)
 	if err != nil {
 		return err
 	}
 	for _, o := range found[:s.shown(by, len(found))] {
 		hit := s.of(ctx, o.VoucherID)
 		hit.Kind, hit.ID, hit.By = "order", strconv.FormatInt(o.ID, 10), by
-		hit.UserID, hit.Status = o.UserID, shownStatus(o.Status)
+		hit.UserID, hit.Status = o.UserID, o.Status.String()
 		s.add(hit)
 	}
 	return nil
@@ -253,7 +279,7 @@ func (s *searching) shown(by By, n int) int {
 // of returns a hit that has only its voucher.
 func (s *searching) of(ctx context.Context, voucherID int64) hitJSON {
 	hit := hitJSON{VoucherID: voucherID}
-	if v, err := s.api.cfg.FindVoucher(ctx, voucherID); err == nil {
+	if v, err := s.FindVoucher(ctx, voucherID); err == nil {
 		hit.Title, hit.ShopID = v.Title, v.ShopID
 	}
 	return hit
