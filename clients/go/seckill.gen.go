@@ -2334,6 +2334,12 @@ type Order struct {
 	// Refunds Of its payments, the oldest first; without those that the bank has refused and the shop has seen to since.
 	Refunds []OwnRefund `json:"refunds,omitempty"`
 
+	// ShopId The voucher's, for staff. Absent if it cannot be read now.
+	ShopId *Id `json:"shopId,omitempty"`
+
+	// ShopName The shop's. Absent if it has none, or it cannot be read now.
+	ShopName *ShopName `json:"shopName,omitempty"`
+
 	// Status `queued`: accepted, without a row yet. `refunded` and `failed` are final; so are `redeemed` and `lapsed` (not redeemed in time), unless staff undo that. `cancelled` is not: a payment that was on its way may come late, and revive the order while there is a unit.
 	Status OrderStatus `json:"status,omitempty"`
 

@@ -4491,6 +4491,9 @@ export interface components {
             voucherId: components["schemas"]["Id"];
             /** @description Of the voucher, as it is called today, for staff. Absent if it cannot be read now. */
             title?: string;
+            /** @description The voucher's, for staff. Absent if it cannot be read now. */
+            shopId?: components["schemas"]["Id"];
+            shopName?: components["schemas"]["ShopName"];
             userId: components["schemas"]["Id"];
             quantity?: components["schemas"]["Quantity"];
             status?: components["schemas"]["OrderStatus"];

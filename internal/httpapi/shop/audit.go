@@ -36,10 +36,10 @@ func (a *API) audit(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error
 	}
 	names := httpkit.ShopNames(c.Request.Context(), a.cfg.Members, entries,
 		func(e voucher.Entry) int64 { return e.ShopID })
-	views, titles := make([]entryJSON, len(entries)), a.titles(c.Request.Context())
+	views, find := make([]entryJSON, len(entries)), a.vouchers(c.Request.Context())
 	for i, e := range entries {
 		views[i] = entryView(e)
-		views[i].Title, views[i].ShopName = titles(e.VoucherID), names[e.ShopID]
+		views[i].Title, views[i].ShopName = find(e.VoucherID).Title, names[e.ShopID]
 		if who, ok := accounts[e.By.AdminID]; ok {
 			views[i].Account = &who
 		}

@@ -135,8 +135,10 @@ type orderJSON struct {
 	LapseTime     *httpkit.Time `json:"lapseTime,omitempty"`
 	// Number is that of its last event, only in lists for staff.
 	Number int64 `json:"number,omitempty"`
-	// Title is the voucher's, only for staff, and absent if it cannot be read now.
-	Title string `json:"title,omitempty"`
+	// Title, ShopID and ShopName are the voucher's, only for staff, and absent if they cannot be read now.
+	Title    string `json:"title,omitempty"`
+	ShopID   int64  `json:"shopId,omitempty"`
+	ShopName string `json:"shopName,omitempty"` // absent also of a shop without a name
 	// Coupon is only in the answer about a single order, if it has a code.
 	Coupon any `json:"coupon,omitempty"`
 	// Refunds are those of its payments, the oldest first, without those that staff have seen to in another way.

@@ -53,11 +53,11 @@ func (a *API) wholeOrder(c *gin.Context, who httpkit.Identity, o order.Order) (h
 		return httpkit.Answer{}, unread
 	}
 	err = cmp.Or(err, unread)
-	title := a.titles(c.Request.Context())(o.VoucherID)
+	describe := a.describer(c.Request.Context(), []orderJSON{{VoucherID: o.VoucherID}})
 	speak := ans.Speak
 	ans.Speak = func(in words.Language) any {
 		shown := speak(in).(orderJSON) //nolint:forcetypeassert // orderAnswer's
-		shown.Title = title
+		describe(&shown)
 		return adminOrderJSON{orderJSON: shown, Payments: views, TraceURL: a.traceURL(who, o.ID)}
 	}
 	ans.Envelope.Stale = ans.Envelope.Stale || err != nil
@@ -141,24 +141,37 @@ func (a *API) findOrders(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	titles := a.titles(c.Request.Context())
-	for i, views := 0, page.Data.([]orderJSON); i < len(views); i++ { //nolint:forcetypeassert // orderPage's
-		views[i].Title = titles(views[i].VoucherID)
+	views := page.Data.([]orderJSON) //nolint:forcetypeassert // orderPage's
+	describe := a.describer(c.Request.Context(), views)
+	for i := range views {
+		describe(&views[i])
 	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: page}, nil
 }
 
-// titles returns a function that returns a voucher's title, usually from memory; "" if it cannot be read now. Once the
-// ledger has not answered, it is not asked for another one.
-func (a *API) titles(ctx context.Context) func(voucherID int64) string {
-	away := false
-	return func(voucherID int64) string {
-		if away || voucherID == 0 {
-			return ""
+// describer returns a function that gives an order among these its voucher's title and shop.
+func (a *API) describer(ctx context.Context, views []orderJSON) func(*orderJSON) {
+	find := a.vouchers(ctx)
+	names := httpkit.ShopNames(ctx, a.cfg.Members, views, func(o orderJSON) int64 { return find(o.VoucherID).ShopID })
+	return func(o *orderJSON) {
+		v := find(o.VoucherID)
+		o.Title, o.ShopID, o.ShopName = v.Title, v.ShopID, names[v.ShopID]
+	}
+}
+
+// vouchers returns a function that returns a voucher, usually from memory, each once; the zero value if it cannot be
+// read now. Once the ledger has not answered, it is not asked for another one.
+func (a *API) vouchers(ctx context.Context) func(voucherID int64) voucher.Voucher {
+	away, known := false, map[int64]voucher.Voucher{}
+	return func(voucherID int64) voucher.Voucher {
+		v, found := known[voucherID]
+		if found || away || voucherID == 0 {
+			return v
 		}
 		v, err := a.cfg.FindVoucher(ctx, voucherID)
 		away = errors.Is(err, order.ErrUnavailable)
-		return v.Title
+		known[voucherID] = v
+		return v
 	}
 }
 

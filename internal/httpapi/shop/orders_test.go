@@ -285,7 +285,8 @@ func TestOrderWithHistory(t *testing.T) {
 		},
 	}), withPurchases(fakePurchases{OnOrder: foundOrder(owner)}))
 	for target, c := range map[string]struct{ userID, title string }{
-		"/order/660000000123456789": {"42", ""}, "/admin/order/660000000123456789": {"43", `"title":"券",`},
+		"/order/660000000123456789":       {"42", ""},
+		"/admin/order/660000000123456789": {"43", `"title":"券","shopId":2,`},
 	} {
 		want := `{"success":true,"data":{"id":"660000000123456789","voucherId":5,"userId":` + c.userID +
 			`,"status":"cancelled","amount":1000,"currency":"CNY",` +

@@ -100,12 +100,12 @@ func (a *API) paymentViews(ctx context.Context, payments []payment.Payment) ([]s
 	}
 	refunds, err := a.cfg.Ledger.RefundsOf(ctx, ids)
 	names := httpkit.ShopNames(ctx, a.cfg.Members, payments, func(p payment.Payment) int64 { return p.ShopID })
-	titles := a.titles(ctx)
+	find := a.vouchers(ctx)
 	views := make([]staffPaymentJSON, len(payments))
 	for i, p := range payments {
 		views[i] = staffPaymentJSON{
 			ID: p.ID, OrderID: strconv.FormatInt(p.OrderID, 10), VoucherID: p.VoucherID,
-			Title: titles(p.VoucherID), ShopID: p.ShopID, ShopName: names[p.ShopID],
+			Title: find(p.VoucherID).Title, ShopID: p.ShopID, ShopName: names[p.ShopID],
 			UserID: p.UserID, Amount: p.Amount, Currency: a.cfg.Currency, State: p.State.String(),
 			Provider: p.Provider, Reference: p.Reference, Received: p.Received(), Returned: p.Returned, Kept: p.Kept(),
 			Dispute: p.Dispute.String(), Disputed: p.Disputed, CreateTime: httpkit.TimeView(p.CreatedAt),

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestFind finds a voucher by its title, an order by its buyer and by its coupon's code, and a payment by its id, by
-// the keyboard alone. The code is in no address.
+// TestFind finds a voucher by its title, an order by its buyer and by its coupon's code, a payment by its id, and what
+// is known of a user without an order, by the keyboard alone. The code is in no address.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	s := realShop(t)
@@ -25,7 +25,7 @@ func TestFind(t *testing.T) {
 		device                       device
 		byUser, byCode, title, loses string
 	}{
-		{desktop(), "by its buyer", "by its code", "by its title", "Nothing has"},
+		{desktop(), "found by buyer", "found by code", "found by title", "Nothing has"},
 		{small, "按买家", "按券码", "按标题", "没有编号"},
 	} {
 		w := open(t, s.url("/admin#/start"), s.asAdmin(tt.device))
@@ -72,5 +72,11 @@ func TestFind(t *testing.T) {
 		w.sees("main", order)
 		finds("nobody has this", tt.loses)
 		w.picture("find-none-"+tt.device.name+tt.device.language, false)
+		w.visit(s.url("/admin#/sales"))
+		w.sees("#find", "")
+		finds("8888", "8888") // who has no order may have been refused
+		w.picture("find-user-"+tt.device.name+tt.device.language, false)
+		press("Enter")
+		w.until("location.hash === '#/orders?userId=8888'")
 	}
 }

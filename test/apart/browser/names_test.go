@@ -86,7 +86,7 @@ func TestShopsHaveNames(t *testing.T) {
 	w.enter("#find", "Tea")
 	w.sees(".finds", "街角面包房")
 	w.replaces("#find", "街角")
-	w.sees("#find-0", "by its name")
+	w.sees("#find-0", "found by name")
 	w.accessible()
 	w.picture("find-shop", false)
 	w.replaces("#find", "#3")

@@ -90,3 +90,37 @@ func TestConsoleViews(t *testing.T) {
 		w.until("document.querySelectorAll('tbody tr').length === 1")
 	}
 }
+
+// TestOrdersByTitle has an admin come from the unpaid units of a sale to their orders, and find orders by a part of a
+// voucher's title: one that several have is refused, with their numbers, and one that is another's beginning is found.
+func TestOrdersByTitle(t *testing.T) {
+	t.Parallel()
+	s := realShop(t)
+	s.paid(s.onSale("Noodles for two", 9), 41)
+	order := s.unpaid(s.onSale("Noodles", 9), 42)
+	w := open(t, s.url("/admin#/start"), s.asAdmin(desktop()))
+	w.click("[data-running] a[href*='status=unpaid']")
+	w.sees("tbody tr", order)
+	w.sees("tbody tr a[href='#/shop/1']", "Shop 1")
+	w.visit(s.url("/admin#/orders"))
+	w.until("document.querySelectorAll('tbody tr').length === 2")
+	search := func(text string) {
+		t.Helper()
+		evaluate[bool](w, "(document.querySelector('#q-voucherId').select(), true)") // what is typed replaces it
+		w.enter("#q-voucherId", text)
+		w.click("form[role=search] button:not([type])")
+	}
+	search("oodle")
+	w.sees("[data-problem]", "Noodles for two")
+	w.accessible()
+	w.picture("console-orders-by-title-desktop", false)
+	search("soup")
+	w.sees("[data-problem]", "No voucher has “soup”")
+	search("Noodles")
+	w.until("document.querySelectorAll('tbody tr').length === 1")
+	w.seesNo("[data-problem]")
+	search("for two")
+	w.sees("tbody .tag", "Paid")
+	w.click("tbody .link")
+	w.sees("dialog [data-usable]", "can be redeemed")
+}

@@ -21,7 +21,7 @@ export function Audit({ client, words }) {
   };
   return html`
     <header class="head"><h1>${t('place.audit')}</h1>
-      <${Search} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: true }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+      <${Search} client=${client} fields=${Object.keys(filter).map((name) => ({ name, label: t(`filter.${name}`), numeric: name === 'adminId' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         <button type="button" class="button quiet small" data-act="save-audit" onClick=${download}>${t('save.audit')}</button>
       <//>
     </header>

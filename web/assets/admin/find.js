@@ -14,6 +14,9 @@ const TYPING = 0.25;
 /** What may be a code, or a part of one: letters with or without digits, as codes have them. Digits alone are a number. */
 const CODE = /^(?=.*[A-Z])[0-9A-TV-Z]{8,16}$/;
 
+/** What may be the number of a user. */
+const USER = /^#?[1-9][0-9]{0,15}$/;
+
 /** The letters and digits of a text, as codes have them. @param {string} text */
 const coded = (text) => text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, '');
 
@@ -44,10 +47,12 @@ export function Find({ client, words }) {
       field.current.focus();
       field.current.select();
     };
+    const escape = (/** @type {KeyboardEvent} */ e) => e.key === 'Escape' && setOpen(false);
     const outside = (/** @type {Event} */ e) => e.target instanceof Node && !place.current.contains(e.target) && setOpen(false);
-    document.addEventListener('keydown', key);
-    document.addEventListener('pointerdown', outside);
-    return () => (document.removeEventListener('keydown', key), document.removeEventListener('pointerdown', outside));
+    const went = () => setOpen(false);
+    const all = /** @type {[EventTarget, string, any][]} */ ([[document, 'keydown', escape], [document, 'keydown', key], [document, 'pointerdown', outside], [window, 'hashchange', went]]);
+    for (const [on, event, does] of all) on.addEventListener(event, does);
+    return () => all.forEach(([on, event, does]) => on.removeEventListener(event, does));
   }, []);
   useEffect(() => {
     const mine = ++asked.current;
@@ -63,12 +68,13 @@ export function Find({ client, words }) {
       announce(got.success ? t('find.hits', { n: got.data.hits.length }) : trouble(got, t));
     })();
   }, [typed]);
-  const hits = answer?.success ? answer.data.hits : [], more = answer?.success ? answer.data.more.filter((/** @type {string} */ by) => by !== 'id') : [];
+  const hits = answer?.success ? answer.data.hits : [], more = answer?.success ? answer.data.more.filter((/** @type {string} */ by) => by !== 'id' && by !== 'user') : [];
+  // A number may be a user's who has no order: what sales refused is there, too.
+  if (answer?.success && USER.test(typed)) more.push('user');
   const rows = [...hits.map((/** @type {any} */ hit) => ({ to: address(hit), hit })), ...more.map((/** @type {string} */ by) => ({ to: list(by, typed), by }))];
   const done = () => (setOpen(false), setText(''), field.current.blur());
   /** @param {KeyboardEvent} e */
   const key = (e) => {
-    if (e.key === 'Escape') return setOpen(false);
     if (e.key === 'Enter' && rows[at] && open) return (e.preventDefault(), (location.hash = rows[at].to), done());
     const step = { ArrowDown: 1, ArrowUp: -1 }[/** @type {'ArrowDown'} */ (e.key)];
     if (!step || rows.length === 0) return;
@@ -84,7 +90,7 @@ export function Find({ client, words }) {
     <div class="finds" hidden=${!shown}>
       <ul id="finds" role="listbox" aria-label=${t('find')}>
         ${rows.map(({ to, hit, by }, i) => html`<li role="option" id=${`find-${i}`} key=${to} aria-selected=${i === at ? 'true' : 'false'} onClick=${() => ((location.hash = to), done())}>
-          ${hit ? html`<${Hit} hit=${hit} words=${words} />` : t(`find.more.${by}`)}
+          ${hit ? html`<${Hit} hit=${hit} words=${words} />` : html`<span class="find-more">${t(`find.more.${by}`, { text: typed.replace(/^#/, '') })}</span>`}
         </li>`)}
       </ul>
       ${!answer ? html`<p class="soft small-text">${t('loading')}</p>` : !answer.success ? html`<p class="small-text">${trouble(answer, t)}</p>` : rows.length === 0 && html`<p class="soft small-text">${t('find.none', { text: typed })}</p>`}

@@ -13,7 +13,7 @@ import { GuardFigures, GuardsDialog, guardLine } from './guards.js';
 import { State, Waiting, lag, took, trouble, useAgain } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
 import { REFUSALS } from './refusals.js';
-import { useLine } from './sale.js';
+import { unpaidOf, useLine } from './sale.js';
 import { ShopNamed } from './shops.js';
 import { Waitlist } from './waitlist.js';
 
@@ -66,7 +66,7 @@ export function Live({ id, client, words }) {
       <div class="tiles figures" role="group" aria-label=${t('live')}>
         <${Tile} name="stock" label=${t(voucher.callOffTime ? 'withdrawn' : 'stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
         <${Tile} name="paid" label=${t('order.paid')} value=${units ? number(units.paid) : '–'} note=${units?.back > 0 ? t('units.back', { n: number(units.back) }) : line ? money(line.revenue) : ''} />
-        <${Tile} name="unpaid" label=${t('order.unpaid')} value=${units ? number(units.unpaid) : '–'} note=${under(f, words) || rate(sale.rates.accepted)} />
+        <${Tile} name="unpaid" label=${t('order.unpaid')} value=${!units ? '–' : units.unpaid > 0 ? html`<a href=${unpaidOf(voucher.id)}>${number(units.unpaid)}</a>` : number(units.unpaid)} note=${under(f, words) || rate(sale.rates.accepted)} />
         <${Tile} name="refused" label=${t('refused')} value=${number(total(f.refused))} note=${rate(sale.rates.refused)} />
         <${Tile} name="recorded" label=${t('recorded')} value=${number(f.recorded)} note=${f.stale ? t('stale') : rate(sale.rates.recorded)} tone=${f.stale ? 'warn' : ''} />
         <${Tile} name="lag" label=${t('lag')} value=${lag(f.waitingMs, words)} note=${`${t('waiting', { n: number(f.waiting) })}${f.partition ? ` · ${t('partition.n', { n: String(f.partition) })}` : ''}`} tone=${f.waitingMs > 5000 ? 'warn' : ''} />

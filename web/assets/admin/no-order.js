@@ -28,23 +28,23 @@ export function NoOrder({ userId, voucherId, client, words }) {
   if (voucherId && !report) return html`<${Waiting} t=${t} />`;
   return html`<section class="panel flat stack" data-no-order>
     <div><h2>${report ? t('noorder.of', { user: userId, title: report.title, id: voucherId }) : t('noorder', { user: userId })}</h2>
-      <p>${t('noorder.says')}</p></div>
-    ${why && report && (why.success ? html`<${Why} why=${why.data} words=${words} />` : why.code !== 'NOT_SECKILL' && html`<p class="note warn">${trouble(why, t)}</p>`)}
-    ${report ? html`<${Refused} report=${report} words=${words} />` : html`<${Recent} userId=${userId} client=${client} words=${words} />`}
+      ${!(why?.success && why.data.firstRefusal) && html`<p>${t('noorder.says')}</p>`}</div>
+    ${why && report && (why.success ? html`<${Why} why=${why.data} staff words=${words} />` : why.code !== 'NOT_SECKILL' && html`<p class="note warn">${trouble(why, t)}</p>`)}
+    ${report ? html`<${Refused} report=${report} told=${why?.data?.soldOut?.length > 0} words=${words} />` : html`<${Recent} userId=${userId} client=${client} words=${words} />`}
   </section>`;
 }
 
-/** How many requests a sale refused, and why. @param {any} props */
-function Refused({ report: r, words }) {
+/** How many requests a sale refused, and why. @param {any} props told: when it was sold out is said already */
+function Refused({ report: r, told, words }) {
   const { t, time, number, language } = /** @type {import('../words.js').Words} */ (words);
   const why = REFUSALS.filter(({ code }) => r.refused?.[code]);
   const guards = Object.entries(r.guards?.stopped ?? {}).filter(([, n]) => n > 0);
   return html`
-    ${r.refused && html`<p>${r.soldOutTime ? t('noorder.soldout', { time: time(r.soldOutTime) }) : t('noorder.soldout.never')}</p>`}
-    ${why.length + guards.length > 0 ? html`<table class="plain figures facts"><caption>${t('noorder.refused', { time: time(r.at) })}</caption><tbody>
+    ${r.refused && !told && html`<p>${r.soldOutTime ? t('noorder.soldout', { time: time(r.soldOutTime) }) : t('noorder.soldout.never')}</p>`}
+    ${why.length + guards.length > 0 ? html`<div><p class="soft small-text" id="all-refused">${t('noorder.refused', { time: time(r.at) })}</p><table class="plain figures facts" aria-labelledby="all-refused"><tbody>
       ${why.map((w) => html`<tr key=${w.code}><th scope="row">${w[language]}</th><td class="n">${number(r.refused[w.code])}</td></tr>`)}
       ${guards.map(([guard, n]) => html`<tr key=${guard}><th scope="row">${t('noorder.guard', { guard: t(`guard.${guard}`) })}</th><td class="n">${number(n)}</td></tr>`)}
-    </tbody></table>` : r.refused && html`<p>${t('noorder.refused.none', { time: time(r.at) })}</p>`}
+    </tbody></table></div>` : r.refused && html`<p>${t('noorder.refused.none', { time: time(r.at) })}</p>`}
     <p><a class="button small" data-act="report" href=${`#/report/${r.voucherId}`}>${t('act.report')}</a></p>`;
 }
 

@@ -6,6 +6,7 @@ import { NoOrder, OtherSale } from './no-order.js';
 import { Order, TONES, late } from './order.js';
 import { Foot, Table, VoucherLink, When, usePages, useFilter } from './parts.js';
 import { Search } from './search.js';
+import { OfShop } from './shops.js';
 import { Several, chooses, useChosen } from './several.js';
 
 const STATES = ['unpaid', 'paid', 'redeemed', 'cancelled', 'refunding', 'refunded', 'failed', 'lapsed'];
@@ -19,7 +20,7 @@ const ACTS = [
 /** @param {any} props */
 export function Orders({ client, words }) {
   const { t, money } = words;
-  const [inAddress, setAddress] = useFilter(['orderId', 'userId', 'voucherId', 'payment', 'from', 'to', 'status']);
+  const [inAddress, setAddress] = useFilter(['orderId', 'userId', 'voucherId', 'shopId', 'payment', 'from', 'to', 'status']);
   const [code, setCode] = useState(''); // it is as good as the coupon: neither the address has it nor a log
   const filter = { ...inAddress, code };
   const setFilter = (/** @type {any} */ { code: next, ...rest }) => (setCode(next), setAddress(rest));
@@ -31,10 +32,10 @@ export function Orders({ client, words }) {
   const times = Object.fromEntries(/** @type {const} */ (['from', 'to']).map((name) => [name, Number.isNaN(Date.parse(filter[name])) ? filter[name] : new Date(filter[name]).toISOString()]));
   const pages = usePages(client, '/admin/order', { ...listed, ...times, limit: '50' });
   const rows = pages.rows ?? [], chosen = useChosen(rows), choose = chooses(chosen, rows, t);
-  const names = Object.fromEntries(['orderId', 'userId', 'voucherId', 'payment', 'code', 'from', 'to'].map((name) => [name, t(`filter.${name}`)]));
+  const names = Object.fromEntries(['orderId', 'userId', 'voucherId', ...(client.shop ? [] : ['shopId']), 'payment', 'code', 'from', 'to'].map((name) => [name, t(`filter.${name}`)]));
   return html`
     <header class="head"><h1>${t('place.orders')}</h1>
-      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name.endsWith('Id'), time: name === 'from' || name === 'to' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+      <${Search} client=${client} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name.endsWith('Id') && name !== 'voucherId', time: name === 'from' || name === 'to' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         <label class="unseen" for="status">${t('state')}</label>
         <select id="status" name="status" class="small-input"><option value="">${t('any.state')}</option>${STATES.map((s) => html`<option value=${s} selected=${s === filter.status}>${t(`order.${s}`)}</option>`)}</select>
       <//>
@@ -47,12 +48,12 @@ export function Orders({ client, words }) {
         choose.cell(o, o.id),
         html`<button type="button" class="link figures" onClick=${() => setOpen(o.id)}>${o.id}</button>`,
         html`<span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span>${late(o) && html` <span class="soft small-text">${t('order.expired')}</span>`}`,
-        o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<${VoucherLink} of=${o} />`,
+        o.userId, html`${o.quantity > 1 && `${o.quantity} × `}<${VoucherLink} of=${o} /><${OfShop} of=${o} client=${client} t=${t} />`,
         o.amount === undefined ? '–' : money(o.amount), o.createTime ? html`<${When} at=${o.createTime} words=${words} />` : '–',
       ] })} />
     ${ofBuyer && pages.answer?.success && pages.rows?.length > 0 && html`<${OtherSale} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} client=${client} words=${words} />`}
     ${ofBuyer && pages.answer?.success && pages.rows?.length === 0 ? html`<${NoOrder} key=${`${filter.userId} ${filter.voucherId}`} userId=${filter.userId} voucherId=${filter.voucherId} client=${client} words=${words} />`
-      : html`<${Foot} pages=${pages} t=${t} names=${names} empty=${t(some ? 'orders.none' : 'orders.none.yet')}
+      : html`<${Foot} pages=${pages} t=${t} names=${names} empty=${t(!some ? 'orders.none.yet' : filter.userId ? 'orders.none.user' : 'orders.none')}
       action=${html`<a class="button small" href=${some ? '#/orders' : '#/sales'} onClick=${() => setCode('')}>${t(some ? 'all.show' : 'place.sales')}</a>`} />`}
     ${open && html`<${Order} key=${open} id=${open} client=${client} words=${words} onClose=${() => setOpen('')} onChange=${pages.again} />`}
   `;

@@ -10,6 +10,7 @@ import { save } from './report.js';
 import { RefundPart, Refunds } from './refunds.js';
 import { Search } from './search.js';
 import { Several, chooses, useChosen } from './several.js';
+import { OfShop } from './shops.js';
 import { Stuck, StuckAct } from './stuck.js';
 
 const STATES = ['open', 'received', 'late', 'refunding', 'refunded', 'stuck', 'closed'], DISPUTES = ['open', 'won', 'lost'], REFUNDS = ['asked', 'pending', 'done', 'failed'];
@@ -71,7 +72,7 @@ export function Payments({ client, words }) {
   return html`
     <header class="head"><h1>${t('place.payments')}</h1>
       <div class="row"><button type="button" class="button small" data-act="save-payments" onClick=${download}>${t('save.payments')}</button></div>
-      <${Search} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name !== 'payment' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+      <${Search} client=${client} fields=${Object.entries(names).map(([name, label]) => ({ name, label, numeric: name === 'orderId' }))} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         ${choice('state', t('state'), t('any.state'), STATES, 'payment')}
         ${choice('dispute', t('dispute'), t('dispute.any'), DISPUTES, 'dispute')}
         ${choice('refund', t('refund'), t('refund.any'), REFUNDS, 'refund')}
@@ -88,7 +89,7 @@ export function Payments({ client, words }) {
         choose.cell(p, p.reference || p.id),
         html`<span class="figures wrap">${p.reference || p.id}</span>${p.provider && html` <span class="soft small-text" lang="en">${p.provider}</span>`}`,
         html`<span class="tag ${TONES[p.state] ?? ''}">${t(`payment.${p.state}`)}</span> <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} /><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => setAct({ what, payment: p })} />`,
-        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<${VoucherLink} of=${p} />`,
+        html`<a href=${`#/orders?orderId=${p.orderId}`}>${p.orderId}</a>`, html`<${VoucherLink} of=${p} /><${OfShop} of=${p} client=${client} t=${t} />`,
         money(p.amount), goneOf(p, words), p.receiveTime ? html`<span class=${p.overdrawnAmount ? 'bad' : ''} data-overdrawn=${p.overdrawnAmount ? 'yes' : 'no'}>${money(p.keptAmount)}</span>${p.overdrawnAmount && html` <span class="tag bad">${t('payment.overdrawn')}</span>`}` : '–', html`<${When} at=${p.createTime} words=${words} />`,
       ] })} />
     <${Foot} pages=${pages} t=${t} names=${{ ...names, ...days }} empty=${t(some ? 'payments.none' : 'payments.none.yet')}

@@ -1,19 +1,22 @@
 // @ts-check
 // A sale as all pages show it: its units in the same words, and its state.
 
-import { useEffect, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useState } from '../vendor/htm-preact.js';
 
 /**
  * What has become of a sale's units: "1 paid, 1 unpaid, of 2 units". Unpaid ones come back unless they are paid in time; money of a refund may be
  * on its way.
- * @param {{paid: number, unpaid: number, sold: number, issued?: number}} units @param {import('../words.js').Words} words
+ * @param {{paid: number, unpaid: number, sold: number, issued?: number, voucherId?: number}} units of a sale, or of several @param {import('../words.js').Words} words
  */
-export function unitsOf({ paid, unpaid, sold, issued }, { t, number }) {
-  const back = sold - paid - unpaid;
+export function unitsOf({ paid, unpaid, sold, issued, voucherId }, { t, number }) {
+  const back = sold - paid - unpaid, waiting = t('units.unpaid', { n: number(unpaid) });
   return [
-    t('units.paid', { n: number(paid) }), t('units.unpaid', { n: number(unpaid) }), back > 0 && t('units.back', { n: number(back) }), issued !== undefined && t('units.of', { n: number(issued) }),
-  ].filter(Boolean).join(t('units.comma'));
+    t('units.paid', { n: number(paid) }), voucherId && unpaid > 0 ? html`<a href=${unpaidOf(voucherId)}>${waiting}</a>` : waiting, back > 0 && t('units.back', { n: number(back) }), issued !== undefined && t('units.of', { n: number(issued) }),
+  ].filter(Boolean).map((part, i) => [i > 0 && t('units.comma'), part]);
 }
+
+/** Where the orders of a sale are that nobody has paid yet. @param {number} voucherId */
+export const unpaidOf = (voucherId) => `#/orders?voucherId=${voucherId}&status=unpaid`;
 
 /** Milliseconds between two readings of a sale's line at least; and the part of the time in which it may be read: while many orders are unpaid, an answer takes seconds. */
 const EVERY = 5_000, PART = 0.1;

@@ -2,19 +2,39 @@
 // The form of the filter of a list's pages.
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { trouble } from './parts.js';
 import { clock, clockName } from './times.js';
 import { Views } from './views.js';
+
+/** How many vouchers are named of those that have a text in their title. */
+const SOME = '6';
+
+/**
+ * The number of the one voucher that a text may be, its number or a part of its title, or what is to be said if it is none, or several.
+ * @param {any} client @param {string} typed @param {any} t @returns {Promise<{id: string, says: string}>}
+ */
+async function voucherOf(client, typed, t) {
+  const text = typed.replace(/^#/, '');
+  if (text === '' || /^\d+$/.test(text)) return { id: text, says: '' };
+  const answer = await client.list('/admin/voucher', { title: text, archived: 'true', limit: SOME });
+  if (!answer.success) return { id: '', says: trouble(answer, t) };
+  const all = answer.data, exact = all.filter((/** @type {any} */ v) => v.title === text);
+  if (all.length === 0) return { id: '', says: t('search.voucher.none', { text }) };
+  if (exact.length === 1 || (all.length === 1 && !answer.next)) return { id: String((exact[0] ?? all[0]).id), says: '' };
+  return { id: '', says: t('search.voucher.which', { text, some: all.map((/** @type {any} */ v) => `#${v.id} ${v.title}`).join(t('comma')) }) };
+}
 
 /**
  * fields are those that are typed: {name, label, numeric, time}; of a time, the filter has 2026-01-02T20:00.
  * @param {any} props
  */
-export function Search({ fields, filter, pages, t, onSearch, children }) {
+export function Search({ client, fields, filter, pages, t, onSearch, children }) {
   const [draft, setDraft] = useState(filter);
+  const [problem, setProblem] = useState('');
   const { wrong } = pages;
   useEffect(() => setDraft(filter), [JSON.stringify(filter)]);
   /** @param {any} e */
-  const submit = (e) => {
+  const submit = async (e) => {
     e.preventDefault();
     const given = new FormData(e.target);
     const typed = (/** @type {string} */ name) => String(given.get(name) ?? '').trim();
@@ -23,7 +43,10 @@ export function Search({ fields, filter, pages, t, onSearch, children }) {
       const day = typed(name), at = typed(clockName(name));
       return given.has(clockName(name)) && (day || at) ? `${day}T${clock(at) || at || '00:00'}` : day;
     };
-    onSearch(Object.fromEntries(Object.keys(filter).map((name) => [name, value(name)])));
+    const asked = Object.fromEntries(Object.keys(filter).map((name) => [name, value(name)]));
+    const { id, says } = await voucherOf(client, asked.voucherId ?? '', t);
+    setProblem(says);
+    if (!says) onSearch({ ...asked, ...('voucherId' in asked && { voucherId: id }) });
   };
   return html`<form class="row" role="search" onSubmit=${submit}>
     ${fields.map((/** @type {any} */ f) => {
@@ -41,5 +64,6 @@ export function Search({ fields, filter, pages, t, onSearch, children }) {
     ${children}
     <button class="button quiet small">${t('search')}</button>
     <${Views} t=${t} />
+    ${problem && html`<p class="note warn" role="alert" data-problem>${problem}</p>`}
   </form>`;
 }

@@ -34,7 +34,7 @@ export const chooses = (chosen, rows, t) => ({
 export function Several({ chosen, acts, name, client, words, onDone }) {
   const { t, number } = words;
   const [open, setOpen] = useState(/** @type {any} */ (null));
-  if (open) return html`<${Doing} act=${open.act} rows=${open.rows} name=${name} client=${client} words=${words} onDone=${onDone} onClose=${() => setOpen(null)} />`;
+  if (open) return html`<${Doing} act=${open.act} rows=${open.rows} name=${name} client=${client} words=${words} onDone=${onDone} onAll=${() => chosen.set([])} onClose=${() => setOpen(null)} />`;
   if (chosen.rows.length === 0) return null;
   const can = acts.map((/** @type {SeveralAct} */ act) => ({ act, rows: chosen.rows.filter(act.can) })).filter((/** @type {any} */ one) => one.rows.length > 0);
   return html`<div class="row actions several" role="group" aria-label=${t('several')}>
@@ -46,7 +46,7 @@ export function Several({ chosen, acts, name, client, words, onDone }) {
 }
 
 /** Asks before an act on several rows, and does it. @param {any} props */
-function Doing({ act, rows, name, client, words, onClose, onDone }) {
+function Doing({ act, rows, name, client, words, onClose, onDone, onAll }) {
   const { t } = words;
   const [left, setLeft] = useState(rows);
   const [done, setDone] = useState(0);
@@ -79,11 +79,12 @@ function Doing({ act, rows, name, client, words, onClose, onDone }) {
     setLeft([...not.map((n) => n.row), ...left.slice(ended)]);
     if (unanswered) return [{}, t('several.unanswered', { why: unanswered })];
     if (not.length > 0) return [{}, t('several.refused', { n: not.length })];
-    notify(t('several.done', { n: done + ended }));
+    notify(t(`several.${act.act}.done`, { n: done + ended }));
+    onAll();
     return '';
   };
   const n = left.length;
-  return html`<${Ask} title=${t(`several.${act.act}.ask`, { n: rows.length })} says=${t(`several.${act.act}.says`)} yes=${t(done + refused.length > 0 ? 'several.again' : `several.${act.act}`, { n })} danger=${act.danger} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
+  return html`<${Ask} title=${t(`several.${act.act}.ask`, { n: rows.length })} says=${t(`several.${act.act}.says`)} yes=${t(done + refused.length > 0 ? 'several.again' : `several.${act.act}.yes`, { n })} danger=${act.danger} t=${t} run=${run} onClose=${onClose}>${(/** @type {Record<string, string>} */ wrong) => html`
     ${act.asks && html`<${Field} name="why" label=${t('field.why')} hint=${t('staff.why')} wrong=${wrong.why}><input ...${tied('why', wrong.why, true)} autocomplete="off" /><//>`}
     <p class="soft" role="status" data-progress>${(busy || done > 0) && t('several.progress', { done, n: rows.length })}</p>
     ${refused.length > 0 && html`<ul class="changes" data-refused>${refused.map((r) => html`<li key=${r.row.id}><b class="figures">${name(r.row)}</b> <span class="soft">${r.why}</span></li>`)}</ul>`}`}

@@ -19,6 +19,11 @@ export function ShopLink({ id, name, t }) {
   return html`<a href=${`#/shop/${id}`} data-shop=${id}>${shopName(id, name, t)}</a>${name && html`<span class="soft"> #${id}</span>`}`;
 }
 
+/** Whose an order or a payment is, below its voucher; a merchant knows. @param {any} props */
+export function OfShop({ of: { shopId, shopName: name }, client, t }) {
+  return shopId && !client.shop ? html`<br /><a class="soft small-text" href=${`#/shop/${shopId}`}>${shopName(shopId, name, t)}</a>` : null;
+}
+
 /** A shop of which the page knows the number only. @param {any} props */
 export function ShopNamed({ id, client, words: { t, language } }) {
   const [name, setName] = useState('');
@@ -39,7 +44,11 @@ export function Shops({ client, words }) {
 function All({ client, words }) {
   const { t, time } = words;
   const pages = usePages(client, '/admin/shop', { limit: '50' });
-  const most = bound(words);
+  const [sellers, setSellers] = useState(/** @type {any[]} */ ([]));
+  useEffect(() => void client.list('/admin/voucher', { limit: '100' }).then((/** @type {any} */ a) => a.success && setSellers(a.data)), []);
+  const most = bound(words), set = pages.rows ?? [], known = new Map([...sellers.map((v) => [v.shopId, { id: v.shopId, name: v.shopName }]), ...set.map((/** @type {any} */ s) => [s.id, s])]);
+  // Those of which nothing is set stand below: of them only the number is known.
+  const rows = pages.rows && !pages.next ? [...set, ...[...known.values()].filter((s) => !s.limits).sort((a, b) => a.id - b.id)] : set;
   /** @param {any} e */
   const open = (e) => {
     e.preventDefault();
@@ -53,12 +62,12 @@ function All({ client, words }) {
         <button class="button primary small" data-act="open-shop">${t('shop.open')}</button></form>
     </header>
     <p class="soft">${t('shops.intro')}</p>
-    <${Table} label=${t('place.shops')} rows=${pages.rows ?? []}
+    <${Table} label=${t('place.shops')} rows=${rows}
       columns=${[{ label: t('shop'), head: true }, { label: t('field.maxSales'), n: true }, { label: t('field.maxUnits'), n: true }, { label: t('shop.changed'), kind: 'figures nowrap' }]}
       row=${(/** @type {any} */ s) => ({ key: s.id, 'data-shop': s.id, cells: [
-        html`<${ShopLink} id=${s.id} name=${s.name} t=${t} />`, most(s.maxSales, s.limits.maxSales), most(s.maxUnits, s.limits.maxUnits), time(s.updateTime),
+        html`<${ShopLink} id=${s.id} name=${s.name} t=${t} />`, ...(s.limits ? [most(s.maxSales, s.limits.maxSales), most(s.maxUnits, s.limits.maxUnits), time(s.updateTime)] : ['–', '–', '–']),
       ] })} />
-    <${Foot} pages=${pages} t=${t} empty=${t('shops.none')} />
+    <${Foot} pages=${pages} t=${t} empty=${rows.length === 0 && t('shops.none')} />
   `;
 }
 
@@ -92,6 +101,7 @@ export function Shop({ id, client, words }) {
   return html`
     <header class="head"><div class="row"><${Face} name=${shopName(id, shop.name, t)} picture=${shop.picture} /><div>${crumb}<h1>${shopName(id, shop.name, t)}${shop.name && html` <span class="soft">#${id}</span>`}</h1></div></div>
       <div class="row"><a class="button quiet small" href=${`#/vouchers?shopId=${id}`}>${t('place.vouchers')}</a>
+        <a class="button quiet small" href=${client.shop ? '#/orders' : `#/orders?shopId=${id}`}>${t('place.orders')}</a>
         <button type="button" class="button primary small" data-act="edit-shop" onClick=${() => setEditing(true)}>${t('shop.edit')}</button></div>
     </header>
     <div class="panel flat"><table class="plain facts"><tbody>${facts.map(([name, value]) => html`<tr key=${name} data-fact=${name}><th scope="row" class="soft">${t(/** @type {string} */ (name))}</th><td class="wrap">${value}</td></tr>`)}</tbody></table></div>

@@ -28,7 +28,7 @@ export function Vouchers({ client, words }) {
   return html`
     <header class="head">
       <h1>${t('place.vouchers')}</h1>
-      <${Search} fields=${[{ name: 'title', label: names.title }, { name: 'shopId', label: names.shopId, numeric: true }]} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
+      <${Search} client=${client} fields=${[{ name: 'title', label: names.title }, { name: 'shopId', label: names.shopId, numeric: true }]} filter=${filter} pages=${pages} t=${t} onSearch=${setFilter}>
         <label class="unseen" for="archived">${t('archived')}</label>
         <select id="archived" name="archived" class="small-input">${['', 'true', 'only'].map((v) => html`<option value=${v} selected=${v === filter.archived}>${t(`archived.${v || 'none'}`)}</option>`)}</select>
       <//>
