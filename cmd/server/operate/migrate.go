@@ -106,7 +106,7 @@ func noteRestored(ctx context.Context, env wiring.Env) error {
 		}
 		_, err = fmt.Fprintf(env.Out,
 			"sales paused now: %d; decide anew about each sale that is paused, and resume it\n"+
-			"the sessions of all users of identity providers are void\n", pausedSales)
+				"the sessions of all users of identity providers are void\n", pausedSales)
 		return err
 	})
 }
