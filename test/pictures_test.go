@@ -88,7 +88,12 @@ func TestPictures(t *testing.T) {
 	if !strings.Contains(string(r.Body), later) {
 		t.Errorf("the template has no picture: %s", r.Body)
 	}
-	send(without, http.MethodPatch, sale, map[string]any{"picture": later}, "400 INVALID picture:NEEDS_SETTING")
+	const noHosts = "400 INVALID picture:NEEDS_SETTING"
+	for path, has := range map[string]string{sale: later, "/admin/shop/7": ofShop} { // as a form sends what it shows
+		send(without, http.MethodPatch, path, map[string]any{"picture": has}, "200")
+		send(without, http.MethodPatch, path, map[string]any{"picture": has + "x"}, noHosts)
+		see(with, path, has)
+	}
 	send(without, http.MethodPatch, sale, map[string]any{"picture": ""}, "200")
 	see(with, sale, "")
 	r, _ = s.ask(t, with, http.MethodGet, "/admin/audit?limit=100", s.owner, nil, nil)

@@ -2417,7 +2417,7 @@ export interface components {
          * @description The address of its picture, by https. Absent: it has none. The host may not be among SECKILL_PICTURE_HOSTS any more: pages that load pictures of others ask for no more than these.
          */
         Picture: string;
-        /** @description The address of a picture, by https on a host of SECKILL_PICTURE_HOSTS; empty: none. Without the setting no picture is taken. */
+        /** @description The address of a picture, by https on a host of SECKILL_PICTURE_HOSTS; empty: none. Without the setting no picture is taken. A change may repeat the one that is there, wherever it is. */
         GivenPicture: string;
         StaffShop: {
             id: components["schemas"]["Id"];

@@ -44,7 +44,7 @@ func TestHandlersWorkInTheirClass(t *testing.T) {
 			return httpkit.Answer{Status: http.StatusOK, Body: []byte("{}")}, nil
 		}}
 		c, _ := gin.CreateTestContext(httptest.NewRecorder())
-		c.Request = newRequest(t, t.Context(), request{Method: http.MethodGet, Target: "/"})
+		c.Request = request{Method: http.MethodGet, Target: "/"}.HTTP(t, t.Context())
 		a.Serve(r)(c)
 		if got != class {
 			t.Errorf("a route of class %s works in %s", class, got)
@@ -77,9 +77,9 @@ func TestMerchantsReadsYield(t *testing.T) {
 			return httpkit.Answer{Status: http.StatusOK, Body: []byte("{}")}, nil
 		}, httpkit.ByHandler)
 		gc, _ := gin.CreateTestContext(httptest.NewRecorder())
-		gc.Request = newRequest(t, t.Context(), request{Method: c.method, Target: "/", Header: map[string]string{
+		gc.Request = request{Method: c.method, Target: "/", Header: map[string]string{
 			"Authorization": c.token,
-		}})
+		}}.HTTP(t, t.Context())
 		a.Serve(r)(gc)
 		if inFlight != c.want || ofStores != c.want {
 			t.Errorf("%s is of class %s in flight, and %s at the stores, want %s", c.method, inFlight, ofStores, c.want)

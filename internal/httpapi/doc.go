@@ -70,8 +70,9 @@
 //
 // # Every answer
 //
-// No cache may store answers, except lists and single vouchers (listings.go and prepared.go in package shop): these are
-// rendered once for all callers, have an entity tag, and may be cached by clients that revalidate them before each use.
+// No cache may store answers, except lists and single vouchers (listings.go in package shop; package prepared): these
+// are rendered once for all callers, have an entity tag, and may be cached by clients that revalidate them before each
+// use.
 // Errors carry the language of errorMsg in Content-Language; titles and details are always English. Times are never
 // finer than milliseconds. Routes that answer GET also answer HEAD.
 //

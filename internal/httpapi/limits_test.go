@@ -196,7 +196,7 @@ func TestNoWaitingWhenBusy(t *testing.T) {
 func TestRefusingInOverloadAllocatesLittle(t *testing.T) {
 	a := newAPI(t)
 	saturate(a)
-	r := newRequest(t, t.Context(), request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+	r := request{Method: http.MethodPost, Target: "/voucher/seckill/5"}.HTTP(t, t.Context())
 	w := &discard{OnHeader: http.Header{}}
 	handler := a.Handler()
 	got := testing.AllocsPerRun(500, func() {

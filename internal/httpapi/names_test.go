@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"seckill/internal/httpapi"
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/shoptest"
 )
 
@@ -63,7 +64,6 @@ var (
 	has               = shoptest.Has
 	newAPI            = shoptest.NewAPI
 	newAuthenticator  = httpapi.NewAuthenticator
-	newRequest        = shoptest.NewRequest
 	noon              = shoptest.Noon
 	object            = shoptest.Object
 	orderIn           = shoptest.OrderIn
@@ -84,7 +84,7 @@ var (
 	staleVouchers     = shoptest.StaleVouchers
 	start             = shoptest.Start
 	testSetup         = shoptest.TestSetup
-	token             = shoptest.Token
+	token             = apitest.Token
 	wantProblem       = shoptest.WantProblem
 	withCoupon        = shoptest.WithCoupon
 	withListings      = shoptest.WithListings

@@ -81,7 +81,7 @@ func TestPurchaseWithoutBodyReadsNone(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	for _, target := range []string{"/voucher/seckill/5", "/voucher-order/seckill/5"} {
-		r := newRequest(t, t.Context(), request{Method: http.MethodPost, Target: target})
+		r := request{Method: http.MethodPost, Target: target}.HTTP(t, t.Context())
 		r.Body, r.ContentLength = io.NopCloser(unreadable{t}), 0
 		w := httptest.NewRecorder()
 		if a.Handler().ServeHTTP(w, r); w.Code >= http.StatusBadRequest {
@@ -96,7 +96,7 @@ func TestSlowBodiesAreNotInFlight(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)
 	reading, sent := io.Pipe()
-	r := newRequest(t, t.Context(), request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+	r := request{Method: http.MethodPost, Target: "/voucher/seckill/5"}.HTTP(t, t.Context())
 	r.Body, r.ContentLength = reading, -1
 	r.Header.Set("Content-Type", "application/json")
 	w, done := httptest.NewRecorder(), make(chan struct{})
@@ -117,9 +117,9 @@ func TestSlowBodiesAreNotInFlight(t *testing.T) {
 	if <-done; w.Code != http.StatusAccepted || !strings.Contains(w.Body.String(), `"orderId"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	stranger := newRequest(t, t.Context(), request{
+	stranger := request{
 		Method: http.MethodPost, Target: "/voucher/seckill/5", Header: map[string]string{"Authorization": "forged"},
-	})
+	}.HTTP(t, t.Context())
 	stranger.Body, stranger.ContentLength = io.NopCloser(unreadable{t}), -1
 	w = httptest.NewRecorder()
 	if a.Handler().ServeHTTP(w, stranger); w.Code != http.StatusUnauthorized {

@@ -25,7 +25,7 @@ type Change struct {
 	Title    *string
 	SubTitle *string
 	Rules    *string
-	Picture  *string    // as in a Draft
+	Picture  *string    // as in a Draft, or the voucher's
 	Begin    *time.Time // seckill vouchers only
 	End      *time.Time // seckill vouchers only; exclusive
 	OnShelf  *bool
@@ -33,6 +33,8 @@ type Change struct {
 	// shelf hides it.
 	VisibleFrom *time.Time
 	Guards      *guards.Change // seckill vouchers only; instances learn of it within about a second
+	// Elsewhere is what is wrong with Picture, unless the voucher has it already: its host may not be named any more.
+	Elsewhere *invalid.Problem
 }
 
 // concernsSale reports whether Redis has to apply the change.
@@ -54,7 +56,8 @@ func (c Change) apply(v *Voucher, now time.Time) error {
 	if c.Rules != nil {
 		v.Rules = r.rules(*c.Rules)
 	}
-	if c.Picture != nil {
+	if c.Picture != nil && *c.Picture != v.Picture {
+		r.Add(c.Elsewhere)
 		v.Picture = *c.Picture
 	}
 	if c.OnShelf != nil {

@@ -22,6 +22,9 @@ func selling() Voucher {
 	}
 }
 
+// notNamed is what is wrong with a picture on a host that the setting does not name.
+var notNamed = invalid.New("picture", invalid.Malformed, invalid.Omit, nil)
+
 func TestChangeApplies(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("x", 3600)
@@ -107,6 +110,10 @@ func TestChangeRefuses(t *testing.T) {
 			change: Change{SubTitle: new(strings.Repeat("x", MaxTitle+1)), Rules: new(strings.Repeat("x", MaxRules+1))},
 			want:   []string{"subTitle", "rules"},
 		},
+		"a new picture elsewhere": {
+			change: Change{Title: new(""), Picture: new("https://old.example/2.png"), Elsewhere: notNamed},
+			want:   []string{"title", "picture"},
+		},
 		"a text that is not UTF-8": {change: Change{Rules: new("\xff")}, want: []string{"rules"}},
 		"an end before the begin":  {change: Change{End: new(now.Add(-2 * time.Hour))}, want: []string{"endTime"}},
 		"a begin after the end":    {change: Change{Begin: new(now.Add(2 * time.Hour))}, want: []string{"endTime"}},
@@ -173,10 +180,12 @@ func TestChangeOfNothingIsAlwaysPossible(t *testing.T) {
 	t.Parallel()
 	v := selling()
 	v.Sale.Begin, v.Sale.End, v.Sale.Retired = now.Add(-3*time.Hour), now.Add(-2*time.Hour), true
+	v.Picture = "https://old.example/1.png"
 	want := v
 	sale := *v.Sale
 	want.Sale = &sale
 	same := Change{
+		Picture: new(v.Picture), Elsewhere: notNamed,
 		Title: new(v.Title), SubTitle: new(v.SubTitle), Rules: new(v.Rules), OnShelf: new(true),
 		Begin: new(v.Sale.Begin.In(time.FixedZone("x", 3600))), End: new(v.Sale.End.Add(time.Nanosecond)),
 	}

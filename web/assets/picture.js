@@ -27,3 +27,6 @@ export function Picture({ from }) {
 
 /** The picture of a shop; without one, the first letter of its name. @param {{name: string, picture: string | undefined}} props */
 export const Face = ({ name, picture }) => html`<span class="face" aria-hidden="true">${[...name][0] ?? ''}<${Picture} from=${picture} /></span>`;
+
+/** A voucher's picture before its title in a list, on sites that have pictures. @param {{name: string, picture: string | undefined}} props */
+export const Small = (props) => PICTURES.length > 0 && html`<${Face} ...${props} />`;

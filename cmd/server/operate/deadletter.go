@@ -89,29 +89,26 @@ func listLetters(ctx context.Context, env wiring.Env) error {
 	if *n < 1 || *n > 1000 {
 		return cmdline.Misuse(set, fmt.Sprintf("-n is %d (allowed: 1 to 1000)", *n))
 	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		letters, total, err := w.DeadLetters.List(ctx, *after, *n)
+		if err != nil {
+			return err
+		}
+		if total == 0 {
+			_, err = fmt.Fprintln(env.Out, "no dead letters")
+			return err
+		}
+		if err := printLetters(env.Out, letters); err != nil {
+			return err
+		}
+		if len(letters) == *n && int64(*n) < total {
+			_, err = fmt.Fprintf(env.Out, "\n%d of %d; the next ones: server deadletter list -n %d -after %s\n",
+				len(letters), total, *n, letters[len(letters)-1].ID)
+			return err
+		}
+		_, err = fmt.Fprintf(env.Out, "\n%d of %d\n", len(letters), total)
 		return err
-	}
-	defer w.Close(ctx)
-	letters, total, err := w.DeadLetters.List(ctx, *after, *n)
-	if err != nil {
-		return err
-	}
-	if total == 0 {
-		_, err = fmt.Fprintln(env.Out, "no dead letters")
-		return err
-	}
-	if err := printLetters(env.Out, letters); err != nil {
-		return err
-	}
-	if len(letters) == *n && int64(*n) < total {
-		_, err = fmt.Fprintf(env.Out, "\n%d of %d; the next ones: server deadletter list -n %d -after %s\n",
-			len(letters), total, *n, letters[len(letters)-1].ID)
-		return err
-	}
-	_, err = fmt.Fprintf(env.Out, "\n%d of %d\n", len(letters), total)
-	return err
+	})
 }
 
 func printLetters(out io.Writer, letters []recorder.DeadLetter) error {
@@ -182,17 +179,14 @@ func replayLetters(ctx context.Context, env wiring.Env) error {
 	if err != nil {
 		return err
 	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	return eachLetter(env, letterCommand, func(id string) (string, error) {
-		if err := noteLetter(ctx, w, letterCommand, voucher.Replayed, id); err != nil {
-			return "", err
-		}
-		c, err := w.DeadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
-		return fmt.Sprintf("order %d of user %d is queued again", c.OrderID, c.UserID), err
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		return eachLetter(env, letterCommand, func(id string) (string, error) {
+			if err := noteLetter(ctx, w, letterCommand, voucher.Replayed, id); err != nil {
+				return "", err
+			}
+			c, err := w.DeadLetters.Replay(ctx, id, letterCommand.by, letterCommand.why)
+			return fmt.Sprintf("order %d of user %d is queued again", c.OrderID, c.UserID), err
+		})
 	})
 }
 
@@ -203,32 +197,29 @@ func discardLetters(ctx context.Context, env wiring.Env) error {
 	if err != nil {
 		return err
 	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	if !*yes {
-		if err := eachLetter(env, letterCommand, func(id string) (string, error) {
-			l, err := w.DeadLetters.Find(ctx, id)
-			return wouldDiscard(l), err
-		}); err != nil {
-			return err
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		if !*yes {
+			if err := eachLetter(env, letterCommand, func(id string) (string, error) {
+				l, err := w.DeadLetters.Find(ctx, id)
+				return wouldDiscard(l), err
+			}); err != nil {
+				return err
+			}
+			return cmdline.Misuse(set, "nothing was done; -yes does it")
 		}
-		return cmdline.Misuse(set, "nothing was done; -yes does it")
-	}
-	return eachLetter(env, letterCommand, func(id string) (string, error) {
-		if err := noteLetter(ctx, w, letterCommand, voucher.Discarded, id); err != nil {
-			return "", err
-		}
-		l, err := w.DeadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
-		if err != nil {
-			return "", err
-		}
-		if l.Status == order.Failed { // a rebuild under way may have counted the unit as taken
-			err = requestRepair(ctx, w, l.Claim.VoucherID, order.NoBadEpoch)
-		}
-		return discarded(l), err
+		return eachLetter(env, letterCommand, func(id string) (string, error) {
+			if err := noteLetter(ctx, w, letterCommand, voucher.Discarded, id); err != nil {
+				return "", err
+			}
+			l, err := w.DeadLetters.Discard(ctx, id, letterCommand.by, letterCommand.why)
+			if err != nil {
+				return "", err
+			}
+			if l.Status == order.Failed { // a rebuild under way may have counted the unit as taken
+				err = requestRepair(ctx, w, l.Claim.VoucherID, order.NoBadEpoch)
+			}
+			return discarded(l), err
+		})
 	})
 }
 

@@ -69,27 +69,24 @@ func listLocks(ctx context.Context, env wiring.Env) error {
 	if err := cmdline.Parse(env.Env, flag.NewFlagSet("locks list", flag.ContinueOnError), listLocksHelp); err != nil {
 		return err
 	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	names, err := w.Locks().Mutexes(ctx)
-	if err != nil {
-		return err
-	}
-	table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "NAME\tHOST/PROCESS\tENDS IN\tTOKEN")
-	for _, name := range names {
-		state, err := w.Locks().Mutex(name).State(ctx)
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		names, err := w.Locks().Mutexes(ctx)
 		if err != nil {
 			return err
 		}
-		for _, h := range state.Holders { // none, if it was released meanwhile
-			_, _ = fmt.Fprintf(table, "%q\t%s\t%s\t%d\n", name, h.Label, h.TTL.Round(time.Millisecond), state.Token)
+		table := tabwriter.NewWriter(env.Out, 0, 0, 2, ' ', 0)
+		_, _ = fmt.Fprintln(table, "NAME\tHOST/PROCESS\tENDS IN\tTOKEN")
+		for _, name := range names {
+			state, err := w.Locks().Mutex(name).State(ctx)
+			if err != nil {
+				return err
+			}
+			for _, h := range state.Holders { // none, if it was released meanwhile
+				_, _ = fmt.Fprintf(table, "%q\t%s\t%s\t%d\n", name, h.Label, h.TTL.Round(time.Millisecond), state.Token)
+			}
 		}
-	}
-	return table.Flush() // it returns earlier errors
+		return table.Flush() // it returns earlier errors
+	})
 }
 
 func forceLocks(ctx context.Context, env wiring.Env) error {
@@ -105,40 +102,37 @@ func forceLocks(ctx context.Context, env wiring.Env) error {
 	if err := trail.Check(set); err != nil {
 		return err
 	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	var failed []error
-	for _, name := range set.Args() {
-		if *yes {
-			err := note(ctx, w, operatorAct{"server locks", voucher.Forced, "lock", name, trail.By(), trail.Why()})
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		var failed []error
+		for _, name := range set.Args() {
+			if *yes {
+				err := note(ctx, w, operatorAct{"server locks", voucher.Forced, "lock", name, trail.By(), trail.Why()})
+				if err != nil {
+					failed = append(failed, err)
+					continue
+				}
+			}
+			done, err := forceLock(ctx, w.Locks().Mutex(name), *yes)
+			if *yes {
+				if err != nil {
+					done = "unknown" // the lock may be free all the same
+				}
+				w.Log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", trail.By(),
+					"why", trail.Why(), "error", err)
+			}
 			if err != nil {
 				failed = append(failed, err)
 				continue
 			}
-		}
-		done, err := forceLock(ctx, w.Locks().Mutex(name), *yes)
-		if *yes {
-			if err != nil {
-				done = "unknown" // the lock may be free all the same
+			if _, err := fmt.Fprintf(env.Out, "%s: %s\n", name, done); err != nil {
+				return err
 			}
-			w.Log.WarnContext(ctx, "a lock was forced", "lock", name, "was", done, "by", trail.By(),
-				"why", trail.Why(), "error", err)
 		}
-		if err != nil {
-			failed = append(failed, err)
-			continue
+		if !*yes {
+			return errors.Join(append(failed, cmdline.Misuse(set, "nothing was done; -yes does it"))...)
 		}
-		if _, err := fmt.Fprintf(env.Out, "%s: %s\n", name, done); err != nil {
-			return err
-		}
-	}
-	if !*yes {
-		return errors.Join(append(failed, cmdline.Misuse(set, "nothing was done; -yes does it"))...)
-	}
-	return errors.Join(failed...)
+		return errors.Join(failed...)
+	})
 }
 
 // forceLock takes a lock away from its holder if really is true, and returns a text about the holder.

@@ -74,41 +74,39 @@ func migrate(ctx context.Context, env wiring.Env, plan bool) error {
 
 // noteRestored pauses all sales of a restored ledger that have not ended, and ends all sessions.
 func noteRestored(ctx context.Context, env wiring.Env) error {
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	by := voucher.Author{Request: "server migrate"}
-	sales := w.Stores.Ledger.Sales
-	if err := sales.NoteRestored(ctx, by); err != nil {
-		return err
-	}
-	kept, err := sales.SalesToKeep(ctx)
-	if err != nil {
-		return err
-	}
-	pausedSales := 0
-	for _, v := range kept {
-		views, err := w.Stores.Redis.Views(ctx, []order.SaleRef{order.SaleOf(v)})
-		if err != nil {
-			return fmt.Errorf("reading the sale of voucher %d from Redis: %w", v.ID, err)
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		by := voucher.Author{Request: "server migrate"}
+		sales := w.Stores.Ledger.Sales
+		if err := sales.NoteRestored(ctx, by); err != nil {
+			return err
 		}
-		paused, err := sales.PauseRestored(ctx, v.ID, views[0], by)
+		kept, err := sales.SalesToKeep(ctx)
 		if err != nil {
 			return err
 		}
-		if paused {
-			pausedSales++
-			if _, err := fmt.Fprintf(env.Out, "voucher %d: its sale is paused\n", v.ID); err != nil {
+		pausedSales := 0
+		for _, v := range kept {
+			views, err := w.Stores.Redis.Views(ctx, []order.SaleRef{order.SaleOf(v)})
+			if err != nil {
+				return fmt.Errorf("reading the sale of voucher %d from Redis: %w", v.ID, err)
+			}
+			paused, err := sales.PauseRestored(ctx, v.ID, views[0], by)
+			if err != nil {
 				return err
 			}
+			if paused {
+				pausedSales++
+				if _, err := fmt.Fprintf(env.Out, "voucher %d: its sale is paused\n", v.ID); err != nil {
+					return err
+				}
+			}
 		}
-	}
-	if err := printLost(ctx, w, env.Out, 0); err != nil {
+		if err := printLost(ctx, w, env.Out, 0); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(env.Out,
+			"sales paused now: %d; decide anew about each sale that is paused, and resume it\n"+
+				"the sessions of all users of identity providers are void\n", pausedSales)
 		return err
-	}
-	_, err = fmt.Fprintf(env.Out, "sales paused now: %d; decide anew about each sale that is paused, and resume it\n"+
-		"the sessions of all users of identity providers are void\n", pausedSales)
-	return err
+	})
 }

@@ -83,12 +83,9 @@ func partitionChange(args []string) (change func(*partition.Admin, context.Conte
 }
 
 func withPartitions(ctx context.Context, env wiring.Env, f func(*partition.Admin) error) error {
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	return f(partition.NewAdmin(w.Stores.Ledger, w.Stores.Redis))
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		return f(partition.NewAdmin(w.Stores.Ledger, w.Stores.Redis))
+	})
 }
 
 func listPartitions(ctx context.Context, out io.Writer, admin *partition.Admin) error {

@@ -65,12 +65,9 @@ func Reconcile(ctx context.Context, env wiring.Env) error {
 	if *id < 0 || *id > voucher.MaxID || *id == 0 && cmdline.Given(set, "voucher") {
 		return cmdline.Misuse(set, fmt.Sprintf("-voucher is %d (allowed: 1 to %d)", *id, voucher.MaxID))
 	}
-	w, err := wiring.OpenTool(ctx, env)
-	if err != nil {
-		return err
-	}
-	defer w.Close(ctx)
-	return reconcile(ctx, w, env.Out, *id, *repair, *named)
+	return wiring.WithTool(ctx, env, func(w *wiring.Tool) error {
+		return reconcile(ctx, w, env.Out, *id, *repair, *named)
+	})
 }
 
 // reconcile checks one voucher's sale, or all sales for id 0, prints its findings, and returns cmdline.ErrFound if a

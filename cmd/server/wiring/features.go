@@ -126,12 +126,9 @@ func FrontFor(
 func ToolsFor(build telemetry.Build) feature.Tools {
 	return feature.Tools{
 		Core: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
-			w, err := OpenTool(ctx, Env{env, build})
-			if err != nil {
-				return err
-			}
-			defer w.Close(ctx)
-			return do(Core(w.cfg, w.Stores, w.Shop, httpkit.Front{Members: w.members}, w.Log))
+			return WithTool(ctx, Env{env, build}, func(w *Tool) error {
+				return do(Core(w.cfg, w.Stores, w.Shop, httpkit.Front{Members: w.members}, w.Log))
+			})
 		},
 		Ledger: func(ctx context.Context, env cmdline.Env, do func(feature.Core) error) error {
 			return WithLedger(ctx, Env{env, build}, func(cfg config.Config, ledger Ledger, log *slog.Logger) error {

@@ -25,7 +25,17 @@ type Tool struct {
 	Log     *slog.Logger
 }
 
-func OpenTool(ctx context.Context, env Env) (*Tool, error) {
+// WithTool opens a tool for the time of do.
+func WithTool(ctx context.Context, env Env, do func(w *Tool) error) error {
+	w, err := openTool(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer w.Close(ctx)
+	return do(w)
+}
+
+func openTool(ctx context.Context, env Env) (*Tool, error) {
 	cfg, err := config.Load(env.Environ)
 	if err != nil {
 		return nil, err

@@ -78,6 +78,6 @@ func TestContract(t *testing.T) {
 // routesOn are the routes on reports with something everywhere, or with err on none.
 func routesOn(err error) []httpkit.Route {
 	reports := fullReports()
-	reports.err, reports.made.Guards = err, Guards{} // what guards show is theirs to test
+	reports.err, reports.made.Guards = err, Member{} // what guards show is theirs to test
 	return Routes(reports, front(), func(context.Context, voucher.Entry) error { return err })
 }

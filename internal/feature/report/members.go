@@ -7,13 +7,16 @@ import (
 	"seckill/internal/voucher"
 )
 
-// guardsTimeout bounds the reading of the guards' figures: a report does not wait for a Redis that hangs.
-const guardsTimeout = 500 * time.Millisecond
+// How long a report waits for members that others read.
+const (
+	guardsTimeout  = 500 * time.Millisecond // the guards' figures, from a Redis that may hang
+	journalTimeout = 5 * time.Second        // counting who got nothing
+)
 
-// Guards has the figures of a sale's guards.
-type Guards struct {
-	Shown  any  // the figures, to be written as JSON; nil if there are none
-	Unread bool // the figures could not be read
+// Member is what a feature adds to a report about a sale.
+type Member struct {
+	Shown  any  // to be written as JSON; nil if there is nothing
+	Unread bool // it could not be read in time
 }
 
 // waitlist returns the numbers of a sale's waiting list, to be written as JSON; nil if the sale has no waiting list.
@@ -21,35 +24,15 @@ func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) 
 	return r.members.Of("waitlist").Sale(ctx, v)
 }
 
-// guards returns the figures of a sale's guards, without those that cannot be read in time.
-func (r *Reports) guards(ctx context.Context, v voucher.Voucher) Guards {
+// member returns the member of a sale with the name, without what cannot be read in time.
+func (r *Reports) member(ctx context.Context, name string, most time.Duration, v voucher.Voucher) Member {
 	if v.Sale == nil {
-		return Guards{}
+		return Member{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, guardsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	shown, err := r.members.Of("guards").Sale(ctx, v)
-	return Guards{shown, err != nil}
-}
-
-// journalTimeout bounds the counting of refusals: a report comes without them.
-const journalTimeout = 5 * time.Second
-
-// Journal has what instances noted of who got nothing.
-type Journal struct {
-	Shown  any  // to be written as JSON; nil if nothing was noted
-	Unread bool // it could not be read
-}
-
-// journal returns what instances noted of a sale, if it can be read in time.
-func (r *Reports) journal(ctx context.Context, v voucher.Voucher) Journal {
-	if v.Sale == nil {
-		return Journal{}
-	}
-	ctx, cancel := context.WithTimeout(ctx, journalTimeout)
-	defer cancel()
-	shown, err := r.members.Of("journal").Sale(ctx, v)
-	return Journal{shown, err != nil}
+	shown, err := r.members.Of(name).Sale(ctx, v)
+	return Member{shown, err != nil}
 }
 
 // coupons returns the cells of the orders' coupons.

@@ -29,8 +29,8 @@ func TestReportOfGuards(t *testing.T) {
 					}},
 				}}
 				began := time.Now()
-				got := r.guards(t.Context(), voucher.Voucher{ID: 7, Sale: &voucher.Sale{}})
-				if diff := cmp.Diff(Guards{int64(7), hangs}, got); diff != "" ||
+				got := r.member(t.Context(), "guards", guardsTimeout, voucher.Voucher{ID: 7, Sale: &voucher.Sale{}})
+				if diff := cmp.Diff(Member{int64(7), hangs}, got); diff != "" ||
 					time.Since(began) > guardsTimeout {
 					t.Errorf("after %s (-want +got):\n%s", time.Since(began), diff)
 				}
@@ -57,12 +57,12 @@ func TestReportWithoutMembers(t *testing.T) {
 		name    string
 		members feature.Members
 		voucher voucher.Voucher
-		want    Guards
+		want    Member
 		listed  any
 	}{
-		{"all", all, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{1, true}, 3},
-		{"an ordinary voucher", all, voucher.Voucher{}, Guards{}, 3},
-		{"no features", feature.Members{}, voucher.Voucher{Sale: &voucher.Sale{}}, Guards{}, nil},
+		{"all", all, voucher.Voucher{Sale: &voucher.Sale{}}, Member{1, true}, 3},
+		{"an ordinary voucher", all, voucher.Voucher{}, Member{}, 3},
+		{"no features", feature.Members{}, voucher.Voucher{Sale: &voucher.Sale{}}, Member{}, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -71,7 +71,8 @@ func TestReportWithoutMembers(t *testing.T) {
 			if err != nil || list != test.listed {
 				t.Errorf("the waiting list: %+v, %v", list, err)
 			}
-			if diff := cmp.Diff(test.want, reports.guards(t.Context(), test.voucher)); diff != "" {
+			got := reports.member(t.Context(), "guards", guardsTimeout, test.voucher)
+			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("guards (-want +got):\n%s", diff)
 			}
 			coupons, err := reports.coupons(t.Context(), []int64{9}, false)

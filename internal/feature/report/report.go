@@ -41,8 +41,8 @@ type Report struct {
 	Voucher  voucher.Voucher
 	Sums     Sums
 	Waitlist any // the numbers of the waiting list, to be written as JSON; nil: the sale has no list
-	Guards   Guards
-	Journal  Journal
+	Guards   Member
+	Journal  Member // of who got nothing
 	Timeline
 }
 
@@ -111,6 +111,7 @@ func (r *Reports) Of(ctx context.Context, voucherID int64) (Report, error) {
 	if err != nil {
 		return Report{}, order.OrUnavailable(fmt.Errorf("the report of voucher %d: %w", voucherID, err))
 	}
-	made.Guards, made.Journal = r.guards(ctx, v), r.journal(ctx, v)
+	made.Guards = r.member(ctx, "guards", guardsTimeout, v)
+	made.Journal = r.member(ctx, "journal", journalTimeout, v)
 	return made, nil
 }

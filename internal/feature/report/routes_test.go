@@ -132,7 +132,7 @@ func fullReports() fakeReports {
 			}},
 			Waitlist: json.RawMessage(`{"joined":9,"waiting":2,"invited":6,"open":1,"accepted":4,"bought":3,` +
 				`"declined":1,"missed":2}`),
-			Guards: Guards{
+			Guards: Member{
 				Shown: json.RawMessage(`{"stopped":{"limits":60},` +
 					`"stoppedNetworks":[{"network":"192.0.2.0/24","count":50}]}`), Unread: true,
 			},

@@ -140,7 +140,8 @@ func (l *Ledger) isShop(ctx context.Context, id int64) (bool, error) {
 	return false, nil
 }
 
-// Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing.
+// Change changes a shop, with an entry in the audit trail; a change that was done before changes nothing. Error:
+// *invalid.Error for another picture on a host that is not named.
 func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Change) (Shop, error) {
 	var shop Shop
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
@@ -156,9 +157,9 @@ func (l *Ledger) Change(ctx context.Context, by voucher.Author, id int64, c Chan
 		if err := sqlkit.Locking(tx).Where("id = ?", id).Take(&r).Error; err != nil {
 			return fmt.Errorf("locking a shop: %w", err)
 		}
-		after, changes := r.shop().changed(c)
-		if shop = after; len(changes) == 0 {
-			return nil
+		after, changes, err := r.shop().changed(c)
+		if shop = after; err != nil || len(changes) == 0 {
+			return err
 		}
 		shop.UpdatedAt = now
 		err = tx.Model(&r).Updates(map[string]any{

@@ -1,6 +1,7 @@
 package shops_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"seckill/internal/feature/shops"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/testkit/ledgertest"
 	"seckill/internal/voucher"
 )
@@ -39,6 +41,20 @@ func TestShops(t *testing.T) {
 		if _, err := ledger.Change(t.Context(), owner, 7, shops.Change{Picture: &want.Picture}); err != nil {
 			t.Fatal(err)
 		}
+		// Its host may not be named any more: the same picture is no reason to refuse the rest of a form.
+		elsewhere := invalid.New("picture", invalid.Malformed, invalid.Omit, nil)
+		repeated := shops.Change{Name: new("茶馆"), Picture: &want.Picture, Elsewhere: elsewhere}
+		if got, err := ledger.Change(t.Context(), owner, 7, repeated); err != nil || got.Picture != want.Picture {
+			t.Errorf("the same picture: %+v, %v", got, err)
+		}
+		other := shops.Change{Name: new("Bar"), Picture: new("https://old.example/8.png"), Elsewhere: elsewhere}
+		for _, id := range []int64{7, 8} {
+			_, err := ledger.Change(t.Context(), ledgertest.Admin, id, other)
+			if e, is := errors.AsType[*invalid.Error](err); !is || e.Problems[0].Field != "picture" {
+				t.Errorf("another picture elsewhere: %v", err)
+			}
+		}
+		find(8, shops.Shop{ID: 8})
 		c := shops.Change{MaxSales: new(int64(5)), MaxUnits: new(int64(2000))}
 		if _, err := ledger.Change(t.Context(), ledgertest.Admin, 7, c); err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ type Service interface {
 	Find(ctx context.Context, id int64) (Shop, error)
 	// Page returns shops that have a row, with an id below before, the highest first, at most n.
 	Page(ctx context.Context, before int64, n int) ([]Shop, error)
-	// Change changes a shop.
+	// Change changes a shop. Error: *invalid.Error for another picture on a host that is not named.
 	Change(ctx context.Context, by voucher.Author, id int64, c Change) (Shop, error)
 }
 
@@ -101,7 +101,7 @@ func (h handlers) change(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	var change Change
 	fields := []jsonbody.Field{
 		jsonbody.Optional(jsonbody.Text, "name", &change.Name),
-		jsonbody.Optional(h.pictureField, "picture", &change.Picture),
+		jsonbody.Optional(h.front.Picture(&change.Elsewhere), "picture", &change.Picture),
 	}
 	if who.Admin() {
 		fields = append(fields, jsonbody.Optional(jsonbody.Integer, "maxSales", &change.MaxSales),
@@ -123,11 +123,6 @@ func (h handlers) change(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	}
 	h.names.Put(id, s.Face)
 	return httpkit.Data(http.StatusOK, h.view(s), nil)
-}
-
-// pictureField is a field with the address of a picture.
-func (h handlers) pictureField(name string, into *string) jsonbody.Field {
-	return jsonbody.Picture(name, into, h.front.PictureHosts)
 }
 
 // publicJSON is a shop as everybody sees it.

@@ -45,9 +45,11 @@ func nameOr(name string, id int64, in words.Language) string {
 // Change changes those fields of a shop that are not nil.
 type Change struct {
 	Name     *string
-	Picture  *string // checked already; "" for none
+	Picture  *string // "" for none
 	MaxSales *int64  // 0: the setting's
 	MaxUnits *int64  // 0: the setting's
+	// Elsewhere is what is wrong with Picture, unless the shop has it already.
+	Elsewhere *invalid.Problem
 }
 
 // check trims the name. It returns *invalid.Error for values that are not allowed; most are the bounds of the settings.
@@ -71,13 +73,17 @@ func (c *Change) check(most voucher.Bounds) error {
 	return p.Err()
 }
 
-// changed returns the shop after a change, and what the change does to it; nothing if the shop is so already.
-func (s Shop) changed(c Change) (Shop, []voucher.FieldChange) {
+// changed returns the shop after a change, and what the change does to it; nothing if the shop is so already. Error:
+// *invalid.Error for a new picture that is not allowed.
+func (s Shop) changed(c Change) (Shop, []voucher.FieldChange, error) {
 	was := s
 	if c.Name != nil {
 		s.Name = *c.Name
 	}
-	if c.Picture != nil {
+	if c.Picture != nil && *c.Picture != s.Picture {
+		if c.Elsewhere != nil {
+			return s, nil, invalid.Join(c.Elsewhere)
+		}
 		s.Picture = *c.Picture
 	}
 	if c.MaxSales != nil {
@@ -96,7 +102,7 @@ func (s Shop) changed(c Change) (Shop, []voucher.FieldChange) {
 	add("picture", was.Picture, s.Picture)
 	add("maxSales", written(was.Bounds.Sales), written(s.Bounds.Sales))
 	add("maxUnits", written(was.Bounds.Units), written(s.Bounds.Units))
-	return s, changes
+	return s, changes, nil
 }
 
 // written returns a bound as text; "" for none.

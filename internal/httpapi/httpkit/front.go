@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"time"
 
+	"seckill/internal/httpapi/jsonbody"
+	"seckill/internal/kit/invalid"
 	"seckill/internal/order"
 )
 
@@ -31,4 +33,11 @@ type Front struct {
 	// has it if it is opened after the guards.
 	Members    Members
 	Gatekeeper Gatekeeper
+}
+
+// Picture returns the kind of field that holds the address of a picture; see jsonbody.Picture.
+func (f Front) Picture(elsewhere **invalid.Problem) func(name string, into *string) jsonbody.Field {
+	return func(name string, into *string) jsonbody.Field {
+		return jsonbody.Picture(name, into, f.PictureHosts, elsewhere)
+	}
 }

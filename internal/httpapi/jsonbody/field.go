@@ -121,8 +121,10 @@ func Text(name string, into *string) Field {
 	}}
 }
 
-// Picture is a field that holds the address of a picture, by https on one of the hosts, or "" for none.
-func Picture(name string, into *string, hosts []string) Field {
+// Picture is a field that holds the address of a picture, by https on one of the hosts, or "" for none. Unless
+// elsewhere is nil, it stores any other address, too, and its problem there: the address may be the one that a change
+// leaves as it is, on a host of before.
+func Picture(name string, into *string, hosts []string, elsewhere **invalid.Problem) Field {
 	var address string
 	f := Text(name, &address)
 	read := f.read
@@ -130,13 +132,21 @@ func Picture(name string, into *string, hosts []string) Field {
 		f.allowed, f.data = pictureOn, invalid.Data{"hosts": hosts, "max": maxPicture}
 	}
 	f.read = func(t json.Token) wrong {
-		switch w := read(t); {
-		case w.found():
+		if w := read(t); w.found() {
 			return w
+		}
+		var w wrong
+		switch {
 		case address != "" && len(hosts) == 0:
-			return wrong{invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_PICTURE_HOSTS"}}
+			w = wrong{invalid.NeedsSetting, invalid.Data{"setting": "SECKILL_PICTURE_HOSTS"}}
 		case address != "" && !isPicture(address, hosts):
-			return wrongValue(invalid.Malformed, invalid.Clip(address))
+			w = wrongValue(invalid.Malformed, invalid.Clip(address))
+		}
+		if w.found() {
+			if elsewhere == nil {
+				return w
+			}
+			*elsewhere = f.problem(name, w)
 		}
 		*into = address
 		return wrong{}

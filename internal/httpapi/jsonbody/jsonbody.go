@@ -115,12 +115,17 @@ type decoder struct {
 }
 
 func (d *decoder) bad(field string, w wrong, of *Field) {
-	data := maps.Clone(of.data)
+	d.problems.Add(of.problem(d.within+invalid.Clip(field), w))
+}
+
+// problem returns what is wrong with a value of the field f, under that name.
+func (f *Field) problem(name string, w wrong) *invalid.Problem {
+	data := maps.Clone(f.data)
 	if data == nil {
 		data = make(invalid.Data, len(w.data))
 	}
 	maps.Copy(data, w.data)
-	d.problems.Bad(d.within+invalid.Clip(field), w.reason, of.allowed, data)
+	return invalid.New(name, w.reason, f.allowed, data)
 }
 
 // object reads the whole text. Its error is never the caller's fault: the text is known to be valid JSON.

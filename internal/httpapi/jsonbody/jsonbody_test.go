@@ -212,7 +212,7 @@ func TestPicture(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := "before"
-		err = decode(body, []Field{Picture("picture", &got, hosts)})
+		err = decode(body, []Field{Picture("picture", &got, hosts, nil)})
 		if want := map[bool]string{true: address, false: "before"}[ok]; (err == nil) != ok || got != want {
 			t.Errorf("%q: %v, stored %q", address, err, got)
 		}
@@ -226,13 +226,26 @@ func TestPicture(t *testing.T) {
 		}
 	}
 	var got string
-	err := decode([]byte(`{"picture":"https://img.shop.example/a.png"}`), []Field{Picture("picture", &got, nil)})
+	err := decode([]byte(`{"picture":"https://img.shop.example/a.png"}`), []Field{Picture("picture", &got, nil, nil)})
 	if p := problems(t, err)[0].In(words.English); got != "" || p.Code != "NEEDS_SETTING" || p.AllowedCode != "OMIT" ||
 		p.Reason != "needs the setting SECKILL_PICTURE_HOSTS, which is not set" {
 		t.Errorf("without hosts: %q, %+v", got, p)
 	}
-	if err := decode([]byte(`{"picture":""}`), []Field{Picture("picture", &got, nil)}); err != nil {
+	if err := decode([]byte(`{"picture":""}`), []Field{Picture("picture", &got, nil, nil)}); err != nil {
 		t.Errorf("none, without hosts: %v", err)
+	}
+	for _, hosts := range [][]string{nil, hosts} {
+		var elsewhere *invalid.Problem
+		err := decode([]byte(`{"picture":"https://old.example/a.png"}`),
+			[]Field{Picture("picture", &got, hosts, &elsewhere)})
+		if err != nil || got != "https://old.example/a.png" || elsewhere == nil || elsewhere.Field != "picture" {
+			t.Errorf("that may be there, with %v: %v, %q, %+v", hosts, err, got, elsewhere)
+		}
+		elsewhere = nil
+		err = decode([]byte(`{"picture":7}`), []Field{Picture("picture", &got, hosts, &elsewhere)})
+		if p := problems(t, err)[0]; p.Reason != jsonType || elsewhere != nil {
+			t.Errorf("a number, with %v: %v, %+v", hosts, err, elsewhere)
+		}
 	}
 }
 

@@ -163,14 +163,16 @@ func TestSearch(t *testing.T) {
 			code: shoptest.WholeCode, want: []string{"order 6 by code: 100 for 10 of shop 2, unpaid, user 43"},
 			asked: []string{
 				"orders 6 of user 0 and shop 0, 6", `payments "` + shoptest.WholeCode + `" of shop 0, 6`,
-				`shop 0, "` + shoptest.WholeCode + `" of shop 0, 5`, `titles with "` + shoptest.WholeCode + `" of shop 0, "true"`,
+				`shop 0, "` + shoptest.WholeCode + `" of shop 0, 5`,
+				`titles with "` + shoptest.WholeCode + `" of shop 0, "true"`,
 			},
 		},
 		"a merchant's code": {code: shoptest.WholeCode, shop: other, want: []string{
 			"order 6 by code: 100 for 10 of shop 2, unpaid, user 43", // the fake's
 		}, asked: []string{
 			"orders 6 of user 0 and shop 3, 6", `payments "` + shoptest.WholeCode + `" of shop 3, 6`,
-			`shop 0, "` + shoptest.WholeCode + `" of shop 3, 5`, `titles with "` + shoptest.WholeCode + `" of shop 3, "true"`,
+			`shop 0, "` + shoptest.WholeCode + `" of shop 3, 5`,
+			`titles with "` + shoptest.WholeCode + `" of shop 3, "true"`,
 		}},
 		"a title that may be a code": {code: "for 1", want: []string{voucherHit(7, "title")}, more: "title"},
 		"no code":                    {code: "0000-0000-0000-0000"},
@@ -233,7 +235,8 @@ func TestSearchRefuses(t *testing.T) {
 		"?q=1&kind=order": "kind",
 	} {
 		w := shoptest.AsAdmin(t, a, shoptest.Request{Method: http.MethodGet, Target: "/admin/search" + query})
-		if p := shoptest.WantProblem(t, w, http.StatusBadRequest, "INVALID"); len(p.Errors) != 1 || p.Errors[0].Field != field {
+		p := shoptest.WantProblem(t, w, http.StatusBadRequest, "INVALID")
+		if len(p.Errors) != 1 || p.Errors[0].Field != field {
 			t.Errorf("%s: %+v", query, p.Errors)
 		}
 	}

@@ -97,7 +97,7 @@ func (a *API) callbackProvider(c *gin.Context) string {
 // end: net/http would wait for the rest.
 func (a *API) readCallback(c *gin.Context) (n payment.Notice, err error) {
 	h := c.Writer.Header()
-	h["Connection"] = a.headers.closing
+	h["Connection"] = []string{"close"}
 	reader, configured := a.cfg.Callbacks[c.Param("provider")]
 	if !configured {
 		return payment.Notice{}, httpkit.ErrNoRoute

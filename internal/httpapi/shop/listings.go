@@ -16,6 +16,7 @@ import (
 
 	"seckill/internal/httpapi/httpkit"
 	"seckill/internal/httpapi/param"
+	"seckill/internal/httpapi/prepared"
 	"seckill/internal/kit/invalid"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
@@ -53,7 +54,7 @@ func (a *API) showVoucher(c *gin.Context, who httpkit.Identity, id int64) (httpk
 	}
 	tail := appendTime(make([]byte, 0, 128), `,"serverTime":"`, s.Now)
 	tail = append(tail, '}') // of data
-	return a.answerShown(&shown{prepared: r.voucher(), snapshot: s, tail: appendStale(tail, s)}), nil
+	return a.shown.Answer(&prepared.Shown{Body: r.voucher(), Snapshot: s, Tail: appendStale(tail, s)}), nil
 }
 
 // shows reports whether the voucher exists for the caller.
@@ -130,7 +131,8 @@ func (a *API) listVouchers(c *gin.Context, _ httpkit.Identity) (httpkit.Answer, 
 	to := from + min(limit, len(s.Vouchers)-from)
 	tail := appendStale(make([]byte, 0, 128), s)
 	tail = appendTime(tail[:len(tail)-1], `,"serverTime":"`, s.Now)
-	return a.answerShown(&shown{prepared: r.list(pageKey{from, to, paged}), snapshot: s, tail: append(tail, '}')}), nil
+	page := r.list(pageKey{from, to, paged})
+	return a.shown.Answer(&prepared.Shown{Body: page, Snapshot: s, Tail: append(tail, '}')}), nil
 }
 
 // appendTime appends a JSON member whose value is a time. name is everything before the time, the opening quote
@@ -156,7 +158,7 @@ type rendering struct {
 	err      error
 
 	mu    sync.Mutex
-	pages map[pageKey]*prepared
+	pages map[pageKey]*prepared.Body
 }
 
 // pageKey is a range of a content's vouchers. If paged, the answer names the following page, if there is one.
@@ -172,7 +174,7 @@ func (a *API) renderingOf(content *listing.Content) (*rendering, error) {
 }
 
 func renderContent(content *listing.Content, currency string) any {
-	r := &rendering{content: content, ends: make([]int, len(content.Vouchers)), pages: make(map[pageKey]*prepared)}
+	r := &rendering{content: content, ends: make([]int, len(content.Vouchers)), pages: make(map[pageKey]*prepared.Body)}
 	for i, v := range content.Vouchers {
 		one, err := json.Marshal(voucherView(v, currency))
 		if err != nil {
@@ -189,7 +191,7 @@ func renderContent(content *listing.Content, currency string) any {
 }
 
 // voucher returns the answer about the one voucher, up to its server time, which is inside data.
-func (r *rendering) voucher() *prepared {
+func (r *rendering) voucher() *prepared.Body {
 	return r.page(pageKey{to: 1}, func() []byte {
 		body := append(make([]byte, 0, len(r.vouchers)+32), `{"success":true,"data":`...)
 		return append(body, r.vouchers[:len(r.vouchers)-1]...) // without the closing brace
@@ -197,7 +199,7 @@ func (r *rendering) voucher() *prepared {
 }
 
 // list returns the answer with a page, up to its server time.
-func (r *rendering) list(k pageKey) *prepared {
+func (r *rendering) list(k pageKey) *prepared.Body {
 	return r.page(k, func() []byte {
 		begin, end := 0, 0
 		if k.from > 0 && k.from < k.to {
@@ -220,13 +222,13 @@ func (r *rendering) list(k pageKey) *prepared {
 }
 
 // page returns a page, and caches it if there is room. There is always room for the most frequent page, the whole list.
-func (r *rendering) page(k pageKey, body func() []byte) *prepared {
+func (r *rendering) page(k pageKey, body func() []byte) *prepared.Body {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	p := r.pages[k]
 	if p == nil {
 		kept := len(r.pages) < maxPages || !k.paged
-		p = prepare(body(), kept)
+		p = prepared.New(body(), kept)
 		if kept {
 			r.pages[k] = p
 		}

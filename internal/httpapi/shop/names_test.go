@@ -1,6 +1,7 @@
 package shop_test
 
 import (
+	"seckill/internal/testkit/apitest"
 	"seckill/internal/testkit/shoptest"
 )
 
@@ -56,7 +57,6 @@ var (
 	goodBody        = shoptest.GoodBody
 	has             = shoptest.Has
 	newAPI          = shoptest.NewAPI
-	newRequest      = shoptest.NewRequest
 	noCoupon        = shoptest.NoCoupon
 	noon            = shoptest.Noon
 	object          = shoptest.Object
@@ -72,7 +72,7 @@ var (
 	shows           = shoptest.Shows
 	staleVouchers   = shoptest.StaleVouchers
 	start           = shoptest.Start
-	token           = shoptest.Token
+	token           = apitest.Token
 	vouchersDown    = shoptest.VouchersDown
 	wantProblem     = shoptest.WantProblem
 	withCoupon      = shoptest.WithCoupon

@@ -19,7 +19,7 @@ var errNothingNew = errors.New("nothing follows")
 // stream. A browser then reconnects. If it sends a final state as Last-Event-ID, the answer is 204, which ends its
 // attempts.
 func (a *API) orderEvents(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
-	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.cfg.Streams.Open(c, who, []string{"text/event-stream"}, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -52,7 +52,7 @@ func (a *API) orderEvents(c *gin.Context, who httpkit.Identity, id int64) (httpk
 // orders that may change without them, as one browser has only six connections to a host. The answer is 204 if there
 // are none.
 func (a *API) allOrderEvents(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.cfg.Streams.Open(c, who, []string{"text/event-stream"}, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

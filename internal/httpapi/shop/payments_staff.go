@@ -192,18 +192,24 @@ func (a *API) refundForStaff(c *gin.Context, who httpkit.Identity) (httpkit.Answ
 	return ans, err
 }
 
-// refundPart answers POST /admin/payment/:id/refund.
-func (a *API) refundPart(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
+// readPaymentAct reads an act of staff on the payment in the path, as httpkit.ReadStaffAct does one on an order.
+func (a *API) readPaymentAct(c *gin.Context, who httpkit.Identity, fields ...jsonbody.Field) (order.PaymentAct, error) {
 	id, err := paymentID(c)
 	if err != nil {
-		return httpkit.Answer{}, err
+		return order.PaymentAct{}, err
 	}
 	_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
 	if err := invalid.Join(badKey); err != nil {
-		return httpkit.Answer{}, err
+		return order.PaymentAct{}, err
 	}
+	why, err := a.cfg.Bodies.ReadWhy(c, fields...)
+	return order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why}, err
+}
+
+// refundPart answers POST /admin/payment/:id/refund.
+func (a *API) refundPart(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
 	var amount int64
-	why, err := a.cfg.Bodies.ReadWhy(c, jsonbody.Required(jsonbody.Integer("amount", &amount)))
+	act, err := a.readPaymentAct(c, who, jsonbody.Required(jsonbody.Integer("amount", &amount)))
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
@@ -211,8 +217,7 @@ func (a *API) refundPart(c *gin.Context, who httpkit.Identity) (httpkit.Answer, 
 		return httpkit.Answer{}, invalid.Join(invalid.New("amount", invalid.OutOfRange, invalid.Range,
 			invalid.Data{"value": amount, "min": 1, "max": int64(voucher.MaxMoney)}))
 	}
-	p, err := a.cfg.Payments.RefundPart(c.Request.Context(),
-		order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why}, amount)
+	p, err := a.cfg.Payments.RefundPart(c.Request.Context(), act, amount)
 	return a.paymentAnswer(c, http.StatusAccepted, p, err)
 }
 
@@ -228,20 +233,11 @@ func (a *API) actOnPayment(
 	act func(Payments, context.Context, order.PaymentAct) (payment.Payment, error),
 ) httpkit.Handler {
 	return func(c *gin.Context, who httpkit.Identity) (httpkit.Answer, error) {
-		id, err := paymentID(c)
+		read, err := a.readPaymentAct(c, who)
 		if err != nil {
 			return httpkit.Answer{}, err
 		}
-		_, badKey := param.RequiredIdempotencyKey(c.Request.Header)
-		if err := invalid.Join(badKey); err != nil {
-			return httpkit.Answer{}, err
-		}
-		why, err := a.cfg.Bodies.ReadWhy(c)
-		if err != nil {
-			return httpkit.Answer{}, err
-		}
-		p, err := act(a.cfg.Payments, c.Request.Context(),
-			order.PaymentAct{PaymentID: id, By: httpkit.Author(c, who), Why: why})
+		p, err := act(a.cfg.Payments, c.Request.Context(), read)
 		return a.paymentAnswer(c, sentBackStatus(p), p, err)
 	}
 }

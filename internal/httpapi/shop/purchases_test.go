@@ -309,10 +309,10 @@ func TestBuyAllocatesLittle(t *testing.T) {
 		if c.err != nil {
 			a = buying(t, c.err, busy)
 		}
-		r := newRequest(t, t.Context(), request{
+		r := request{
 			Method: http.MethodPost, Target: "/voucher/seckill/5",
 			Header: map[string]string{"Accept-Language": "zh-CN,zh;q=0.9"},
-		})
+		}.HTTP(t, t.Context())
 		w := &discard{OnHeader: http.Header{}}
 		handler := a.Handler()
 		got := testing.AllocsPerRun(500, func() {
@@ -335,7 +335,7 @@ func BenchmarkBuy(b *testing.B) {
 			if err != nil {
 				a = buying(b, err, busy)
 			}
-			r := newRequest(b, b.Context(), request{Method: http.MethodPost, Target: "/voucher/seckill/5"})
+			r := request{Method: http.MethodPost, Target: "/voucher/seckill/5"}.HTTP(b, b.Context())
 			w := &discard{OnHeader: http.Header{}}
 			handler := a.Handler()
 			b.ReportAllocs()

@@ -27,7 +27,7 @@ func (a *API) saleEvents(c *gin.Context, who httpkit.Identity, id int64) (httpki
 	if err != nil {
 		return httpkit.Answer{}, err
 	}
-	ctx, s, err := a.cfg.Streams.Open(c, who, a.headers.stream, a.cfg.Now())
+	ctx, s, err := a.cfg.Streams.Open(c, who, []string{"text/event-stream"}, a.cfg.Now())
 	if err != nil {
 		return httpkit.Answer{}, err
 	}

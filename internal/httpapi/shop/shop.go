@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"sync"
 	"time"
 
 	"seckill/internal/httpapi/httpkit"
+	"seckill/internal/httpapi/prepared"
 	"seckill/internal/kit/bulkhead"
 	"seckill/internal/kit/idempotency"
 	"seckill/internal/order"
@@ -106,13 +106,9 @@ type Config struct {
 type API struct {
 	cfg       Config
 	callbacks *bulkhead.Bulkhead // payment callbacks whose body is being read
-	headers   fixedHeaders
 	languages *httpkit.Languages
-	joined    sync.Pool // of *[]byte, for answers that are joined into one write
+	shown     *prepared.Writer
 }
-
-// fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
-type fixedHeaders struct{ json, stream, noCache, gzip, closing []string }
 
 // New returns the shop's routes, or an error for a configuration that lacks something. It starts nothing.
 func New(cfg Config) (*API, error) {
@@ -132,13 +128,7 @@ func New(cfg Config) (*API, error) {
 	}
 	return &API{
 		cfg: cfg, languages: languages, callbacks: bulkhead.New(maxCallbacks, 0, bulkhead.Purchase),
-		headers: fixedHeaders{
-			json:    []string{"application/json"},
-			stream:  []string{"text/event-stream"},
-			noCache: []string{"no-cache"},
-			gzip:    []string{"gzip"},
-			closing: []string{"close"},
-		},
+		shown: prepared.NewWriter(),
 	}, nil
 }
 

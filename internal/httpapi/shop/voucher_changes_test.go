@@ -123,6 +123,9 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 		`{"status":2}`:                            {OnShelf: new(false)},
 		`{"picture":"https://img.example/1.png"}`: {Picture: new("https://img.example/1.png")},
 		`{"picture":""}`:                          {Picture: new("")},
+		`{"picture":"https://old.example/1.png"}`: {
+			Picture: new("https://old.example/1.png"), Elsewhere: new(invalid.Problem{Field: "picture"}),
+		},
 	} {
 		var got voucher.Change
 		a := newAPI(t, withChanges(fakeChanges{
@@ -134,7 +137,8 @@ func TestChangeVoucherReadsItsFields(t *testing.T) {
 			request{Method: http.MethodPatch, Target: "/voucher/5", Body: body}); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
+		sameField := cmp.Comparer(func(a, b invalid.Problem) bool { return a.Field == b.Field })
+		if diff := cmp.Diff(want, got, sameField); diff != "" {
 			t.Errorf("%s: change (-want +got):\n%s", body, diff)
 		}
 	}
@@ -164,11 +168,6 @@ func TestVoucherActionsRefuseInvalidInput(t *testing.T) {
 		{"PATCH", "/voucher/5", "", `{"colour":"red"}`, []string{"colour"}, "is not known here"},
 		{"PATCH", "/voucher/5", "", `{"title":null}`, []string{"title"}, "is of the JSON type null"},
 		{"PATCH", "/voucher/5", "", `{"title":"a","title":"b"}`, []string{"title"}, "is given several times"},
-		{
-			"PATCH", "/voucher/5", "", `{"picture":"https://img.example/1.png"}`,
-			[]string{"picture"},
-			"needs the setting SECKILL_PICTURE_HOSTS, which is not set",
-		},
 		{"PATCH", "/voucher/5", "", `{"status":3}`, []string{"status"}, "is 3"},
 		{"PATCH", "/voucher/5", "", `{"status":0}`, []string{"status"}, "is 0"},
 		{"PATCH", "/voucher/5", "", `{"status":257}`, []string{"status"}, "is 257"}, // 1 in eight bits

@@ -109,7 +109,7 @@ func (a *API) draftFields(d *voucher.Draft, kind voucher.Kind) []jsonbody.Field 
 		jsonbody.Required(jsonbody.Text("title", &d.Title)),
 		jsonbody.Text("subTitle", &d.SubTitle),
 		jsonbody.Text("rules", &d.Rules),
-		a.pictureField("picture", &d.Picture),
+		a.cfg.Picture(nil)("picture", &d.Picture),
 		jsonbody.Required(jsonbody.Integer("payValue", &d.PayValue)),
 		jsonbody.Required(jsonbody.Integer("actualValue", &d.ActualValue)),
 		jsonbody.Seconds("payWithinSeconds", &d.PayWithin),
@@ -246,7 +246,7 @@ func (a *API) changeVoucher(c *gin.Context, who httpkit.Identity, id int64) (htt
 		jsonbody.Optional(jsonbody.Text, "title", &change.Title),
 		jsonbody.Optional(jsonbody.Text, "subTitle", &change.SubTitle),
 		jsonbody.Optional(jsonbody.Text, "rules", &change.Rules),
-		jsonbody.Optional(a.pictureField, "picture", &change.Picture),
+		jsonbody.Optional(a.cfg.Picture(&change.Elsewhere), "picture", &change.Picture),
 		jsonbody.Optional(a.timeField, "beginTime", &change.Begin),
 		jsonbody.Optional(a.timeField, "endTime", &change.End),
 		jsonbody.Optional(a.timeField, "visibleFrom", &change.VisibleFrom),
@@ -313,11 +313,6 @@ func (a *API) changed(v voucher.Shown, applied bool, err error) (httpkit.Answer,
 // timeField is a field with a time. A time without a zone is in the configured one.
 func (a *API) timeField(name string, into *time.Time) jsonbody.Field {
 	return jsonbody.Time(name, into, a.cfg.Zone)
-}
-
-// pictureField is a field with the address of a picture.
-func (a *API) pictureField(name string, into *string) jsonbody.Field {
-	return jsonbody.Picture(name, into, a.cfg.PictureHosts)
 }
 
 // shelfField is a field with a shelf status: on or off.

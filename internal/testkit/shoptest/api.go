@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -33,8 +32,8 @@ import (
 
 // Callers, orders and limits of the tests.
 const (
-	BuyerID = 42
-	AdminID = 7
+	BuyerID = apitest.BuyerID
+	AdminID = apitest.AdminID
 	// OrderID is beyond 2^53, as real ones are.
 	OrderID = 660_000_000_123_456_789
 	// TestBodyLimit is the largest body in most tests, in bytes.
@@ -48,7 +47,7 @@ var (
 )
 
 // Secret signs the tokens of tests.
-var Secret = []byte("0123456789abcdef0123456789abcdef")
+var Secret = []byte(apitest.Secret)
 
 // Setup configures an API with the core's routes. Zone, MaxInFlight and Gatekeeper are for both.
 type Setup struct {
@@ -204,22 +203,8 @@ func Buying(tb testing.TB, err error, change ...func(*Setup)) *API {
 	}))...)
 }
 
-// Token returns the token of a user with a role.
-func Token(tb testing.TB, userID int64, role string) string {
-	tb.Helper()
-	s, err := authtoken.Sign(authtoken.Rules{Secret: Secret}, userID, role, time.Hour, Noon)
-	if err != nil {
-		tb.Fatalf("Sign: %v", err)
-	}
-	return s
-}
-
 // Request is a request to be made, with a buyer's token unless header has another.
-type Request struct {
-	Method, Target, Body string
-	Header               map[string]string // "" removes
-	From                 string            // the caller's address and port; "": another machine's
-}
+type Request = apitest.Request
 
 // Do makes the request.
 func Do(tb testing.TB, a *API, req Request) *httptest.ResponseRecorder {
@@ -231,33 +216,8 @@ func Do(tb testing.TB, a *API, req Request) *httptest.ResponseRecorder {
 func DoWith(tb testing.TB, ctx context.Context, a *API, req Request) *httptest.ResponseRecorder {
 	tb.Helper()
 	w := httptest.NewRecorder()
-	a.Handler().ServeHTTP(w, NewRequest(tb, ctx, req))
+	a.Handler().ServeHTTP(w, req.HTTP(tb, ctx))
 	return w
-}
-
-// NewRequest returns the request, as a server gets it.
-func NewRequest(tb testing.TB, ctx context.Context, req Request) *http.Request {
-	tb.Helper()
-	var body io.Reader
-	if req.Body != "" {
-		body = strings.NewReader(req.Body)
-	}
-	r := httptest.NewRequestWithContext(ctx, req.Method, req.Target, body)
-	r.Header.Set("Authorization", Token(tb, BuyerID, ""))
-	if req.Body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for name, value := range req.Header {
-		if value == "" {
-			r.Header.Del(name)
-		} else {
-			r.Header.Set(name, value)
-		}
-	}
-	if req.From != "" {
-		r.RemoteAddr = req.From
-	}
-	return r
 }
 
 // Discard is a response writer that costs nothing.
@@ -366,7 +326,7 @@ func FoundOrder(o order.Order) func(context.Context, int64, int64, time.Duration
 // AsAdmin makes a request with an admin's token.
 func AsAdmin(tb testing.TB, a *API, req Request) *httptest.ResponseRecorder {
 	tb.Helper()
-	header := map[string]string{"Authorization": Token(tb, AdminID, authtoken.RoleAdmin)}
+	header := map[string]string{"Authorization": apitest.Token(tb, AdminID, authtoken.RoleAdmin)}
 	maps.Copy(header, req.Header)
 	req.Header = header
 	return Do(tb, a, req)

@@ -24,7 +24,6 @@ import (
 	"seckill/internal/order/payment"
 	"seckill/internal/order/reason"
 	"seckill/internal/order/recorder"
-	"seckill/internal/testkit/apitest"
 	"seckill/internal/voucher"
 	"seckill/internal/voucher/guards"
 	"seckill/internal/voucher/listing"
@@ -112,10 +111,6 @@ func (f FailingVouchers) Find(context.Context, int64) (voucher.Shown, error) {
 
 func (f FailingVouchers) All(context.Context, voucher.Search) (voucher.Found, error) {
 	return voucher.Found{}, f.Err
-}
-
-func (r Request) Shared() apitest.Request {
-	return apitest.Request{Method: r.Method, Target: r.Target, Body: r.Body, Header: r.Header, From: r.From}
 }
 
 // ErrCoupon is why a feature does not let an owner have the money back now.

@@ -136,7 +136,19 @@ func TestPicturesOfHosts(t *testing.T) {
 	w.click("[data-act=save]")
 	w.seesNo("dialog")
 
-	// A service without hosts offers no field for pictures.
+	for name, d := range map[string]device{"desktop": desktop(), "phone": phone()} {
+		w := open(t, s.url("/docs"), s.asAdmin(d))
+		hosts(w, wide, square)
+		for list, path := range map[string]string{"vouchers": "/admin#/vouchers", "sales": "/admin#/sales"} {
+			w.visit(s.url(path))
+			w.until("document.querySelectorAll('th > .face').length === 3")
+			w.until("document.querySelectorAll('th > .face .picture.there').length === 1")
+			w.accessible()
+			w.picture("list-pictures-"+list+"-"+name, false)
+		}
+	}
+
+	// A service without hosts offers no field for pictures, and has no box for them in its lists.
 	none := realShop(t)
 	none.must(http.MethodPatch, "/admin/shop/3", admin, map[string]any{"name": "Bar"}, nil)
 	plain := open(t, none.url("/admin#/shop/3"), none.asAdmin(desktop()))
@@ -144,14 +156,20 @@ func TestPicturesOfHosts(t *testing.T) {
 	plain.click("[data-act=edit-shop]")
 	plain.sees("dialog", "Name")
 	plain.seesNo("#f-picture")
+	none.onSale("50 for 10", 3)
+	plain.visit(none.url("/admin#/vouchers"))
+	plain.sees("th", "50 for 10")
+	plain.seesNo("th > .face")
 
+	s.unpaid(tea, 77)
 	for name, d := range map[string]device{"desktop": desktop(), "phone-zh": phone().in("zh-CN").inDark()} {
-		b := open(t, s.url("/docs"), d)
+		b := open(t, s.url("/docs"), s.signedIn(d, 77))
 		asked := hosts(b, wide, square)
 		b.visit(s.url("/?shop=3"))
 		b.sees(".shop-name", "Corner bakery")
 		b.until("document.querySelector('.shop-name .picture.there')")
 		b.sees(".cards", "Tea for two")
+		b.until("document.querySelector('.order h3 .picture.there')")
 		evaluate[bool](b, "(document.querySelector('.card:last-child').scrollIntoView(), true)")
 		b.until("document.querySelectorAll('.card .picture.there').length === 1")
 		b.until("document.querySelectorAll('.card img').length === 2")

@@ -2,6 +2,7 @@
 // All shops' sales at a glance: what runs, what is to come, what has ended, with units paid and unpaid, and revenue.
 
 import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
+import { Small } from '../picture.js';
 import { NewVoucher } from './form.js';
 import { Foot, State, Table, Window, useFilter } from './parts.js';
 import { unitsOf, vouchersOf } from './sale.js';
@@ -46,7 +47,7 @@ export function Sales({ client, words }) {
     <${Table} label=${t('place.sales')} rows=${page.rows ?? []}
       columns=${[{ label: t('sale'), head: true }, { label: t('state') }, { label: t('window') }, ...['field.stock', 'order.paid', 'order.unpaid', 'revenue'].map((name) => ({ label: t(name), n: true }))]}
       row=${(/** @type {any} */ s) => ({ key: s.voucherId, 'data-sale': s.voucherId, cells: [
-        html`<a href=${`#/voucher/${s.voucherId}`}>${s.title}</a><span class="soft"> #${s.voucherId}</span>`,
+        html`<${Small} name=${s.title} picture=${s.voucher?.picture} /><a href=${`#/voucher/${s.voucherId}`}>${s.title}</a><span class="soft"> #${s.voucherId}</span>`,
         html`<${State} voucher=${s.voucher ?? s} t=${t} />`,
         html`<${Window} begin=${s.beginTime} end=${s.endTime} now=${client.clock.now()} words=${words} />`,
         number(s.issued), number(s.paid), number(s.unpaid), money(s.revenue),

@@ -2,6 +2,7 @@
 // Every shop's vouchers, and creating one.
 
 import { html, useState } from '../vendor/htm-preact.js';
+import { Small } from '../picture.js';
 import { NewVoucher } from './form.js';
 import { Foot, State, Table, Window, usePages, useFilter } from './parts.js';
 import { Search } from './search.js';
@@ -39,7 +40,7 @@ export function Vouchers({ client, words }) {
       columns=${[choose.column, { label: t('voucher'), head: true }, { label: t('state') }, { label: t('shop') }, { label: t('price'), n: true }, { label: t('stock.left'), n: true }, { label: t('window') }]}
       row=${(/** @type {any} */ v) => ({ key: v.id, 'data-voucher': v.id, cells: [
         choose.cell(v, v.title),
-        html`<a href=${`#/voucher/${v.id}`}>${v.title}</a><span class="soft"> #${v.id}</span>`,
+        html`<${Small} name=${v.title} picture=${v.picture} /><a href=${`#/voucher/${v.id}`}>${v.title}</a><span class="soft"> #${v.id}</span>`,
         html`<${State} voucher=${v} t=${t} />${Date.parse(v.visibleFrom) > now && html` <span class="soft small-text">${t('hidden.until', { time: moment(v.visibleFrom) })}</span>`}`,
         html`<${ShopLink} id=${v.shopId} name=${v.shopName} t=${t} />`,
         html`${money(v.payValue)} <span class="soft">/ ${money(v.actualValue)}</span>`,

@@ -3,6 +3,7 @@
 
 import { html, useEffect, useState } from '../vendor/htm-preact.js';
 import { LIVE } from '../client.js';
+import { Small } from '../picture.js';
 import { Dialog } from '../shell.js';
 import { PAYABLE } from '../site.js';
 import { countdown } from '../words.js';
@@ -54,7 +55,7 @@ export function One({ order, shop, words, now }) {
   };
   return html`<article class="panel order" id=${`order-${order.id}`} aria-labelledby=${`order-${order.id}-title`} tabindex="-1">
     <header class="order-head">
-      <h3 id=${`order-${order.id}-title`}>${title}</h3>
+      <h3 id=${`order-${order.id}-title`}>${voucher && html`<${Small} name=${voucher.title} picture=${voucher.picture} />`}${title}</h3>
       <span class="tag ${TONES[order.status] ?? ''}">${t(order.processing ? 'order.processing' : `order.${order.status}`)}</span>
     </header>
     <p class="soft order-facts">

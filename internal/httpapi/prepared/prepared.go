@@ -1,4 +1,6 @@
-package shop
+// Package prepared answers many callers with the same bytes, rendered and compressed once. It keeps only buffers;
+// its callers say how old an answer is.
+package prepared
 
 import (
 	"bytes"
@@ -25,9 +27,9 @@ const compressFrom = 1400
 // joinUpTo is the largest answer that is copied into one write: up to it, copying costs less than a second write.
 const joinUpTo = 64 << 10
 
-// prepared is an answer rendered once for all callers. Only its tail differs between answers: the time, and whether it
-// is stale. Nobody changes it.
-type prepared struct {
+// Body is an answer rendered once for all callers. Only its tail differs between answers: the time, and whether it is
+// stale. Nobody changes it.
+type Body struct {
 	body []byte
 	tag  string // an entity tag of the body without the tail: unquoted
 
@@ -44,9 +46,10 @@ type gzipped struct {
 	crc    uint32 // CRC-32 of those bytes
 }
 
-func prepare(body []byte, kept bool) *prepared {
+// New returns the body of answers; kept says whether it is worth compressing.
+func New(body []byte, kept bool) *Body {
 	sum := sha256.Sum256(body)
-	p := &prepared{
+	p := &Body{
 		body: body, tag: base64.RawURLEncoding.EncodeToString(sum[:12]), compressed: func() *gzipped { return nil },
 	}
 	if kept && len(body) >= compressFrom {
@@ -82,66 +85,83 @@ func (g *gzipped) end(tail []byte) []byte {
 	return binary.LittleEndian.AppendUint32(b, uint32(g.size+len(tail))) // RFC 1952: modulo 2^32
 }
 
-// shown is a prepared answer together with the snapshot that it shows.
-type shown struct {
-	*prepared
-	snapshot listing.Snapshot
-	tail     []byte
+// Writer writes prepared answers. It is safe for concurrent use.
+type Writer struct {
+	joined  sync.Pool // of *[]byte, for answers that are joined into one write
+	headers fixedHeaders
 }
 
-// answerShown answers with a snapshot's prepared answer.
-func (a *API) answerShown(s *shown) httpkit.Answer {
-	return httpkit.Answer{Write: func(c *gin.Context) int { return a.writeShown(c, s) }}
+// fixedHeaders are header values that are the same in every answer, allocated once. Nobody changes them.
+type fixedHeaders struct{ json, noCache, gzip []string }
+
+// NewWriter returns a Writer.
+func NewWriter() *Writer {
+	return &Writer{headers: fixedHeaders{
+		json: []string{"application/json"}, noCache: []string{"no-cache"}, gzip: []string{"gzip"},
+	}}
 }
 
-// writeShown writes the answer, or 304 if the caller's copy is current.
-func (a *API) writeShown(c *gin.Context, s *shown) (status int) {
+// Shown is a prepared answer together with the snapshot that it shows.
+type Shown struct {
+	*Body
+
+	Snapshot listing.Snapshot
+	Tail     []byte
+}
+
+// Answer answers with a snapshot's prepared answer.
+func (w *Writer) Answer(s *Shown) httpkit.Answer {
+	return httpkit.Answer{Write: func(c *gin.Context) int { return w.write(c, s) }}
+}
+
+// write writes the answer, or 304 if the caller's copy is current.
+func (w *Writer) write(c *gin.Context, s *Shown) (status int) {
 	h := c.Writer.Header()
 	tag := `W/"` + s.tag + `"` // weak: the time in the body differs, and so do encodings
-	if s.snapshot.Stale {
+	if s.Snapshot.Stale {
 		// Anew each minute, so that a page that has the answer already learns how old it is.
-		tag = `W/"` + s.tag + `-stale` + strconv.FormatInt(int64(s.snapshot.NumbersAge/time.Minute), 10) + `"`
-		h["Age"] = []string{strconv.FormatInt(int64(s.snapshot.Age/time.Second), 10)}
+		tag = `W/"` + s.tag + `-stale` + strconv.FormatInt(int64(s.Snapshot.NumbersAge/time.Minute), 10) + `"`
+		h["Age"] = []string{strconv.FormatInt(int64(s.Snapshot.Age/time.Second), 10)}
 	}
-	h["Cache-Control"] = a.headers.noCache
+	h["Cache-Control"] = w.headers.noCache
 	h["Etag"] = []string{tag}
-	h["X-Server-Time"] = []string{strconv.FormatInt(s.snapshot.Now.UnixMilli(), 10)}
+	h["X-Server-Time"] = []string{strconv.FormatInt(s.Snapshot.Now.UnixMilli(), 10)}
 	h["Vary"] = append(h["Vary"], "Accept-Encoding")
 	if hasTag(c.Request.Header, tag) {
 		c.Writer.WriteHeader(http.StatusNotModified)
 		c.Writer.WriteHeaderNow()
 		return http.StatusNotModified
 	}
-	h["Content-Type"] = a.headers.json
-	body, tail := s.body, s.tail
+	h["Content-Type"] = w.headers.json
+	body, tail := s.body, s.Tail
 	if takesGzip(c.Request.Header) {
 		if g := s.compressed(); g != nil {
-			h["Content-Encoding"] = a.headers.gzip
-			body, tail = g.blocks, g.end(s.tail)
+			h["Content-Encoding"] = w.headers.gzip
+			body, tail = g.blocks, g.end(s.Tail)
 		}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body) + len(tail))}
 	c.Writer.WriteHeader(http.StatusOK)
 	if c.Request.Method != http.MethodHead {
-		a.writeBoth(c.Writer, body, tail)
+		w.writeBoth(c.Writer, body, tail)
 	}
 	return http.StatusOK
 }
 
 // writeBoth writes body and tail. It ignores a failed write.
-func (a *API) writeBoth(w http.ResponseWriter, body, tail []byte) {
+func (w *Writer) writeBoth(to http.ResponseWriter, body, tail []byte) {
 	if len(body)+len(tail) > joinUpTo {
-		_, _ = w.Write(body)
-		_, _ = w.Write(tail)
+		_, _ = to.Write(body)
+		_, _ = to.Write(tail)
 		return
 	}
-	joined, _ := a.joined.Get().(*[]byte)
+	joined, _ := w.joined.Get().(*[]byte)
 	if joined == nil {
 		joined = new([]byte)
 	}
 	*joined = append(append((*joined)[:0], body...), tail...)
-	_, _ = w.Write(*joined)
-	a.joined.Put(joined)
+	_, _ = to.Write(*joined)
+	w.joined.Put(joined)
 }
 
 // hasTag reports whether the caller has the answer with the tag (If-None-Match, RFC 9110, section 13.1.2).
