@@ -80,31 +80,30 @@ func (d drawing) again(at int, before map[int64]ofDraw) map[int64]ofDraw {
 	return now
 }
 
-// decided returns the tickets with the moments that the published draw has for them: it needs the tickets of before,
-// and waits until the instance tells some user another time than the begin.
+// decided returns the tickets with their moments: it waits until the instance tells somebody a later one than the begin.
 func (d drawing) decided(at int, before map[int64]ofDraw, begin time.Time) map[int64]ofDraw {
 	d.t.Helper()
-	now := map[int64]ofDraw{}
 	box.Eventually(d.t, "an instance knowing the moments", func() error {
-		later := false
-		for user, was := range before {
-			if now[user] = d.ticket(at, user); now[user].Entry != was.Entry {
-				d.t.Errorf("user %d has %+v, and had %+v", user, now[user], was)
+		for user := range before {
+			if d.ticket(at, user).UsableFrom.After(begin) {
+				return nil
 			}
-			later = later || now[user].UsableFrom.After(begin)
 		}
-		if !later {
-			return errors.New("all are told the begin")
-		}
-		return nil
+		return errors.New("all are told the begin")
 	})
+	now := map[int64]ofDraw{}
+	for user, was := range before {
+		if now[user] = d.ticket(at, user); now[user].Entry != was.Entry {
+			d.t.Errorf("user %d has %+v, and had %+v", user, now[user], was)
+		}
+	}
 	return now
 }
 
 // list returns the public answer.
-func (d drawing) list() draw.List {
+func (d drawing) list(at int) draw.List {
 	d.t.Helper()
-	r := d.patient(0, http.MethodGet, "/voucher/%d/draw", 0)
+	r := d.patient(at, http.MethodGet, "/voucher/%d/draw", 0)
 	if r.StatusCode != http.StatusOK {
 		d.t.Fatalf("the draw: %d %s", r.StatusCode, r.Body)
 	}
@@ -162,7 +161,7 @@ func (d drawing) checked(before []byte, want ...string) {
 func (d drawing) outcomes() map[string]int {
 	d.t.Helper()
 	of := map[string]int{}
-	for _, e := range d.list().Entrants {
+	for _, e := range d.list(0).Entrants {
 		of[e.Outcome]++
 	}
 	return of
@@ -190,7 +189,7 @@ func TestDrawsCutShort(t *testing.T) {
 	open.calledOff(tickets[open.voucher], entered)
 	early := begin.Add(time.Second)
 	moved.staff("PATCH", "/voucher/%d", map[string]any{"beginTime": early}, "")
-	if l := moved.list(); l.Number != 2 || l.State != draw.Open || len(l.Earlier) != 1 ||
+	if l := moved.list(0); l.Number != 2 || l.State != draw.Open || len(l.Earlier) != 1 ||
 		l.Earlier[0].VoidReason != "changed" || !l.BeginTime.Equal(early) {
 		t.Errorf("a moved sale has %+v", l)
 	}
@@ -204,7 +203,7 @@ func TestDrawsCutShort(t *testing.T) {
 	closed.calledOff(tickets[closed.voucher], entered)
 	closed.checked(nil, "nobody bought")
 	late.staff("PATCH", "/voucher/%d", map[string]any{"beginTime": early}, "")
-	if l := late.list(); l.Number != 1 || l.State != draw.Void || l.VoidReason != "changed" || l.Key != "" {
+	if l := late.list(0); l.Number != 1 || l.State != draw.Void || l.VoidReason != "changed" || l.Key != "" {
 		t.Errorf("a sale that was moved after its draw has %+v", l)
 	}
 	late.beacon("NOT_FOUND")
@@ -238,7 +237,7 @@ func TestDrawsCutShort(t *testing.T) {
 	}
 }
 
-// calledOff calls the sale off. Its list is public at once and stays so, and its tickets buy nothing.
+// calledOff calls the sale off. Its list is public once instances know, and stays so, and its tickets buy nothing.
 func (d drawing) calledOff(tickets map[int64]ofDraw, lines int) {
 	d.t.Helper()
 	d.Client.Must(d.t, http.StatusOK, box.Request{
@@ -248,8 +247,13 @@ func (d drawing) calledOff(tickets map[int64]ofDraw, lines int) {
 	})
 	public := func(when string) {
 		d.t.Helper()
-		if l := d.list(); l.State != draw.Over || l.Key == "" || len(l.Entrants) != lines {
-			d.t.Errorf("voucher %d %s: %+v", d.voucher, when, l)
+		for at := range d.Servers {
+			box.Eventually(d.t, "the list being public", func() error {
+				if l := d.list(at); l.State != draw.Over || l.Key == "" || len(l.Entrants) != lines {
+					return fmt.Errorf("voucher %d %s: %+v", d.voucher, when, l)
+				}
+				return nil
+			})
 		}
 	}
 	public("called off")
@@ -325,7 +329,7 @@ func TestDrawOutlivesRedis(t *testing.T) {
 	empty()
 	same(tickets)
 	d.await(1, draw.Closed)
-	root := d.list().Root
+	root := d.list(0).Root
 	empty()
 	same(tickets)
 	d.beacon("")
@@ -373,10 +377,10 @@ func TestDrawOutlivesRedis(t *testing.T) {
 	}
 	d.staff("PATCH", "/voucher/%d", map[string]any{"endTime": time.Now().Add(3 * time.Second)}, "")
 	d.await(0, draw.Over)
-	if l := d.list(); l.Root != root || l.Number != 1 || len(l.Earlier) > 0 || *l.OtherOrders > 0 {
+	if l := d.list(0); l.Root != root || l.Number != 1 || len(l.Earlier) > 0 || *l.OtherOrders > 0 {
 		t.Errorf("the draw has become %+v", l)
 	}
-	for _, e := range d.list().Entrants {
+	for _, e := range d.list(0).Entrants {
 		if !slices.ContainsFunc(users, func(user int64) bool {
 			return draw.EntryHash(tickets[user].Entry).String() == e.Hash && has[user].UsableFrom.Equal(e.MomentTime.Time)
 		}) {
