@@ -71,16 +71,18 @@ func (d drawing) again(at int, before map[int64]ofDraw) map[int64]ofDraw {
 	now := map[int64]ofDraw{}
 	for user, was := range before {
 		box.Eventually(d.t, fmt.Sprintf("user %d having the ticket of before", user), func() error {
-			if now[user] = d.ticket(at, user); now[user].Entry != was.Entry || !now[user].UsableFrom.Equal(was.UsableFrom) {
-				return fmt.Errorf("%+v, and had %+v", now[user], was)
+			got := d.ticket(at, user)
+			if got.Entry != was.Entry || !got.UsableFrom.Equal(was.UsableFrom) {
+				return fmt.Errorf("%+v, and had %+v", got, was)
 			}
+			now[user] = got
 			return nil
 		})
 	}
 	return now
 }
 
-// decided returns the tickets with their moments: it waits until the instance tells somebody a later one than the begin.
+// decided returns the tickets with their moments: it waits until the instance tells somebody a later one than begin.
 func (d drawing) decided(at int, before map[int64]ofDraw, begin time.Time) map[int64]ofDraw {
 	d.t.Helper()
 	box.Eventually(d.t, "an instance knowing the moments", func() error {
@@ -98,6 +100,13 @@ func (d drawing) decided(at int, before map[int64]ofDraw, begin time.Time) map[i
 		}
 	}
 	return now
+}
+
+// inTurn returns the users in the order of their moments.
+func inTurn(has map[int64]ofDraw) []int64 {
+	return slices.SortedFunc(maps.Keys(has), func(a, b int64) int {
+		return has[a].UsableFrom.Compare(has[b].UsableFrom)
+	})
 }
 
 // list returns the public answer.
@@ -276,7 +285,7 @@ func (d drawing) calledOff(tickets map[int64]ofDraw, lines int) {
 func (d drawing) cutInTheMiddle(tickets map[int64]ofDraw, begin time.Time, before []byte) {
 	d.t.Helper()
 	has := d.decided(1, tickets, begin)
-	users := slices.SortedFunc(maps.Keys(has), func(a, b int64) int { return has[a].UsableFrom.Compare(has[b].UsableFrom) })
+	users := inTurn(has)
 	orders := map[int64]string{}
 	for _, user := range users[:entered/2] {
 		orders[user] = d.buys(int(user)%2, user, has[user])
@@ -348,7 +357,7 @@ func TestDrawOutlivesRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	users := slices.SortedFunc(maps.Keys(has), func(a, b int64) int { return has[a].UsableFrom.Compare(has[b].UsableFrom) })
+	users := inTurn(has)
 	orders := map[int64]string{}
 	if _, code := d.press(2, users[0], has[users[0]].Ticket); code != "TICKET_INVALID" {
 		t.Errorf("an instance with another secret answers %q", code)
@@ -382,7 +391,8 @@ func TestDrawOutlivesRedis(t *testing.T) {
 	}
 	for _, e := range d.list(0).Entrants {
 		if !slices.ContainsFunc(users, func(user int64) bool {
-			return draw.EntryHash(tickets[user].Entry).String() == e.Hash && has[user].UsableFrom.Equal(e.MomentTime.Time)
+			return draw.EntryHash(tickets[user].Entry).String() == e.Hash &&
+				has[user].UsableFrom.Equal(e.MomentTime.Time)
 		}) {
 			t.Errorf("the line %+v is nobody's", e)
 		}
