@@ -195,7 +195,7 @@ func TestDrawsCutShort(t *testing.T) {
 		tickets[d.voucher] = d.enter(i%2, 1)
 	}
 
-	open.calledOff(tickets[open.voucher], entered)
+	open.calledOff(tickets[open.voucher])
 	early := begin.Add(time.Second)
 	moved.staff("PATCH", "/voucher/%d", map[string]any{"beginTime": early}, "")
 	if l := moved.list(0); l.Number != 2 || l.State != draw.Open || len(l.Earlier) != 1 ||
@@ -209,7 +209,7 @@ func TestDrawsCutShort(t *testing.T) {
 		d.await(0, draw.Closed)
 	}
 	open.checked(nil, "nobody bought")
-	closed.calledOff(tickets[closed.voucher], entered)
+	closed.calledOff(tickets[closed.voucher])
 	closed.checked(nil, "nobody bought")
 	late.staff("PATCH", "/voucher/%d", map[string]any{"beginTime": early}, "")
 	if l := late.list(0); l.Number != 1 || l.State != draw.Void || l.VoidReason != "changed" || l.Key != "" {
@@ -222,7 +222,7 @@ func TestDrawsCutShort(t *testing.T) {
 		d.await(0, draw.Drawn)
 		before[d.voucher] = d.page(0)
 	}
-	decided.calledOff(tickets[decided.voucher], entered)
+	decided.calledOff(tickets[decided.voucher])
 	decided.checked(before[decided.voucher], "nothing is wrong", "6 entries")
 	selling.cutInTheMiddle(tickets[selling.voucher], begin, before[selling.voucher])
 
@@ -247,7 +247,7 @@ func TestDrawsCutShort(t *testing.T) {
 }
 
 // calledOff calls the sale off. Its list is public once instances know, and stays so, and its tickets buy nothing.
-func (d drawing) calledOff(tickets map[int64]ofDraw, lines int) {
+func (d drawing) calledOff(tickets map[int64]ofDraw) {
 	d.t.Helper()
 	d.Client.Must(d.t, http.StatusOK, box.Request{
 		Method: http.MethodPost, URL: d.URL(fmt.Sprintf("/admin/voucher/%d/call-off", d.voucher)),
@@ -258,7 +258,7 @@ func (d drawing) calledOff(tickets map[int64]ofDraw, lines int) {
 		d.t.Helper()
 		for at := range d.Servers {
 			box.Eventually(d.t, "the list being public", func() error {
-				if l := d.list(at); l.State != draw.Over || l.Key == "" || len(l.Entrants) != lines {
+				if l := d.list(at); l.State != draw.Over || l.Key == "" || len(l.Entrants) != entered {
 					return fmt.Errorf("voucher %d %s: %+v", d.voucher, when, l)
 				}
 				return nil
@@ -292,7 +292,7 @@ func (d drawing) cutInTheMiddle(tickets map[int64]ofDraw, begin time.Time, befor
 	}
 	payer := &shopper{Site: d.Site, tb: d.t, user: users[0]}
 	payer.pay(payer.beginPayment(orders[users[0]]))
-	d.calledOff(has, entered)
+	d.calledOff(has)
 	box.Eventually(d.t, "the orders being resolved", func() error {
 		for user, id := range orders {
 			own := &shopper{Site: d.Site, tb: d.t, user: user}

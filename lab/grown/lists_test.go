@@ -240,7 +240,7 @@ func vary(ctx context.Context, db *sql.DB, size Size) error {
 			1000, begin_time - INTERVAL 1 HOUR, begin_time - INTERVAL 1 DAY, begin_time - INTERVAL 1 HOUR, 0,
 			REPEAT('r', 32) FROM tb_seckill_voucher WHERE voucher_id = 1`,
 		fmt.Sprintf(`INSERT INTO tb_draw_entry (voucher_id, number, user_id, entry, hash)
-			SELECT 1, 1, %d + seq, 7 * seq, UNHEX(SHA2(seq, 256)) FROM seq_1_to_%d`, 1_000_000_000+perSaleIDs, entrants),
+			SELECT 1, 1, %d + seq, -seq, UNHEX(SHA2(seq, 256)) FROM seq_1_to_%d`, 1_000_000_000+perSaleIDs, entrants),
 		`INSERT INTO tb_shop (id, name, create_time, update_time) SELECT n.seq, CONCAT('Shop ', n.seq), NOW(3), NOW(3)
 			FROM seq_1_to_5000 n`,
 		"ANALYZE TABLE tb_voucher_order, tb_payment, tb_audit, tb_webhook_event, tb_webhook_dead_letter, tb_place, " +

@@ -88,8 +88,11 @@ func TestForgottenUsersAreNotWritten(t *testing.T) {
 			after(time.Minute*2))
 		whole.Exec(t, "UPDATE tb_session_void SET write_time = ? WHERE first_user = 5", after(time.Minute))
 		refusals := []Refusal{
-			{1, 3, 10, at, 0, "SOLD_OUT"}, {1, 4, 10, at, 0, "SOLD_OUT"}, {1, 5, 10, at, 0, "SOLD_OUT"},
-			{1, 6, 10, at, 0, "SOLD_OUT"}, {2, 3, 10, at.Add(3 * time.Second), 0, "SOLD_OUT"},
+			{1, 3, 10, at, 0, "SOLD_OUT"},
+			{1, 4, 10, at, 0, "SOLD_OUT"},
+			{1, 5, 10, at, 0, "SOLD_OUT"},
+			{1, 6, 10, at, 0, "SOLD_OUT"},
+			{2, 3, 10, at.Add(3 * time.Second), 0, "SOLD_OUT"},
 			{3, 3, 10, at.Add(time.Minute), 0, "SOLD_OUT"},
 		}
 		for _, part := range [][]Refusal{refusals, refusals[:1]} {
