@@ -29,6 +29,8 @@ const (
 	// mostRead is how many index entries and rows a page may read, whatever it is filtered by. A page has 100 lines.
 	mostRead = 1000
 	sales    = 40
+	// entrants entered the draw of voucher 1; drawLines of them are on a page.
+	entrants, drawLines = 500_000, 1000
 )
 
 // values are what a parameter of a list is set to in turn; "" leaves it out.
@@ -44,7 +46,8 @@ type list struct {
 
 // lists returns the lists of staff and of buyers, with values that select much, little and nothing. Shop 2 has a third
 // of the sales. Sums read what they add up: a report its sale's orders and payments, the list of all shops' sales the
-// orders that are unpaid or being refunded, and counts of a waiting list its places.
+// orders that are unpaid or being refunded, and counts of a waiting list its places. A page of a draw reads its lines,
+// and the orders of those who are on it.
 func lists(perSale int64) []list {
 	admin, staff, buyer := []string{"admin"}, []string{"admin", "merchant"}, []string{"buyer"}
 	cursor := strconv.Itoa(firstOrder + perSaleIDs*3/2)
@@ -96,6 +99,9 @@ func lists(perSale int64) []list {
 		{"/admin/voucher/1/report", nil, staff, 6 * perSale},
 		{"/admin/voucher/1/call-off", values{"before": {"", cursor}}, staff, 12 * perSale},
 		{"/voucher/list/2", nil, buyer, 0},
+		{"/voucher/1/draw", values{
+			"limit": {strconv.Itoa(drawLines)}, "after": {"", strings.Repeat("7f", 32), strings.Repeat("ff", 32)},
+		}, buyer, 3 * drawLines},
 	}
 }
 
@@ -229,9 +235,16 @@ func vary(ctx context.Context, db *sql.DB, size Size) error {
 			WHERE voucher_id = 1`,
 		`INSERT INTO tb_place (voucher_id, position, user_id, state, create_time)
 			SELECT 1, 1 + user_id % 10000000, user_id, 1, create_time FROM tb_voucher_order WHERE voucher_id = 1`,
+		`INSERT INTO tb_draw (voucher_id, number, draw_key, key_hash, begin_time, delay_ms, close_time, create_time,
+			closed_time, entries, root) SELECT 1, 1, REPEAT('k', 32), UNHEX(SHA2(REPEAT('k', 32), 256)), begin_time,
+			1000, begin_time - INTERVAL 1 HOUR, begin_time - INTERVAL 1 DAY, begin_time - INTERVAL 1 HOUR, 0,
+			REPEAT('r', 32) FROM tb_seckill_voucher WHERE voucher_id = 1`,
+		fmt.Sprintf(`INSERT INTO tb_draw_entry (voucher_id, number, user_id, entry, hash)
+			SELECT 1, 1, %d + seq, -seq, UNHEX(SHA2(seq, 256)) FROM seq_1_to_%d`, 1_000_000_000+perSaleIDs, entrants),
 		`INSERT INTO tb_shop (id, name, create_time, update_time) SELECT n.seq, CONCAT('Shop ', n.seq), NOW(3), NOW(3)
 			FROM seq_1_to_5000 n`,
-		"ANALYZE TABLE tb_voucher_order, tb_payment, tb_audit, tb_webhook_event, tb_webhook_dead_letter, tb_place",
+		"ANALYZE TABLE tb_voucher_order, tb_payment, tb_audit, tb_webhook_event, tb_webhook_dead_letter, tb_place, " +
+			"tb_draw_entry",
 	} {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%.60s: %w", statement, err)

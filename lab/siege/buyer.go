@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -93,6 +94,7 @@ type answer struct {
 	retryAfter time.Duration
 	Data       struct {
 		Ticket     string              `json:"ticket"`
+		Entry      string              `json:"entry"`
 		UsableFrom time.Time           `json:"usableFrom"`
 		Challenge  challenge.Challenge `json:"challenge"`
 	} `json:"data"`
@@ -151,6 +153,11 @@ func (b *buyer) prepare(ctx context.Context) error {
 		switch {
 		case err != nil:
 			return err
+		case a.Data.Ticket != "" && b.sale.drawn && a.Data.Entry == "":
+			if time.Now().After(b.sale.begin.Add(-drawLead)) {
+				return errors.New("somebody came too late for the draw")
+			}
+			sleep(ctx, time.Second) // it was just announced
 		case a.Data.Ticket != "":
 			b.ticket, b.delay = a.Data.Ticket, a.Data.UsableFrom.Sub(b.sale.begin)
 			return nil

@@ -78,6 +78,37 @@ func attackers(t *testing.T, server *shop) string {
 	return table.String() + "\n" + strings.TrimSuffix(cost.String(), ";") + ".\n"
 }
 
+// drawn returns a table of the units that bots got of sales with tickets, in percent: with moments that tickets say,
+// and with moments that are drawn, which nobody knows until the beacon.
+func drawn(t *testing.T, server *shop) string {
+	t.Helper()
+	of := ordinary()
+	tickets := only(proposed(t, server, of), "tickets")
+	draw := maps.Clone(tickets)
+	draw[withDraw] = true
+	var table strings.Builder
+	fmt.Fprintf(&table, "Of %d units, with %d people: the bots' part in percent, the median of %d sales\n(least to "+
+		"most).\n\n| Bots | tickets | tickets with a draw |\n| --- | ---: | ---: |\n", of.units, of.people, seeds)
+	for _, c := range []struct {
+		enemy string
+		late  bool
+	}{
+		{"an address each, no faster than people", false},
+		{"an address each", false},
+		{"an address each", true},
+		{fmt.Sprintf("%d addresses", 8*of.people), false},
+	} {
+		crowd, enemy := honest(of.people, 1), botsNamed(c.enemy, of.people)
+		crowd.early, enemy.early = !c.late, enemy.early && !c.late
+		fmt.Fprintf(&table, "| %s%s |", c.enemy, map[bool]string{true: ", people press late"}[c.late])
+		for _, guards := range []map[string]any{tickets, draw} {
+			fmt.Fprintf(&table, " %s |", parts(sales(t, 0, seeds, server, of, guards, crowd, enemy), of.units))
+		}
+		table.WriteString("\n")
+	}
+	return table.String()
+}
+
 // matters reports whether guards can make a difference to bots: those that use tickets in another way are like others
 // where there are none. A challenge takes no unit from anybody: it is tried with those that others are like.
 func (s guardSet) matters(k kind) bool {

@@ -2,6 +2,7 @@ package siege
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,10 +17,17 @@ import (
 	"seckill/test/box"
 )
 
+// withDraw stands among the guards of a sale whose moments are drawn.
+const withDraw = "draw"
+
 const (
+	// entering is how long a draw is open at least, drawLead how long before the begin it is closed, and drawsApart how
+	// far begins are apart: at a begin all people press, whose pages do not know their moments.
+	entering, drawLead, drawsApart = 75 * time.Second, 61 * time.Second, 5 * time.Second
+	drawKnown                      = 2 * time.Second // instances read draws each second
 	// preparing is how long a crowd may take to get its tickets, and selling how long a sale may take.
 	preparing = 15 * time.Minute
-	selling   = 2 * time.Minute
+	selling   = 4 * time.Minute
 	// accountsOfASale is how many accounts a sale may have: one that came to others, too, would cool down.
 	accountsOfASale = 10_000_000
 )
@@ -29,6 +37,7 @@ const (
 type shop struct {
 	*box.Server
 	preparing chan struct{}
+	drawn     int // sales with a draw, whose begins are apart
 }
 
 // sale is one that is besieged.
@@ -39,6 +48,7 @@ type sale struct {
 	id     int64
 	begin  time.Time
 	guards map[string]any
+	drawn  bool // the moments of its tickets are drawn
 }
 
 // start starts a server that trusts the proxy.
@@ -75,7 +85,7 @@ func only(all map[string]any, names ...string) map[string]any {
 	return some
 }
 
-// open creates a sale with guards, which begins in an hour. Its tickets are given out at once.
+// open creates a sale with guards, which begins in an hour, or soon after its draw. Its tickets are given out at once.
 func open(tb testing.TB, server *shop, units int, guards map[string]any) *sale {
 	tb.Helper()
 	guards = maps.Clone(guards)
@@ -87,20 +97,55 @@ func open(tb testing.TB, server *shop, units int, guards map[string]any) *sale {
 		shop: server, client: box.NewClient(tb), lines: newLines(), guards: guards,
 		begin: time.Now().Add(time.Hour).Truncate(time.Second),
 	}
+	if _, s.drawn = guards[withDraw]; s.drawn {
+		delete(guards, withDraw)
+		s.begin = time.Now().Add(entering + drawLead + time.Duration(server.drawn%seeds)*drawsApart)
+		server.drawn++
+	}
 	draft := box.SeckillDraft(1, int64(units), s.begin, s.begin.Add(time.Hour))
 	draft["guards"] = guards
 	r := s.client.Must(tb, http.StatusCreated, box.Request{
 		Method: http.MethodPost, URL: server.URL("/voucher/seckill"), Token: box.AdminToken(), Body: draft,
 	})
 	s.id = box.Decode[struct{ ID int64 }](tb, r).ID
+	if s.drawn {
+		s.put(tb, "draw", map[string]any{"closeTime": s.begin.Add(-drawLead), "source": "siege", "round": "1"})
+	}
 	return s
+}
+
+// put sends an admin's request about the sale.
+func (s *sale) put(tb testing.TB, path string, body map[string]any) {
+	tb.Helper()
+	s.client.Must(tb, http.StatusOK, box.Request{
+		Method: http.MethodPut, URL: s.shop.URL(fmt.Sprintf("/admin/voucher/%d/%s", s.id, path)),
+		Token: box.AdminToken(), Body: body,
+	})
+}
+
+// draw enters the beacon once the draw is closed.
+func (s *sale) draw(tb testing.TB) {
+	tb.Helper()
+	box.Eventually(tb, "the draw being closed", func() error {
+		r := s.client.Must(tb, http.StatusOK,
+			box.Request{Method: http.MethodGet, URL: s.shop.URL(fmt.Sprintf("/voucher/%d/draw", s.id))})
+		if box.Decode[struct{ Root string }](tb, r).Root == "" {
+			return errors.New("it has no root")
+		}
+		return nil
+	})
+	s.put(tb, "draw/beacon", map[string]any{"beacon": rand.Text()})
 }
 
 func (s *sale) path() string { return fmt.Sprintf("/voucher/seckill/%d", s.id) }
 
-// start has the sale begin in two seconds.
+// start has the sale begin in two seconds, or when its draw says.
 func (s *sale) start(tb testing.TB) {
 	tb.Helper()
+	if s.drawn {
+		s.draw(tb)
+		return
+	}
 	s.begin = time.Now().Add(2 * time.Second)
 	s.client.Must(tb, http.StatusOK, box.Request{
 		Method: http.MethodPatch, URL: s.shop.URL(fmt.Sprintf("/voucher/%d", s.id)), Token: box.AdminToken(),
@@ -143,9 +188,17 @@ func besiege(tb testing.TB, sieges ...*siege) []outcome {
 	}
 	each(tb, preparing, fetching, (*buyer).prepare)
 	var outcomes []outcome
+	var learning []*buyer
 	for _, g := range sieges {
 		g.useTickets(tb)
 		g.sale.start(tb)
+		if g.sale.drawn {
+			learning = append(learning, g.enemy...)
+		}
+	}
+	if len(learning) > 0 { // the moments are decided now: bots ask for them, people's pages do not
+		time.Sleep(drawKnown)
+		each(tb, preparing, learning, (*buyer).prepare)
 	}
 	each(tb, selling, buying, (*buyer).buy)
 	for _, g := range sieges {

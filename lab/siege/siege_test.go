@@ -89,7 +89,7 @@ func TestWholeSiege(t *testing.T) {
 	for _, part := range []struct {
 		name  string
 		table func(*testing.T, *shop) string
-	}{{"bots", attackers}, {"largest", largest}, {"neighbours", neighbours}} {
+	}{{"bots", attackers}, {"draw", drawn}, {"largest", largest}, {"neighbours", neighbours}} {
 		t.Run(part.name, func(t *testing.T) { written(t, "siege-"+part.name, load()+part.table(t, server)) })
 	}
 }

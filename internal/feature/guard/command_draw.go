@@ -172,6 +172,10 @@ func report(out io.Writer, l *draw.List, wrong []draw.Wrong, entry string) error
 	if len(wrong) > 0 {
 		return cmdline.ErrFound
 	}
+	if !l.Decided() {
+		say("nothing is wrong: nobody bought before the sale was over, and no moment had been decided")
+		return nil
+	}
 	say("nothing is wrong: key, root, beacon, moments and orders fit together")
 	return nil
 }

@@ -254,6 +254,8 @@ func TestDrawsThatDoNotFit(t *testing.T) {
 		early(t, err, time.Time{})
 		d.table.alter(func(row *store.DrawRow) { row.VoucherID++ })
 		in(ticket.ErrTryAgain)
+		d.instance.at.Over = true // the sale itself refuses everybody, and says why
+		in(nil)
 	})
 }
 

@@ -20,6 +20,7 @@ type Request struct {
 type Sale struct {
 	ID       int64 // the voucher's
 	Begin    time.Time
+	Over     bool             // for good: it was retired or called off
 	Settings *guards.Settings // nil: the sale has no guards
 }
 

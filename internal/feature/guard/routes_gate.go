@@ -67,7 +67,9 @@ func (g *Gate) unlessHidden(v voucher.Voucher, err error) error {
 
 // saleOf converts a voucher to a guarded sale.
 func saleOf(v voucher.Voucher) Sale {
-	return Sale{ID: v.ID, Begin: v.Sale.Begin, Settings: v.Sale.Guards}
+	return Sale{
+		ID: v.ID, Begin: v.Sale.Begin, Over: v.Sale.Retired || v.Sale.IsCalledOff(), Settings: v.Sale.Guards,
+	}
 }
 
 // Headers implements httpkit.Gatekeeper.

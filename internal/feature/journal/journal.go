@@ -45,18 +45,14 @@ func (j *Journal) Refused(voucherID, userID int64, code string, address func() n
 	}
 	for {
 		s := j.find(voucherID)
-		if s != nil && s.knows(userID) {
-			return
-		}
-		// Without an answer from Redis about the sale there is no clock. The id may be made up: it gets no memory.
-		at, within, ok := j.clock(voucherID)
-		if !ok {
-			return
-		}
 		if s == nil {
+			// Without an answer from Redis about the sale there is no clock. The id may be made up: it gets no memory.
+			if _, _, ok := j.clock(voucherID); !ok {
+				return
+			}
 			s = j.make(voucherID)
 		}
-		if s.note(userID, noted{at.UnixMilli(), millis(within), c}, roomOf(address())) {
+		if s.note(userID, c, address) {
 			return
 		} // else the sale was just released
 	}

@@ -56,14 +56,22 @@ type noteRow struct {
 // TableName implements gorm's schema.Tabler.
 func (noteRow) TableName() string { return "tb_sale_journal" }
 
-// WriteRefusals implements Store.
+// WriteRefusals implements Store. Refusals from before their user was forgotten are left out.
 func (l Ledger) WriteRefusals(ctx context.Context, all []Refusal) error {
 	err := l.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := l.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		rows := sqlkit.Map(all, func(r *Refusal) refusalRow {
+		forgotten, err := forgottenSince(tx, all)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(slices.Clone(all), func(r Refusal) bool { return !r.At.After(forgotten[r.UserID]) })
+		if len(left) == 0 {
+			return nil
+		}
+		rows := sqlkit.Map(left, func(r *Refusal) refusalRow {
 			return refusalRow{
 				r.VoucherID, r.UserID, r.Run, r.At.UnixMilli(), r.Within.Milliseconds(), r.Code, now,
 			}
@@ -74,6 +82,31 @@ func (l Ledger) WriteRefusals(ctx context.Context, all []Refusal) error {
 		return sqlkit.ReadError("writing refusals", err)
 	}
 	return nil
+}
+
+// tokensLast is how long after somebody was forgotten instances may still take their tokens.
+const tokensLast = 3 * time.Second
+
+// forgottenSince returns until when refusals of users are not to be written, since they were forgotten. Who was is in
+// no table: they are those whose tokens were made void while somebody was being forgotten.
+func forgottenSince(tx *gorm.DB, all []Refusal) (map[int64]time.Time, error) {
+	var rows []struct {
+		UserID int64
+		At     time.Time
+	}
+	err := tx.Table("tb_session_void v").Select("v.first_user AS user_id, v.write_time AS at").
+		Where("v.first_user IN ? AND v.last_user = v.first_user",
+			sqlkit.Map(all, func(r *Refusal) int64 { return r.UserID })).
+		Where("EXISTS (SELECT 1 FROM tb_forgotten f WHERE f.create_time <= v.write_time AND " +
+			"(f.end_time IS NULL OR f.end_time >= v.write_time))").Find(&rows).Error
+	if err != nil {
+		return nil, fmt.Errorf("looking for users who were forgotten: %w", err)
+	}
+	until := make(map[int64]time.Time, len(rows))
+	for _, r := range rows {
+		until[r.UserID] = r.At.Add(tokensLast)
+	}
+	return until, nil
 }
 
 // WriteNote implements Store.

@@ -71,6 +71,46 @@ func TestLedger(t *testing.T) {
 	})
 }
 
+// What an instance remembers of somebody who was forgotten is not written: neither while that goes on nor afterwards,
+// and again once they come back. A sign-out is no reason.
+func TestForgottenUsersAreNotWritten(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, whole ledgertest.Ledger) {
+		l, at := NewLedger(whole.DB()), ledgertest.StartTime
+		after := func(d time.Duration) any { return ledgertest.Stored(at.Add(d)) }
+		for user, void := range map[int64]time.Duration{3: time.Second, 4: 2 * time.Minute, 5: time.Hour} {
+			whole.Exec(t, "INSERT INTO tb_session_void (first_user, last_user, before_time, write_time) "+
+				"VALUES (?, ?, ?, ?)", user, user, after(void), after(void))
+		}
+		whole.Exec(t, "INSERT INTO tb_session_void (first_user, last_user, before_time, write_time) "+
+			"VALUES (1, 100, ?, ?)", after(time.Second), after(time.Second)) // an issuer's
+		whole.Exec(t, "INSERT INTO tb_forgotten (pseudonym, user_id, create_time, end_time) VALUES "+
+			"(9000000000000003, NULL, ?, ?), (9000000000000004, 4, ?, NULL)", after(time.Second), after(5*time.Second),
+			after(time.Minute*2))
+		whole.Exec(t, "UPDATE tb_session_void SET write_time = ? WHERE first_user = 5", after(time.Minute))
+		refusals := []Refusal{
+			{1, 3, 10, at, 0, "SOLD_OUT"},
+			{1, 4, 10, at, 0, "SOLD_OUT"},
+			{1, 5, 10, at, 0, "SOLD_OUT"},
+			{1, 6, 10, at, 0, "SOLD_OUT"},
+			{2, 3, 10, at.Add(3 * time.Second), 0, "SOLD_OUT"},
+			{3, 3, 10, at.Add(time.Minute), 0, "SOLD_OUT"},
+		}
+		for _, part := range [][]Refusal{refusals, refusals[:1]} {
+			if err := l.WriteRefusals(t.Context(), part); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for user, want := range map[int64]int64{3: 1, 4: 0, 5: 1, 6: 1} {
+			if n := whole.Number(t, "SELECT COUNT(*) FROM tb_refusal WHERE user_id = ?", user); n != want {
+				t.Errorf("%d refusals of user %d, want %d", n, user, want)
+			}
+		}
+		if n := whole.Number(t, "SELECT voucher_id FROM tb_refusal WHERE user_id = 3"); n != 3 {
+			t.Errorf("the refusal in sale %d is written", n)
+		}
+	})
+}
+
 // Rows are deleted once they are old, in batches.
 func TestOldRowsGo(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, whole ledgertest.Ledger) {

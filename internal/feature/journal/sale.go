@@ -2,6 +2,7 @@ package journal
 
 import (
 	"math/rand/v2"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -65,16 +66,9 @@ func (s *sale) shard(userID int64) *shard {
 	return &s.shards[uint64(userID)*golden>>59]
 }
 
-func (s *sale) knows(userID int64) bool {
-	h := s.shard(userID)
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, known := h.users[userID]
-	return known
-}
-
-// note remembers a refusal, or counts it if there is no room. It returns false if the sale was released.
-func (s *sale) note(userID int64, n noted, room uint64) bool {
+// note remembers a user's first refusal, now, or counts it if there is no room. It returns false if the sale was
+// released.
+func (s *sale) note(userID int64, code uint8, address func() netip.Addr) bool {
 	h := s.shard(userID)
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -84,14 +78,21 @@ func (s *sale) note(userID int64, n noted, room uint64) bool {
 	if _, known := h.users[userID]; known {
 		return true
 	}
-	if !s.enter(room) {
+	at, within, ok := s.journal.clock(s.voucherID)
+	if !ok {
+		return true
+	}
+	if s.full() || !s.enter(roomOf(address())) {
 		s.missed.Add(1)
 		return true
 	}
-	h.users[userID] = n
+	h.users[userID] = noted{at.UnixMilli(), millis(within), code}
 	h.pending = append(h.pending, userID)
 	return true
 }
+
+// full reports whether no user has room: enter would say so, too, and count up and down for it.
+func (s *sale) full() bool { return s.users.Load() >= s.journal.most }
 
 // enter takes room for one more user.
 func (s *sale) enter(room uint64) bool {

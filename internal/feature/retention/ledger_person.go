@@ -175,6 +175,11 @@ func signOut(tx *gorm.DB, user int64, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("making tokens void: %w", err)
 	}
+	return deleteOf(tx, user)
+}
+
+// deleteOf deletes the user's rows that name no pseudonym.
+func deleteOf(tx *gorm.DB, user int64) error {
 	for _, table := range migrations.Tables() {
 		if table.Forget.By != migrations.ByUser || table.Number != "" {
 			continue
@@ -320,6 +325,9 @@ func (l *Ledger) EndForgetting(ctx context.Context, user, pseudonym int64) (done
 			}
 		}
 		done = true
+		if err := deleteOf(tx, user); err != nil { // what an instance wrote while forgetting began
+			return err
+		}
 		if err := p.buyers(tx); err != nil {
 			return err
 		}

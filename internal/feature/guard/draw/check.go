@@ -29,6 +29,7 @@ func (w Wrong) String() string {
 // checker collects what is wrong.
 type checker struct {
 	list  *List
+	sold  bool // somebody bought, or it is not said whether anybody did
 	wrong []Wrong
 }
 
@@ -39,7 +40,7 @@ func (c *checker) bad(line int, format string, args ...any) {
 // Check checks a whole published draw whose sale is over, and returns everything that is wrong with it. before is the
 // same draw as somebody saw it earlier, or nil.
 func Check(l, before *List) []Wrong {
-	c := &checker{list: l}
+	c := &checker{list: l, sold: l.sold()}
 	if l.State != Over {
 		c.bad(0, "the sale is not over: the state is %s", l.State)
 		return c.wrong
@@ -63,7 +64,9 @@ func Check(l, before *List) []Wrong {
 func (c *checker) times() {
 	l := c.list
 	if l.ClosedTime == nil {
-		c.bad(0, "closedTime is missing: nobody could have had a moment")
+		if c.sold {
+			c.bad(0, "closedTime is missing: nobody could have had a moment")
+		}
 		return
 	}
 	if !l.CreateTime.Before(l.CloseTime.Time) || l.ClosedTime.Before(l.CloseTime.Time) {
@@ -80,6 +83,7 @@ func (c *checker) beacon() {
 	l := c.list
 	named := l.Source != "" && l.Round != ""
 	switch has := l.Beacon != "" && l.BeaconTime != nil; {
+	case named && l.Beacon == "" && l.BeaconTime == nil && !c.sold: // the sale was over before
 	case named != has:
 		c.bad(0, "beacon and source do not go together: a named beacon binds, and no other counts")
 	case named && l.ClosedTime != nil && l.BeaconTime.Before(l.ClosedTime.Time):
@@ -95,6 +99,9 @@ func (c *checker) beacon() {
 // root checks the list as it was closed: its order, its length and its root.
 func (c *checker) root() {
 	l, root, last := c.list, NewRoot(), ""
+	if l.Root == "" && l.Entries == nil && !c.sold { // the sale was over before the draw was closed
+		return
+	}
 	for i, e := range l.Entrants {
 		h, ok := parse(e.Hash)
 		switch {

@@ -1,6 +1,10 @@
 package draw
 
-import "seckill/internal/kit/moment"
+import (
+	"slices"
+
+	"seckill/internal/kit/moment"
+)
 
 // The states of a draw.
 const (
@@ -56,6 +60,15 @@ type List struct {
 	FirstOther  *moment.Time `json:"firstOtherTime,omitempty"`
 	Entrants    []Entrant    `json:"entrants,omitempty"` // sorted by hash
 	Earlier     []Commitment `json:"earlier,omitempty"`  // draws of the sale that this one has replaced
+}
+
+// Decided reports whether the moments were ever decided: the draw was closed, and has its beacon if one was named.
+func (l *List) Decided() bool { return l.Root != "" && (l.Source == "" || l.Beacon != "") }
+
+// sold reports whether anybody had an order, or whether that is not said.
+func (l *List) sold() bool {
+	return l.OtherOrders == nil || *l.OtherOrders > 0 ||
+		slices.ContainsFunc(l.Entrants, func(e Entrant) bool { return e.Outcome != None })
 }
 
 // Entrant is what became of an entry.

@@ -107,7 +107,8 @@ func current(tx *gorm.DB, voucherID int64) (*DrawRow, error) {
 }
 
 // VoucherChanged keeps the draw of a changed voucher's sale in step with its settings: what a draw was committed to
-// never changes, so a change begins another. It is a sqlkit.Hook's.
+// never changes, so a change begins another. The list of a sale that is over is public, and stays. It is a
+// sqlkit.Hook's.
 func (l *Ledger) VoucherChanged(tx *gorm.DB, v voucher.Voucher) error {
 	if v.Sale == nil {
 		return nil
@@ -119,6 +120,9 @@ func (l *Ledger) VoucherChanged(tx *gorm.DB, v voucher.Voucher) error {
 	set := v.Sale.Guards.Drawn()
 	if was == nil && set == nil || was != nil && set != nil && was.Fits(v.Sale.Begin, v.Sale.Guards.Tickets) {
 		return nil
+	}
+	if now, err := l.db.LedgerTime(tx); err != nil || v.Sale.Retired || v.Sale.Ended(now) {
+		return err
 	}
 	why := drawChanged
 	if set == nil {
@@ -171,15 +175,18 @@ func (l *Ledger) begin(tx *gorm.DB, d *DrawRow) error {
 	return nil
 }
 
-// Restored replaces all draws whose moments are still to come: a backup may lack entries whose tickets are in use. It
-// is a sqlkit.Hook's.
+// Restored replaces all draws whose moments are still to come, unless the sale is called off: a backup may lack entries
+// whose tickets are in use. It is a sqlkit.Hook's.
 func (l *Ledger) Restored(tx *gorm.DB) error {
 	now, err := l.db.LedgerTime(tx)
 	if err != nil {
 		return err
 	}
 	var rows []DrawRow
-	if err := tx.Where("void_time IS NULL").Order("voucher_id, number").Find(&rows).Error; err != nil {
+	calledOff := tx.Session(&gorm.Session{NewDB: true}).Table("tb_seckill_voucher").Select("voucher_id").
+		Where("called_off IS NOT NULL")
+	if err := tx.Where("void_time IS NULL AND voucher_id NOT IN (?)", calledOff).Order("voucher_id, number").
+		Find(&rows).Error; err != nil {
 		return fmt.Errorf("reading draws: %w", err)
 	}
 	for _, d := range rows {

@@ -163,6 +163,34 @@ func TestDrawsThatAreVoid(t *testing.T) {
 	})
 }
 
+// The list of a sale that is over is public: no change takes it back, nor does a restore if the sale was called off. A
+// sale that is extended afterwards has its draw as it is set.
+func TestDrawsOfSalesThatAreOver(t *testing.T) {
+	ledgertest.Each(t, func(t *testing.T, l ledgertest.Ledger) {
+		draws, id := drawn(t, l)
+		over := func(off bool) {
+			t.Helper()
+			l.Exec(t, "UPDATE tb_seckill_voucher SET begin_time = ?, end_time = ?, called_off = ?",
+				ledgertest.Stored(ledgertest.RecordedAt.Add(-time.Hour)), ledgertest.Stored(ledgertest.RecordedAt),
+				map[bool]any{true: ledgertest.Stored(ledgertest.RecordedAt), false: nil}[off])
+		}
+		over(true)
+		change(t, l, id, func(v *voucher.Voucher) { v.Title = "called off" })
+		if err := l.NoteRestored(t.Context(), ledgertest.Admin); err != nil {
+			t.Fatal(err)
+		}
+		over(false)
+		change(t, l, id, func(v *voucher.Voucher) { v.Sale.Guards = nil })
+		if all, d := last(t, draws, id); len(all) != 1 || d.Void != nil {
+			t.Fatalf("over: %+v", all)
+		}
+		change(t, l, id, func(v *voucher.Voucher) { v.Sale.End = begin() })
+		if all, d := last(t, draws, id); len(all) != 1 || d.VoidWhy != "off" {
+			t.Fatalf("extended: %+v", all)
+		}
+	})
+}
+
 // Whoever enters, however often and on how many instances, has one entry and keeps it. Once the close time has come
 // nobody enters; who is in it still gets their entry. The root is that of all hashes, also if it is computed twice.
 func TestEntries(t *testing.T) {
