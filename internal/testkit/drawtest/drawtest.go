@@ -123,7 +123,7 @@ func Fair() *draw.List {
 		},
 		ClosedTime: new(at(-9 * time.Minute)), Entries: &n, Beacon: "c0ffee", BeaconTime: new(at(-time.Minute)),
 		Key: hex.EncodeToString(key[:]), OtherOrders: &others, FirstOther: new(at(20 * time.Second)),
-		Earlier: []draw.Commitment{{Number: 1, VoidReason: "changed"}},
+		Earlier: []draw.Commitment{{Number: 1, VoidTime: new(at(-time.Hour)), VoidReason: "changed"}},
 	}
 	var hashes []draw.Hash
 	for entry := range n {
