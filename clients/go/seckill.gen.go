@@ -1313,6 +1313,21 @@ func (e TillAnswerSuccess) Valid() bool {
 	}
 }
 
+// Defines values for VoucherDraw.
+const (
+	VoucherDrawTrue VoucherDraw = true
+)
+
+// Valid indicates whether the value is a known member of the VoucherDraw enum.
+func (e VoucherDraw) Valid() bool {
+	switch e {
+	case VoucherDrawTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for VoucherRedeemable.
 const (
 	VoucherRedeemableTrue VoucherRedeemable = true
@@ -3431,6 +3446,9 @@ type Voucher struct {
 	// Example: CNY
 	Currency Currency `json:"currency"`
 
+	// Draw The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
+	Draw *VoucherDraw `json:"draw,omitempty"`
+
 	// EndTime Exclusive.
 	EndTime *Time `json:"endTime,omitempty"`
 
@@ -3505,6 +3523,9 @@ type Voucher struct {
 	// WaitlistWindowSeconds How long an invitation of its waiting list stands. Absent: it has no list.
 	WaitlistWindowSeconds *int64 `json:"waitlistWindowSeconds,omitempty"`
 }
+
+// VoucherDraw The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
+type VoucherDraw bool
 
 // VoucherRedeemable Paid orders have a code.
 type VoucherRedeemable bool
@@ -4628,7 +4649,7 @@ type ClientInterface interface {
 
 	// ShowDraw The draw of a sale, for everybody to check
 	//
-	// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+	// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; the page `/draw?voucher=` and `server draw verify` do it. Before buyers see the sale, only its staff see its draw.
 	//
 	// Corresponds with GET /voucher/{id}/draw (the `ShowDraw` operationId).
 	ShowDraw(ctx context.Context, id VoucherId, params *ShowDrawParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5337,7 +5358,7 @@ func (c *Client) ShowVoucher(ctx context.Context, id VoucherId, params *ShowVouc
 
 // ShowDraw The draw of a sale, for everybody to check
 //
-// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; the page `/draw?voucher=` and `server draw verify` do it. Before buyers see the sale, only its staff see its draw.
 //
 // Corresponds with GET /voucher/{id}/draw (the `ShowDraw` operationId).
 func (c *Client) ShowDraw(ctx context.Context, id VoucherId, params *ShowDrawParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -7637,7 +7658,7 @@ type ClientWithResponsesInterface interface {
 
 	// ShowDrawWithResponse The draw of a sale, for everybody to check
 	//
-	// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+	// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; the page `/draw?voucher=` and `server draw verify` do it. Before buyers see the sale, only its staff see its draw.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -9737,7 +9758,7 @@ func (c *ClientWithResponses) ShowVoucherWithResponse(ctx context.Context, id Vo
 
 // ShowDrawWithResponse The draw of a sale, for everybody to check
 //
-// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+// What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; the page `/draw?voucher=` and `server draw verify` do it. Before buyers see the sale, only its staff see its draw.
 //
 // Returns a wrapper object for the known response body format(s).
 //

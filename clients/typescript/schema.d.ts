@@ -637,7 +637,7 @@ export interface paths {
         };
         /**
          * The draw of a sale, for everybody to check
-         * @description What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; `server draw verify` does it.
+         * @description What the moments of a sale are drawn from. Before the sale: the hash of its key, what was named beforehand, and once the draw is closed how many entered, and the root of their hashes. Once the sale is over: the key, and a line for each entry, sorted by its hash. docs/guards.md says how to check it, and what it proves; the page `/draw?voucher=` and `server draw verify` do it. Before buyers see the sale, only its staff see its draw.
          */
         get: operations["showDraw"];
         put?: never;
@@ -3331,6 +3331,11 @@ export interface components {
             callOffTime?: components["schemas"]["Time"];
             /** @description From when the sale's tickets are given out. Absent where it needs none, as in a dry run. */
             ticketsFrom?: components["schemas"]["Time"];
+            /**
+             * @description The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
+             * @enum {boolean}
+             */
+            draw?: true;
             /**
              * Format: int64
              * @description How long an invitation of its waiting list stands. Absent: it has no list.

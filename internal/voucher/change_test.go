@@ -242,7 +242,7 @@ func TestDrawIsAnnounced(t *testing.T) {
 		"in the past":              {guards.Draw{CloseTime: at(0)}, same, "closeTime PAST"},
 		"before tickets are given": {guards.Draw{CloseTime: at(time.Hour)}, same, "closeTime BEFORE_TICKETS"},
 		"next to the begin":        {guards.Draw{CloseTime: at(119*time.Minute + 1e6)}, same, "closeTime NEAR_BEGIN"},
-		"a source without a round": {guards.Draw{CloseTime: good.CloseTime, Source: "x"}, same, "round WITHOUT_OTHER"},
+		"a source without a round": {guards.Draw{CloseTime: good.CloseTime, Source: "x"}, same, "source WITHOUT_OTHER"},
 		"with a waiting list":      {good, func(v *Voucher) { v.Sale.InviteWindow = time.Minute }, "draw WAITLIST"},
 		"without tickets":          {good, func(v *Voucher) { v.Sale.Guards = nil }, "draw NO_TICKETS_ON"},
 		"with tickets in a dry run": {good, func(v *Voucher) {

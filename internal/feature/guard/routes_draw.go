@@ -65,7 +65,8 @@ func DrawRoutes(records DrawRecords, doors DrawDoors, front httpkit.Front) []htt
 	h := drawHandlers{records, doors, front, newOthers(records.Others)}
 	own := httpkit.OwnVoucher(front.ShopOf)
 	return []httpkit.Route{
-		httpkit.Public("GET /voucher/:id/draw", httpkit.ByVoucher(h.show), httpkit.Query("limit", "after")),
+		httpkit.Public("GET /voucher/:id/draw", httpkit.ByVoucher(h.show), httpkit.Query("limit", "after"),
+			httpkit.Recognizes),
 		httpkit.Staff("PUT /admin/voucher/:id/draw", httpkit.ByVoucher(h.announce), own, httpkit.Body),
 		httpkit.Staff("PUT /admin/voucher/:id/draw/beacon", httpkit.ByVoucher(h.beacon), own, httpkit.Body),
 	}
@@ -78,8 +79,8 @@ type drawHandlers struct {
 	others  *others
 }
 
-// show answers GET /voucher/:id/draw.
-func (h drawHandlers) show(c *gin.Context, _ httpkit.Identity, id int64) (httpkit.Answer, error) {
+// show answers GET /voucher/:id/draw. Staff see that of a hidden voucher.
+func (h drawHandlers) show(c *gin.Context, who httpkit.Identity, id int64) (httpkit.Answer, error) {
 	values, badQuery := param.ParseQuery(c.Request)
 	n, badLimit := values.Number("limit", 1, maxEntrants)
 	if values["limit"] == nil {
@@ -93,7 +94,7 @@ func (h drawHandlers) show(c *gin.Context, _ httpkit.Identity, id int64) (httpki
 	switch now := h.doors.Now(id); {
 	case err != nil:
 		return httpkit.Answer{}, err
-	case v.Hidden(now):
+	case v.Hidden(now) && !who.Admin() && who.Only() != v.ShopID:
 		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	l, err := h.list(c.Request.Context(), v)

@@ -28,6 +28,7 @@ import (
 type fakeDraws struct {
 	err     error
 	end     time.Time // of the sale
+	visible time.Time
 	alone   error
 	changes int
 }
@@ -74,7 +75,7 @@ func (f *fakeDraws) EnterBeacon(context.Context, voucher.Author, int64, string) 
 // voucher is the sale's.
 func (f *fakeDraws) voucher() voucher.Voucher {
 	return voucher.Voucher{
-		ID: 5, ShopID: 2, Status: voucher.OnShelf,
+		ID: 5, ShopID: 2, Status: voucher.OnShelf, VisibleFrom: f.visible,
 		Sale: &voucher.Sale{Begin: apitest.Noon().Add(-time.Hour), End: f.end},
 	}
 }
@@ -131,6 +132,31 @@ func TestDrawIsSecretUntilTheEnd(t *testing.T) {
 	if d := shown.Data; d.State != draw.Drawn || d.Key != "" || len(d.Entrants) > 0 || d.OtherOrders != nil ||
 		strings.Contains(w.Body.String(), key) || *d.Entries != 3 || d.Root == "" || len(d.Earlier) != 1 {
 		t.Errorf("%s", w.Body)
+	}
+}
+
+// A draw is announced before buyers see the sale; until then only its staff see it.
+func TestDrawOfHiddenVoucher(t *testing.T) {
+	t.Parallel()
+	f := &fakeDraws{end: apitest.Noon().Add(time.Hour), visible: apitest.Noon().Add(time.Minute)}
+	shop := featuretest.Serve(t, drawRoutesOn(f), Rules(), apitest.State{})
+	for name, c := range map[string]struct {
+		token  string
+		status int
+	}{
+		"nobody":             {"", http.StatusNotFound},
+		"another shop":       {apitest.MerchantToken(t, apitest.OtherShopID), http.StatusNotFound},
+		"the shop":           {apitest.MerchantToken(t, 2), http.StatusOK},
+		"an admin":           {apitest.Token(t, apitest.AdminID, authtoken.RoleAdmin), http.StatusOK},
+		"no token of anyone": {"Bearer x", http.StatusNotFound},
+	} {
+		r := apitest.Request{Method: http.MethodGet, Target: "/voucher/5/draw"}
+		if c.token != "" {
+			r.Header = map[string]string{"Authorization": c.token}
+		}
+		if w := do(t, shop, r); w.Code != c.status {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
 	}
 }
 

@@ -68,8 +68,11 @@ func (c *checks) tickets(t *Tickets) {
 	}
 	c.Line("source", t.Draw.Source, 0, MaxSource)
 	c.Line("round", t.Draw.Round, 0, MaxRound)
-	if (t.Draw.Source == "") != (t.Draw.Round == "") {
-		c.Bad("round", withoutOther, togetherWithOther, invalid.Data{"other": "source"})
+	if set, other := "source", "round"; (t.Draw.Source == "") != (t.Draw.Round == "") {
+		if t.Draw.Source == "" {
+			set, other = other, set
+		}
+		c.Bad(set, withoutOther, togetherWithOther, invalid.Data{"other": other})
 	}
 }
 

@@ -12,6 +12,7 @@ import { Before } from './before.js';
 import { Guarded } from './broken.js';
 import { CODES } from './codes.js';
 import { DeadLetters } from './dead-letters.js';
+import { DRAW_TEXTS } from './draw-texts.js';
 import { dropDrafts } from './drafts.js';
 import { Events } from './events.js';
 import { Find } from './find.js';
@@ -131,6 +132,6 @@ function Who({ words }) {
   `;
 }
 
-show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...GUARD_TEXTS, ...CODES, ...WHYS, ...WHY_TEXTS, ...PROVIDER_TEXTS }, {
+show((words) => html`<${Console} words=${words} />`, { ...TEXTS, ...GUARD_TEXTS, ...DRAW_TEXTS, ...CODES, ...WHYS, ...WHY_TEXTS, ...PROVIDER_TEXTS }, {
   title: 'title', home: '/admin', extra: (words) => html`<${Who} words=${words} />`,
 });

@@ -104,7 +104,7 @@ function inWords(guard, s, { t, has, number, tenths }) {
   const parts = Object.entries(s).flatMap(([name, value]) => {
     const key = `guard.${guard}.${name}.is`;
     if (!has(key) || !value) return [];
-    const values = typeof value === 'object' ? value : { n: name === 'delayMs' ? (Number(value) % 1000 ? tenths(Number(value) / 1000) : number(Number(value) / 1000)) : value };
+    const values = value.closeTime ? { closeTime: new Date(value.closeTime) } : typeof value === 'object' ? value : { n: name === 'delayMs' ? (Number(value) % 1000 ? tenths(Number(value) / 1000) : number(Number(value) / 1000)) : value };
     return [t(key, values)];
   });
   return parts.join(t('comma'));

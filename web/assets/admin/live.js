@@ -9,6 +9,7 @@ import { Trail } from './audit.js';
 import { Balance } from './balance.js';
 import { Unwinding } from './call-off.js';
 import { Chart } from './chart.js';
+import { Draw } from './draw.js';
 import { GuardFigures, GuardsDialog, guardLine } from './guards.js';
 import { State, Waiting, lag, took, trouble, useAgain } from './parts.js';
 import { joined, marksOf, peakOf, total, usePast } from './past.js';
@@ -44,6 +45,7 @@ export function Live({ id, client, words }) {
   const units = f && unitsAt(f, line);
   const rate = (/** @type {number | null | undefined} */ n) => t('rate', { n: n == null ? '–' : number(n) });
   const shown = voucher.callOffTime ? { ...voucher, saleState: 'called_off', stale: false } : f && voucher.status === 1 ? { ...voucher, saleState: f.saleState, stale: sale.away !== '' } : voucher;
+  const draw = voucher.type === 1 && html`<${Draw} voucher=${voucher} client=${client} words=${words} version=${version} onDone=${() => setVersion(version + 1)} />`;
   const changeable = !voucher.archiveTime && client.clock.now() < Date.parse(voucher.endTime);
   return html`
     <header class="head">
@@ -61,7 +63,7 @@ export function Live({ id, client, words }) {
     ${voucher.type === 1 && sale.away && html`<p class="note warn" role="status">${t(`away.${sale.away}`)}</p>`}
     ${f?.lostDecision && html`<${LostDecision} lost=${f.lostDecision} words=${words} />`}
     ${voucher.callOffTime && html`<${Unwinding} voucher=${voucher} client=${client} words=${words} version=${version} />`}
-    ${shown.saleState === 'not_started' && html`<${Coming} voucher=${voucher} now=${client.clock.now()} t=${t} />`}
+    ${shown.saleState === 'not_started' && html`<${Coming} voucher=${voucher} now=${client.clock.now()} t=${t} />${draw}`}
     ${f && html`
       <div class="tiles figures" role="group" aria-label=${t('live')}>
         <${Tile} name="stock" label=${t(voucher.callOffTime ? 'withdrawn' : 'stock.left')} value=${number(f.stock)} note=${t('of', { n: number(f.issued) })} bar=${f.stock / Math.max(1, f.issued)} />
@@ -88,6 +90,7 @@ export function Live({ id, client, words }) {
         </div>
       </div>
       ${voucher.waitlistWindowSeconds && html`<${Waitlist} voucher=${voucher} client=${client} words=${words} />`}
+      ${shown.saleState !== 'not_started' && draw}
       <${GuardFigures} figures=${f.guards} begin=${voucher.beginTime} now=${client.clock.now()} words=${words} />`}
     <section><h2>${t('place.audit')}</h2><${Trail} client=${client} words=${words} filter=${{ voucherId: String(id), limit: '10' }} version=${version} /></section>
   `;

@@ -9,7 +9,7 @@ import { momentOf } from './times.js';
 /** Fields that may be wrong because of others, or go with them: what is said of them goes when one of those is changed, too. @type {Record<string, string[]>} */
 const BECAUSE = {
   endTime: ['beginTime'], visibleFrom: ['beginTime', 'endTime'], validUntil: ['beginTime', 'endTime', 'validDays', 'redeemable'], validDays: ['validUntil', 'redeemable'],
-  inviteWindow: ['waitlist'], perUser: ['stock'], to: ['from'],
+  inviteWindow: ['waitlist'], perUser: ['stock'], to: ['from'], source: ['round'], round: ['source'],
   'guards.tickets.delayMs': ['beginTime', 'endTime'], 'guards.challenge': ['guards.tickets'], 'guards.challenge.maxDifficulty': ['guards.challenge.difficulty'],
   'guards.limits.perUser.requests': ['guards.tickets', 'guards.challenge'],
 };

@@ -70,6 +70,7 @@ export const TEXTS = {
   'note.tickets.from': { en: 'From {time} on you can press early, before the start.', zh: '{time} 起可提前预约。' },
   'note.work': { en: 'Your device is solving a small task for your ticket. That keeps bots from coming with thousands of accounts.', zh: '您的设备正在完成一次验证，以防止机器人批量抢购。' },
   work: { en: 'Progress of the task for your ticket', zh: '验证进度' },
+  draw: { en: 'Check the draw', zh: '核验抽签' },
   withdraw: { en: 'Withdraw', zh: '取消预约' },
   'note.again': { en: 'The answer was lost. We are checking again; you cannot buy twice.', zh: '结果丢失，正在再次确认，绝不会重复下单。' },
   'note.paused': { en: 'The sale is paused. This page continues by itself.', zh: '活动暂停中，恢复后页面会自动更新。' },

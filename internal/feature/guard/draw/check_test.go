@@ -1,182 +1,34 @@
 package draw_test
 
 import (
-	"encoding/hex"
 	"encoding/json"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"seckill/internal/feature/guard/draw"
-	"seckill/internal/kit/moment"
+	"seckill/internal/testkit/drawtest"
 )
 
-func at(d time.Duration) moment.Time { return moment.Of(begin().Add(d)) }
-
-// own is an entry of fair.
-const own = "5-2-0000000000000003"
-
-// fair returns a list in which nothing is wrong: every second of nine entrants has bought.
-func fair() *draw.List {
-	key, n, others := [draw.Bytes]byte{7}, int64(9), int64(2)
-	l := &draw.List{
-		VoucherID: 5, State: draw.Over, Proof: draw.Checkable,
-		Commitment: draw.Commitment{
-			Number: 2, KeyHash: draw.KeyHash(key).String(), BeginTime: at(0), DelayMs: 20_000,
-			CloseTime: at(-10 * time.Minute), Source: "drand", Round: "4711", CreateTime: at(-time.Hour),
-		},
-		ClosedTime: new(at(-9 * time.Minute)), Entries: &n, Beacon: "c0ffee", BeaconTime: new(at(-time.Minute)),
-		Key: hex.EncodeToString(key[:]), OtherOrders: &others, FirstOther: new(at(20 * time.Second)),
-		Earlier: []draw.Commitment{{Number: 1, VoidReason: "changed"}},
-	}
-	var hashes []draw.Hash
-	for entry := range n {
-		hashes = append(hashes, draw.EntryHash(draw.EntryText(5, 2, entry)))
-	}
-	slices.SortFunc(hashes, func(a, b draw.Hash) int { return strings.Compare(a.String(), b.String()) })
-	m, root := draw.NewMoments(key, l.Beacon, begin(), l.DelayMs), draw.NewRoot()
-	for i, h := range hashes {
-		root.Add(h)
-		e := draw.Entrant{Hash: h.String(), MomentTime: moment.Of(m.Of(h)), Outcome: draw.None}
-		if i%2 == 0 {
-			e.Outcome, e.DecideTime = draw.Bought, new(moment.Of(m.Of(h).Add(30*time.Millisecond)))
-		}
-		l.Entrants = append(l.Entrants, e)
-	}
-	l.Root = root.Sum().String()
-	return l
-}
-
-// rooted replaces the root by that of the list as it is now, as a shop could that nobody has watched.
-func rooted(l *draw.List) {
-	root, n := draw.NewRoot(), int64(len(l.Entrants))
-	for _, e := range l.Entrants {
-		h, _ := hex.DecodeString(e.Hash)
-		root.Add(draw.Hash(h))
-	}
-	l.Root, l.Entries = root.Sum().String(), &n
-}
-
-// moved computes all moments anew.
-func moved(l *draw.List) {
-	key, _ := hex.DecodeString(l.Key)
-	m := draw.NewMoments([draw.Bytes]byte(key), l.Beacon, l.BeginTime.Time, l.DelayMs)
-	for i, e := range l.Entrants {
-		h, _ := hex.DecodeString(e.Hash)
-		l.Entrants[i].MomentTime = moment.Of(m.Of(draw.Hash(h)))
-		if e.DecideTime != nil {
-			l.Entrants[i].DecideTime = new(l.Entrants[i].MomentTime)
-		}
-	}
-}
-
-func rekeyed(l *draw.List, key [draw.Bytes]byte) {
-	l.Key, l.KeyHash = hex.EncodeToString(key[:]), draw.KeyHash(key).String()
-	moved(l)
-}
-
-func added(l *draw.List, entry int64) {
-	h := draw.EntryHash(draw.EntryText(5, 2, entry))
-	l.Entrants = append(l.Entrants, draw.Entrant{Hash: h.String(), Outcome: draw.None})
-	slices.SortFunc(l.Entrants, func(a, b draw.Entrant) int { return strings.Compare(a.Hash, b.Hash) })
-	moved(l)
-}
-
-// TestTamperedLists tampers with a list in all ways that came to mind. Each is found, on the line that is said; those
-// that a shop could hide from a reader without an earlier answer are found with one.
+// TestTamperedLists checks lists that were tampered with. Each is found, on the line that is said; those that a shop
+// could hide from a reader without an earlier answer are found with one.
 func TestTamperedLists(t *testing.T) {
 	t.Parallel()
-	if wrong := draw.Check(fair(), fair()); len(wrong) > 0 {
+	if wrong := draw.Check(drawtest.Fair(), drawtest.Fair()); len(wrong) > 0 {
 		t.Fatalf("nothing is wrong, and %v is found", wrong)
 	}
-	const whole, saved = 0, -1 // not on a line; only with an earlier answer
-	for name, c := range map[string]struct {
-		line   int
-		tamper func(l *draw.List)
-	}{
-		"another key":              {whole, func(l *draw.List) { l.Key = strings.Repeat("ab", 32) }},
-		"no key":                   {whole, func(l *draw.List) { l.Key = "" }},
-		"a key cut short":          {whole, func(l *draw.List) { l.Key = l.Key[:62] }},
-		"a key in capitals":        {whole, func(l *draw.List) { l.Key = strings.ToUpper("ab" + l.Key[2:]) }},
-		"another hash of the key":  {whole, func(l *draw.List) { l.KeyHash = draw.Hash{1}.String() }},
-		"another key and its hash": {saved, func(l *draw.List) { rekeyed(l, [draw.Bytes]byte{8}) }},
-		"another beacon":           {1, func(l *draw.List) { l.Beacon = "c0ffef" }},
-		"another beacon, moments":  {saved, func(l *draw.List) { l.Beacon = "c0ffef"; moved(l) }},
-		"no beacon":                {whole, func(l *draw.List) { l.Beacon = ""; moved(l) }},
-		"a beacon that nobody named": {whole, func(l *draw.List) {
-			l.Source, l.Round, l.Proof = "", "", draw.Committed
-		}},
-		"a beacon before the list": {whole, func(l *draw.List) { l.BeaconTime = new(at(-11 * time.Minute)) }},
-		"a beacon after the begin": {whole, func(l *draw.List) { l.BeaconTime = new(at(time.Second)) }},
-		"a beacon without a time":  {whole, func(l *draw.List) { l.BeaconTime = nil }},
-		"another source":           {saved, func(l *draw.List) { l.Source = "a friend" }},
-		"another round":            {saved, func(l *draw.List) { l.Round = "4712" }},
-		"checkable without a beacon": {whole, func(l *draw.List) {
-			l.Source, l.Round, l.Beacon, l.BeaconTime = "", "", "", nil
-			moved(l)
-		}},
-		"another begin":          {1, func(l *draw.List) { l.BeginTime = at(time.Second) }},
-		"another begin, moments": {saved, func(l *draw.List) { l.BeginTime = at(time.Second); moved(l) }},
-		"another delay":          {1, func(l *draw.List) { l.DelayMs = 30_000 }},
-		"another delay, moments": {saved, func(l *draw.List) { l.DelayMs = 15_000; moved(l) }},
-		"closed late":            {saved, func(l *draw.List) { l.CloseTime = at(-20 * time.Minute) }},
-		"closed early":           {whole, func(l *draw.List) { l.ClosedTime = new(at(-11 * time.Minute)) }},
-		"never closed":           {whole, func(l *draw.List) { l.ClosedTime = nil }},
-		"closed after the begin": {whole, func(l *draw.List) { l.CloseTime = at(time.Second) }},
-		"made after it closed":   {whole, func(l *draw.List) { l.CreateTime = at(-time.Minute) }},
-		"a line removed":         {whole, func(l *draw.List) { l.Entrants = slices.Delete(l.Entrants, 3, 4) }},
-		"a line removed, rooted": {saved, func(l *draw.List) {
-			l.Entrants = slices.Delete(l.Entrants, 3, 4)
-			rooted(l)
-		}},
-		"a line added":         {whole, func(l *draw.List) { added(l, 77) }},
-		"a line added, rooted": {saved, func(l *draw.List) { added(l, 77); rooted(l) }},
-		"a line replaced":      {5, func(l *draw.List) { l.Entrants[4].Hash = l.Entrants[4].Hash[:63] + "0" }},
-		"a line twice":         {4, func(l *draw.List) { l.Entrants[3] = l.Entrants[2] }},
-		"two lines exchanged": {3, func(l *draw.List) {
-			l.Entrants[1], l.Entrants[2] = l.Entrants[2], l.Entrants[1]
-		}},
-		"two hashes exchanged": {2, func(l *draw.List) {
-			l.Entrants[0].Hash, l.Entrants[1].Hash = l.Entrants[1].Hash, l.Entrants[0].Hash
-		}},
-		"a line that is no hash":  {7, func(l *draw.List) { l.Entrants[6].Hash = "x" }},
-		"a hash in capitals":      {7, func(l *draw.List) { l.Entrants[6].Hash = strings.ToUpper(l.Entrants[6].Hash) }},
-		"another number of lines": {whole, func(l *draw.List) { n := int64(8); l.Entries = &n }},
-		"another root":            {whole, func(l *draw.List) { l.Root = draw.Hash{1}.String() }},
-		"an earlier moment":       {2, func(l *draw.List) { l.Entrants[1].MomentTime = at(0) }},
-		"a later moment":          {9, func(l *draw.List) { l.Entrants[8].MomentTime = at(19 * time.Second) }},
-		"two moments exchanged": {1, func(l *draw.List) {
-			e := l.Entrants
-			e[0].MomentTime, e[1].MomentTime = e[1].MomentTime, e[0].MomentTime
-		}},
-		"bought before the moment": {1, func(l *draw.List) {
-			l.Entrants[0].DecideTime = new(moment.Of(l.Entrants[0].MomentTime.Add(-1001 * time.Millisecond)))
-		}},
-		"bought at no time":        {3, func(l *draw.List) { l.Entrants[2].DecideTime = nil }},
-		"nothing bought at a time": {1, func(l *draw.List) { l.Entrants[0].Outcome = draw.None }},
-		"an unknown outcome":       {6, func(l *draw.List) { l.Entrants[5].Outcome = "gone" }},
-		"strangers first":          {whole, func(l *draw.List) { l.FirstOther = new(at(18 * time.Second)) }},
-		"strangers hidden":         {whole, func(l *draw.List) { l.OtherOrders = nil }},
-		"strangers without a time": {whole, func(l *draw.List) { l.FirstOther = nil }},
-		"another voucher":          {saved, func(l *draw.List) { l.VoucherID = 6 }},
-		"another draw":             {saved, func(l *draw.List) { l.Number = 3 }},
-		"a draw that is void":      {whole, func(l *draw.List) { l.VoidTime = new(at(0)) }},
-		"a sale that runs":         {whole, func(l *draw.List) { l.State = draw.Drawn }},
-	} {
+	for name, c := range drawtest.Lists() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l := fair()
-			c.tamper(l)
-			alone, compared := draw.Check(l, nil), draw.Check(l, fair())
-			if c.line == saved {
+			l := c.List()
+			alone, compared := draw.Check(l, nil), draw.Check(l, drawtest.Fair())
+			if c.Line == drawtest.Saved {
 				if len(alone) > 0 || len(compared) == 0 {
 					t.Errorf("alone %v is found, with an earlier answer %v", alone, compared)
 				}
 				return
 			}
-			if !slices.ContainsFunc(alone, func(w draw.Wrong) bool { return w.Line == c.line }) {
-				t.Errorf("line %d is wrong, and %v is found", c.line, alone)
+			if !slices.ContainsFunc(alone, func(w draw.Wrong) bool { return w.Line == c.Line }) {
+				t.Errorf("line %d is wrong, and %v is found", c.Line, alone)
 			}
 		})
 	}
@@ -226,12 +78,12 @@ func TestListsThatWereNeverDecided(t *testing.T) {
 // An earlier answer may be from any time before: what was not yet known then is not compared.
 func TestEarlierAnswers(t *testing.T) {
 	t.Parallel()
-	open := fair()
+	open := drawtest.Fair()
 	open.State, open.Root, open.Entries, open.Beacon, open.Key, open.Entrants = draw.Open, "", nil, "", "", nil
-	if wrong := draw.Check(fair(), open); len(wrong) > 0 {
+	if wrong := draw.Check(drawtest.Fair(), open); len(wrong) > 0 {
 		t.Errorf("%v", wrong)
 	}
-	text, err := json.Marshal(fair())
+	text, err := json.Marshal(drawtest.Fair())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +91,7 @@ func TestEarlierAnswers(t *testing.T) {
 	if err := json.Unmarshal(text, &read); err != nil {
 		t.Fatal(err)
 	}
-	if wrong := draw.Check(&read, fair()); len(wrong) > 0 {
+	if wrong := draw.Check(&read, drawtest.Fair()); len(wrong) > 0 {
 		t.Errorf("read back: %v", wrong)
 	}
 }
@@ -247,9 +99,9 @@ func TestEarlierAnswers(t *testing.T) {
 // One's own line is found by the entry alone; an entry of another draw, or one that was left out, is said.
 func TestOwnLine(t *testing.T) {
 	t.Parallel()
-	l := fair()
-	line, err := draw.Own(l, own)
-	if err != nil || l.Entrants[line-1].Hash != draw.EntryHash(own).String() {
+	l := drawtest.Fair()
+	line, err := draw.Own(l, drawtest.Own)
+	if err != nil || l.Entrants[line-1].Hash != draw.EntryHash(drawtest.Own).String() {
 		t.Errorf("line %d, %v", line, err)
 	}
 	for _, text := range []string{"", "5-1-0000000000000003", "6-2-0000000000000003", "5-2-00000000000000ff"} {
