@@ -27,7 +27,9 @@ func (s *Shop) refundsFromTheStart(ctx context.Context) error {
 			<-ctx.Done()
 			return nil
 		}
-		s.log.WarnContext(ctx, "switching refunds of parts on failed; retrying", "error", err)
+		if ctx.Err() == nil {
+			s.log.WarnContext(ctx, "switching refunds of parts on failed; retrying", "error", err)
+		}
 		retry.Sleep(ctx, switchAgain)
 	}
 	return nil

@@ -240,6 +240,8 @@ func (a *Auditor) checkOne(ctx context.Context, id int64) error {
 	switch {
 	case errors.Is(err, voucher.ErrNotSeckill), errors.Is(err, voucher.ErrNotFound):
 		return nil
+	case ctx.Err() != nil:
+		return err
 	case err != nil:
 		a.log.WarnContext(ctx, "checking a sale failed; going on with the next", "voucher", id, "error", err)
 		return err

@@ -107,6 +107,50 @@ func Lists() map[string]Tampered {
 	}
 }
 
+// CalledOff returns lists of sales that were called off before their draw was closed, or had its beacon. Nothing is
+// wrong with them, as nobody bought.
+func CalledOff() map[string]*draw.List {
+	lists := map[string]*draw.List{}
+	for name, off := range map[string]func(l *draw.List){
+		"no beacon": func(l *draw.List) { l.Beacon, l.BeaconTime = "", nil },
+		"not closed": func(l *draw.List) {
+			l.Beacon, l.BeaconTime, l.ClosedTime, l.Root, l.Entries = "", nil, nil, "", nil
+		},
+		"not closed, without a beacon": func(l *draw.List) {
+			l.Source, l.Round, l.Proof = "", "", draw.Committed
+			l.Beacon, l.BeaconTime, l.ClosedTime, l.Root, l.Entries = "", nil, nil, "", nil
+		},
+	} {
+		l := Fair()
+		off(l)
+		l.OtherOrders, l.FirstOther = new(int64(0)), nil
+		for i := range l.Entrants {
+			l.Entrants[i].Outcome, l.Entrants[i].DecideTime = draw.None, nil
+		}
+		moved(l)
+		lists[name] = l
+	}
+	return lists
+}
+
+// Bought returns a list of CalledOff in which somebody bought all the same, or may have, in each way.
+func Bought(l *draw.List) map[string]*draw.List {
+	lists := map[string]*draw.List{}
+	for name, buys := range map[string]func(l *draw.List){
+		"an entrant": func(l *draw.List) {
+			l.Entrants[3].Outcome, l.Entrants[3].DecideTime = draw.Failed, new(l.Entrants[3].MomentTime)
+		},
+		"a stranger":   func(l *draw.List) { l.OtherOrders, l.FirstOther = new(int64(1)), new(at(20*time.Second)) },
+		"it is hidden": func(l *draw.List) { l.OtherOrders, l.FirstOther = nil, nil },
+	} {
+		bought := *l
+		bought.Entrants = slices.Clone(l.Entrants)
+		buys(&bought)
+		lists[name] = &bought
+	}
+	return lists
+}
+
 // begin is the start of the list's sale.
 func begin() time.Time { return time.Date(2026, 11, 11, 20, 0, 0, 0, time.UTC) }
 

@@ -39,6 +39,13 @@ func TestDrawPageFindsWhatTheCommandFinds(t *testing.T) {
 		pairs = append(pairs, pair{c.List(), nil}, pair{c.List(), drawtest.Fair()})
 		want = append(want, draw.Check(c.List(), nil), draw.Check(c.List(), drawtest.Fair()))
 	}
+	for name, l := range drawtest.CalledOff() {
+		names, pairs, want = append(names, name), append(pairs, pair{l, nil}), append(want, draw.Check(l, nil))
+		for how, bought := range drawtest.Bought(l) {
+			names = append(names, name+", and bought: "+how)
+			pairs, want = append(pairs, pair{bought, nil}), append(want, draw.Check(bought, nil))
+		}
+	}
 	text, err := json.Marshal(pairs)
 	if err != nil {
 		t.Fatal(err)

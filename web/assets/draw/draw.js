@@ -153,7 +153,7 @@ function Check({ answer, words }) {
         <button type="button" class="button ${over ? '' : 'primary'}" data-act="save" onClick=${save}>${t('save')}</button>
       </div>
     </form>
-    ${verdict && html`<${Verdict} verdict=${verdict} over=${over} lines=${number(draw.entrants?.length ?? 0)} words=${words} />`}
+    ${verdict && html`<${Verdict} verdict=${verdict} over=${over} decided=${Boolean(draw.root && (!draw.source || draw.beacon))} lines=${number(draw.entrants?.length ?? 0)} words=${words} />`}
   </section>`;
 }
 
@@ -171,14 +171,14 @@ async function verdictOf(draw, entry, was, progress) {
 }
 
 /** @param {any} props */
-function Verdict({ verdict: { wrong, compared, own: mine, line, hash }, over, lines, words: { t, exact } }) {
+function Verdict({ verdict: { wrong, compared, own: mine, line, hash }, over, decided, lines, words: { t, exact } }) {
   const clock = (/** @type {string} */ text) => (typeof at(text) === 'string' ? text : exact(text));
   const says = (/** @type {Wrong} */ w) => (w.line ? t('line', { n: w.line, what: t(`wrong.${w.what}`, w.values) }) : t(`wrong.${w.what}`, w.values));
   return html`<div class="verdict" data-verdict=${wrong.length > 0 ? 'bad' : 'good'}>
     ${wrong.length > 0 && html`<div class="note bad"><h3>${t('bad')}</h3><ul class="wrongs figures">
       ${wrong.slice(0, SHOWN).map((/** @type {Wrong} */ w) => html`<li data-line=${w.line}>${says(w)}</li>`)}
       ${wrong.length > SHOWN && html`<li>${t('more', { n: wrong.length - SHOWN })}</li>`}</ul></div>`}
-    ${wrong.length === 0 && (over || compared) && html`<div class="note good"><h3>${t('good')}</h3><p>${over && t('good.says', { n: lines })} ${compared && t('good.same')}</p></div>`}
+    ${wrong.length === 0 && (over || compared) && html`<div class="note good"><h3>${t('good')}</h3><p>${over && t(decided ? 'good.says' : 'good.off', { n: lines })} ${compared && t('good.same')}</p></div>`}
     ${mine && html`<p class="note own" data-own>${t('own', { line, moment: clock(mine.momentTime), outcome: TEXTS[`own.${mine.outcome}`] ? t(`own.${mine.outcome}`, { time: clock(mine.decideTime) }) : mine.outcome })}</p>`}
     ${hash && html`<p class="note own" data-own>${t('own.hash', { hash })}</p>`}
     ${over && !compared && html`<p class="soft">${t('unsaved')}</p>`}

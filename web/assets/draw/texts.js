@@ -59,6 +59,7 @@ export const TEXTS = {
 
   good: { en: 'Nothing is wrong', zh: '核验通过' },
   'good.says': { en: 'Key, root, beacon, moments and orders fit together in all {n} lines.', zh: '密钥、根哈希、信标、时刻与订单完全相符，共 {n} 行。' },
+  'good.off': { en: 'Nobody bought before the sale was over, and no moment had been decided.', zh: '活动结束之前无人买到，时刻尚未确定。' },
   'good.same': { en: 'Nothing that was published then has changed.', zh: '与当时公布的内容一致，没有改动。' },
   bad: { en: 'Something is wrong', zh: '核验未通过' },
   line: { en: 'line {n}: {what}', zh: '第 {n} 行：{what}' },

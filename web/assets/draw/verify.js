@@ -61,34 +61,40 @@ export async function check(l, was, progress = () => {}) {
   const bad = (line, what, values) => void wrong.push({ line, what, values });
   if (l.state !== 'over') return bad(0, 'state', { state: l.state }), wrong;
   if (l.voidTime) bad(0, 'void', { time: l.voidTime, reason: l.voidReason ?? '' });
-  times(l, bad);
-  beacon(l, bad);
-  await root(l, bad);
+  const sold = bought(l);
+  times(l, sold, bad);
+  beacon(l, sold, bad);
+  await root(l, sold, bad);
   if (await keyed(l, bad)) await entrants(l, bad, progress);
   return was ? [...wrong, ...compare(was, l)] : wrong;
 }
 
 /** @typedef {(line: number, what: string, values?: Record<string, any>) => void} Bad */
 
-/** Everything happened in the order that makes a choice impossible. @param {Draw} l @param {Bad} bad */
-function times({ createTime, closeTime, closedTime, beginTime }, bad) {
-  if (!closedTime) return bad(0, 'closed.missing');
+/** Whether somebody bought, or it is not said whether anybody did. Of a sale that was called off before, nothing has to be there. @param {Draw} l */
+const bought = ({ otherOrders: others, entrants: list = [] }) => others === undefined || others > 0 || list.some(({ outcome }) => outcome !== 'none');
+
+/** Everything happened in the order that makes a choice impossible. @param {Draw} l @param {boolean} sold @param {Bad} bad */
+function times({ createTime, closeTime, closedTime, beginTime }, sold, bad) {
+  if (!closedTime) return sold ? bad(0, 'closed.missing') : undefined;
   if (!before(createTime, closeTime) || before(closedTime, closeTime)) bad(0, 'closed', { made: createTime, closed: closedTime, close: closeTime });
   if (!before(closeTime, beginTime)) bad(0, 'close', { close: closeTime, begin: beginTime });
 }
 
-/** It has a beacon exactly if one was named. @param {Draw} l @param {Bad} bad */
-function beacon({ source, round, beacon: value, beaconTime, closedTime, beginTime, proof }, bad) {
+/** It has a beacon exactly if one was named. @param {Draw} l @param {boolean} sold @param {Bad} bad */
+function beacon({ source, round, beacon: value, beaconTime, closedTime, beginTime, proof }, sold, bad) {
   const named = Boolean(source && round);
-  if (named !== Boolean(value && beaconTime)) bad(0, 'beacon');
-  else if (named && closedTime && before(beaconTime, closedTime)) bad(0, 'beacon.early', { time: beaconTime });
-  else if (named && !before(beaconTime, beginTime)) bad(0, 'beacon.late', { time: beaconTime });
+  const ended = named && !value && !beaconTime && !sold; // before it
+  if (!ended && named !== Boolean(value && beaconTime)) bad(0, 'beacon');
+  else if (!ended && named && closedTime && before(beaconTime, closedTime)) bad(0, 'beacon.early', { time: beaconTime });
+  else if (!ended && named && !before(beaconTime, beginTime)) bad(0, 'beacon.late', { time: beaconTime });
   const want = named ? 'checkable' : 'committed';
   if (proof !== want) bad(0, 'proof', { proof, want });
 }
 
-/** The list is as it was closed: its order, its length and its root. @param {Draw} l @param {Bad} bad */
-async function root({ entrants: list = [], entries, root: published = '' }, bad) {
+/** The list is as it was closed: its order, its length and its root. @param {Draw} l @param {boolean} sold @param {Bad} bad */
+async function root({ entrants: list = [], entries, root: published = '' }, sold, bad) {
+  if (!published && entries === undefined && !sold) return;
   let last = '';
   for (const [i, { hash }] of list.entries()) {
     if (!HASH.test(hash)) bad(i + 1, 'hash', { hash: JSON.stringify(hash) });

@@ -38,37 +38,12 @@ func TestTamperedLists(t *testing.T) {
 // long as nobody bought.
 func TestListsThatWereNeverDecided(t *testing.T) {
 	t.Parallel()
-	sold := map[string]func(l *draw.List){
-		"an entrant": func(l *draw.List) {
-			l.Entrants[3].Outcome, l.Entrants[3].DecideTime = draw.Failed, new(l.Entrants[3].MomentTime)
-		},
-		"a stranger":   func(l *draw.List) { l.OtherOrders, l.FirstOther = new(int64(1)), new(at(20*time.Second)) },
-		"it is hidden": func(l *draw.List) { l.OtherOrders, l.FirstOther = nil, nil },
-	}
-	for name, off := range map[string]func(l *draw.List){
-		"no beacon": func(l *draw.List) { l.Beacon, l.BeaconTime = "", nil },
-		"not closed": func(l *draw.List) {
-			l.Beacon, l.BeaconTime, l.ClosedTime, l.Root, l.Entries = "", nil, nil, "", nil
-		},
-		"not closed, without a beacon": func(l *draw.List) {
-			l.Source, l.Round, l.Proof = "", "", draw.Committed
-			l.Beacon, l.BeaconTime, l.ClosedTime, l.Root, l.Entries = "", nil, nil, "", nil
-		},
-	} {
-		l := fair()
-		off(l)
-		l.OtherOrders, l.FirstOther = new(int64(0)), nil
-		for i := range l.Entrants {
-			l.Entrants[i].Outcome, l.Entrants[i].DecideTime = draw.None, nil
-		}
-		moved(l)
+	for name, l := range drawtest.CalledOff() {
 		if wrong := draw.Check(l, nil); len(wrong) > 0 || l.Decided() {
 			t.Errorf("%s: %v", name, wrong)
 		}
-		for what, buys := range sold {
-			bought := *l
-			bought.Entrants = slices.Clone(l.Entrants)
-			if buys(&bought); len(draw.Check(&bought, nil)) == 0 {
+		for what, bought := range drawtest.Bought(l) {
+			if len(draw.Check(bought, nil)) == 0 {
 				t.Errorf("%s, and bought (%s): nothing is found", name, what)
 			}
 		}

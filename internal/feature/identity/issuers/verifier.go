@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
 
 	"seckill/internal/kit/periodic"
 	"seckill/internal/voucher"
@@ -42,7 +43,14 @@ type provider struct {
 	Issuer
 
 	keys *keySet
+	says rate.Sometimes // bounds what is logged of claims that do not fit
 }
+
+// errOld is no misfit: it happens to every token in time.
+var errOld = fmt.Errorf("it was issued more than %v ago", oldest)
+
+// misfitEvery is how often a token that an issuer signed, and whose claims do not fit its entry, is logged.
+const misfitEvery = time.Minute
 
 // Verifier checks the tokens of issuers. It is safe for concurrent use.
 type Verifier struct {
@@ -56,7 +64,10 @@ func NewVerifier(
 ) *Verifier {
 	v := &Verifier{providers: make(map[string]*provider, len(issuers)), now: now}
 	for _, i := range issuers {
-		v.providers[i.Name] = &provider{i, &keySet{issuer: i.Name, read: source(i), now: now, log: log}}
+		v.providers[i.Name] = &provider{
+			Issuer: i, keys: &keySet{issuer: i.Name, read: source(i), now: now, log: log},
+			says: rate.Sometimes{Interval: misfitEvery},
+		}
 	}
 	return v
 }
@@ -127,9 +138,22 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Person, error) {
 	}
 	person, err := p.person(claims, v.now())
 	if err != nil {
+		p.misfit(ctx, err)
 		return Person{}, refused(err)
 	}
 	return person, nil
+}
+
+// misfit logs why a token is refused that the issuer signed, so that no stranger fills the log. Its user, who has
+// perhaps just signed in, is only asked to do so again.
+func (p *provider) misfit(ctx context.Context, err error) {
+	if errors.Is(err, errOld) {
+		return
+	}
+	p.says.Do(func() {
+		p.keys.log.WarnContext(ctx, "a token that an issuer signed is refused: its claims do not fit its entry in the "+
+			"file of issuers", "issuer", p.Name, "error", err)
+	})
 }
 
 func refused(err error) error { return fmt.Errorf("%w: %w", ErrRefused, err) }
@@ -204,7 +228,7 @@ func (p *provider) person(c *tokenClaims, now time.Time) (Person, error) {
 	case issued == nil: // both specifications require it, and revocation goes by it
 		return Person{}, errors.New("it has no iat")
 	case now.Sub(issued.Time) > oldest:
-		return Person{}, fmt.Errorf("it was issued more than %v ago", oldest)
+		return Person{}, errOld
 	}
 	who.SignedIn = issued.Time
 	return who, nil

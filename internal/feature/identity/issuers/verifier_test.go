@@ -131,3 +131,39 @@ func TestNumericSubjects(t *testing.T) {
 		}
 	}
 }
+
+// TestMisfitIsLogged holds tokens that the issuer signed and that are refused against the log: who sets an issuer up is
+// told what does not fit, once; what others have signed and what is only old is not told.
+func TestMisfitIsLogged(t *testing.T) {
+	t.Parallel()
+	mine, others := idp.Keys(t)[string(ES256)], idp.Keys(t)[string(ES256)]
+	for name, c := range map[string]struct {
+		signer idp.Key
+		change map[string]any
+		logged int
+	}{
+		"another audience": {mine, map[string]any{"aud": "Shop"}, 1},
+		"old":              {mine, map[string]any{"iat": noon.Add(-25 * time.Hour).Unix()}, 0},
+		"a stranger's":     {others, map[string]any{"aud": "Shop"}, 0},
+	} {
+		var log strings.Builder
+		set := idp.Set(t, map[string]idp.Key{string(ES256): mine})
+		v := NewVerifier([]Issuer{{
+			Name: "https://login.example", Audience: "shop", AudienceIn: "aud", Kind: IDToken,
+			Algorithms: []Algorithm{ES256}, Claims: Claims{User: "sub"},
+		}}, func(Issuer) Source {
+			return func(context.Context) ([]byte, error) { return set, nil }
+		}, func() time.Time { return noon }, slog.New(slog.NewTextHandler(&log, nil)))
+		claims := goodClaims()
+		maps.Copy(claims, c.change)
+		for range 3 {
+			token := c.signer.Sign(t, map[string]any{"kid": string(ES256)}, claims)
+			if _, err := v.Verify(t.Context(), token); !errors.Is(err, ErrRefused) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if n := strings.Count(log.String(), "\n"); n != c.logged {
+			t.Errorf("%s is logged %d times, want %d: %s", name, n, c.logged, log.String())
+		}
+	}
+}
