@@ -1313,15 +1313,15 @@ func (e TillAnswerSuccess) Valid() bool {
 	}
 }
 
-// Defines values for VoucherDraw.
+// Defines values for VoucherDrawn.
 const (
-	VoucherDrawTrue VoucherDraw = true
+	VoucherDrawnTrue VoucherDrawn = true
 )
 
-// Valid indicates whether the value is a known member of the VoucherDraw enum.
-func (e VoucherDraw) Valid() bool {
+// Valid indicates whether the value is a known member of the VoucherDrawn enum.
+func (e VoucherDrawn) Valid() bool {
 	switch e {
-	case VoucherDrawTrue:
+	case VoucherDrawnTrue:
 		return true
 	default:
 		return false
@@ -3446,8 +3446,8 @@ type Voucher struct {
 	// Example: CNY
 	Currency Currency `json:"currency"`
 
-	// Draw The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
-	Draw *VoucherDraw `json:"draw,omitempty"`
+	// Drawn The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
+	Drawn *VoucherDrawn `json:"drawn,omitempty"`
 
 	// EndTime Exclusive.
 	EndTime *Time `json:"endTime,omitempty"`
@@ -3524,8 +3524,8 @@ type Voucher struct {
 	WaitlistWindowSeconds *int64 `json:"waitlistWindowSeconds,omitempty"`
 }
 
-// VoucherDraw The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
-type VoucherDraw bool
+// VoucherDrawn The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
+type VoucherDrawn bool
 
 // VoucherRedeemable Paid orders have a code.
 type VoucherRedeemable bool

@@ -3335,7 +3335,7 @@ export interface components {
              * @description The moments of its tickets are drawn so that anybody can check it: `GET /voucher/{id}/draw`.
              * @enum {boolean}
              */
-            draw?: true;
+            drawn?: true;
             /**
              * Format: int64
              * @description How long an invitation of its waiting list stands. Absent: it has no list.

@@ -43,7 +43,7 @@ export const BASE = globalThis.document?.querySelector('meta[name=base]')?.getAt
  * @property {boolean} [redeemable] a paid order has a code
  * @property {number} [waitlistWindowSeconds] how long an invitation of its waiting list stands, where it has one
  * @property {string} [ticketsFrom] from when the sale's tickets are given out, where it needs one
- * @property {boolean} [draw] whether their moments are drawn so that anybody can check it
+ * @property {boolean} [drawn] whether their moments are drawn so that anybody can check it
  * @property {boolean} [stale] stock and state are not of now
  * @property {number} [numbersAge] seconds since they were read, where they are stale
  * @property {string} [saleState] preparing, called_off, off_shelf, paused, not_started, ended, sold_out or on_sale

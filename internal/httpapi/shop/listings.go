@@ -281,8 +281,8 @@ type saleJSON struct {
 	Stale bool `json:"stale,omitempty"`
 	// TicketsFrom is when the sale begins to give out tickets; absent: it needs none.
 	TicketsFrom *httpkit.Time `json:"ticketsFrom,omitempty"`
-	// Draw: the moments of its tickets are drawn so that anybody can check it.
-	Draw   bool             `json:"draw,omitempty"`
+	// Drawn: the moments of its tickets are drawn so that anybody can check it.
+	Drawn  bool             `json:"drawn,omitempty"`
 	Guards *guards.Settings `json:"guards,omitempty"` // for admins only: bots need not know what stops them
 }
 
@@ -319,7 +319,7 @@ func voucherView(v voucher.Shown, currency string) voucherJSON {
 	// A dry run must not make a buyer's page wait for tickets.
 	if v.Sale.Guards.State(guards.TicketsGuard) == guards.On {
 		view.TicketsFrom = httpkit.TimeView(v.Sale.Guards.Tickets.From(v.Sale.Begin))
-		view.Draw = v.Sale.Guards.Drawn() != nil
+		view.Drawn = v.Sale.Guards.Drawn() != nil
 	}
 	if v.Live != nil {
 		view.Stock, view.SaleState = v.Live.Stock, v.Live.State

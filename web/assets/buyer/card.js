@@ -79,7 +79,7 @@ export function Card({ voucher, shop, words, now, onPress, onJoin, onPay }) {
       ${voucher.type === 0 && voucher.perUser && html`<p class="soft">${t('quantity.most', { n: voucher.perUser })}</p>`}
       ${voucher.rules && html`<details class="rules"><summary>${t('rules')}</summary><p>${voucher.rules}</p></details>`}
       ${voucher.type === 1 && !order && MISSED.has(state) && shop.session?.token && html`<${WhyNot} key=${shop.session.token} voucher=${voucher} shop=${shop} words=${words} />`}
-      ${voucher.draw && html`<p><a href=${`${BASE}/draw?voucher=${voucher.id}#${ticket?.entry ?? ''}`} target="_blank">${t('draw')}</a></p>`}
+      ${voucher.drawn && html`<p><a href=${`${BASE}/draw?voucher=${voucher.id}#${ticket?.entry ?? ''}`} target="_blank">${t('draw')}</a></p>`}
       <div class="card-act">
         ${several && html`<${Stepper} voucher=${voucher} value=${n} most=${most(voucher)} fixed=${!CHOOSES.has(state)} words=${words}
           onChange=${(/** @type {number} */ to) => shop.choose(voucher, to)} />`}
