@@ -68,7 +68,7 @@ func checkDraw(ctx context.Context, env cmdline.Env, _ feature.Tools) error {
 	if err != nil {
 		return err
 	}
-	return report(env.Out, l, draw.Check(l, before), *entry)
+	return report(env.Out, l, before, *entry)
 }
 
 // readBefore reads an earlier answer from a file; nil without one.
@@ -142,8 +142,9 @@ func fetchPage(ctx context.Context, address string) (page *draw.List, next strin
 	return shown.Data, shown.Next, nil
 }
 
-// report prints what was checked. It returns cmdline.ErrFound if something is wrong.
-func report(out io.Writer, l *draw.List, wrong []draw.Wrong, entry string) error {
+// report checks a draw and prints what was checked. It returns cmdline.ErrFound if something is wrong.
+func report(out io.Writer, l, before *draw.List, entry string) error {
+	wrong := draw.Check(l, before)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
 	say("draw %d of voucher %d: %s, %d entries, key hash %s", l.Number, l.VoucherID, l.Proof, len(l.Entrants),
 		l.KeyHash)
@@ -159,7 +160,9 @@ func report(out io.Writer, l *draw.List, wrong []draw.Wrong, entry string) error
 			wrong = append(wrong, draw.Wrong{What: err.Error()})
 		} else {
 			own := l.Entrants[line-1]
-			say("your line is %d: moment %v, outcome %s", line, own.MomentTime, own.Outcome)
+			sooner, bought := l.Sooner(own)
+			say("your line is %d: moment %v, outcome %s; %d of the %d entries had an earlier moment, and %d of those bought",
+				line, own.MomentTime, own.Outcome, sooner, len(l.Entrants), bought)
 		}
 	}
 	for i, w := range wrong {
@@ -172,10 +175,27 @@ func report(out io.Writer, l *draw.List, wrong []draw.Wrong, entry string) error
 	if len(wrong) > 0 {
 		return cmdline.ErrFound
 	}
+	say("%s", compared(before))
 	if !l.Decided() {
 		say("nothing is wrong: nobody bought before the sale was over, and no moment had been decided")
 		return nil
 	}
-	say("nothing is wrong: key, root, beacon, moments and orders fit together")
+	say("nothing is wrong: key, root, beacon and moments fit together, and nobody bought before their moment")
 	return nil
+}
+
+// compared says what an earlier answer has shown, which depends on when it was saved.
+func compared(before *draw.List) string {
+	if before == nil {
+		return "not compared with an answer from before the beacon (-before): key and list may have been others then"
+	}
+	const same = "nothing has changed since your answer was saved: "
+	switch {
+	case before.Root == "":
+		return same + "its list was not closed then, so it is not compared"
+	case before.Beacon == "" && before.State == draw.Closed:
+		return same + "the list was closed, and no beacon entered"
+	default:
+		return same + "it was too late then to show anything of what was before the beacon"
+	}
 }

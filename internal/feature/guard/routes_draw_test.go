@@ -20,6 +20,7 @@ import (
 	"seckill/internal/kit/cmdline"
 	"seckill/internal/order"
 	"seckill/internal/testkit/apitest"
+	"seckill/internal/testkit/drawtest"
 	"seckill/internal/testkit/featuretest"
 	"seckill/internal/voucher"
 )
@@ -234,5 +235,28 @@ func TestVerify(t *testing.T) {
 	}
 	if _, err := verify("-before", filepath.Join(t.TempDir(), "none"), url); err == nil {
 		t.Error("no file")
+	}
+}
+
+// What an earlier answer shows depends on when it was saved, and a person is told so, and how many came before theirs.
+func TestWhatAnEarlierAnswerShows(t *testing.T) {
+	t.Parallel()
+	over := drawtest.Fair()
+	closed, open, drawn := *over, *over, *over
+	closed.State, closed.Beacon, closed.BeaconTime = draw.Closed, "", nil
+	open.State, open.Root = draw.Open, ""
+	drawn.State = draw.Drawn
+	for name, c := range map[string]struct {
+		before *draw.List
+		want   string
+	}{
+		"none": {nil, "not compared"}, "open": {&open, "not closed then"}, "closed": {&closed, "no beacon entered"},
+		"drawn": {&drawn, "too late"}, "over": {over, "too late"},
+	} {
+		var out strings.Builder
+		if err := report(&out, over, c.before, drawtest.Own); err != nil || !strings.Contains(out.String(), c.want) ||
+			!strings.Contains(out.String(), "; 4 of the 9 entries had an earlier moment, and 1 of those bought") {
+			t.Errorf("%s: %v, want %q\n%s", name, err, c.want, out.String())
+		}
 	}
 }

@@ -88,8 +88,8 @@ function Facts({ draw: d, words: { t, number, tenths } }) {
   const code = (/** @type {string} */ text) => text && html`<code>${text}</code>`;
   const facts = [
     ['begin', t('at', { time: at(d.beginTime) })], ['delay', t('delay.is', { n: d.delayMs % 1000 ? tenths(d.delayMs / 1000) : d.delayMs / 1000 })], ['close', t('at', { time: at(d.closeTime) })],
-    ['source', d.source ? t('source.is', d) : t('source.none')], ['keyHash', code(d.keyHash)], ['entries', d.entries !== undefined && number(d.entries)], ['root', code(d.root)],
-    ['beacon', code(d.beacon)], ['drawKey', code(d.drawKey)], ['others', d.otherOrders !== undefined && number(d.otherOrders)],
+    ['source', d.source ? t('source.is', d) : t('source.none')], ['beacon', code(d.beacon)], ['beaconTime', d.beaconTime && t('at', { time: at(d.beaconTime) })], ['keyHash', code(d.keyHash)], ['entries', d.entries !== undefined && number(d.entries)], ['root', code(d.root)],
+    ['drawKey', code(d.drawKey)], ['others', d.otherOrders !== undefined && number(d.otherOrders)],
   ];
   return html`<section class="panel stack"><h2>${t('facts')}</h2>
     <dl class="facts figures">${facts.map(([name, value]) => value && html`<dt>${t(name)}</dt><dd data-fact=${name}>${value}</dd>`)}</dl>
@@ -167,19 +167,25 @@ async function verdictOf(draw, entry, was, progress) {
   const mine = entry ? await own(draw, entry) : { line: 0 };
   const listed = over || mine.wrong?.what !== 'own.missing'; // nothing is listed before
   if (mine.wrong && listed) wrong.push(mine.wrong);
-  return { wrong, compared: Boolean(was), own: draw.entrants?.[mine.line - 1], line: mine.line, hash: listed ? '' : await hashOf(entry) };
+  return { wrong, compared: was && `good.same.${!was.root ? 'open' : was.state === 'closed' && !was.beacon ? 'closed' : 'late'}`, own: draw.entrants?.[mine.line - 1], ...sooner(draw, mine.line), line: mine.line, hash: listed ? '' : await hashOf(entry) };
+}
+
+/** How many entrants had an earlier moment than a line's, and how many of those have an order. @param {Draw} draw @param {number} line from 1; 0: none */
+function sooner({ entrants: list = [] }, line) {
+  const mine = list[line - 1], earlier = mine ? list.filter((e) => Date.parse(e.momentTime) < Date.parse(mine.momentTime)) : [];
+  return { sooner: earlier.length, bought: earlier.filter((e) => e.outcome === 'order').length };
 }
 
 /** @param {any} props */
-function Verdict({ verdict: { wrong, compared, own: mine, line, hash }, over, decided, lines, words: { t, exact } }) {
+function Verdict({ verdict: { wrong, compared, own: mine, sooner: before, bought, line, hash }, over, decided, lines, words: { t, exact } }) {
   const clock = (/** @type {string} */ text) => (typeof at(text) === 'string' ? text : exact(text));
   const says = (/** @type {Wrong} */ w) => (w.line ? t('line', { n: w.line, what: t(`wrong.${w.what}`, w.values) }) : t(`wrong.${w.what}`, w.values));
   return html`<div class="verdict" data-verdict=${wrong.length > 0 ? 'bad' : 'good'}>
     ${wrong.length > 0 && html`<div class="note bad"><h3>${t('bad')}</h3><ul class="wrongs figures">
       ${wrong.slice(0, SHOWN).map((/** @type {Wrong} */ w) => html`<li data-line=${w.line}>${says(w)}</li>`)}
       ${wrong.length > SHOWN && html`<li>${t('more', { n: wrong.length - SHOWN })}</li>`}</ul></div>`}
-    ${wrong.length === 0 && (over || compared) && html`<div class="note good"><h3>${t('good')}</h3><p>${over && t(decided ? 'good.says' : 'good.off', { n: lines })} ${compared && t('good.same')}</p></div>`}
-    ${mine && html`<p class="note own" data-own>${t('own', { line, moment: clock(mine.momentTime), outcome: TEXTS[`own.${mine.outcome}`] ? t(`own.${mine.outcome}`, { time: clock(mine.decideTime) }) : mine.outcome })}</p>`}
+    ${wrong.length === 0 && (over || compared) && html`<div class="note good"><h3>${t('good')}</h3><p>${over && t(decided ? 'good.says' : 'good.off', { n: lines })} ${compared && t(compared)}</p></div>`}
+    ${mine && html`<p class="note own" data-own>${t('own', { line, n: lines, sooner: before, bought, moment: clock(mine.momentTime), outcome: TEXTS[`own.${mine.outcome}`] ? t(`own.${mine.outcome}`, { time: clock(mine.decideTime) }) : mine.outcome })}</p>`}
     ${hash && html`<p class="note own" data-own>${t('own.hash', { hash })}</p>`}
     ${over && !compared && html`<p class="soft">${t('unsaved')}</p>`}
   </div>`;

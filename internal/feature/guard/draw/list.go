@@ -71,6 +71,20 @@ func (l *List) sold() bool {
 		slices.ContainsFunc(l.Entrants, func(e Entrant) bool { return e.Outcome != None })
 }
 
+// Sooner returns how many entrants had an earlier moment than this one, and how many of those have an order.
+func (l *List) Sooner(than Entrant) (entrants, bought int) {
+	for _, e := range l.Entrants {
+		if !e.MomentTime.Before(than.MomentTime.Time) {
+			continue
+		}
+		entrants++
+		if e.Outcome == Bought {
+			bought++
+		}
+	}
+	return entrants, bought
+}
+
 // Entrant is what became of an entry.
 type Entrant struct {
 	Hash       string       `json:"hash"`
