@@ -183,7 +183,8 @@ func (d drawing) outcomes() map[string]int {
 func TestDrawsCutShort(t *testing.T) {
 	t.Parallel()
 	site := guardedSite(t, 2)
-	begin := time.Now().Add(100 * time.Second).Truncate(time.Second)
+	announcedSale(t, site, time.Now().Add(time.Hour), time.Now().Add(time.Minute)) // the first one waits 13 s
+	begin := time.Now().Add(110 * time.Second).Truncate(time.Second)
 	closes := begin.Add(-62 * time.Second)
 	var all []drawing
 	for range 6 {
@@ -238,7 +239,7 @@ func TestDrawsCutShort(t *testing.T) {
 			t.Errorf("user %d is answered %q in a sale that was moved too late", user, code)
 		}
 	}
-	moved.staff("PATCH", "/voucher/%d", map[string]any{"endTime": time.Now().Add(3 * time.Second)}, "")
+	moved.staff("PATCH", "/voucher/%d", map[string]any{"endTime": time.Now().Add(15 * time.Second)}, "")
 	moved.await(0, draw.Over)
 	moved.checked(before[moved.voucher], "nothing is wrong", "draw 1 counted no more")
 	if got := moved.outcomes(); got[draw.Bought] != entered {
@@ -320,7 +321,7 @@ func TestDrawOutlivesRedis(t *testing.T) {
 		site.Add(t, redis.Addr, dsn, map[string]string{"SECKILL_GUARD_SECRET": strings.Repeat(secret, 2)})
 	}
 	site.Start(t)
-	begin := time.Now().Add(105 * time.Second).Truncate(time.Second)
+	begin := time.Now().Add(115 * time.Second).Truncate(time.Second)
 	d := announcedSale(t, site, begin, begin.Add(-65*time.Second))
 	empty := func() {
 		t.Helper()
@@ -384,7 +385,7 @@ func TestDrawOutlivesRedis(t *testing.T) {
 			t.Errorf("user %d, who has order %s, is answered %q %q", user, id, again, code)
 		}
 	}
-	d.staff("PATCH", "/voucher/%d", map[string]any{"endTime": time.Now().Add(3 * time.Second)}, "")
+	d.staff("PATCH", "/voucher/%d", map[string]any{"endTime": time.Now().Add(15 * time.Second)}, "")
 	d.await(0, draw.Over)
 	if l := d.list(0); l.Root != root || l.Number != 1 || len(l.Earlier) > 0 || *l.OtherOrders > 0 {
 		t.Errorf("the draw has become %+v", l)

@@ -160,9 +160,7 @@ func report(out io.Writer, l, before *draw.List, entry string) error {
 			wrong = append(wrong, draw.Wrong{What: err.Error()})
 		} else {
 			own := l.Entrants[line-1]
-			sooner, bought := l.Sooner(own)
-			say("your line is %d: moment %v, outcome %s; %d of the %d entries had an earlier moment, and %d of those bought",
-				line, own.MomentTime, own.Outcome, sooner, len(l.Entrants), bought)
+			say("your line is %d: %s", line, became(l, own))
 		}
 	}
 	for i, w := range wrong {
@@ -175,7 +173,7 @@ func report(out io.Writer, l, before *draw.List, entry string) error {
 	if len(wrong) > 0 {
 		return cmdline.ErrFound
 	}
-	say("%s", compared(before))
+	say("%s", compared(l, before))
 	if !l.Decided() {
 		say("nothing is wrong: nobody bought before the sale was over, and no moment had been decided")
 		return nil
@@ -184,15 +182,27 @@ func report(out io.Writer, l, before *draw.List, entry string) error {
 	return nil
 }
 
+// became says what became of an entry, and how many came before it.
+func became(l *draw.List, own draw.Entrant) string {
+	if !l.Decided() {
+		return "outcome " + own.Outcome
+	}
+	sooner, bought := l.Sooner(own)
+	return fmt.Sprintf("moment %v, outcome %s; %d of the %d entries had an earlier moment, and %d of those bought",
+		own.MomentTime, own.Outcome, sooner, len(l.Entrants), bought)
+}
+
 // compared says what an earlier answer has shown, which depends on when it was saved.
-func compared(before *draw.List) string {
+func compared(l, before *draw.List) string {
 	if before == nil {
-		return "not compared with an answer from before the beacon (-before): key and list may have been others then"
+		return "not compared with an answer from before (-before): key and list may have been others then"
 	}
 	const same = "nothing has changed since your answer was saved: "
 	switch {
 	case before.Root == "":
 		return same + "its list was not closed then, so it is not compared"
+	case l.Source == "" && before.State != draw.Over:
+		return same + "the list was closed, and the sale not over"
 	case before.Beacon == "" && before.State == draw.Closed:
 		return same + "the list was closed, and no beacon entered"
 	default:

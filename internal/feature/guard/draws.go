@@ -132,7 +132,7 @@ func (d *Draws) check(t *ticket.Tickets, r *Request) error {
 	}
 	found, err := d.of(r.Sale)
 	if errors.Is(err, ticket.ErrTryAgain) && r.Sale.Over {
-		return nil // nobody can buy, and the answer says why: a call-off has moved the begin
+		return nil // Redis refuses it, and says why: a call-off has moved the begin
 	}
 	if err != nil {
 		return err

@@ -91,10 +91,11 @@ func (h drawHandlers) show(c *gin.Context, who httpkit.Identity, id int64) (http
 		return httpkit.Answer{}, err
 	}
 	v, err := h.doors.Find(c.Request.Context(), id)
-	switch now := h.doors.Now(id); {
-	case err != nil:
+	if err != nil {
 		return httpkit.Answer{}, err
-	case v.Hidden(now) && !who.Admin() && who.Only() != v.ShopID:
+	}
+	hidden := v.Hidden(h.doors.Now(id))
+	if hidden && !who.Admin() && who.Only() != v.ShopID {
 		return httpkit.Answer{}, voucher.ErrNotFound
 	}
 	l, err := h.list(c.Request.Context(), v)
@@ -107,7 +108,9 @@ func (h drawHandlers) show(c *gin.Context, who httpkit.Identity, id int64) (http
 	}
 	page, next := httpkit.Page(found, int(n), func(e store.Entrant) string { return e.Hash.String() })
 	l.Entrants = entrants(page, momentsOf(&l))
-	c.Header("Cache-Control", drawnFor)
+	if !hidden { // what staff alone see is for no shared cache
+		c.Header("Cache-Control", drawnFor)
+	}
 	return httpkit.Answer{Status: http.StatusOK, Envelope: httpkit.Envelope{Data: l, Next: next}}, nil
 }
 

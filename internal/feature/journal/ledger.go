@@ -87,8 +87,9 @@ func (l Ledger) WriteRefusals(ctx context.Context, all []Refusal) error {
 // tokensLast is how long after somebody was forgotten instances may still take their tokens.
 const tokensLast = 3 * time.Second
 
-// forgottenSince returns until when refusals of users are not to be written, since they were forgotten. Who was is in
-// no table: they are those whose tokens were made void while somebody was being forgotten.
+// forgottenSince returns, by user, the time up to which refusals must not be written. No table names who was forgotten:
+// they are found by a void of their tokens that was written while somebody was being forgotten. Whoever is being
+// forgotten now is named.
 func forgottenSince(tx *gorm.DB, all []Refusal) (map[int64]time.Time, error) {
 	var rows []struct {
 		UserID int64
@@ -98,7 +99,7 @@ func forgottenSince(tx *gorm.DB, all []Refusal) (map[int64]time.Time, error) {
 		Where("v.first_user IN ? AND v.last_user = v.first_user",
 			sqlkit.Map(all, func(r *Refusal) int64 { return r.UserID })).
 		Where("EXISTS (SELECT 1 FROM tb_forgotten f WHERE f.create_time <= v.write_time AND " +
-			"(f.end_time IS NULL OR f.end_time >= v.write_time))").Find(&rows).Error
+			"(f.end_time IS NULL AND f.user_id = v.first_user OR f.end_time >= v.write_time))").Find(&rows).Error
 	if err != nil {
 		return nil, fmt.Errorf("looking for users who were forgotten: %w", err)
 	}

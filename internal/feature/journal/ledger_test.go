@@ -77,7 +77,9 @@ func TestForgottenUsersAreNotWritten(t *testing.T) {
 	ledgertest.Each(t, func(t *testing.T, whole ledgertest.Ledger) {
 		l, at := NewLedger(whole.DB()), ledgertest.StartTime
 		after := func(d time.Duration) any { return ledgertest.Stored(at.Add(d)) }
-		for user, void := range map[int64]time.Duration{3: time.Second, 4: 2 * time.Minute, 5: time.Hour} {
+		for user, void := range map[int64]time.Duration{
+			3: time.Second, 4: 2 * time.Minute, 5: time.Hour, 7: 3 * time.Minute, // 7 signs out while 4 is being forgotten
+		} {
 			whole.Exec(t, "INSERT INTO tb_session_void (first_user, last_user, before_time, write_time) "+
 				"VALUES (?, ?, ?, ?)", user, user, after(void), after(void))
 		}
@@ -92,6 +94,7 @@ func TestForgottenUsersAreNotWritten(t *testing.T) {
 			{1, 4, 10, at, 0, "SOLD_OUT"},
 			{1, 5, 10, at, 0, "SOLD_OUT"},
 			{1, 6, 10, at, 0, "SOLD_OUT"},
+			{1, 7, 10, at, 0, "SOLD_OUT"},
 			{2, 3, 10, at.Add(3 * time.Second), 0, "SOLD_OUT"},
 			{3, 3, 10, at.Add(time.Minute), 0, "SOLD_OUT"},
 		}
@@ -100,7 +103,7 @@ func TestForgottenUsersAreNotWritten(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		for user, want := range map[int64]int64{3: 1, 4: 0, 5: 1, 6: 1} {
+		for user, want := range map[int64]int64{3: 1, 4: 0, 5: 1, 6: 1, 7: 1} {
 			if n := whole.Number(t, "SELECT COUNT(*) FROM tb_refusal WHERE user_id = ?", user); n != want {
 				t.Errorf("%d refusals of user %d, want %d", n, user, want)
 			}

@@ -26,7 +26,7 @@ of theirs is not retired, or something is owed: an order that is unpaid or being
 can be redeemed, money on its way, a dispute, an event. Cancel, redeem or refund first, or wait. It waits
 three seconds, until no instance takes the tokens, and until what was bought by then is recorded; what is
 bought meanwhile can refuse it, too: then their tokens are void, and it is run again later. A dead letter
-or the backlog of the embedded mode, may record something later: look with export, and forget again.
+or the backlog of the embedded mode may record something later: look with export, and forget again.
 
 It may be interrupted, and run again: it goes on. The audit trail says that somebody was forgotten, and
 not who, so keep a list of the ids: after a restore of a backup, forget them again.

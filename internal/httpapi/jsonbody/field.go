@@ -123,7 +123,7 @@ func Text(name string, into *string) Field {
 
 // Picture is a field that holds the address of a picture, by https on one of the hosts, or "" for none. Unless
 // elsewhere is nil, it stores any other address, too, and its problem there: the address may be the one that a change
-// leaves as it is, on a host of before.
+// leaves as it is, on a host that was allowed before.
 func Picture(name string, into *string, hosts []string, elsewhere **invalid.Problem) Field {
 	var address string
 	f := Text(name, &address)

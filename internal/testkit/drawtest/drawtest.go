@@ -33,7 +33,7 @@ func (t Tampered) List() *draw.List {
 	return l
 }
 
-// Lists returns a list tampered with in each way that came to mind.
+// Lists returns lists that were tampered with, each in another way.
 func Lists() map[string]Tampered {
 	return map[string]Tampered{
 		"another key":              {Whole, func(l *draw.List) { l.Key = strings.Repeat("ab", 32) }},

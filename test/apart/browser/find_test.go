@@ -74,6 +74,7 @@ func TestFind(t *testing.T) {
 		w.picture("find-none-"+tt.device.name+tt.device.language, false)
 		evaluate[bool](w, "(document.querySelector('#find').select(), true)") // what is typed replaces it
 		finds("8888", "8888")                                                 // who has no order may have been refused
+		w.sees("#find-0", "8888")
 		w.picture("find-user-"+tt.device.name+tt.device.language, false)
 		press("Enter")
 		w.until("location.hash === '#/orders?userId=8888'")

@@ -122,5 +122,5 @@ func TestOrdersByTitle(t *testing.T) {
 	search("for two")
 	w.sees("tbody .tag", "Paid")
 	w.click("tbody .link")
-	w.sees("dialog [data-usable]", "can be redeemed")
+	w.sees("dialog [data-usable]", "not redeemed, and valid")
 }

@@ -11,7 +11,7 @@ export const DRAW_TEXTS = {
   'draw.drawn': { en: 'Drawn', zh: '已抽签' },
   'draw.over': { en: 'Over', zh: '已结束' },
   'draw.void': { en: 'Void', zh: '已作废' },
-  'draw.says.open': { en: 'Who asks for a ticket before {close} enters. Publish the lines below now, in a place where you cannot take them back.', zh: '{close} 前领取抢购凭证即可参与。请立即在无法撤回的渠道公布以下内容。' },
+  'draw.says.open': { en: 'Anyone who asks for a ticket before {close} enters. Publish the lines below now, in a place where you cannot take them back.', zh: '{close} 前领取抢购凭证即可参与。请立即在无法撤回的渠道公布以下内容。' },
   'draw.says.closing': { en: 'Nobody enters any more. Number and root of the entries will be here in some seconds.', zh: '已停止参与。数秒后此处显示参与数与根哈希。' },
   'draw.says.closed': { en: 'Publish number and root. Then enter the value of {source}, round {round}, before {begin}: without it the sale begins for nobody.', zh: '请公布参与数与根哈希，并在 {begin} 前录入 {source} 第 {round} 轮的值，否则活动不会对任何人开始。' },
   'draw.says.drawn': { en: 'All moments are decided. They stay secret until the sale is over.', zh: '所有开抢时刻均已确定，活动结束前保密。' },

@@ -73,13 +73,16 @@ export function Order({ id, client, words, onClose, onChange }) {
   <//>`;
 }
 
+/** Whether a till takes an order's coupon, as far as the order tells: tills refuse disputed ones and those past their date, too. @param {any} o */
+const usable = (o) => o.status === 'paid' && !(Date.parse(o.coupon.validUntil) <= Date.now()) && !o.payments?.some((/** @type {any} */ p) => p.dispute === 'open' || p.dispute === 'lost');
+
 /** @param {any} props */
 function Facts({ order: o, words, onStuck }) {
   const { t, time, money } = words;
   return html`<div class="stack">
     <p><span class="tag ${TONES[o.status] ?? ''}">${t(`order.${o.status}`)}</span> ${late(o) && html`<span class="soft">${t('order.expired')}</span> `}${o.reason && html`<code>${o.reason}</code>`}</p>
     <p>${t('user')} ${o.userId} · ${o.quantity > 1 && `${o.quantity} × `}<${VoucherLink} of=${o} />${o.shopId && html` · <${ShopLink} id=${o.shopId} name=${o.shopName} t=${t} />`}${o.amount !== undefined && ` · ${money(o.amount)}`}</p>
-    ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${o.status === 'paid' ? html` · <span class="good" data-usable>${t('coupon.usable', { until: o.coupon.validUntil ? t('valid.before', { time: time(o.coupon.validUntil) }) : t('valid.always') })}</span>` : o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
+    ${o.coupon && html`<p class="figures">${t('coupon')} ${o.coupon.code}${usable(o) ? html` · <span class="good" data-usable>${o.coupon.validUntil ? t('valid.until', { time: time(o.coupon.validUntil) }) : t('valid.always')}</span>` : o.coupon.validUntil && html` · ${t('valid.until', { time: time(o.coupon.validUntil) })}`}${o.coupon.redeemedBy && ` · ${actor(o.coupon.redeemedBy, words)}`}</p>`}
     ${o.payments && html`<ul>${o.payments.map((/** @type {any} */ p) => html`<li class="figures">
       ${t('payment')} ${money(p.amount)} · ${t(`payment.${p.state}`)}${p.returnedAmount > 0 && p.returnedAmount < p.amount && ` · ${t('returned', { n: money(p.returnedAmount), kept: money(p.keptAmount) })}`} <${Progress} payment=${p} words=${words} /><${Dispute} payment=${p} words=${words} />${p.provider && html` · <span lang="en">${p.provider}</span>`} <span class="soft">${p.reference || p.id}</span><${Stuck} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /><${Refunds} payment=${p} words=${words} onAct=${(/** @type {string} */ what) => onStuck({ what, payment: p })} /></li>`)}</ul>`}
     ${o.traceUrl && html`<p><a href=${o.traceUrl} target="_blank" rel="noreferrer" data-trace>${t('order.trace')}</a></p>`}

@@ -1,7 +1,7 @@
 // @ts-check
 // The form of the filter of a list's pages.
 
-import { html, useEffect, useState } from '../vendor/htm-preact.js';
+import { html, useEffect, useRef, useState } from '../vendor/htm-preact.js';
 import { trouble } from './parts.js';
 import { clock, clockName } from './times.js';
 import { Views } from './views.js';
@@ -18,7 +18,7 @@ async function voucherOf(client, typed, t) {
   if (text === '' || /^\d+$/.test(text)) return { id: text, says: '' };
   const answer = await client.list('/admin/voucher', { title: text, archived: 'true', limit: SOME });
   if (!answer.success) return { id: '', says: trouble(answer, t) };
-  const all = answer.data, exact = all.filter((/** @type {any} */ v) => v.title === text);
+  const all = answer.data, exact = answer.next ? [] : all.filter((/** @type {any} */ v) => v.title === text);
   if (all.length === 0) return { id: '', says: t('search.voucher.none', { text }) };
   if (exact.length === 1 || (all.length === 1 && !answer.next)) return { id: String((exact[0] ?? all[0]).id), says: '' };
   return { id: '', says: t('search.voucher.which', { text, some: all.map((/** @type {any} */ v) => `#${v.id} ${v.title}`).join(t('comma')) }) };
@@ -31,8 +31,9 @@ async function voucherOf(client, typed, t) {
 export function Search({ client, fields, filter, pages, t, onSearch, children }) {
   const [draft, setDraft] = useState(filter);
   const [problem, setProblem] = useState('');
-  const { wrong } = pages;
-  useEffect(() => setDraft(filter), [JSON.stringify(filter)]);
+  const { wrong } = pages, asks = useRef(/** @type {any} */ (0)); // the one that counts
+  useEffect(() => (setDraft(filter), setProblem('')), [JSON.stringify(filter)]);
+  useEffect(() => () => void asks.current++, []); // who has gone elsewhere stays there
   /** @param {any} e */
   const submit = async (e) => {
     e.preventDefault();
@@ -44,7 +45,8 @@ export function Search({ client, fields, filter, pages, t, onSearch, children })
       return given.has(clockName(name)) && (day || at) ? `${day}T${clock(at) || at || '00:00'}` : day;
     };
     const asked = Object.fromEntries(Object.keys(filter).map((name) => [name, value(name)]));
-    const { id, says } = await voucherOf(client, asked.voucherId ?? '', t);
+    const mine = ++asks.current, { id, says } = await voucherOf(client, asked.voucherId ?? '', t);
+    if (mine !== asks.current) return;
     setProblem(says);
     if (!says) onSearch({ ...asked, ...('voucherId' in asked && { voucherId: id }) });
   };

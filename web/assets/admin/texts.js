@@ -378,9 +378,7 @@ export const TEXTS = {
   'staff.unredeem.done': { en: 'The redemption is undone.', zh: '核销已撤销。' },
   coupon: { en: 'Code', zh: '券码' },
   'valid.until': { en: 'valid until {time}', zh: '有效期至 {time}' },
-  'coupon.usable': { en: 'can be redeemed, {until}', zh: '可核销，{until}' },
-  'valid.always': { en: 'at any time', zh: '长期有效' },
-  'valid.before': { en: 'until {time}', zh: '有效期至 {time}' },
+  'valid.always': { en: 'not redeemed, and valid without an end', zh: '未核销，长期有效' },
 
   when: { en: 'When', zh: '时间' },
   who: { en: 'Who', zh: '操作人' },

@@ -58,7 +58,7 @@ function Page({ words }) {
       <p class="soft">${t('intro')}</p></div>
     ${!draw && html`<p class="note ${answer ? 'warn' : ''}" role="status">${t(answer ? (answer.status === 404 ? 'none' : 'trouble') : 'loading')}</p>`}
     ${draw && html`<${State} draw=${draw} words=${words} onAgain=${read} />
-      <${Check} key=${d.state} answer=${answer} words=${words} />
+      <${Check} key=${`${d.drawNumber} ${d.state} ${d.root ?? ''}`} answer=${answer} words=${words} />
       <${Facts} draw=${draw} words=${words} />
       <${Proves} draw=${draw} words=${words} />
       ${d.earlier && html`<section class="panel stack"><h2>${t('earlier')}</h2><ul class="points">
@@ -167,7 +167,7 @@ async function verdictOf(draw, entry, was, progress) {
   const mine = entry ? await own(draw, entry) : { line: 0 };
   const listed = over || mine.wrong?.what !== 'own.missing'; // nothing is listed before
   if (mine.wrong && listed) wrong.push(mine.wrong);
-  return { wrong, compared: was && `good.same.${!was.root ? 'open' : was.state === 'closed' && !was.beacon ? 'closed' : 'late'}`, own: draw.entrants?.[mine.line - 1], ...sooner(draw, mine.line), line: mine.line, hash: listed ? '' : await hashOf(entry) };
+  return { wrong, compared: was && `good.same.${!was.root ? 'open' : !draw.source && was.state !== 'over' ? 'ahead' : was.state === 'closed' && !was.beacon ? 'closed' : 'late'}`, own: draw.entrants?.[mine.line - 1], ...sooner(draw, mine.line), line: mine.line, hash: listed ? '' : await hashOf(entry) };
 }
 
 /** How many entrants had an earlier moment than a line's, and how many of those have an order. @param {Draw} draw @param {number} line from 1; 0: none */
@@ -185,7 +185,7 @@ function Verdict({ verdict: { wrong, compared, own: mine, sooner: before, bought
       ${wrong.slice(0, SHOWN).map((/** @type {Wrong} */ w) => html`<li data-line=${w.line}>${says(w)}</li>`)}
       ${wrong.length > SHOWN && html`<li>${t('more', { n: wrong.length - SHOWN })}</li>`}</ul></div>`}
     ${wrong.length === 0 && (over || compared) && html`<div class="note good"><h3>${t('good')}</h3><p>${over && t(decided ? 'good.says' : 'good.off', { n: lines })} ${compared && t(compared)}</p></div>`}
-    ${mine && html`<p class="note own" data-own>${t('own', { line, n: lines, sooner: before, bought, moment: clock(mine.momentTime), outcome: TEXTS[`own.${mine.outcome}`] ? t(`own.${mine.outcome}`, { time: clock(mine.decideTime) }) : mine.outcome })}</p>`}
+    ${mine && decided && html`<p class="note own" data-own>${t('own', { line, n: lines, sooner: before, bought, moment: clock(mine.momentTime), outcome: TEXTS[`own.${mine.outcome}`] ? t(`own.${mine.outcome}`, { time: clock(mine.decideTime) }) : mine.outcome })}</p>`}
     ${hash && html`<p class="note own" data-own>${t('own.hash', { hash })}</p>`}
     ${over && !compared && html`<p class="soft">${t('unsaved')}</p>`}
   </div>`;

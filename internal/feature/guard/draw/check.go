@@ -191,7 +191,8 @@ func (c *checker) before(was *List) {
 // Own returns the number of an entry's line, from 1, or says why the list does not have it.
 func Own(l *List, text string) (line int, err error) {
 	if !strings.HasPrefix(text, fmt.Sprintf("%d-%d-", l.VoucherID, l.Number)) {
-		return 0, fmt.Errorf("%s is an entry of another draw than %d-%d", text, l.VoucherID, l.Number)
+		return 0, fmt.Errorf("your entry, %s, is none of this draw: those begin with %d-%d-. Was it typed right?", text,
+			l.VoucherID, l.Number)
 	}
 	want := EntryHash(text).String()
 	for i, e := range l.Entrants {
@@ -199,7 +200,7 @@ func Own(l *List, text string) (line int, err error) {
 			return i + 1, nil
 		}
 	}
-	return 0, fmt.Errorf("%s is not in the list: no line has the hash %s", text, want)
+	return 0, fmt.Errorf("your entry, %s, is not in the list: no line has the hash %s. Was it typed right?", text, want)
 }
 
 // parse reads a hash, which has exactly one valid spelling.

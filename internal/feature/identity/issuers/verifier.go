@@ -46,7 +46,7 @@ type provider struct {
 	says rate.Sometimes // bounds what is logged of claims that do not fit
 }
 
-// errOld is no misfit: it happens to every token in time.
+// errOld is not logged: every token gets old.
 var errOld = fmt.Errorf("it was issued more than %v ago", oldest)
 
 // misfitEvery is how often a token that an issuer signed, and whose claims do not fit its entry, is logged.
@@ -144,8 +144,8 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Person, error) {
 	return person, nil
 }
 
-// misfit logs why a token is refused that the issuer signed, so that no stranger fills the log. Its user, who has
-// perhaps just signed in, is only asked to do so again.
+// misfit logs, once a minute at most, why a token with a valid signature is refused. Its user, who has perhaps just
+// signed in, is only asked to do so again.
 func (p *provider) misfit(ctx context.Context, err error) {
 	if errors.Is(err, errOld) {
 		return
