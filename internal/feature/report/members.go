@@ -25,11 +25,11 @@ func (r *Reports) waitlist(ctx context.Context, v voucher.Voucher) (any, error) 
 }
 
 // member returns the member of a sale with the name, without what cannot be read in time.
-func (r *Reports) member(ctx context.Context, name string, most time.Duration, v voucher.Voucher) Member {
+func (r *Reports) member(ctx context.Context, name string, memberTime time.Duration, v voucher.Voucher) Member {
 	if v.Sale == nil {
 		return Member{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, most)
+	ctx, cancel := context.WithTimeout(ctx, memberTime)
 	defer cancel()
 	shown, err := r.members.Of(name).Sale(ctx, v)
 	return Member{shown, err != nil}

@@ -133,6 +133,7 @@ func computed() map[string]string {
 		"Lifetime":        "streamTime, or the token's end when that is sooner",
 		"ShutdownTimeout": "SECKILL_SHUTDOWN_TIMEOUT",
 		"last":            "half of SECKILL_SHUTDOWN_TIMEOUT",
+		"memberTime":      "guardsTimeout or journalTimeout",
 		"Timeout":         "callTimeout of package remotepay",
 		"Wait":            "-wait of server payment try",
 		"within":          "-wait of server payment try, or two seconds if no notice is expected",
