@@ -334,7 +334,7 @@ func TestConsoleQuantity(t *testing.T) {
 	w.picture("console-orders-several-desktop", false)
 	evaluate[bool](w, "[...document.querySelectorAll('tbody tr')].find(r => "+
 		"r.innerText.includes('×')).querySelector('.link').click(), true")
-	w.sees("dialog", "3 × Concert · ¥30")
+	w.sees("dialog", "3 × Concert · Shop 1 · ¥30")
 	w.accessible()
 	w.picture("console-order-several-desktop", false)
 	w.visit(s.url(fmt.Sprintf("/admin#/voucher/%d", voucher)))

@@ -25,7 +25,7 @@ func TestShopsHaveNames(t *testing.T) {
 	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.sees("td [data-shop='3']", "Shop 3")
 	w.visit(s.url("/admin#/shops"))
-	w.sees("main", "No shop has a name yet.")
+	w.sees("tr[data-shop='3'] th, tr[data-shop='3'] td", "Shop 3") // it sells
 	w.enter("#shop-number", "3")
 	w.click("[data-act=open-shop]")
 	w.until("location.hash === '#/shop/3'")

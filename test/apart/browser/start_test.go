@@ -111,9 +111,10 @@ func TestSalesInNumbers(t *testing.T) {
 	got := evaluate[string](w, `Promise.all(['sale', 'live', 'report', 'order', 'texts', '../words']
   .map((name) => import('/assets/admin/' + name + '.js'))).then(([{ unitsOf }, { unitsAt }, { wholeOf }, { late }, { TEXTS }, { speak }]) => {
   const line = { paid: 3, unpaid: 2, sold: 6, issued: 10, phase: 'running' }, at = (n) => new Date(n * 1000).toISOString();
+  const said = (l, language) => unitsOf(l, speak(language, TEXTS)).flat().filter(Boolean).join('');
   const units = (l, held) => Object.values(unitsAt({ held }, l)).join();
   const whole = (begin, end, now) => wholeOf([[20, 30], [1, 2], [3, 4], [5, 6]], { beginTime: at(begin), endTime: at(end), at: at(now) }).join('/');
-  return [unitsOf(line, speak('en', TEXTS)), unitsOf({ ...line, issued: 1 }, speak('en', TEXTS)), unitsOf({ ...line, sold: 5 }, speak('zh', TEXTS)),
+  return [said(line, 'en'), said({ ...line, issued: 1 }, 'en'), said({ ...line, sold: 5 }, 'zh'),
     units(line, 9), units({ ...line, phase: 'ended' }, 0), units(null, 4), unitsAt({ held: 4 }, undefined),
     whole(10, 90, 50), whole(25, 90, 30),
     [5, 4].map((n) => late({ status: 'cancelled', payBefore: at(5), cancelTime: at(n) })).join(), late({ status: 'paid', payBefore: at(5) }),

@@ -55,8 +55,8 @@ export function Search({ client, fields, filter, pages, t, onSearch, children })
       const [value = '', at = ''] = f.time ? (draft[f.name] ?? '').split('T') : [draft[f.name]];
       /** @param {string} name @param {string} shown @param {(value: string) => string} kept of what is typed @param {any} more */
       const input = (name, shown, kept, more) => html`<input id=${`q-${name}`} name=${name} autocomplete="off" value=${shown}
-        onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: kept(e.target.value) }), pages.changed(f.name))}
-        aria-invalid=${wrong[f.name] ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : undefined} ...${more} />`;
+        onInput=${(/** @type {any} */ e) => (setDraft({ ...draft, [f.name]: kept(e.target.value) }), pages.changed(f.name), f.name === 'voucherId' && setProblem(''))}
+        aria-invalid=${wrong[f.name] || (problem && f.name === 'voucherId') ? 'true' : undefined} aria-describedby=${wrong[f.name] ? 'list-trouble' : problem && f.name === 'voucherId' ? 'search-problem' : undefined} ...${more} />`;
       return f.time ? html`<span class="labelled"><label class="soft small-text" for=${`q-${f.name}`}>${f.label}</label>
           ${input(f.name, value, (day) => `${day}T${at}`, { type: 'date', max: '9999-12-31', class: 'small-input' })}
           ${input(clockName(f.name), at, (typed) => `${value}T${typed}`, { class: 'small-input clock', inputmode: 'numeric', maxlength: 8, placeholder: '00:00', 'aria-label': t('form.clock', { label: f.label }) })}</span>`
@@ -66,6 +66,6 @@ export function Search({ client, fields, filter, pages, t, onSearch, children })
     ${children}
     <button class="button quiet small">${t('search')}</button>
     <${Views} t=${t} />
-    ${problem && html`<p class="note warn" role="alert" data-problem>${problem}</p>`}
+    ${problem && html`<p class="note warn" role="alert" id="search-problem" data-problem>${problem}</p>`}
   </form>`;
 }
