@@ -15,7 +15,7 @@ const TYPING = 0.25;
 const CODE = /^(?=.*[A-Z])[0-9A-TV-Z]{8,16}$/;
 
 /** What may be the number of a user. */
-const USER = /^#?[1-9][0-9]{0,15}$/;
+const USER = /^[1-9][0-9]{0,15}$/;
 
 /** The letters and digits of a text, as codes have them. @param {string} text */
 const coded = (text) => text.normalize('NFKC').toUpperCase().replace(/[^\p{L}\p{Nd}]/gu, '');
@@ -90,7 +90,7 @@ export function Find({ client, words }) {
     <div class="finds" hidden=${!shown}>
       <ul id="finds" role="listbox" aria-label=${t('find')}>
         ${rows.map(({ to, hit, by }, i) => html`<li role="option" id=${`find-${i}`} key=${to} aria-selected=${i === at ? 'true' : 'false'} onClick=${() => ((location.hash = to), done())}>
-          ${hit ? html`<${Hit} hit=${hit} words=${words} />` : html`<span class="find-more">${t(`find.more.${by}`, { text: typed.replace(/^#/, '') })}</span>`}
+          ${hit ? html`<${Hit} hit=${hit} words=${words} />` : html`<span class="find-more">${t(`find.more.${by}`, { text: typed })}</span>`}
         </li>`)}
       </ul>
       ${!answer ? html`<p class="soft small-text">${t('loading')}</p>` : !answer.success ? html`<p class="small-text">${trouble(answer, t)}</p>` : rows.length === 0 && html`<p class="soft small-text">${t('find.none', { text: typed })}</p>`}
