@@ -78,7 +78,8 @@ func TestForgottenUsersAreNotWritten(t *testing.T) {
 		l, at := NewLedger(whole.DB()), ledgertest.StartTime
 		after := func(d time.Duration) any { return ledgertest.Stored(at.Add(d)) }
 		for user, void := range map[int64]time.Duration{
-			3: time.Second, 4: 2 * time.Minute, 5: time.Hour, 7: 3 * time.Minute, // 7 signs out while 4 is being forgotten
+			3: time.Second, 4: 2 * time.Minute, 5: time.Hour,
+			7: 3 * time.Minute, // signs out while 4 is being forgotten
 		} {
 			whole.Exec(t, "INSERT INTO tb_session_void (first_user, last_user, before_time, write_time) "+
 				"VALUES (?, ?, ?, ?)", user, user, after(void), after(void))
