@@ -282,7 +282,7 @@ func (d drawing) calledOff(tickets map[int64]ofDraw) {
 	}
 }
 
-// cutInTheMiddle calls the sale off after half of the entrants have bought, one of whom has paid.
+// cutInTheMiddle lets half of the entrants buy and one of them pay, and then calls the sale off.
 func (d drawing) cutInTheMiddle(tickets map[int64]ofDraw, begin time.Time, before []byte) {
 	d.t.Helper()
 	has := d.decided(1, tickets, begin)
@@ -404,7 +404,7 @@ func TestDrawOutlivesRedis(t *testing.T) {
 	d.checked(before, "nothing is wrong", "6 entries")
 }
 
-// recorded waits until the ledger has so many orders of the sale.
+// recorded waits until the ledger has the wanted number of orders of the sale.
 func (d drawing) recorded(want int) {
 	d.t.Helper()
 	box.Eventually(d.t, "all orders being recorded", func() error {

@@ -75,7 +75,7 @@ func TestDrawFromOutside(t *testing.T) {
 	}
 	for at := range s.Servers {
 		box.Eventually(t, "an instance knowing the moments", func() error {
-			for user := range tickets { // of so many, at least one is later than the begin
+			for user := range tickets { // at least one of them has a moment after the begin
 				if user != late && d.ticket(at, user).UsableFrom.After(begin) {
 					return nil
 				}

@@ -242,7 +242,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// What an earlier answer shows depends on when it was saved, and a person is told so, and how many came before theirs.
+// The report says what the saved answer proves, which depends on when it was saved, and how many entries came before
+// the reader's own.
 func TestWhatAnEarlierAnswerShows(t *testing.T) {
 	t.Parallel()
 	over := drawtest.Fair()
