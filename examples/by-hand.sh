@@ -1,10 +1,13 @@
 #!/bin/sh
-# The HTTP interface by hand, one request after the other: docs/http.md. Beside "make run", from the root of a checkout,
-# with new data: it buys, follows, pays, gets the money back, creates a sale and changes another.
+# The HTTP interface by hand, one request after the other: docs/http.md. From the root of a checkout, beside "make run", or
+# of an archive, beside "./server", with new data: it buys, follows, pays, gets the money back, creates a sale and changes
+# another.
 set -eu
 site=${SITE:-http://localhost:8080}
-buyer=$(make -s token user=42)
-admin=$(make -s token user=1 role=admin)
+server=./server
+[ -x "$server" ] || { make -s build; server=./bin/server; }
+buyer=$("$server" token -user 42)
+admin=$("$server" token -user 1 -role admin)
 as_buyer() { curl -sS -H "Authorization: Bearer $buyer" "$@"; echo; }
 as_admin() { curl -sS -H "Authorization: Bearer $admin" -H 'Content-Type: application/json' "$@"; echo; }
 

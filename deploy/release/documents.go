@@ -14,9 +14,9 @@ import (
 // link is where a link or a picture of Markdown leads to, without its anchor.
 const link = `\]\(([^)#\s]+)`
 
-// documents returns the named files of a folder, and every document that they lead to, one after another, so that no
-// reader of an archive is led to one that it lacks. Links to the source's folders and files are left as they are: they
-// say where something stands. A document that is not there is an error.
+// documents returns the named files of a folder and all that they lead to, one after another: the reader of an archive
+// finds whatever a link names, an example or a configuration as well as a document. Of a folder these are all files below
+// it. A link to what is not there is an error.
 func documents(root string, names ...string) ([]file, error) {
 	links := regexp.MustCompile(link)
 	wanted := map[string]bool{}
@@ -35,7 +35,7 @@ func documents(root string, names ...string) ([]file, error) {
 			continue
 		}
 		for _, found := range links.FindAllSubmatch(text, -1) {
-			led, err := ledTo(root, path.Join(path.Dir(name), string(found[1])), string(found[1]))
+			led, err := ledTo(root, path.Dir(name), string(found[1]))
 			if err != nil {
 				return nil, err
 			}
@@ -44,24 +44,30 @@ func documents(root string, names ...string) ([]file, error) {
 	}
 	var files []file
 	for name := range wanted {
-		files = append(files, file{name, filepath.Join(root, name), 0o644})
+		mode := int64(0o644)
+		if path.Ext(name) == ".sh" {
+			mode = 0o755
+		}
+		files = append(files, file{name: name, path: filepath.Join(root, name), mode: mode})
 	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.name, b.name) })
 	return files, nil
 }
 
-// ledTo returns the documents behind a link to a name: itself, or those in a folder.
-func ledTo(root, name, given string) ([]string, error) {
+// ledTo returns the files behind a link that stands in a folder's document; none behind one that leads out of root.
+func ledTo(root, folder, given string) (names []string, err error) {
+	name := path.Join(folder, given)
 	if strings.Contains(given, "://") || strings.HasPrefix(given, "mailto:") || strings.HasPrefix(name, "..") {
 		return nil, nil
 	}
-	folder, err := fs.Stat(os.DirFS(root), name)
-	switch {
-	case err == nil && folder.IsDir():
-		return fs.Glob(os.DirFS(root), name+"/*.md")
-	case slices.Contains([]string{".md", ".png", ".svg", ".yaml", ".json"}, path.Ext(name)), path.Ext(name) == "":
-		return []string{name}, nil
-	default:
-		return nil, nil
+	err = fs.WalkDir(os.DirFS(root), name, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("a link in a document of the archive: %w", err)
 	}
+	return names, nil
 }

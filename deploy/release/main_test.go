@@ -166,7 +166,7 @@ func TestArchiveHasItsDocuments(t *testing.T) {
 	for _, f := range files {
 		has[f.name] = true
 	}
-	links := regexp.MustCompile(`\]\(([^):]+\.(?:md|png|yaml))`)
+	links := regexp.MustCompile(`\]\(([^):#]+\.[a-z]+)`)
 	for _, f := range files {
 		text, err := os.ReadFile(f.path)
 		if err != nil {
@@ -180,6 +180,7 @@ func TestArchiveHasItsDocuments(t *testing.T) {
 	}
 	for _, name := range []string{
 		"docs/operations.md", "docs/coupons.md", "lab/notes/durability.md", "docs/images/buyer-desktop.png",
+		"examples/by-hand.sh", "examples/payment/README.md", "deploy/nginx/nginx.conf", "deploy/prometheus/rules.yml",
 	} {
 		if !has[name] {
 			t.Errorf("%s is missing", name)
