@@ -68,14 +68,18 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 	return daemon, installDB, nil
 }
 
-// ChromiumProgram returns the path of Chromium or Chrome, installing it with Chinese fonts if possible.
+// ChromiumProgram returns the path of Chromium without a desktop, installing it with Chinese fonts if possible, else of
+// any Chromium or Chrome. Those draw a browser's window around each page, in a process of its own, although nobody sees it.
 func ChromiumProgram(ctx context.Context) (string, error) {
-	names := []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"}
-	look := func() bool { return find(names...) != "" }
-	if err := ensure(ctx, look, []string{"chromium", "fonts-noto-cjk"}); err != nil {
-		return "", fmt.Errorf("chromium is %w; install it (Debian: apt-get install chromium fonts-noto-cjk)", err)
+	const shell = "chromium-headless-shell"
+	err := ensure(ctx, func() bool { return find(shell) != "" }, []string{shell, "fonts-noto-cjk"})
+	if err == nil {
+		return find(shell), nil
 	}
-	return find(names...), nil
+	if other := find("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"); other != "" {
+		return other, nil
+	}
+	return "", fmt.Errorf("chromium is %w; install it (Debian: apt-get install %s fonts-noto-cjk)", err, shell)
 }
 
 // SpreadsheetProgram returns the path of Gnumeric's ssconvert, installing it if possible.

@@ -13,7 +13,7 @@ func TestPreviewShowsWhatItRead(t *testing.T) {
 	s := embeddedShop(t)
 	w := open(t, s.url("/admin#/vouchers"), s.asAdmin(desktop()))
 	w.click("[data-act=create]")
-	w.enter("#f-title", strings.Repeat("t", 300))
+	w.sets("#f-title", strings.Repeat("t", 300))
 	w.setsTime("beginTime", w.inHours(-1))
 	w.setsTime("endTime", w.inHours(1))
 	for typed, price := range map[string]string{

@@ -147,7 +147,8 @@ func openTab(
 	return w
 }
 
-// emulate sets the window's size, language and colours.
+// emulate sets the window's size, language and colours, and gives it the focus for good: of several windows only one has
+// it otherwise, and the keys that another gets before it has the focus are lost.
 func (w *window) emulate() chromedp.Action[chromedp.Void] {
 	d := w.device
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
@@ -161,6 +162,10 @@ func (w *window) emulate() chromedp.Action[chromedp.Void] {
 			Width: d.width, Height: d.height, DeviceScaleFactor: 1, Mobile: d.touch,
 		}
 		if _, err := cdp.Call(ctx, t, emulation.SetDeviceMetricsOverride, size); err != nil {
+			return err
+		}
+		focus := emulation.SetFocusEmulationEnabledParams{Enabled: true}
+		if _, err := cdp.Call(ctx, t, emulation.SetFocusEmulationEnabled, focus); err != nil {
 			return err
 		}
 		scheme := "light"
