@@ -293,6 +293,9 @@ func (r *run) saleBeside(units int64) *run {
 	beside := &run{TB: r.TB, rand: r.rand, within: r.within, site: &site, cluster: r.cluster, units: units}
 	beside.users.Store(10_000_000) // different from the scenario's users
 	beside.buyers = site.Buyers(r.createSale(units, map[string]any{"partition": 0}))
+	var err error
+	beside.opened, err = site.Ledger.Epoch(r.Context(), beside.buyers.Voucher)
+	r.must(err)
 	return beside
 }
 
