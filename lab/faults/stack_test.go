@@ -334,10 +334,11 @@ func (r *run) nodeTimeout(d time.Duration, dead ...int) {
 		if slices.Contains(dead, i) {
 			continue
 		}
-		if err := n.Client().ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout",
-			fmt.Sprint(d.Milliseconds())).Err(); err != nil {
-			r.Fatal(err)
-		}
+		client := n.Client()
+		box.Eventually(r, "another node timeout", func() error {
+			return client.ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout",
+				fmt.Sprint(d.Milliseconds())).Err()
+		})
 	}
 }
 
