@@ -16,6 +16,10 @@ import (
 // several seconds.
 const clusterPatience = 2 * time.Minute
 
+// nodePatience is how long a node may take to answer. As a cluster forms, its nodes write their configuration to a disk
+// that may be busy, and most of these commands may not be repeated.
+const nodePatience = 30 * time.Second
+
 // RedisCluster is a Redis Cluster of several servers for one test. Its methods fail the test if something does not
 // happen in time.
 type RedisCluster struct {
@@ -322,7 +326,12 @@ func (c *RedisCluster) try(i int, args ...any) *redis.Cmd {
 // client returns the client of a node, creating it at the first call.
 func (c *RedisCluster) client(i int) *redis.Client {
 	if c.known[i] == nil {
-		c.known[i] = c.Nodes[i].Client()
+		c.tb.Helper()
+		client := redis.NewClient(&redis.Options{
+			Addr: c.Nodes[i].Addr, MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: nodePatience,
+		})
+		c.tb.Cleanup(func() { _ = client.Close() }) // nothing is in flight any more
+		c.known[i] = client
 	}
 	return c.known[i]
 }

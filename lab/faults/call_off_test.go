@@ -200,18 +200,7 @@ func (r *run) expectReported(units int) {
 func (w *hooked) expectUnwindingTold() {
 	w.Helper()
 	w.endLease()
-	w.untilNone("events to be sent", func() (n int64, err error) {
-		// Retries wait for minutes otherwise.
-		if _, err = w.site.Ledger.DB.ExecContext(w.Context(),
-			"UPDATE tb_webhook_retry SET due_time = UTC_TIMESTAMP(3) WHERE due_time > UTC_TIMESTAMP(3)"); err != nil {
-			return 0, err
-		}
-		err = w.site.Ledger.DB.QueryRowContext(w.Context(),
-			"SELECT (SELECT COUNT(*) FROM tb_webhook_event WHERE number IS NULL) + "+
-				"(SELECT COUNT(*) FROM tb_webhook_retry) + (SELECT COUNT(*) FROM tb_webhook_endpoint p "+
-				"JOIN tb_webhook_event e ON e.number >= p.next_number)").Scan(&n)
-		return n, err
-	})
+	w.allSent()
 	w.expectDead(0)
 	if n := w.number("SELECT COUNT(*) FROM tb_webhook_event WHERE type = 'sale.called_off'"); n != 1 {
 		w.Errorf("%d events say that the sale was called off", n)

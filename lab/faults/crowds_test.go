@@ -1,7 +1,7 @@
 package faults
 
 import (
-	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -102,13 +102,14 @@ func (r *run) p99Since(since time.Time) time.Duration {
 func (r *run) operable(connections int) {
 	r.Helper()
 	srv := r.site.Servers[0]
-	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
-	defer cancel()
 	for _, path := range []string{"/healthz", "/readyz"} {
-		if res, err := r.site.Client.Do(ctx, box.Request{Method: http.MethodGet, URL: srv.OpsURL(path)}); err != nil ||
-			res.StatusCode != http.StatusOK {
-			r.Errorf("under attack %s: %d, %v", path, res.StatusCode, err)
-		}
+		box.Eventually(r, path+" under attack", func() error { // a busy machine may keep a store from answering
+			res, err := r.site.Client.Do(r.Context(), box.Request{Method: http.MethodGet, URL: srv.OpsURL(path)})
+			if err == nil && res.StatusCode != http.StatusOK {
+				err = fmt.Errorf("%d %s", res.StatusCode, res.Body)
+			}
+			return err
+		})
 	}
 	memory := metric(r, srv.Metrics(r), "process_resident_memory_bytes ")
 	if most := float64(perInstance + perConnection*connections); memory > most {

@@ -146,14 +146,16 @@ func (r *run) decision(what string, id int64) func() {
 	}
 }
 
-// asAdmin sends a request of an admin, as often as admins may.
+// asAdmin sends a request of an admin, as often as admins may, until the service is not too busy. It is carried out
+// once.
 func (r *run) asAdmin(method, path string, body any) (reply box.Reply, err error) {
-	for {
+	for deadline := time.Now().Add(box.Patience); ; {
 		reply, err = r.site.Client.Do(r.Context(), box.Request{
 			Method: method, URL: r.site.URL(path), Token: box.AdminToken(), Body: body,
 			Header: map[string]string{"Idempotency-Key": path},
 		})
-		if err != nil || reply.StatusCode != http.StatusTooManyRequests {
+		if err != nil || time.Now().After(deadline) || reply.StatusCode != http.StatusTooManyRequests &&
+			reply.StatusCode != http.StatusServiceUnavailable && reply.StatusCode != http.StatusGatewayTimeout {
 			return reply, err
 		}
 		time.Sleep(100 * time.Millisecond)
@@ -192,7 +194,17 @@ func cancelEach(r *run, sales []*decided, from, to int) {
 			continue
 		}
 		for _, request := range d.orders[from:to] {
-			_, _ = r.site.Client.Do(r.Context(), request) // it may be cancelled already, or the ledger be away
+			if from >= 3 {
+				_, _ = r.site.Client.Do(r.Context(), request) // it may be cancelled already, or the ledger be away
+				continue
+			}
+			box.Eventually(r, "a cancelled order", func() error {
+				reply, err := r.site.Client.Do(r.Context(), request)
+				if err == nil && reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusConflict {
+					err = fmt.Errorf("%d %s", reply.StatusCode, reply.Body)
+				}
+				return err
+			})
 		}
 	}
 }

@@ -148,12 +148,15 @@ func deadlock(r *run) {
 	_, err := db.ExecContext(r.Context(), "CREATE TABLE weight (n INT)")
 	r.must(err)
 	for i := range 5 {
-		tx, err := db.BeginTx(r.Context(), nil)
-		r.must(err)
-		r.must(r.deadlockOnce(tx))
-		r.must(tx.Rollback())
+		// A recorder may give up before it wants the row. A deadlock is counted before the statement returns.
+		box.Eventually(r, "a deadlock", func() error {
+			tx, err := db.BeginTx(r.Context(), nil)
+			r.must(err)
+			r.must(r.deadlockOnce(tx))
+			r.must(tx.Rollback())
+			return r.counted("lock_deadlocks", i+1)
+		})
 		r.faultEnded()
-		r.awaitCounted("lock_deadlocks", i+1)
 		r.awaitAccepted(50)
 	}
 	r.finish()
@@ -180,15 +183,18 @@ func (r *run) deadlockOnce(tx *sql.Tx) error {
 // awaitCounted waits until a counter of MySQL shows that the fault has happened n times.
 func (r *run) awaitCounted(name string, times int) {
 	r.Helper()
-	box.Eventually(r, fmt.Sprintf("%d %s", times, name), func() error {
-		var n int
-		err := r.site.Ledger.DB.QueryRowContext(r.Context(),
-			"SELECT count FROM information_schema.innodb_metrics WHERE name = ?", name).Scan(&n)
-		if err == nil && n < times {
-			err = fmt.Errorf("%d so far", n)
-		}
-		return err
-	})
+	box.Eventually(r, fmt.Sprintf("%d %s", times, name), func() error { return r.counted(name, times) })
+}
+
+// counted returns an error unless a counter of MySQL has come to a number.
+func (r *run) counted(name string, times int) error {
+	var n int
+	err := r.site.Ledger.DB.QueryRowContext(r.Context(),
+		"SELECT count FROM information_schema.innodb_metrics WHERE name = ?", name).Scan(&n)
+	if err == nil && n < times {
+		err = fmt.Errorf("%d so far", n)
+	}
+	return err
 }
 
 // awaitLogged waits until the instances have logged a text that often.

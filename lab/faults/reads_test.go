@@ -131,7 +131,7 @@ func (a *asker) stop() {
 	}
 	// A busy machine can suspend a process for seconds. Without the limits at least a fifth of the answers would be
 	// slow.
-	if n := len(a.slow); n > a.all/20 {
+	if n := len(a.slow); n > a.all/10 {
 		a.r.Errorf("%d of %d answers are slow, such as %q", n, a.all, a.slow[:min(n, 5)])
 	}
 	if n := len(a.wrong); n > 0 {

@@ -265,35 +265,55 @@ func manyEndedSales(r *run) {
 	r.units = int64(r.sized(16000, 6000))
 	r.buyers = r.site.Buyers(r.site.CreateSale(r, r.units, now.Add(time.Hour)))
 	r.buyers.BuyAll(r.Context(), 16, r.newUsers(200))
+	took, all := r.restartedWith(ended)
+	const limit = 3 * time.Second // for the full size, on an otherwise idle machine
+	if r.full && took > limit {
+		r.Errorf("with %d ended sales, the running one sold again after %v, want %v", n, took, limit)
+	}
+	// A sale that is repaired after the others takes as long as they do. So does one whose buyers come late, as a busy
+	// machine may have it, but hardly three times in a row.
+	late := func() bool { return took > all*3/4 }
+	for tries := 1; late() && tries < 3; tries++ {
+		took, all = r.restartedWith(ended)
+	}
+	if late() {
+		r.Errorf("with %d ended sales, the running one sold again after %v, and all of them were repaired after %v",
+			n, took, all)
+	}
+	r.faultEnded() // that of the sale which the checker checks ended long ago
+	r.load(16, 20*time.Millisecond)
+	r.awaitAccepted(50)
+	r.finish()
+}
+
+// restartedWith restarts Redis, and returns how long it took until the running sale sold again, and until all sales
+// were repaired.
+func (r *run) restartedWith(ended []int64) (took, all time.Duration) {
+	r.Helper()
+	epoch := func() (text string, err error) {
+		sale, err := r.site.Redis.HMGet(r.Context(), r.site.Redis.SaleKey(ended[0]), "epoch", "building").Result()
+		return fmt.Sprint(sale...), err
+	}
+	before, err := epoch()
+	r.must(err)
 	r.redis.Kill()
 	r.redis.Start()
 	up := time.Now()
 	// Its buyers come only once a sweep has found all sales, so that it does not enter the queue before the others.
 	box.Eventually(r, "the rebuild of an ended sale", func() error {
-		sale, err := r.site.Redis.HMGet(r.Context(), r.site.Redis.SaleKey(ended[0]), "epoch", "building").Result()
-		if err == nil && sale[0] == "1" && sale[1] == "0" {
+		now, err := epoch()
+		if err == nil && now == before {
 			err = fmt.Errorf("it has not begun")
 		}
 		return err
 	})
-	r.load(16, 20*time.Millisecond)
-	r.awaitAccepted(1)
-	took := time.Since(up)
-	const limit = 3 * time.Second // for the full size, on an otherwise idle machine
-	if r.full && took > limit {
-		r.Errorf("with %d ended sales, the running one sold again after %v, want %v", n, took, limit)
-	}
-	r.Logf("with %d ended sales, the running one sold again after %v", n, took.Round(time.Millisecond))
-	r.faultEnded()
+	r.buyers.BuyAll(r.Context(), 16, r.newUsers(16))
+	took = time.Since(up)
 	r.awaitRepaired(10 * time.Minute)
-	all := time.Since(up)
-	r.Logf("all sales were repaired after %v", all.Round(time.Millisecond))
-	if took > all*3/4 { // a sale that is repaired after the others takes as long as they do
-		r.Errorf("with %d ended sales, the running one sold again after %v, and all of them were repaired after %v",
-			n, took, all)
-	}
-	r.faultOver = time.Now() // that of the sale which the checker checks ended long ago
-	r.finish()
+	all = time.Since(up)
+	r.Logf("with %d ended sales, the running one sold again after %v, and all were repaired after %v", len(ended),
+		took.Round(time.Millisecond), all.Round(time.Millisecond))
+	return took, all
 }
 
 // unitsByHand adds units by hand to one of a thousand sales in Redis while a long backlog waits: that is found and

@@ -107,16 +107,13 @@ func tillsMySQLKilled(r *run, race func()) {
 // buyAndPay returns the coupons of n new users who have bought and paid.
 func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
 	r.Helper()
-	post := func(user int64, want int, path string) box.Reply {
-		r.Helper()
-		return r.site.Client.Must(r, want,
-			box.Request{Method: http.MethodPost, URL: r.site.URL(path), Token: box.BuyerToken(user)})
-	}
 	for _, user := range r.newUsers(n) {
-		id := box.Decode[box.Placed](r,
-			post(user, http.StatusCreated, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher))).OrderID
-		begun := box.Decode[struct{ PayURL string }](r, post(user, http.StatusOK, "/order/"+id+"/pay"))
-		post(user, http.StatusOK, begun.PayURL)
+		// Conflict: it is the user's by a request whose answer was lost or came before its row.
+		bought := r.until(0, user, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), http.StatusCreated,
+			http.StatusConflict)
+		id := box.Decode[box.Placed](r, bought).OrderID
+		begun := r.until(0, user, "/order/"+id+"/pay", http.StatusOK)
+		r.until(0, user, box.Decode[struct{ PayURL string }](r, begun).PayURL, http.StatusOK)
 		found := box.Decode[struct{ Coupon struct{ Code string } }](r, r.site.Client.Whole(r, box.Request{
 			URL: r.site.URL("/order/" + id), Token: box.BuyerToken(user),
 		}))

@@ -69,8 +69,8 @@ func redisFull(r *run) {
 	r.faultEnded()
 	r.awaitAccepted(100)
 	r.finish()
-	if n := r.buyers.Record.Counts()["unknown"]; n > 0 {
-		r.Errorf("%d outcomes were unknown", n)
+	if unknown := r.unknownAtOnce(); len(unknown) > 0 {
+		r.Errorf("%d outcomes were unknown, the first: %s", len(unknown), unknown[0])
 	}
 }
 

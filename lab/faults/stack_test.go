@@ -293,6 +293,9 @@ func (r *run) saleBeside(units int64) *run {
 	beside := &run{TB: r.TB, rand: r.rand, within: r.within, site: &site, cluster: r.cluster, units: units}
 	beside.users.Store(10_000_000) // different from the scenario's users
 	beside.buyers = site.Buyers(r.createSale(units, map[string]any{"partition": 0}))
+	var err error
+	beside.opened, err = site.Ledger.Epoch(r.Context(), beside.buyers.Voucher)
+	r.must(err)
 	return beside
 }
 
@@ -331,10 +334,11 @@ func (r *run) nodeTimeout(d time.Duration, dead ...int) {
 		if slices.Contains(dead, i) {
 			continue
 		}
-		if err := n.Client().ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout",
-			fmt.Sprint(d.Milliseconds())).Err(); err != nil {
-			r.Fatal(err)
-		}
+		client := n.Client()
+		box.Eventually(r, "another node timeout", func() error {
+			return client.ConfigSet(context.WithoutCancel(r.Context()), "cluster-node-timeout",
+				fmt.Sprint(d.Milliseconds())).Err()
+		})
 	}
 }
 

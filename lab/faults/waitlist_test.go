@@ -1,10 +1,8 @@
 package faults
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -89,25 +87,6 @@ func (r *run) waitingSale(units, waiters int) *waitingSale {
 
 func (w *waitingSale) path(step string) string {
 	return fmt.Sprintf("/voucher/%d/waitlist%s", w.buyers.Voucher, step)
-}
-
-// until sends a request to one instance after the other, from the n-th on, until it gets one of the answers.
-func (w *waitingSale) until(n int, user int64, path string, want ...int) {
-	ctx, cancel := context.WithTimeout(w.Context(), box.Patience)
-	defer cancel()
-	for i := n; ; i++ {
-		url := w.site.Servers[i%len(w.site.Servers)].URL(path)
-		reply, err := w.site.Client.Do(ctx, box.Request{Method: http.MethodPost, URL: url, Token: box.BuyerToken(user)})
-		if err == nil && slices.Contains(want, reply.StatusCode) {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			w.Errorf("user %d, %s: %d %s, %v; want one of %v", user, path, reply.StatusCode, reply.Body, err, want)
-			return
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 }
 
 // killed kills the instance that comes first to a request of its own in a step, any of them: each outbox may complete

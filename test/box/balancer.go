@@ -13,6 +13,7 @@ import (
 type Balancer struct {
 	servers []*Server
 	ready   []atomic.Bool
+	ended   <-chan struct{} // closed when the test ends
 }
 
 // balancerPoll is the time between two checks; a drain delay must be several times as long.
@@ -21,7 +22,7 @@ const balancerPoll = 20 * time.Millisecond
 // NewBalancer polls the servers until the test ends. At first all of them count as ready.
 func NewBalancer(tb testing.TB, servers []*Server) *Balancer {
 	tb.Helper()
-	b := &Balancer{servers: servers, ready: make([]atomic.Bool, len(servers))}
+	b := &Balancer{servers: servers, ready: make([]atomic.Bool, len(servers)), ended: tb.Context().Done()}
 	for i := range b.ready {
 		b.ready[i].Store(true)
 	}
@@ -46,13 +47,22 @@ func poll(ctx context.Context, c *Client, s *Server, ready *atomic.Bool) {
 	}
 }
 
-// Pick returns the i-th server, or the next that is ready.
+// Pick returns the i-th server, or the next that is ready. While none is, it waits: a busy machine may answer no poll
+// in time.
 func (b *Balancer) Pick(i int) *Server {
-	for range b.servers {
-		if n := i % len(b.servers); b.ready[n].Load() {
-			return b.servers[n]
+	for patient := time.Now().Add(Patience); ; {
+		for n := range b.servers {
+			if at := (i + n) % len(b.servers); b.ready[at].Load() {
+				return b.servers[at]
+			}
 		}
-		i++
+		select {
+		case <-b.ended:
+			return b.servers[i%len(b.servers)]
+		case <-time.After(balancerPoll):
+		}
+		if time.Now().After(patient) {
+			return b.servers[i%len(b.servers)]
+		}
 	}
-	return b.servers[i%len(b.servers)]
 }

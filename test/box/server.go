@@ -2,10 +2,12 @@ package box
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -89,18 +91,27 @@ func (s *Server) Launch() (*child.Process, error) {
 	return p, nil
 }
 
-// Start starts the process and returns when it is ready to sell, or when [Patience] is over.
+// Start starts the process and returns when it is ready to sell, or when [Patience] is over. A process ends if a store
+// does not answer it in time as it starts, as on a busy machine; Start then starts it again, as deployments do.
 func (s *Server) Start() error {
-	p, err := s.Launch()
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	defer cancel()
-	if err := p.Await(ctx, child.Answers(s.URL("/readyz"))); err != nil {
-		return fmt.Errorf("%s: %w", s.Name, err)
+	for {
+		before := len(s.Log.String())
+		p, err := s.Launch()
+		if err != nil {
+			return err
+		}
+		err = p.Await(ctx, child.Answers(s.URL("/readyz")))
+		if err == nil {
+			return nil
+		}
+		silent := strings.Contains(s.Log.String()[before:], "\nserver: ") &&
+			strings.Contains(s.Log.String()[before:], "service unavailable: context deadline exceeded")
+		if !errors.Is(err, child.ErrEnded) || !silent {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
 	}
-	return nil
 }
 
 // Kill ends the process at once, as a crash does: it loses everything in its memory.
