@@ -278,7 +278,7 @@ func withWaiterWhenFull(t *testing.T, s stage, locker *lock.Locker, memory func(
 }
 
 func cancelWhileSilent(t *testing.T, s stage) {
-	const most, tries = 100 * time.Millisecond, 5
+	const most, tries = 100 * time.Millisecond, 20
 	type call func(ctx context.Context, l aLock) error
 	take := func(h aHold, err error) error {
 		if err == nil {
