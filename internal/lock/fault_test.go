@@ -47,13 +47,25 @@ func cancelDuringAcquire(t *testing.T, s stage) {
 		t.Fatal(err)
 	}
 	p.Delay(60 * time.Millisecond)
-	cancelledMidway(t, s.through(through), 90*time.Millisecond)
-	free := func() bool { return s.owner(t) == "" }
-	eventually(t, "given back", free) // takes longer than the call, because of the delay
+	// On a busy machine Redis may not answer a release in time. Then the lease ends the lock, a few times at most.
+	const lease, few = soon / 2, 3
+	forgotten := 0
+	givenBack := func() {
+		begin := time.Now()
+		eventually(t, "given back", func() bool { return s.owner(t) == "" })
+		if time.Since(begin) > lease/2 {
+			forgotten++
+		}
+		if forgotten > few {
+			t.Fatalf("the lock was left to its lease %d times", forgotten)
+		}
+	}
+	l := s.through(through, lock.WithLease(lease))
+	cancelledMidway(t, func() aLock { return l }, 90*time.Millisecond)
+	givenBack() // takes longer than the call, because of the delay
 	p.Heal()
 
 	// The same with a cancellation at random moments.
-	l := s.through(through)
 	for range 200 {
 		ctx, cancel := context.WithTimeout(t.Context(), rand.N(2*time.Millisecond))
 		h, err := l.TryLock(ctx)
@@ -61,17 +73,17 @@ func cancelDuringAcquire(t *testing.T, s stage) {
 		if err == nil {
 			mustRelease(t, h)
 		}
-		eventually(t, "given back", free)
+		givenBack()
 	}
 }
 
 // cancelledMidway calls TryLock under a context that ends after d, while the answer is on its way. On a busy machine
-// the answer may win against the deadline, so it tries five times.
-func cancelledMidway(t *testing.T, l aLock, d time.Duration) {
+// the answer may win against the deadline, so it tries again.
+func cancelledMidway(t *testing.T, open func() aLock, d time.Duration) {
 	t.Helper()
-	for range 5 {
+	for range 20 {
 		ctx, cancel := context.WithTimeout(t.Context(), d)
-		h, err := l.TryLock(ctx)
+		h, err := open().TryLock(ctx)
 		cancel()
 		if err != nil {
 			return
@@ -336,12 +348,18 @@ func releaseIsUnheard(t *testing.T, s stage) {
 	network := &unheard{Client: s.client}
 	l := s.through(network)
 	for range 2 {
-		h := mustLock(t, l)
-		network.next.Store(1)
-		mustRelease(t, h)
-		if got := s.owner(t); got != "" {
-			t.Errorf("owner %q after the release", got)
-		}
+		unlessStalled(t, func(int) error { // half of the release's time is left: a busy machine may take it away
+			h := mustLock(t, l)
+			network.next.Store(1)
+			if err := h.Release(t.Context()); err != nil {
+				mustRelease(t, h)
+				return err
+			}
+			if got := s.owner(t); got != "" {
+				t.Errorf("owner %q after the release", got)
+			}
+			return nil
+		})
 	}
 }
 
@@ -350,8 +368,8 @@ func releaseBehindOthers(t *testing.T, s stage) {
 	t.Helper()
 	s.prefix += "behind:"
 	network := &unheard{Client: s.client}
-	quickly(t, "a release behind two calls", func() {
-		locker := newLocker(network, s.prefix)
+	within(t, unaided, "a release behind two calls", func() time.Duration {
+		locker, begin := newLocker(network, s.prefix), time.Now()
 		h := mustLock(t, locker.Mutex("m"))
 		network.next.Store(2)
 		var others errgroup.Group
@@ -365,10 +383,14 @@ func releaseBehindOthers(t *testing.T, s stage) {
 			})
 		}
 		eventually(t, "asking", func() bool { return network.next.Load() <= 0 })
-		mustRelease(t, h)
-		if err := others.Wait(); err != nil {
-			t.Error(err)
+		failed := h.Release(t.Context())
+		failed = errors.Join(failed, others.Wait())
+		took := time.Since(begin)
+		if failed != nil {
+			t.Logf("a release behind two calls: %v", failed)
+			return time.Hour // the machine is busy, in all tries or not
 		}
+		return took
 	})
 }
 
@@ -412,7 +434,7 @@ func lossIsToldAllTheSame(t *testing.T, s stage, p *testkit.Proxy, through lock.
 				mustRelease(t, mustLock(t, s.lock()))
 			}
 			p.DropRepliesTo("evalsha", 1)
-			if err := h.Release(t.Context()); !errors.Is(err, lock.ErrNotHeld) {
+			if err := release(t, h); !errors.Is(err, lock.ErrNotHeld) {
 				t.Errorf("Release of a lock that was %s, %d successors ago: %v, want ErrNotHeld", what, successors, err)
 			}
 		}
@@ -443,26 +465,30 @@ func releaseIsRepeated(t *testing.T, s stage, p *testkit.Proxy, watched *spy) {
 	mustRelease(t, successor)
 
 	for lost := range 3 { // with a waiter in the same process; 0 first, to load the script
-		h = mustLock(t, l)
-		before := watched.answers.Load()
-		next := s.lockAsync(t.Context(), t, s.rivals().kind.open(locker, "m", lock.NewOwner()))
-		watched.quietSince(t, before)
-		p.DropRepliesTo("evalsha", lost)
-		// The second lost answer may be the waiter's, which is awake by then.
-		err := h.Release(t.Context())
-		if err != nil && lost < 2 || errors.Is(err, lock.ErrNotHeld) {
-			t.Errorf("Release after %d lost answers: %v", lost, err)
-		}
-		if err != nil { // its outcome is unknown
-			mustRelease(t, h)
-		}
-		got := receive(t, "lock", next)
-		if got.err != nil && lost == 2 { // both lost answers were the waiter's
-			got.hold = mustLock(t, l)
-		} else if got.err != nil {
-			t.Fatalf("Lock: %v", got.err)
-		}
-		mustRelease(t, got.hold)
+		unlessStalled(t, func(int) error { // a busy machine may keep the other answers away as well
+			h := mustLock(t, l)
+			before := watched.answers.Load()
+			next := s.lockAsync(t.Context(), t, s.rivals().kind.open(locker, "m", lock.NewOwner()))
+			watched.quietSince(t, before)
+			p.DropRepliesTo("evalsha", lost)
+			// The second lost answer may be the waiter's, which is awake by then.
+			failed := h.Release(t.Context())
+			if errors.Is(failed, lock.ErrNotHeld) {
+				t.Errorf("Release after %d lost answers: %v", lost, failed)
+			} else if failed != nil { // its outcome is unknown
+				mustRelease(t, h)
+			}
+			got := receive(t, "lock", next)
+			if got.err != nil {
+				failed = errors.Join(failed, got.err)
+				got.hold = mustLock(t, l)
+			}
+			mustRelease(t, got.hold)
+			if failed != nil && lost < 2 { // with two, each may have had one, or one of them both
+				return fmt.Errorf("after %d lost answers: %w", lost, failed)
+			}
+			return nil
+		})
 	}
 
 	h = mustLock(t, l)
@@ -478,16 +504,13 @@ func forgottenScripts(t *testing.T, s stage) {
 	const lease = 6 * time.Second // a busy machine may stop a process for three seconds
 	l := s.lock(lock.WithRenewedLease(lease))
 	for range 2 {
-		h := mustLock(t, l)
-		if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case <-h.Lost():
-			t.Fatalf("a flush lost the lock: %v", h.Err())
-		case <-time.After(lease + lease/4): // it must be renewed despite the flush
-		}
-		mustRelease(t, h)
+		unlessStalled(t, func(int) error {
+			h := mustLock(t, l)
+			if err := s.client.ScriptFlush(t.Context()).Err(); err != nil {
+				t.Fatal(err)
+			}
+			return keeps(t, h, lease+lease/4) // renewed despite the flush
+		})
 	}
 	server.Kill()
 	server.Start()
@@ -518,7 +541,7 @@ func redisDown(t *testing.T, s stage) {
 		}
 	}
 	server.Start()
-	wantErr(t, "Release after an empty restart", h.Release(t.Context()), lock.ErrNotHeld)
+	mustNotBeHeld(t, "Release after an empty restart", h)
 	if got := receive(t, "answer", waiting); got.err == nil { // subscribing again makes it ask
 		mustRelease(t, got.hold)
 	} else if errors.Is(got.err, lock.ErrNotObtained) { // on a busy machine it may ask before that

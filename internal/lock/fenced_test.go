@@ -186,7 +186,7 @@ func nothingIsLeft(t *testing.T, s stage) {
 	got := make(chan locked, 50)
 	for range cap(got) {
 		go func() {
-			l := s.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(3*time.Second))
+			l := s.kind.open(locker, "m", lock.NewOwner(), lock.WithRenewedLease(soon/2))
 			h, err := l.Lock(t.Context())
 			if err == nil {
 				err = h.Release(t.Context())

@@ -179,7 +179,7 @@ func crowdOnASilentServer(t *testing.T, s stage) {
 
 // leasesCountFromSending delays the answers of what begins a lease.
 func leasesCountFromSending(t *testing.T, s stage) {
-	const lease, by = 10 * time.Second, time.Second // the margin for clocks that drift is 102 ms
+	const lease, by = 30 * time.Second, time.Second // the margin for clocks that drift is 302 ms
 	late := s.lateClient(by)
 	locker := newLocker(late, s.prefix)
 	fixed := lock.WithLease(lease)

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"seckill/internal/lock"
 	"seckill/internal/lock/group"
+	"seckill/internal/lock/internal/member"
 	"seckill/internal/testkit"
 )
 
@@ -50,7 +52,12 @@ const busyLease = 6 * time.Second
 
 // minorityGone kills two of five servers: before the lock is taken, or while it is held.
 func minorityGone(t *testing.T) {
-	const lease = busyLease
+	unlessStalled(t, func(times int) error { return outlivesMinority(t, time.Duration(times)*busyLease) })
+}
+
+// outlivesMinority returns why the hold was lost, if it was.
+func outlivesMinority(t *testing.T, lease time.Duration) error {
+	t.Helper()
 	s := startServers(t, 5)
 	l := red(s.mutexes(lock.WithRenewedLease(lease)))
 	early := mustLock(t, l)
@@ -62,23 +69,30 @@ func minorityGone(t *testing.T) {
 	}()
 	select {
 	case <-early.Lost():
-		t.Fatalf("lost with three of five: %v", early.Err())
+		if next := receive(t, "lock", late); next.err == nil {
+			mustRelease(t, next.hold)
+		}
+		return fmt.Errorf("lost with three of five: %w", early.Err())
 	case <-time.After(lease * 3 / 2): // without renewals on the three it would have ended
 	}
 	_, err := l.TryLock(t.Context())
 	wantErr(t, "TryLock of a held lock", err, lock.ErrNotObtained)
 	mustRelease(t, early)
-	next := mustReceive(t, late)
+	next := receive(t, "lock", late)
+	if next.err != nil {
+		return fmt.Errorf("Lock with three of five: %w", next.err)
+	}
 	if next.hold.Token() <= early.Token() {
 		t.Errorf("token %d after %d", next.hold.Token(), early.Token())
 	}
 	mustRelease(t, next.hold)
 	h, err := l.TryLock(t.Context())
 	if err != nil {
-		t.Fatalf("TryLock with three of five: %v", err)
+		return fmt.Errorf("TryLock with three of five: %w", err)
 	}
 	mustRelease(t, h)
 	eventually(t, "free", func() bool { return held(t, pick(s.mutexes(), 1, 2, 4)) == 0 })
+	return nil
 }
 
 // pick returns some of the locks.
@@ -192,22 +206,27 @@ func answerUnknown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "released where the answer is unknown", func() bool { return held(t, locks) == 3 })
+	direct := s.mutexes() // an answer to these is not one that gets lost
+	eventually(t, "released where the answer is unknown", func() bool { return held(t, direct) == 3 })
 	mustRelease(t, h)
-	if n := held(t, locks); n != 0 {
+	if n := held(t, direct); n != 0 {
 		t.Errorf("%d are held after the release", n)
 	}
 }
 
 // validity lets the second of three servers answer only after the first one's lease has ended, and the third refuse.
 func validity(t *testing.T) {
-	const lease = 400 * time.Millisecond
+	const lease, tries = 400 * time.Millisecond, 20
 	s := startServers(t, 3)
 	locks := s.mutexes(lock.WithLease(lease))
-	var once sync.Once
+	var given chan struct{} // closed when the first has answered, so that its lease has begun
+	var answers, delays *sync.Once
+	first := &spy{Client: s.redis[0].Client(), afterScript: func() { answers.Do(func() { close(given) }) }}
+	locks[0] = newLocker(first, "").Mutex("m", lock.WithLease(lease))
 	slow := &spy{Client: s.redis[1].Client()}
 	slow.failScript = func() (err error) {
-		once.Do(func() {
+		delays.Do(func() {
+			<-given
 			time.Sleep(lease) // network delay
 			err = io.ErrUnexpectedEOF
 		})
@@ -220,12 +239,21 @@ func validity(t *testing.T) {
 	h := mustLock(t, newLocker(s.redis[0].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
 	mustRelease(t, h)
 	setAhead(t, s.redis[0], h.Token())
-	_, err := red(locks).TryLock(t.Context())
-	if err == nil {
-		t.Fatal("obtained although the first lease has ended")
+	// On a busy machine the first answer may be late itself, or the second after the round.
+	late := false
+	for try := 0; try < tries && !late; try++ {
+		given, answers, delays = make(chan struct{}), new(sync.Once), new(sync.Once)
+		_, err := red(locks).TryLock(t.Context())
+		if err == nil {
+			t.Fatal("obtained although the first lease has ended")
+		}
+		late = errors.Is(err, lock.ErrNoAnswer) && errors.Is(err, member.ErrLate)
+		t.Logf("TryLock: %v", err)
+		eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
 	}
-	wantErr(t, "TryLock", err, lock.ErrNoAnswer)
-	eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
+	if !late {
+		t.Errorf("no try in %d failed because the first lease had ended", tries)
+	}
 	mustRelease(t, third)
 }
 

@@ -61,9 +61,8 @@ func waitersAreTreatedFairly(t *testing.T, s stage) {
 // forcedAtOnce forces locks whose leases would end much later.
 func forcedAtOnce(t *testing.T, s stage) {
 	t.Helper()
-	const most, tries = 500 * time.Millisecond, 5 // renewing places would wake the waiter after a second
-	best := time.Hour
-	for try := 0; try < tries && best > most; try++ { // a busy machine may stop a process for longer
+	const most = 500 * time.Millisecond // renewing places would wake the waiter after a second
+	within(t, most, "a wait after ForceUnlock", func() time.Duration {
 		mustLock(t, s.rivals().lock(lock.WithLease(30*time.Second)))
 		waiting := s.lockAsync(t.Context(), t, s.lock())
 		eventually(t, "listening", func() bool { return len(s.channels(t)) == 1 })
@@ -73,12 +72,9 @@ func forcedAtOnce(t *testing.T, s stage) {
 			t.Fatalf("ForceUnlock: %v, %v; want wasHeld", was, err)
 		}
 		got := mustReceive(t, waiting)
-		best = min(best, got.at.Sub(forced))
 		mustRelease(t, got.hold)
-	}
-	if best > most {
-		t.Errorf("a waiter had the lock %v after ForceUnlock, want %v at most", best, most)
-	}
+		return got.at.Sub(forced)
+	})
 }
 
 // errorReachesAll lets ten goroutines of a process wait, and the first of them get an error from Redis.
@@ -204,7 +200,7 @@ func nobodyPasses(t *testing.T, s stage) {
 }
 
 func frozenHolder(t *testing.T, s stage) {
-	const lease = 1500 * time.Millisecond
+	const lease = 3 * time.Second // time enough to be stopped in, on a busy machine
 	for range 3 {
 		holder := startChild(t, childTask{
 			Do: "freeze", Kind: s.kind.name, Addr: testkit.RedisAddr(t), Prefix: s.prefix, Lease: lease,
@@ -487,7 +483,7 @@ func validityIsShown(t *testing.T, s stage) {
 }
 
 func restartedDoesNotCount(t *testing.T, _ stage) {
-	const lease = time.Second
+	const lease = 2 * time.Second
 	s := startServers(t, 3)
 	var members []*lock.Lock
 	for _, l := range s.lockers {
@@ -507,25 +503,33 @@ func restartedDoesNotCount(t *testing.T, _ stage) {
 	eventually(t, "a lease old", counts)
 	eventually(t, "all a lease old", func() bool {
 		for _, r := range s.redis {
-			if uptime(t, r.Client()) < 3 {
+			if uptime(t, r.Client()) < 4 {
 				return false
 			}
 		}
 		return true
 	})
 	// Two members are held when one server comes back empty: it must not make a majority with the third.
-	h := mustLock(t, leader)
-	for _, n := range []int{0, 1} {
-		s.redis[n].Kill()
-		s.redis[n].Start()
-	}
-	if _, err := leader.TryLock(t.Context()); err == nil {
-		t.Error("obtained from servers that had forgotten the holder")
-	} else {
-		wantErr(t, "TryLock", err, group.ErrRestarted)
-	}
-	_ = h.Release(t.Context()) // its lock is lost
-	eventually(t, "a lease old again", counts)
+	unlessStalled(t, func(int) error { // a busy machine may ask it when it is a lease old
+		h := mustLock(t, leader)
+		for _, n := range []int{0, 1} {
+			s.redis[n].Kill()
+			s.redis[n].Start()
+		}
+		second, err := leader.TryLock(t.Context())
+		if err == nil {
+			mustRelease(t, second)
+		}
+		_ = h.Release(t.Context()) // its lock is lost
+		eventually(t, "a lease old again", counts)
+		switch {
+		case err == nil:
+			return errors.New("obtained from servers that had forgotten the holder")
+		case !errors.Is(err, group.ErrRestarted):
+			return fmt.Errorf("TryLock: %w, want ErrRestarted", err)
+		}
+		return nil
+	})
 }
 
 func childrenDie(t *testing.T, s stage) {

@@ -42,27 +42,33 @@ var watchdogRows = []row{
 }
 
 func renewedIsKept(t *testing.T, s stage) {
-	const lease = 1500 * time.Millisecond // a busy machine may stop a process for a second
-	h := mustLock(t, s.lock(lock.WithRenewedLease(lease)))
-	ctx, cancel := h.Context(t.Context())
-	defer cancel()
-	select {
-	case <-ctx.Done():
-		t.Fatalf("lost: %v", context.Cause(ctx))
-	case <-time.After(5 * lease): // the lock must not be lost
-	}
-	if d := s.state(t).TTL(); d <= 0 || d > lease {
-		t.Errorf("time to live %v, want at most %v", d, lease)
-	}
-	mustRelease(t, h)
-	receive(t, "end of the context", ctx.Done())
-	wantErr(t, "cause after the release", context.Cause(ctx), lock.ErrNotHeld)
-	wantErr(t, "Err after the release", h.Err(), lock.ErrNotHeld)
-	select {
-	case <-h.Lost():
-		t.Error("a release counted as a loss")
-	default:
-	}
+	unlessStalled(t, func(times int) error {
+		lease := time.Duration(times) * 1500 * time.Millisecond
+		h := mustLock(t, s.lock(lock.WithRenewedLease(lease)))
+		ctx, cancel := h.Context(t.Context())
+		defer cancel()
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(5 * lease): // the lock must not be lost
+		}
+		d := s.state(t).TTL()
+		if err := h.Release(t.Context()); err != nil {
+			return err
+		}
+		if d <= 0 || d > lease {
+			t.Errorf("time to live %v, want at most %v", d, lease)
+		}
+		receive(t, "end of the context", ctx.Done())
+		wantErr(t, "cause after the release", context.Cause(ctx), lock.ErrNotHeld)
+		wantErr(t, "Err after the release", h.Err(), lock.ErrNotHeld)
+		select {
+		case <-h.Lost():
+			t.Error("a release counted as a loss")
+		default:
+		}
+		return nil
+	})
 }
 
 func limitedLease(t *testing.T, s stage) {
@@ -78,25 +84,28 @@ func limitedLease(t *testing.T, s stage) {
 			3 * time.Second,
 		},
 	} {
-		begin := time.Now()
-		h := mustLock(t, s.lock(tc.opts...))
-		over := time.Now().Add(2 * time.Second) // when Redis ends the lease at the latest, unless renewed
-		ctx, cancel := h.Context(t.Context())
-		receive(t, "loss", h.Lost())
-		asked := time.Now()
-		if left := s.state(t).TTL(); tc.least == 0 && left > max(over.Sub(asked), 0)+100*time.Millisecond {
-			t.Errorf("%s: time to live %v, %v before it should end", tc.name, left, over.Sub(asked))
-		}
-		if took := time.Since(begin); took < tc.least {
-			t.Errorf("%s: lost after %v, want %v at least", tc.name, took, tc.least)
-		}
-		receive(t, "end of the context", ctx.Done())
-		wantErr(t, "cause", context.Cause(ctx), lock.ErrLost)
-		late, cancelLate := h.Context(t.Context())
-		wantErr(t, "cause of a later context", context.Cause(late), lock.ErrLost)
-		eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
-		cancel()
-		cancelLate()
+		unlessStalled(t, func(int) error { // a busy machine may renew too late
+			begin := time.Now()
+			h := mustLock(t, s.lock(tc.opts...))
+			over := time.Now().Add(2 * time.Second) // when Redis ends the lease at the latest, unless renewed
+			ctx, cancel := h.Context(t.Context())
+			defer cancel()
+			receive(t, "loss", h.Lost())
+			took, asked := time.Since(begin), time.Now()
+			if left := s.state(t).TTL(); tc.least == 0 && left > max(over.Sub(asked), 0)+100*time.Millisecond {
+				t.Errorf("%s: time to live %v, %v before it should end", tc.name, left, over.Sub(asked))
+			}
+			receive(t, "end of the context", ctx.Done())
+			wantErr(t, "cause", context.Cause(ctx), lock.ErrLost)
+			late, cancelLate := h.Context(t.Context())
+			defer cancelLate()
+			wantErr(t, "cause of a later context", context.Cause(late), lock.ErrLost)
+			eventually(t, "free", func() bool { return !s.state(t).IsLocked() })
+			if took < tc.least {
+				return fmt.Errorf("%s: lost after %v, want %v at least", tc.name, took, tc.least)
+			}
+			return nil
+		})
 	}
 }
 
@@ -127,16 +136,15 @@ func lossIsTold(t *testing.T, s stage) {
 		after := tc.lose()
 		receive(t, "loss", h.Lost())
 		wantErr(t, tc.name+": Err", h.Err(), lock.ErrLost)
-		wantErr(t, tc.name+": Release", h.Release(t.Context()), lock.ErrNotHeld)
+		mustNotBeHeld(t, tc.name+": Release", h)
 		after()
-
-		again := mustLock(t, l)
-		select {
-		case <-again.Lost():
-			t.Errorf("%s: the next hold is not renewed: %v", tc.name, again.Err())
-		case <-time.After(lease + lease/4): // the lock must not be lost
-		}
-		mustRelease(t, again)
+		unlessStalled(t, func(times int) error {
+			longer := time.Duration(times) * lease
+			if times > 1 {
+				l = s.lock(lock.WithRenewedLease(longer))
+			}
+			return keeps(t, mustLock(t, l), longer+longer/4)
+		})
 	}
 }
 
@@ -190,10 +198,12 @@ func noRenewalAfterRelease(t *testing.T, s stage) {
 	var wg sync.WaitGroup
 	for g := range goroutines {
 		wg.Go(func() {
-			// Renewed every 10 ms, so that renewals and releases meet.
-			l := s.kind.open(locker, fmt.Sprint(g), lock.NewOwner(), lock.WithRenewedLease(30*time.Millisecond))
+			lease := 30 * time.Millisecond // renewed every 10 ms, so that renewals and releases meet
+			owner := lock.NewOwner()
 			for i := range rounds {
-				h, err := obtain(t.Context(), l)
+				h, err := obtain(t.Context(), &lease, func() aLock {
+					return s.kind.open(locker, fmt.Sprint(g), owner, lock.WithRenewedLease(lease))
+				})
 				if err != nil {
 					t.Errorf("TryLock: %v", err)
 					return
@@ -203,7 +213,7 @@ func noRenewalAfterRelease(t *testing.T, s stage) {
 					return
 				}
 				if i%50 == 0 {
-					time.Sleep(10 * time.Millisecond) // about until the renewal is due
+					time.Sleep(lease / 3) // about until the renewal is due
 				}
 				_ = h.Release(t.Context()) // on a busy machine it may have been lost
 			}
@@ -224,14 +234,23 @@ func noRenewalAfterRelease(t *testing.T, s stage) {
 	}
 }
 
-// obtain tries until it gets the lock that nobody else wants. On a busy machine an answer comes after the lease, and a
-// Redlock's late part is released after the hold, so that the next try meets it. A hold that were still renewed would
-// never give way.
-func obtain(ctx context.Context, l aLock) (h aHold, err error) {
+// obtain tries until it gets the lock that nobody else wants. On a busy machine a Redlock's late part is released after
+// the hold, so that the next try meets it; a hold that were still renewed would never give way. If answers keep coming
+// after the lease, it is too short for the machine: the following ones are twice as long.
+func obtain(ctx context.Context, lease *time.Duration, open func() aLock) (h aHold, err error) {
+	const patience = 5
+	unanswered := 0
 	for deadline := time.Now().Add(soon); ; {
-		h, err = l.TryLock(ctx)
-		passing := errors.Is(err, lock.ErrNoAnswer) || errors.Is(err, lock.ErrNotObtained)
-		if !passing || time.Now().After(deadline) {
+		h, err = open().TryLock(ctx)
+		if errors.Is(err, lock.ErrNoAnswer) {
+			unanswered++
+			if unanswered%patience == 0 {
+				*lease *= 2
+			}
+		} else if !errors.Is(err, lock.ErrNotObtained) {
+			return h, err
+		}
+		if time.Now().After(deadline) {
 			return h, err
 		}
 	}
@@ -252,16 +271,21 @@ func cancelledIsNotRenewed(t *testing.T, s stage) {
 		t.Fatal(err)
 	}
 	p.Delay(50 * time.Millisecond)
-	watchedThrough := &spy{Client: through}
-	cancelledMidway(t, s.through(watchedThrough, lock.WithRenewedLease(lease)), 75*time.Millisecond)
-	renewed := watchedThrough.leases.Load() // by tries whose answer came in time
-	time.Sleep(lease)                       // several renewals long: none may be sent
-	if n := watched.leases.Load() + watchedThrough.leases.Load() - renewed; n != 0 {
+	var watchedThrough *spy // of the last try: those whose answer came in time were renewed
+	open := func(lease time.Duration) func() aLock {
+		return func() aLock {
+			watchedThrough = &spy{Client: through}
+			return s.through(watchedThrough, lock.WithRenewedLease(lease))
+		}
+	}
+	cancelledMidway(t, open(lease), 75*time.Millisecond)
+	time.Sleep(lease) // several renewals long: none may be sent
+	if n := watched.leases.Load() + watchedThrough.leases.Load(); n != 0 {
 		t.Errorf("%d renewals were sent", n)
 	}
 	free := func() bool { return s.owner(t) == "" }
 	eventually(t, "free", free)
-	cancelledMidway(t, s.through(watchedThrough, lock.WithRenewedLease(time.Minute)), 75*time.Millisecond)
+	cancelledMidway(t, open(time.Minute), 75*time.Millisecond)
 	eventually(t, "given up", free) // long before its lease ends
 }
 

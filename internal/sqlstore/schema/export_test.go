@@ -8,8 +8,13 @@ import (
 	"time"
 )
 
-// ShortenLease sets how long an instance that died keeps others from migrating.
-func ShortenLease(s *Schema, length time.Duration) { s.leaseFor = length }
+// WithLease returns the schema with another time for which an instance that died keeps others from migrating. A store
+// makes a new Schema at each call, so the copy that is returned is the one to use.
+func WithLease(s *Schema, length time.Duration) *Schema {
+	shorter := *s
+	shorter.leaseFor = length
+	return &shorter
+}
 
 // NewLease returns what tries once to get the lease.
 func NewLease(ctx context.Context, s *Schema) (take func(context.Context) (bool, error), err error) {

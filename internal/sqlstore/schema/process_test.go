@@ -30,11 +30,12 @@ func migrateIfAsked() (code int, asked bool) {
 	ctx := context.Background()
 	store, err := sqlstore.OpenMySQL(ctx, dsn, quiet())
 	if err == nil {
+		its := store.Schema()
 		if os.Getenv(envMigrateDies) != "" {
-			schema.ShortenLease(store.Schema(), shortLease)
+			its = schema.WithLease(its, shortLease)
 		}
 		var applied []string
-		applied, err = store.Schema().Migrate(ctx)
+		applied, err = its.Migrate(ctx)
 		_, _ = fmt.Println(strings.Join(applied, " "))
 	}
 	if err != nil {

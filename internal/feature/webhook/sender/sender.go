@@ -43,16 +43,21 @@ type Options struct {
 	Allowed   []netip.Prefix // networks that may be dialled besides the public Internet, also without TLS
 	UserAgent string
 	TLS       *tls.Config // nil: the system's authorities
+
+	names *net.Resolver // nil: the system's; tests have their own
 }
 
 // New returns a sender. Close ends its unused connections.
 func New(o Options) *Sender {
 	g := dialguard.New(o.Allowed)
-	return &Sender{guard: g, plain: client(g, nil, false), secure: client(g, o.TLS, true), userAgent: o.UserAgent}
+	dialer := net.Dialer{Timeout: dialTimeout, Resolver: o.names}
+	return &Sender{
+		guard: g, plain: client(g, dialer, nil, false), secure: client(g, dialer, o.TLS, true), userAgent: o.UserAgent,
+	}
 }
 
-func client(g dialguard.Guard, conf *tls.Config, secure bool) *http.Client {
-	dialer := &net.Dialer{Timeout: dialTimeout, Control: g.Control(secure)}
+func client(g dialguard.Guard, dialer net.Dialer, conf *tls.Config, secure bool) *http.Client {
+	dialer.Control = g.Control(secure)
 	return &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{ // no Proxy: it would be dialled, and the endpoint's address not checked

@@ -1,9 +1,12 @@
 package sender
 
 import (
+	"context"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,17 +20,58 @@ func message(to string) dispatch.Message {
 	}
 }
 
+// leadHere returns a resolver for which every name has the address 127.0.0.1. What names this machine has is for its
+// own files to say: not each calls itself localhost.
+func leadHere(t *testing.T) *net.Resolver {
+	t.Helper()
+	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Close() }) // nobody asks any more
+	go func() {
+		query := make([]byte, 4096)
+		for {
+			n, from, err := server.ReadFrom(query)
+			if err != nil {
+				return
+			}
+			_, _ = server.WriteTo(here(query[:n]), from) // who gets no answer asks again
+		}
+	}()
+	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", server.LocalAddr().String())
+	}}
+}
+
+// here answers a question of DNS (RFC 1035): the name has the address 127.0.0.1, and nothing of another type.
+func here(query []byte) []byte {
+	const header, rest = 12, 5 // rest is the end of the name, its type and its class
+	end := header
+	for query[end] != 0 {
+		end += 1 + int(query[end])
+	}
+	question := query[header : end+rest]
+	counts, record := []byte{0, 1, 0, 0, 0, 0, 0, 0}, []byte(nil)
+	if query[end+2] == 1 { // type A
+		counts[3] = 1
+		record = []byte{0xc0, header, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1}
+	}
+	return slices.Concat(query[:2], []byte{0x81, 0x80}, counts, question, record)
+}
+
 // A name that leads to this machine is refused when it is dialled, and nothing is sent.
 func TestNamesOfThisMachineAreRefused(t *testing.T) {
 	t.Parallel()
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer server.Close()
-	s := New(Options{})
+	s := New(Options{names: leadHere(t)})
 	defer s.Close()
+	named := strings.Replace(server.URL, "127.0.0.1", "leads-here.example", 1)
 	for _, to := range []string{
-		server.URL, strings.Replace(server.URL, "127.0.0.1", "localhost", 1),
-		strings.Replace(server.URL, "http:", "https:", 1),
+		server.URL, strings.Replace(server.URL, "http:", "https:", 1),
+		named, strings.Replace(named, "http:", "https:", 1),
 	} {
 		want := dispatch.NeedsTLS
 		if strings.HasPrefix(to, "https:") {
