@@ -69,7 +69,8 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 }
 
 // ChromiumProgram returns the path of Chromium without a desktop, installing it with Chinese fonts if possible, else of
-// any Chromium or Chrome. Those draw a browser's window around each page, in a process of its own, although nobody sees it.
+// any Chromium or Chrome. Those draw a browser's window around each page, in a process of its own, although nobody sees
+// it.
 func ChromiumProgram(ctx context.Context) (string, error) {
 	const shell = "chromium-headless-shell"
 	err := ensure(ctx, func() bool { return find(shell) != "" }, []string{shell, "fonts-noto-cjk"})

@@ -147,8 +147,8 @@ func openTab(
 	return w
 }
 
-// emulate sets the window's size, language and colours, and gives it the focus for good: of several windows only one has
-// it otherwise, and the keys that another gets before it has the focus are lost.
+// emulate sets the window's size, language and colours, and gives it the focus for good: otherwise only one of several
+// windows has it, and the keys that another gets before it has the focus are lost.
 func (w *window) emulate() chromedp.Action[chromedp.Void] {
 	d := w.device
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
