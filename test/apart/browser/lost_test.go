@@ -69,8 +69,9 @@ func TestConsoleLostDecision(t *testing.T) {
 			t.Parallel()
 			s := realShop(t)
 			v := s.onSale("Noodles for two", 40)
-			s.callOffAndLose(v)
 			w := open(t, s.url(fmt.Sprintf("/admin#/voucher/%d", v)), s.asAdmin(tt.device))
+			w.sees("[data-tile=stock]", "40") // an open page shows what becomes of the sale
+			s.callOffAndLose(v)
 			w.sees("[data-lost] h2", tt.title)
 			w.sees("[data-lost]", tt.kind)
 			w.sees("[data-lost] tbody td:nth-child(2) b", tt.redis)

@@ -31,6 +31,11 @@ export function Live({ id, client, words }) {
   const sale = useSale(id, client, voucher?.type === 1, words);
   const past = usePast(id, client, voucher?.type === 1, version);
   const line = useLine(id, client, voucher?.type === 1);
+  const state = sale.now?.saleState, lost = sale.now?.lostDecision?.at, known = useRef(state);
+  useEffect(() => {
+    if (lost || (known.current && known.current !== state)) setVersion((n) => n + 1); // others did something: read what they changed
+    known.current = state;
+  }, [state, lost]);
   useTick(1000);
   const read = async () => {
     const answer = await client.ask('GET', `/voucher/${id}`);
