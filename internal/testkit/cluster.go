@@ -326,7 +326,6 @@ func (c *RedisCluster) try(i int, args ...any) *redis.Cmd {
 // client returns the client of a node, creating it at the first call.
 func (c *RedisCluster) client(i int) *redis.Client {
 	if c.known[i] == nil {
-		c.tb.Helper()
 		client := redis.NewClient(&redis.Options{
 			Addr: c.Nodes[i].Addr, MaxRetries: -1, ContextTimeoutEnabled: true, ReadTimeout: nodePatience,
 		})

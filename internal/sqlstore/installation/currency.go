@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"gorm.io/gorm"
-
-	"seckill/internal/sqlstore/sqlkit"
 )
 
 const currencySetting = "currency"
@@ -18,21 +14,8 @@ var ErrOtherCurrency = errors.New("the amounts in the database are in another cu
 // TakeCurrency notes the currency of all amounts, a code of ISO 4217, on the first call of an installation, and checks
 // it on all later ones: ErrOtherCurrency.
 func (t *Tables) TakeCurrency(ctx context.Context, code string) error {
-	noted := make([]byte, len(code))
-	err := t.loadSetting(ctx, currencySetting, noted)
-	if errors.Is(err, gorm.ErrRecordNotFound) {
-		err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
-			now, err := t.db.LedgerTime(tx)
-			if err != nil {
-				return err
-			}
-			return tx.Create(&sqlkit.SettingRow{Name: currencySetting, Value: []byte(code), CreateTime: now}).Error
-		})
-		if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first
-			return fmt.Errorf("storing setting %s: %w", currencySetting, err)
-		}
-		err = t.loadSetting(ctx, currencySetting, noted)
-	}
+	noted := []byte(code)
+	err := t.firstSetting(ctx, currencySetting, noted)
 	switch {
 	case err != nil:
 		return err

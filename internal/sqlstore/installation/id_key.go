@@ -15,28 +15,37 @@ const idKeySetting = "order_id_key"
 
 // IDKey returns the key that hides the day's count in order ids. The first caller makes it, and it stays the same for
 // every instance: ids made with two keys could collide.
-func (t *Tables) IDKey(ctx context.Context) ([16]byte, error) {
-	var key [16]byte
-	err := t.loadSetting(ctx, idKeySetting, key[:])
+func (t *Tables) IDKey(ctx context.Context) (key [16]byte, err error) {
+	_, _ = rand.Read(key[:]) // it never fails: without randomness the program ends
+	err = t.firstSetting(ctx, idKeySetting, key[:])
+	return key, err
+}
+
+// firstSetting stores the value under a name that has none yet, or else replaces it by what is there.
+func (t *Tables) firstSetting(ctx context.Context, name string, value []byte) error {
+	err := t.loadSetting(ctx, name, value)
 	if !errors.Is(err, gorm.ErrRecordNotFound) {
-		return key, err
+		return err
 	}
-	var fresh [16]byte
-	_, _ = rand.Read(fresh[:]) // it never fails: without randomness the program ends
 	// If several instances start at once on a Galera cluster, all but one get a deadlock here, and then find that one's
-	// key.
+	// value.
 	err = t.db.WriteRetry(ctx, func(tx *gorm.DB) error {
 		now, err := t.db.LedgerTime(tx)
 		if err != nil {
 			return err
 		}
-		return tx.Create(&sqlkit.SettingRow{Name: idKeySetting, Value: fresh[:], CreateTime: now}).Error
+		return tx.Create(&sqlkit.SettingRow{Name: name, Value: value, CreateTime: now}).Error
 	})
-	if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first: its key is the key
-		return key, fmt.Errorf("storing setting %s: %w", idKeySetting, err)
+	if err != nil && !sqlkit.IsDuplicate(err) { // another instance was first: its value is the value
+		return fmt.Errorf("storing setting %s: %w", name, err)
 	}
-	err = t.loadSetting(ctx, idKeySetting, key[:])
-	return key, err
+	return sqlkit.AwaitRow(ctx, func() (bool, error) {
+		err := t.loadSetting(ctx, name, value)
+		if errors.Is(err, gorm.ErrRecordNotFound) {
+			return false, nil
+		}
+		return true, err
+	})
 }
 
 // loadSetting fills value, or returns gorm.ErrRecordNotFound. A value of another length is an error: using a part of

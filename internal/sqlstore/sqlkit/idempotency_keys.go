@@ -54,7 +54,7 @@ func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error 
 	row := keyRow{Caller: k.Caller, Name: k.Name, Route: k.Route, Body: k.Body[:], Made: made, CreateTime: now}
 	switch err := tx.Create(&row).Error; {
 	case IsDuplicate(err):
-		return FindKey(tx, k) // at READ COMMITTED this sees the other transaction's row
+		return AwaitRow(tx.Statement.Context, func() (bool, error) { return false, FindKey(tx, k) })
 	case err != nil:
 		return fmt.Errorf("storing the idempotency key: %w", err)
 	}

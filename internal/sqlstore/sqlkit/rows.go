@@ -1,6 +1,7 @@
 package sqlkit
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,6 +11,8 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
+
+	"seckill/internal/order"
 )
 
 // BatchRows is how many rows one INSERT or one IN list holds at most: a batch of the recorder by default (500 orders,
@@ -62,6 +65,28 @@ func Take[T any](query *gorm.DB, none error, doing string) (row T, err error) {
 // everything.
 func Locking(tx *gorm.DB) *gorm.DB {
 	return tx.Clauses(clause.Locking{Strength: clause.LockingStrengthUpdate})
+}
+
+// hiddenFor is how long a row may stay hidden from queries after a statement has run into it.
+const hiddenFor = 2 * time.Second
+
+// AwaitRow calls find until it finds the row that a statement has just run into (IsDuplicate), or fails. MariaDB seems
+// to report a duplicate as soon as the other transaction counts as committed, and to show its row to queries a moment
+// later: on a busy machine, one at READ COMMITTED, or outside of any transaction, may look too early. Error:
+// order.ErrUnavailable if the row stays hidden.
+func AwaitRow(ctx context.Context, find func() (found bool, err error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, hiddenFor, order.ErrUnavailable)
+	defer cancel()
+	for {
+		if found, err := find(); found || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for a row that is there: %w", context.Cause(ctx))
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // Distinct returns the keys of s without repetition, in the order of their first occurrence.

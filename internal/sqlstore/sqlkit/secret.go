@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,7 +120,12 @@ func (d *DB) addSecret(tx *gorm.DB, of Secrets, id int) ([]Secret, error) {
 	if err != nil && !IsDuplicate(err) { // the statement changed nothing, and the transaction goes on
 		return nil, fmt.Errorf("storing the setting %s: %w", of.Name(id), err)
 	}
-	return of.Read(tx)
+	var all []Secret
+	err = AwaitRow(tx.Statement.Context, func() (bool, error) {
+		all, err = of.Read(tx)
+		return slices.ContainsFunc(all, func(s Secret) bool { return s.ID == id }), err
+	})
+	return all, err
 }
 
 // SettingRow is a value that all instances share, such as a key.
