@@ -15,8 +15,8 @@ import (
 const link = `\]\(([^)#\s]+)`
 
 // documents returns the named files of a folder and all that they lead to, one after another: the reader of an archive
-// finds whatever a link names, an example or a configuration as well as a document. Of a folder these are all files
-// below it. A link to what is not there is an error.
+// finds whatever a link names, an example or a configuration as well as a document. A link to a folder stands for all
+// files below it. A link to what is not there is an error.
 func documents(root string, names ...string) ([]file, error) {
 	links := regexp.MustCompile(link)
 	wanted := map[string]bool{}

@@ -276,6 +276,7 @@ func insist[H aHold](ctx context.Context, l waitsFor[H]) (h H, err error) {
 		if !passes(err) || ctx.Err() != nil || time.Now().After(deadline) {
 			return h, err
 		}
+		time.Sleep(10 * time.Millisecond) // a refused dial fails at once
 	}
 }
 
@@ -358,7 +359,7 @@ func within(t *testing.T, limit time.Duration, what string, took func() time.Dur
 	}
 }
 
-// A try during which the machine did not run this process for that long says nothing, but there are so many at most.
+// stall is how long a pause of this process makes a try meaningless; stalledTries caps the tries.
 const stall, stalledTries = 50 * time.Millisecond, 8
 
 // measureStalls returns a function that reports the longest time for which the machine has kept this process from
@@ -383,7 +384,7 @@ func measureStalls() (stalled func() time.Duration, stop func()) {
 }
 
 // unlessStalled fails if a try fails. If the machine has stopped this process meanwhile, and so perhaps Redis, the try
-// says nothing: it is repeated, a few times at most, with leases that are times as long.
+// says nothing: it is repeated, a few times at most, with leases multiplied by times (1, 2, 4).
 func unlessStalled(t *testing.T, try func(times int) error) {
 	t.Helper()
 	stalled, stop := measureStalls()
@@ -403,7 +404,7 @@ func unlessStalled(t *testing.T, try func(times int) error) {
 	}
 }
 
-// keeps holds the lock for so long, and then releases it.
+// keeps fails if the lock is lost within that time, and then releases it.
 func keeps(t *testing.T, h aHold, long time.Duration) error {
 	t.Helper()
 	select {

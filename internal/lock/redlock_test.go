@@ -218,38 +218,43 @@ func answerUnknown(t *testing.T) {
 func validity(t *testing.T) {
 	const lease, tries = 400 * time.Millisecond, 20
 	s := startServers(t, 3)
-	locks := s.mutexes(lock.WithLease(lease))
-	var given chan struct{} // closed when the first has answered, so that its lease has begun
-	var answers, delays *sync.Once
-	first := &spy{Client: s.redis[0].Client(), afterScript: func() { answers.Do(func() { close(given) }) }}
-	locks[0] = newLocker(first, "").Mutex("m", lock.WithLease(lease))
-	slow := &spy{Client: s.redis[1].Client()}
-	slow.failScript = func() (err error) {
-		delays.Do(func() {
-			<-given
-			time.Sleep(lease) // network delay
-			err = io.ErrUnexpectedEOF
-		})
-		return err
-	}
-	locks[1] = newLocker(slow, "").Mutex("m", lock.WithLease(lease))
+	clients := []lock.Client{s.redis[0].Client(), s.redis[1].Client()}
 	third := mustLock(t, newLocker(s.redis[2].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
 	// The first server gets the highest token. Otherwise raising its token would ask it again, and it would answer that
 	// its lease is over.
-	h := mustLock(t, newLocker(s.redis[0].Client(), "").Mutex("m", lock.WithLease(time.Minute)))
+	h := mustLock(t, newLocker(clients[0], "").Mutex("m", lock.WithLease(time.Minute)))
 	mustRelease(t, h)
 	setAhead(t, s.redis[0], h.Token())
-	// On a busy machine the first answer may be late itself, or the second after the round.
-	late := false
-	for try := 0; try < tries && !late; try++ {
-		given, answers, delays = make(chan struct{}), new(sync.Once), new(sync.Once)
+	// try returns TryLock's error. Calls of an earlier one may still be under way: it shares nothing with them.
+	try := func() error {
+		given := make(chan struct{}) // closed when the first has answered, so that its lease has begun
+		var answers, delays sync.Once
+		first := &spy{Client: clients[0], afterScript: func() { answers.Do(func() { close(given) }) }}
+		slow := &spy{Client: clients[1]}
+		slow.failScript = func() (err error) {
+			delays.Do(func() {
+				<-given
+				time.Sleep(lease) // network delay
+				err = io.ErrUnexpectedEOF
+			})
+			return err
+		}
+		locks := s.mutexes(lock.WithLease(lease))
+		locks[0] = newLocker(first, "").Mutex("m", lock.WithLease(lease))
+		locks[1] = newLocker(slow, "").Mutex("m", lock.WithLease(lease))
 		_, err := red(locks).TryLock(t.Context())
 		if err == nil {
 			t.Fatal("obtained although the first lease has ended")
 		}
-		late = errors.Is(err, lock.ErrNoAnswer) && errors.Is(err, member.ErrLate)
 		t.Logf("TryLock: %v", err)
-		eventually(t, "free", func() bool { return held(t, locks[:2]) == 0 })
+		return err
+	}
+	// On a busy machine the first answer may be late itself, or the second after the round.
+	late := false
+	for n := 0; n < tries && !late; n++ {
+		err := try()
+		late = errors.Is(err, lock.ErrNoAnswer) && errors.Is(err, member.ErrLate)
+		eventually(t, "free", func() bool { return held(t, s.mutexes()[:2]) == 0 })
 	}
 	if !late {
 		t.Errorf("no try in %d failed because the first lease had ended", tries)

@@ -231,7 +231,7 @@ func redisKilledUnderLock(r *run) {
 }
 
 // forgetLock starts Redis again without data, while the holder cannot reach it, and returns an error if the holder's
-// lease was over before another's request reached the ledger, and then its own: a busy machine may have that.
+// lease ended before another's request reached the ledger, and then its own, as may happen on a busy machine.
 func (d *due) forgetLock() error {
 	const superseded = "of expirer, and" // ErrSuperseded
 	before, n := d.logged(superseded), d.holder()

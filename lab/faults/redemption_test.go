@@ -112,6 +112,9 @@ func (r *run) buyAndPay(voucher int64, n int) (paid []coupon) {
 		bought := r.until(0, user, fmt.Sprintf("/voucher/seckill/%d?wait=10s", voucher), http.StatusCreated,
 			http.StatusConflict)
 		id := box.Decode[box.Placed](r, bought).OrderID
+		if id == "" {
+			r.Fatalf("user %d bought nothing: %s", user, bought.Body)
+		}
 		begun := r.until(0, user, "/order/"+id+"/pay", http.StatusOK)
 		r.until(0, user, box.Decode[struct{ PayURL string }](r, begun).PayURL, http.StatusOK)
 		found := box.Decode[struct{ Coupon struct{ Code string } }](r, r.site.Client.Whole(r, box.Request{

@@ -433,7 +433,7 @@ func (r *run) settleWithin() time.Duration {
 	return r.within + r.leeway()
 }
 
-// leeway returns how much longer things may take if other programs use the machine too: none where results are written.
+// leeway returns how much longer things may take if other programs use the machine too: 0 in full runs.
 func (r *run) leeway() time.Duration {
 	if os.Getenv(envFaults) == "all" {
 		return 0

@@ -82,7 +82,7 @@ func (b *Buyers) BuyUntilAnswered(ctx context.Context, user int64) checker.Answe
 	pause := 5 * time.Millisecond
 	for i := int(user); ; i++ {
 		s := b.servers[i%len(b.servers)]
-		if b.Pick != nil {
+		if b.Pick != nil && ctx.Err() == nil { // it may wait for a server that is ready
 			s = b.Pick(i)
 		}
 		a := b.Buy(ctx, s, user)

@@ -106,8 +106,10 @@ func (s *Server) Start() error {
 		if err == nil {
 			return nil
 		}
-		silent := strings.Contains(s.Log.String()[before:], "\nserver: ") &&
-			strings.Contains(s.Log.String()[before:], "service unavailable: context deadline exceeded")
+		said := strings.TrimSpace(s.Log.String()[before:])
+		last := said[strings.LastIndex(said, "\n")+1:]
+		silent := strings.HasPrefix(last, "server: ") &&
+			strings.Contains(last, "service unavailable: context deadline exceeded")
 		if !errors.Is(err, child.ErrEnded) || !silent {
 			return fmt.Errorf("%s: %w", s.Name, err)
 		}

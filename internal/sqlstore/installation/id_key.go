@@ -21,7 +21,7 @@ func (t *Tables) IDKey(ctx context.Context) (key [16]byte, err error) {
 	return key, err
 }
 
-// firstSetting stores the value under a name that has none yet, or else replaces it by what is there.
+// firstSetting stores value under name, or overwrites value with what is stored there.
 func (t *Tables) firstSetting(ctx context.Context, name string, value []byte) error {
 	err := t.loadSetting(ctx, name, value)
 	if !errors.Is(err, gorm.ErrRecordNotFound) {

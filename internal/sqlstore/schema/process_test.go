@@ -30,12 +30,12 @@ func migrateIfAsked() (code int, asked bool) {
 	ctx := context.Background()
 	store, err := sqlstore.OpenMySQL(ctx, dsn, quiet())
 	if err == nil {
-		its := store.Schema()
+		s := store.Schema()
 		if os.Getenv(envMigrateDies) != "" {
-			its = schema.WithLease(its, shortLease)
+			s = schema.WithLease(s, shortLease)
 		}
 		var applied []string
-		applied, err = its.Migrate(ctx)
+		applied, err = s.Migrate(ctx)
 		_, _ = fmt.Println(strings.Join(applied, " "))
 	}
 	if err != nil {

@@ -54,6 +54,7 @@ func ClaimKey(tx *gorm.DB, now time.Time, k idempotency.Key, made string) error 
 	row := keyRow{Caller: k.Caller, Name: k.Name, Route: k.Route, Body: k.Body[:], Made: made, CreateTime: now}
 	switch err := tx.Create(&row).Error; {
 	case IsDuplicate(err):
+		// FindKey's error ends the wait: it means that the row is there.
 		return AwaitRow(tx.Statement.Context, func() (bool, error) { return false, FindKey(tx, k) })
 	case err != nil:
 		return fmt.Errorf("storing the idempotency key: %w", err)

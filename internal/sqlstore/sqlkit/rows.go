@@ -70,9 +70,8 @@ func Locking(tx *gorm.DB) *gorm.DB {
 // hiddenFor is how long a row may stay hidden from queries after a statement has run into it.
 const hiddenFor = 2 * time.Second
 
-// AwaitRow calls find until it finds the row that a statement has just run into (IsDuplicate), or fails. MariaDB seems
-// to report a duplicate as soon as the other transaction counts as committed, and to show its row to queries a moment
-// later: on a busy machine, one at READ COMMITTED, or outside of any transaction, may look too early. Error:
+// AwaitRow calls find until it sees the row behind a duplicate-key error (IsDuplicate), or fails. On a busy machine,
+// MariaDB can report the duplicate a moment before queries see the committed row, also at READ COMMITTED. Error:
 // order.ErrUnavailable if the row stays hidden.
 func AwaitRow(ctx context.Context, find func() (found bool, err error)) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, hiddenFor, order.ErrUnavailable)

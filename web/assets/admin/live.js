@@ -21,19 +21,23 @@ import { Waitlist } from './waitlist.js';
 /** Seconds between two summaries for screen readers: numbers that change each second are not read out. */
 const SUMMARY = 30;
 
+/** States of a sale that a person decides; others come by themselves. */
+const DECIDED = new Set(['paused', 'off_shelf', 'called_off']);
+
 /** @param {any} props */
 export function Live({ id, client, words }) {
   const { t, number, money, language } = /** @type {import('../words.js').Words} */ (words);
   const [voucher, setVoucher] = useState(/** @type {any} */ (null));
   const [failed, setFailed] = useState(/** @type {any} */ (null));
-  const [version, setVersion] = useState(0); // raised by each action here
+  const [version, setVersion] = useState(0); // raised to read again: by each action here, and by what others decide
   const [guarding, setGuarding] = useState(false); // whether their dialog is open
   const sale = useSale(id, client, voucher?.type === 1, words);
   const past = usePast(id, client, voucher?.type === 1, version);
   const line = useLine(id, client, voucher?.type === 1);
   const state = sale.now?.saleState, lost = sale.now?.lostDecision?.at, known = useRef(state);
   useEffect(() => {
-    if (lost || (known.current && known.current !== state)) setVersion((n) => n + 1); // others did something: read what they changed
+    const turned = known.current && known.current !== state && (DECIDED.has(state) || DECIDED.has(known.current));
+    if (lost || turned) setVersion((n) => n + 1);
     known.current = state;
   }, [state, lost]);
   useTick(1000);

@@ -20,8 +20,7 @@ func message(to string) dispatch.Message {
 	}
 }
 
-// leadHere returns a resolver for which every name has the address 127.0.0.1. What names this machine has is for its
-// own files to say: not each calls itself localhost.
+// leadHere returns a resolver for which every name has the address 127.0.0.1, whatever the machine's /etc/hosts says.
 func leadHere(t *testing.T) *net.Resolver {
 	t.Helper()
 	server, err := (&net.ListenConfig{}).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -36,7 +35,7 @@ func leadHere(t *testing.T) *net.Resolver {
 			if err != nil {
 				return
 			}
-			_, _ = server.WriteTo(here(query[:n]), from) // who gets no answer asks again
+			_, _ = server.WriteTo(here(query[:n]), from) // the client retries
 		}
 	}()
 	return &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
