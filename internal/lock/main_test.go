@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	// Most rows only wait for leases to end: more of them at once than -parallel says, unless it wants one by one.
 	if n, err := strconv.Atoi(flag.Lookup("test.parallel").Value.String()); err == nil && n > 1 {
-		_ = flag.Set("test.parallel", strconv.Itoa(max(2*n, 12))) // cannot fail
+		_ = flag.Set("test.parallel", strconv.Itoa(max(n, 12))) // cannot fail
 	}
 	testkit.Main(m)
 }

@@ -124,7 +124,7 @@ func oneIsWoken(t *testing.T, s stage) {
 		locker := newLocker(watched, s.prefix)
 		for range waiters / processes {
 			go func() {
-				h, err := s.kind.open(locker, "m", lock.NewOwner()).Lock(t.Context())
+				h, err := insist(t.Context(), s.kind.open(locker, "m", lock.NewOwner()))
 				got <- locked{h, err, time.Now()}
 			}()
 		}

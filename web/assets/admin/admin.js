@@ -78,6 +78,7 @@ function Console({ words }) {
       go(section());
     };
     window.addEventListener('hashchange', moved);
+    go(section()); // it may have changed before anybody listened
     client.refused = (answer) => {
       const expired = Session.problem(session.token, Date.now());
       session.forget();

@@ -128,6 +128,7 @@ export function useFilter(names) {
   useEffect(() => {
     const moved = () => take(() => filterOf(names));
     window.addEventListener('hashchange', moved);
+    if (JSON.stringify(filterOf(names)) !== JSON.stringify(filter)) moved(); // it changed before anybody listened
     return () => window.removeEventListener('hashchange', moved);
   }, []);
   /** @param {Record<string, string>} next @param {boolean} [typing] it takes the place of the one before in the history */
