@@ -77,7 +77,7 @@ func TestBuying(t *testing.T) {
 				w.click("dialog .button.danger")
 				w.sees(".order .tag", "Refunded")
 				w.sees(button("grab"), "Grab it")
-				w.click("[data-act=account]")
+				w.press("[data-act=account]")
 				w.sees("[data-act=account]", "Sign in")
 				w.seesNo(".orders")
 			})

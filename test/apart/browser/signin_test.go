@@ -72,7 +72,7 @@ func TestBuyerOfProvider(t *testing.T) {
 	if strings.Contains(kept, "verifier") || strings.Contains(kept, "id_token") {
 		t.Errorf("the page keeps %s", kept)
 	}
-	w.click("[data-act=account]")
+	w.press("[data-act=account]")
 	w.seesNo(".orders")
 	box.Eventually(t, "the end of the session", func() error {
 		if got := s.status("/order", token); got != http.StatusUnauthorized {
@@ -81,7 +81,7 @@ func TestBuyerOfProvider(t *testing.T) {
 		return nil
 	})
 	p.Remember("alice")
-	w.click("[data-act=account]")
+	w.press("[data-act=account]")
 	w.click("[data-act=provider]")
 	w.sees("#prompt", "login")
 	w.click("#as-nobody")

@@ -51,7 +51,7 @@ func TestStreamsOfManyTabs(t *testing.T) {
 	console.sees("[data-tile=stock]", "4")
 	s.awaitStreams(most)
 	// Windows that have no use for one any more leave theirs to others.
-	last.click("[data-act=account]")
+	last.press("[data-act=account]")
 	all[0].seesNo(".orders")
 	s.awaitStreams("2")
 }
@@ -157,7 +157,7 @@ func TestStreamsOfPrivateWindows(t *testing.T) {
 		id           int64
 		sees, seesNo string
 	}{{42, "Mine", "Theirs"}, {43, "Theirs", "Mine"}} {
-		plain.click("[data-act=account]")
+		plain.press("[data-act=account]")
 		plain.enter("#token", s.token(user.id))
 		plain.click("dialog form button")
 		for _, w := range []*window{plain, second} {
@@ -168,7 +168,7 @@ func TestStreamsOfPrivateWindows(t *testing.T) {
 			}
 		}
 		if user.id == 42 {
-			plain.click("[data-act=account]") // signs out
+			plain.press("[data-act=account]") // signs out
 			second.seesNo(".orders")
 		}
 	}

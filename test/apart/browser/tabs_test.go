@@ -34,7 +34,7 @@ func TestTabsAgree(t *testing.T) {
 	first.sees(".order .tag", "Cancelled")
 	first.sees(button("grab"), "Grab it")
 
-	first.click("[data-act=account]")
+	first.press("[data-act=account]")
 	first.seesNo(".orders")
 	second.sees("[data-act=account]", "Sign in")
 	second.seesNo(".orders")

@@ -117,7 +117,7 @@ func TestTillInChinese(t *testing.T) {
 	till.sees(".says", "核销成功")
 	till.accessible()
 	till.picture("till-redeemed-desktop-zh-dark", false)
-	till.click("[data-act=account]")
+	till.press("[data-act=account]")
 	till.sees("h1", "核销设备登录")
 }
 
