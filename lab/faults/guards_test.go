@@ -183,7 +183,7 @@ func (g *guardedSale) agree(by time.Time, query string, want int64) {
 			return
 		}
 		if time.Now().After(by) {
-			// Counts that Redis has not acknowledged in time are not added again: they may be too low, and never too high.
+			// Counts that Redis has not acknowledged in time are not added again: too low, but never too high.
 			if sold == want && tally < counted && g.logged("counts of guards could not be added") > 0 {
 				return
 			}

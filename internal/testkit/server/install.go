@@ -68,8 +68,8 @@ func MariaDBPrograms(ctx context.Context) (daemon, installDB string, err error) 
 	return daemon, installDB, nil
 }
 
-// ChromiumProgram returns the path of Chromium's headless shell, installing it with Chinese fonts if possible, or else of
-// a full Chromium or Chrome, which takes twice as long: even without a desktop, it draws a browser around each page.
+// ChromiumProgram returns the path of Chromium's headless shell, installing it with Chinese fonts if possible, or else
+// of a full Chromium or Chrome, which takes twice as long: even without a desktop, it draws a browser around each page.
 func ChromiumProgram(ctx context.Context) (string, error) {
 	const shell = "chromium-headless-shell"
 	err := ensure(ctx, func() bool { return find(shell) != "" }, []string{shell, "fonts-noto-cjk"})
