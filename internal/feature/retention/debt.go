@@ -3,6 +3,7 @@ package retention
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -68,3 +69,6 @@ func (d Debts) Names() []string {
 	slices.Sort(names)
 	return names
 }
+
+// digits returns a number as text.
+func digits(n int64) string { return strconv.FormatInt(n, 10) }

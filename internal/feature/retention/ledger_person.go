@@ -7,7 +7,6 @@ import (
 	"maps"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -396,6 +395,3 @@ func (p *person) entries(tx *gorm.DB) error {
 	}
 	return nil
 }
-
-// digits returns a number as text.
-func digits(n int64) string { return strconv.FormatInt(n, 10) }
