@@ -45,6 +45,7 @@ func commands() []command {
 			"quiet", "a quiet sale beside rushes on others of its partition; -before COMMIT measures that in turn",
 			quiet,
 		},
+		{"port", "the service beside a port of the tutorial by others, in turn; lab/notes/port.md names it", port},
 		{"render", "report a stored result of compare or limits again", render},
 		{"versus", "what a purchase costs in an older commit and in the work tree, run in turn", versus.Run},
 		{"locks", "the locks beside three other libraries, on a Redis of its own", locks.Run},

@@ -102,6 +102,15 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// TestPortNeedsItsSource: it is by others, so no directory is its usual place.
+func TestPortNeedsItsSource(t *testing.T) {
+	t.Parallel()
+	if err := port(t.Context(), []string{"-quick"}, io.Discard, io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "-source") {
+		t.Errorf("without -source: %v", err)
+	}
+}
+
 // TestRender: a stored result can be reported again, without stores, into the same files.
 func TestRender(t *testing.T) {
 	t.Parallel()

@@ -220,6 +220,28 @@ func quiet(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 }
 
+// port measures the service beside a port of the tutorial.
+func port(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var source string
+	o, err := parse("port", args, stderr, func(flags *flag.FlagSet, _ *options) func() {
+		flags.StringVar(&source, "source", "", "`directory` of the port's source, as lab/notes/port.md says")
+		return func() {}
+	})
+	if err == nil && source == "" {
+		err = errors.New("-source is missing: the directory of the port's source, as lab/notes/port.md says")
+	}
+	if err != nil {
+		return err
+	}
+	return with(ctx, o.plan, stderr, func(bench *measures.Bench) error {
+		trials, err := bench.Port(ctx, source)
+		if err != nil {
+			return err
+		}
+		return measures.PrintPort(trials, stdout)
+	})
+}
+
 // showOverlaps prints their table and writes it into the notes on the locks.
 func showOverlaps(ctx context.Context, bench *measures.Bench, o options, stdout io.Writer) error {
 	found, err := bench.Overlaps(ctx)

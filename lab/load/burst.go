@@ -13,6 +13,7 @@ import (
 // Endpoint is where a connection sends its requests.
 type Endpoint struct {
 	Addr     string
+	Route    string  // before the voucher's number; "": /voucher/seckill/
 	Vouchers []int64 // users ask for them in turn
 }
 

@@ -55,7 +55,7 @@ func (s *fakeServer) serve(t *testing.T) Burst {
 		users[i] = string(rune('a' + i))
 	}
 	return Burst{
-		Users: users, Endpoints: []Endpoint{{l.Addr().String(), []int64{7, 8}}}, Connections: 4,
+		Users: users, Endpoints: []Endpoint{{Addr: l.Addr().String(), Vouchers: []int64{7, 8}}}, Connections: 4,
 		Want: http.StatusAccepted, Other: http.StatusConflict, Duration: time.Minute, Limit: 20, ListUsers: true,
 	}
 }

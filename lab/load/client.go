@@ -46,7 +46,7 @@ func (c *client) send(ctx context.Context) error {
 	defer conn.Close() // every answer has been read
 	paths := make([]string, len(to.Vouchers))
 	for i, voucher := range to.Vouchers {
-		paths[i] = path(voucher, b.Query)
+		paths[i] = path(to.Route, voucher, b.Query)
 	}
 	free := time.Now() // when the connection became idle
 	for sent := 0; ; sent++ {

@@ -1,6 +1,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,11 @@ func connection(addr string) (*httpload.Conn, error) {
 
 // Purchase returns a user's request for a voucher; the query follows the path, including its question mark.
 func Purchase(voucher int64, query, token string) httpload.Request {
-	return httpload.Request{Method: http.MethodPost, Path: path(voucher, query), Token: token}
+	return httpload.Request{Method: http.MethodPost, Path: path("", voucher, query), Token: token}
 }
 
-func path(voucher int64, query string) string {
-	return fmt.Sprintf("/voucher/seckill/%d%s", voucher, query)
+func path(route string, voucher int64, query string) string {
+	return fmt.Sprintf("%s%d%s", cmp.Or(route, "/voucher/seckill/"), voucher, query)
 }
 
 // Ask sends a request and returns the status of its answer. For a status that is neither want nor other it returns an

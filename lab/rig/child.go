@@ -41,16 +41,22 @@ const (
 
 // spawn starts a process and waits until it is ready. The process ends with ctx.
 func spawn(ctx context.Context, path, addr string, env []string, args ...string) (*Child, error) {
-	c := &Child{}
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Stdout, cmd.Stderr, cmd.Env = &c.log, &c.log, environment(env)
+	cmd.Env = environment(env)
+	return start(ctx, cmd, "http://"+addr+"/readyz")
+}
+
+// start starts a process and waits until the page ready answers.
+func start(ctx context.Context, cmd *exec.Cmd, ready string) (*Child, error) {
+	c := &Child{}
+	cmd.Stdout, cmd.Stderr = &c.log, &c.log
 	var err error
 	if c.Process, err = child.Start(cmd); err != nil {
 		return nil, err
 	}
 	starting, cancel := context.WithTimeout(ctx, startWithin)
 	defer cancel()
-	if err := c.Await(starting, child.Answers("http://"+addr+"/readyz")); err != nil {
+	if err := c.Await(starting, child.Answers(ready)); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
 	return c, nil
